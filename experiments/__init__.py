@@ -1,0 +1,1 @@
+"""One module a paper: published figures beside measured ones."""

@@ -1,0 +1,1 @@
+"""Replays a program's allocation trace under any placement policy."""

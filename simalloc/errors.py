@@ -1,0 +1,56 @@
+"""The errors that users of simalloc are meant to catch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+class SimallocError(Exception):
+    """What is wrong is in the input, not in simalloc; the message says what, where and what to do."""
+
+
+class PolicyError(SimallocError):
+    """A policy's name or one of its parameters is unknown or out of range."""
+
+
+class TraceError(SimallocError):
+    """A trace or an allocation log is not what it should be.
+
+    `path`, `line` (1-based) and `event` (0-based) say where, as far as that is known.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        path: str | PathLike[str] | None = None,
+        line: int | None = None,
+        event: int | None = None,
+    ) -> None:
+        self.reason = reason
+        self.path = path
+        self.line = line
+        self.event = event
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        where = [] if self.path is None else [str(self.path)]
+        if self.line is not None:
+            where.append(f"line {self.line}")
+        if self.event is not None:
+            where.append(f"event {self.event}")
+        return f"{', '.join(where)}: {self.reason}" if where else self.reason
+
+    def at(
+        self, path: str | PathLike[str], *, line: int | None = None, event: int | None = None
+    ) -> TraceError:
+        """Return the same complaint with the place added."""
+        return TraceError(
+            self.reason,
+            path=path,
+            line=self.line if line is None else line,
+            event=self.event if event is None else event,
+        )

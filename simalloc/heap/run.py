@@ -1,0 +1,83 @@
+"""What came out of a simulation, in bytes of the program (not scaled)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from simalloc.policy import Policy
+
+
+class Realloc(Enum):
+    """What a realloc event does (docs/policies.md)."""
+
+    FREE_FIRST = "free-first"
+    MOVE = "move"
+    IN_PLACE = "in-place"
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What the policy did on the way (docs/policies.md says what is counted)."""
+
+    growths: int
+    splits: int
+    coalescings: int
+    free_blocks_mean: float
+    free_blocks_peak: int
+    visited_mean: float
+    visited_worst: int
+    internal_bytes_at_peak_heap: float
+    external_bytes_at_peak_heap: float
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """Live bytes and heap over time, with the extremes of each interval.
+
+    Interval `i` holds the states after the events `i * interval` to `(i + 1) * interval - 1`; the
+    arrays have one entry an interval (float64, bytes). `interval` is a power of two.
+    """
+
+    interval: int
+    live_low: NDArray[np.float64]
+    live_high: NDArray[np.float64]
+    heap_low: NDArray[np.float64]
+    heap_high: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One trace under one policy. Byte figures are divided by `scale`.
+
+    `mean_heap_to_live` is the mean of heap / live over the events after which something was live,
+    and `mean_heap_to_live_by_bytes` the same with each event weighted by the bytes it allocated
+    (nan where there are none). `live_bytes_at_peak_heap` belongs to the event after which the heap
+    first had its peak, `heap_bytes_at_max_live` to the one after which live bytes first had theirs.
+    `addresses` (int64, scaled bytes) has the object's address after each event, -1 for a free; it
+    is kept on request. `seconds` is the time of the replay alone.
+    """
+
+    trace: str
+    policy: Policy
+    scale: int
+    realloc: Realloc
+    events: int
+    objects: int
+    peak_heap_bytes: float
+    final_heap_bytes: float
+    max_live_bytes: int
+    final_live_bytes: int
+    live_bytes_at_peak_heap: int
+    heap_bytes_at_max_live: float
+    mean_heap_to_live: float
+    mean_heap_to_live_by_bytes: float
+    counters: Counters
+    timeline: Timeline = field(repr=False, compare=False)
+    addresses: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
+    seconds: float = field(default=0.0, compare=False)

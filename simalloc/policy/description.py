@@ -1,0 +1,79 @@
+"""A policy: a family's description under a name, with where its rules come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from simalloc.errors import PolicyError
+from simalloc.policy.parts import format_size, parse_size
+
+if TYPE_CHECKING:
+    from simalloc.policy.families import Family
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A named description of where blocks go.
+
+    `source` cites the paper and section of the rules; `reading` says what the source leaves open
+    and how it is read here.
+    """
+
+    name: str
+    description: Family
+    source: str = ""
+    reading: str = ""
+
+    @property
+    def family(self) -> str:
+        """The family that the policy belongs to."""
+        return self.description.family
+
+    @property
+    def parameters(self) -> dict[str, int | str]:
+        """Every parameter by name, in plain values: sizes in bytes, choices by their spelling."""
+        return {
+            part.name: value.value if isinstance(value, Enum) else value
+            for part in fields(self.description)
+            for value in [getattr(self.description, part.name)]
+        }
+
+    def with_parameters(self, **parameters: int | str) -> Policy:
+        """Return the same policy with some parameters changed.
+
+        Sizes are given as numbers or as text such as `64K`, choices by their spelling. Raises
+        `PolicyError` for a parameter that the family does not have and a value it cannot take.
+        """
+        hints = get_type_hints(type(self.description))
+        known = {part.name: hints[part.name] for part in fields(self.description)}
+        values: dict[str, Any] = {}
+        for name, value in parameters.items():
+            if name not in known:
+                raise PolicyError(
+                    f"{self.name} has no parameter {name!r}; it has {', '.join(known)}"
+                )
+            values[name] = _value(name, value, known[name])
+        return replace(self, description=replace(self.description, **values))
+
+    def spelled(self, catalogued: Policy) -> str:
+        """Return the text that makes this policy of the `catalogued` one of the same name."""
+        changed = [
+            f"{name}={format_size(value) if isinstance(value, int) else value}"
+            for name, value in self.parameters.items()
+            if value != catalogued.parameters[name]
+        ]
+        return f"{self.name}:{','.join(changed)}" if changed else self.name
+
+
+def _value(name: str, value: int | str | Enum, kind: type) -> Any:
+    if isinstance(value, kind):
+        return value
+    if kind is int:
+        return parse_size(str(value))
+    try:
+        return kind(str(value).lower())
+    except ValueError:
+        choices = ", ".join(str(choice.value) for choice in kind)  # type: ignore[attr-defined]
+        raise PolicyError(f"{name} is {value!r}; it takes one of {choices}") from None

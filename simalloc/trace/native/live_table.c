@@ -1,0 +1,151 @@
+#include "live_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_SLOT UINT32_MAX
+#define MAX_SIZE (INT64_C(1) << 47)
+
+static size_t home_of(const struct live_table *table, int64_t key)
+{
+    return (size_t)(((uint64_t)key * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - table->bits));
+}
+
+static size_t mask_of(const struct live_table *table)
+{
+    return ((size_t)1 << table->bits) - 1;
+}
+
+/* The place of `key`, or the empty place where it would stand. */
+static size_t place_of(const struct live_table *table, int64_t key)
+{
+    size_t place = home_of(table, key);
+    while (table->entries[place].slot != NO_SLOT && table->entries[place].key != key)
+        place = (place + 1) & mask_of(table);
+    return place;
+}
+
+static struct live_entry *empty_entries(unsigned bits)
+{
+    struct live_entry *entries = calloc((size_t)1 << bits, sizeof *entries);
+    if (entries != NULL)
+        for (size_t i = 0; i < (size_t)1 << bits; i++)
+            entries[i].slot = NO_SLOT;
+    return entries;
+}
+
+bool live_table_init(struct live_table *table)
+{
+    memset(table, 0, sizeof *table);
+    table->bits = 6;
+    table->entries = empty_entries(table->bits);
+    return table->entries != NULL;
+}
+
+void live_table_release(struct live_table *table)
+{
+    free(table->entries);
+    free(table->free_slots);
+    memset(table, 0, sizeof *table);
+}
+
+static bool grow(struct live_table *table)
+{
+    struct live_entry *old = table->entries;
+    size_t old_places = (size_t)1 << table->bits;
+    struct live_entry *entries = empty_entries(table->bits + 1);
+    if (entries == NULL)
+        return false;
+    table->entries = entries;
+    table->bits++;
+    for (size_t i = 0; i < old_places; i++)
+        if (old[i].slot != NO_SLOT)
+            entries[place_of(table, old[i].key)] = old[i];
+    free(old);
+    return true;
+}
+
+/* Empties a place and moves back what probing would otherwise no longer find. */
+static void empty_place(struct live_table *table, size_t hole)
+{
+    size_t mask = mask_of(table);
+    for (size_t place = (hole + 1) & mask; table->entries[place].slot != NO_SLOT;
+         place = (place + 1) & mask) {
+        size_t home = home_of(table, table->entries[place].key);
+        if (((place - home) & mask) >= ((place - hole) & mask)) {
+            table->entries[hole] = table->entries[place];
+            hole = place;
+        }
+    }
+    table->entries[hole].slot = NO_SLOT;
+}
+
+static enum reason add(struct live_table *table, int64_t key, int64_t *object, uint32_t *slot)
+{
+    if ((table->live + 1) * 2 > (size_t)1 << table->bits && !grow(table))
+        return REASON_MEMORY;
+    struct live_entry *entry = &table->entries[place_of(table, key)];
+    if (entry->slot != NO_SLOT)
+        return REASON_MALLOC_OF_LIVE;
+    if (table->free_count == 0 && table->slots == NO_SLOT - 1)
+        return REASON_TOO_MANY;
+    *slot = table->free_count > 0 ? table->free_slots[--table->free_count] : table->slots++;
+    *object = table->objects++;
+    *entry = (struct live_entry){key, *object, *slot};
+    table->live++;
+    return REASON_NONE;
+}
+
+static enum reason take_away(struct live_table *table, int64_t key, int64_t *object, uint32_t *slot)
+{
+    if (table->free_count == table->free_capacity) {
+        size_t capacity = table->free_capacity ? 2 * table->free_capacity : 64;
+        uint32_t *free_slots = realloc(table->free_slots, capacity * sizeof *free_slots);
+        if (free_slots == NULL)
+            return REASON_MEMORY;
+        table->free_slots = free_slots;
+        table->free_capacity = capacity;
+    }
+    size_t place = place_of(table, key);
+    if (table->entries[place].slot == NO_SLOT)
+        return REASON_FREE_OF_DEAD;
+    *object = table->entries[place].object;
+    *slot = table->entries[place].slot;
+    table->free_slots[table->free_count++] = *slot;
+    table->live--;
+    empty_place(table, place);
+    return REASON_NONE;
+}
+
+static enum reason find(const struct live_table *table, int64_t key, int64_t *object,
+                        uint32_t *slot)
+{
+    const struct live_entry *entry = &table->entries[place_of(table, key)];
+    if (entry->slot == NO_SLOT)
+        return REASON_REALLOC_OF_DEAD;
+    *object = entry->object;
+    *slot = entry->slot;
+    return REASON_NONE;
+}
+
+size_t live_table_enter(struct live_table *table, size_t count, const uint8_t *op,
+                        const int64_t *key, const int64_t *size, int64_t *object, uint32_t *slot,
+                        enum reason *why)
+{
+    *why = REASON_NONE;
+    for (size_t i = 0; i < count; i++) {
+        if (size[i] < 0 || size[i] > MAX_SIZE)
+            *why = REASON_SIZE;
+        else if (op[i] == OP_MALLOC)
+            *why = add(table, key[i], &object[i], &slot[i]);
+        else if (op[i] == OP_FREE)
+            *why = take_away(table, key[i], &object[i], &slot[i]);
+        else if (op[i] == OP_REALLOC)
+            *why = find(table, key[i], &object[i], &slot[i]);
+        else
+            *why = REASON_OP;
+        if (*why != REASON_NONE)
+            return i;
+    }
+    return count;
+}

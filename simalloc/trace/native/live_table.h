@@ -1,0 +1,53 @@
+/* The objects of a trace that are live: from the key a log gives them (an id or an address)
+ * to the number of the object and the slot it occupies.
+ *
+ * A hash table with linear probing and backward-shift deletion, so that its size follows the
+ * objects live at once and not those ever allocated. */
+#ifndef SIMALLOC_LIVE_TABLE_H
+#define SIMALLOC_LIVE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum op { OP_MALLOC = 0, OP_FREE = 1, OP_REALLOC = 2 };
+
+/* Why an event is not valid; trace.py has the words. */
+enum reason {
+    REASON_NONE,
+    REASON_OP,
+    REASON_FREE_OF_DEAD,
+    REASON_REALLOC_OF_DEAD,
+    REASON_MALLOC_OF_LIVE,
+    REASON_SIZE,
+    REASON_TOO_MANY,
+    REASON_MEMORY, /* no memory for the table itself */
+};
+
+struct live_entry {
+    int64_t key;
+    int64_t object;
+    uint32_t slot; /* NO_SLOT: the place is empty */
+};
+
+struct live_table {
+    struct live_entry *entries; /* 1 << bits places, at most half of them taken */
+    unsigned bits;
+    size_t live;
+    int64_t objects;      /* allocated so far, and the number of the next one */
+    uint32_t *free_slots; /* a stack: the slot freed last is taken first */
+    size_t free_count;
+    size_t free_capacity;
+    uint32_t slots; /* ever in use */
+};
+
+bool live_table_init(struct live_table *table);
+void live_table_release(struct live_table *table);
+
+/* Enters `count` events and answers how many were valid; if fewer than all, `*why` says what is
+ * wrong with the first that is not, and the table is as it was before it. */
+size_t live_table_enter(struct live_table *table, size_t count, const uint8_t *op,
+                        const int64_t *key, const int64_t *size, int64_t *object, uint32_t *slot,
+                        enum reason *why);
+
+#endif
