@@ -1,0 +1,90 @@
+"""What every family's heap offers, and the steps of which their rules are made."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.blocks import Blocks, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Heap(ABC):
+    """A heap under one policy; sizes and addresses are in scaled bytes.
+
+    `growths`, `splits` and `coalescings` count from the start, `visited` belongs to the latest
+    malloc (docs/policies.md, The heap and the replay).
+    """
+
+    def __init__(self) -> None:
+        self.blocks = Blocks()
+        self.growths = 0
+        self.splits = 0
+        self.coalescings = 0
+        self.visited = 0
+
+    @abstractmethod
+    def malloc(self, size: int) -> int:
+        """Return the address of a block of at least `size` bytes.
+
+        Raises `SimallocError` if the heap cannot grow that far.
+        """
+
+    @abstractmethod
+    def free(self, address: int) -> None:
+        """Take back an allocated block."""
+
+    @abstractmethod
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Make an allocated block hold `size` bytes where it is; say whether the family can."""
+
+    @abstractmethod
+    def listed(self) -> Iterable[int]:
+        """Return the addresses of the blocks that the family's own structures hold as free."""
+
+    @property
+    def brk(self) -> int:
+        """The break: the heap is `[0, brk)`."""
+        return self.blocks.brk
+
+    @property
+    def allocated(self) -> int:
+        """The bytes in allocated blocks, gross."""
+        return self.blocks.total[State.ALLOCATED]
+
+    @property
+    def free_block_count(self) -> int:
+        """The number of free blocks."""
+        return self.blocks.count[State.FREE]
+
+    def block_size(self, address: int) -> int:
+        """Return the gross size of the block at `address`."""
+        return self.blocks.size[address]
+
+    def free_blocks(self) -> list[tuple[int, int]]:
+        """Return address and size of every free block, by address."""
+        return self.blocks.in_state(State.FREE)
+
+    def check(self) -> None:
+        """Assert every invariant of the heap; families add their own."""
+        self.blocks.check()
+        free = [address for address, _ in self.free_blocks()]
+        assert sorted(self.listed()) == free, "the lists hold exactly the free blocks"
+
+    def _grow(self, size: int) -> int:
+        """Raise the break by `size`; return the new block, which counts as allocated so far."""
+        address = self.blocks.extend(size)
+        self.growths += 1
+        return address
+
+    def _split(self, address: int, size: int) -> int:
+        """Cut a block in two, the low one of `size`; return the address of the high one."""
+        self.splits += 1
+        return self.blocks.cut(address, size)
+
+    def _coalesce(self, address: int) -> None:
+        """Make one free block of two; `address` is the low one's."""
+        self.coalescings += 1
+        self.blocks.join(address)

@@ -1,0 +1,143 @@
+"""A trace through a heap, event by event, with all that is measured after each."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simalloc.errors import SimallocError
+from simalloc.heap.reference.blocks import State
+from simalloc.heap.reference.families import heap_for
+from simalloc.heap.run import Realloc
+from simalloc.trace.trace import Op
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.heap.reference.heap import Heap
+    from simalloc.policy import Family
+    from simalloc.trace.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """The states after each event, and what the heap counted on the way.
+
+    Every array has one entry an event (int64) but `visited`, which has one a malloc of the policy:
+    a realloc that is served in place makes none. `live` is in bytes of the program; `addresses` (-1
+    for a free), `heap` and `allocated` (gross bytes in allocated blocks) are in scaled bytes.
+    """
+
+    addresses: NDArray[np.int64]
+    live: NDArray[np.int64]
+    heap: NDArray[np.int64]
+    allocated: NDArray[np.int64]
+    free_blocks: NDArray[np.int64]
+    visited: NDArray[np.int64]
+    growths: int
+    splits: int
+    coalescings: int
+    seconds: float
+
+
+def replay(
+    trace: Trace,
+    description: Family,
+    *,
+    scale: int = 16,
+    realloc: Realloc = Realloc.FREE_FIRST,
+    check: bool = False,
+) -> Replay:
+    """Carry out every event of `trace` under the policy described (docs/policies.md).
+
+    With `check` the invariants of the heap are asserted after each event. Raises `SimallocError`,
+    naming the event, if the heap would exceed 2**62 scaled bytes.
+    """
+    start = time.perf_counter()
+    objects = _Objects(heap_for(description), scale, realloc)
+    states = np.empty((5, len(trace)), np.int64)
+    events = zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True)
+    for event, (op, number, size) in enumerate(events):
+        try:
+            address = objects.carry_out(op, number, size)
+        except SimallocError as error:
+            raise SimallocError(f"{trace.name}, event {event}: {error}") from error
+        states[:, event] = (address, *objects.state())
+        if check:
+            objects.check()
+    heap = objects.heap
+    return Replay(
+        *states,
+        visited=np.array(objects.visited, np.int64),
+        growths=heap.growths,
+        splits=heap.splits,
+        coalescings=heap.coalescings,
+        seconds=time.perf_counter() - start,
+    )
+
+
+class _Objects:
+    """The live objects of a replay, each with its address and the bytes that were asked for."""
+
+    def __init__(self, heap: Heap, scale: int, realloc: Realloc) -> None:
+        self.heap = heap
+        self.visited: list[int] = []
+        self._scale = scale
+        self._realloc = realloc
+        self._where: dict[int, tuple[int, int]] = {}
+        self._live = 0
+
+    def carry_out(self, op: int, number: int, size: int) -> int:
+        """Do one event; return the object's address after it, -1 for a free."""
+        if op == Op.FREE:
+            self.heap.free(self._remove(number))
+            return -1
+        address = self._malloc(size) if op == Op.MALLOC else self._reallocate(number, size)
+        self._where[number] = address, size
+        self._live += size
+        return address
+
+    def state(self) -> tuple[int, int, int, int]:
+        """Return live bytes, break, allocated bytes, and number of free blocks."""
+        heap = self.heap
+        return self._live, heap.brk, heap.allocated, heap.free_block_count
+
+    def check(self) -> None:
+        """Assert that the heap is sound and that each live object has a block that holds it."""
+        self.heap.check()
+        for address, size in self._where.values():
+            assert self.heap.blocks.state[address] is State.ALLOCATED
+            assert self.heap.block_size(address) >= self._scaled(size)
+        addresses = {address for address, _ in self._where.values()}
+        assert len(addresses) == len(self._where), "no two objects share a block"
+        assert self.heap.allocated == sum(map(self.heap.block_size, addresses))
+        assert self._live == sum(size for _, size in self._where.values())
+
+    def _scaled(self, size: int) -> int:
+        return max(size, 1) * self._scale
+
+    def _remove(self, number: int) -> int:
+        address, size = self._where.pop(number)
+        self._live -= size
+        return address
+
+    def _malloc(self, size: int) -> int:
+        address = self.heap.malloc(self._scaled(size))
+        self.visited.append(self.heap.visited)
+        return address
+
+    def _reallocate(self, number: int, size: int) -> int:
+        """Follow the rule for realloc events (docs/policies.md, The heap and the replay)."""
+        old = self._remove(number)
+        if self._realloc is Realloc.FREE_FIRST:
+            self.heap.free(old)
+            return self._malloc(size)
+        in_place = self._realloc is Realloc.IN_PLACE
+        if in_place and self.heap.reallocate_in_place(old, self._scaled(size)):
+            return old
+        new = self._malloc(size)
+        self.heap.free(old)
+        return new

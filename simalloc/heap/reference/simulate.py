@@ -1,0 +1,112 @@
+"""The reference engine's answer: a replay put together as a `Run`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from simalloc.heap.reference.replay import Replay, replay
+from simalloc.heap.run import Counters, Realloc, Run, Timeline
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.policy import Policy
+    from simalloc.trace.trace import Trace
+
+MAX_INTERVALS: Final = 2048
+"""The most intervals that a timeline has."""
+
+
+def simulate_reference(
+    trace: Trace,
+    policy: Policy,
+    *,
+    scale: int = 16,
+    realloc: Realloc = Realloc.FREE_FIRST,
+    check: bool = False,
+) -> Run:
+    """Replay `trace` under `policy` in plain Python; the run keeps the addresses.
+
+    With `check` the invariants of the heap are asserted after each event. Raises `SimallocError` if
+    the heap would exceed 2**62 scaled bytes.
+    """
+    raw = replay(trace, policy.description, scale=scale, realloc=realloc, check=check)
+    live, heap = _or_zero(raw.live), _or_zero(raw.heap) / scale
+    # argmax() finds the first event of the highest.
+    at_peak, at_max = int(np.argmax(heap)), int(np.argmax(live))
+    ratio = np.divide(heap, live, out=np.zeros(len(heap)), where=live > 0)
+    return Run(
+        trace=trace.name,
+        policy=policy,
+        scale=scale,
+        realloc=realloc,
+        events=len(trace),
+        objects=trace.objects,
+        peak_heap_bytes=float(heap[at_peak]),
+        final_heap_bytes=float(heap[-1]),
+        max_live_bytes=int(live[at_max]),
+        final_live_bytes=int(live[-1]),
+        live_bytes_at_peak_heap=int(live[at_peak]),
+        heap_bytes_at_max_live=float(heap[at_max]),
+        mean_heap_to_live=mean(ratio, live > 0),
+        # A free asks for no bytes, and after any other event with a size something is live.
+        mean_heap_to_live_by_bytes=mean(ratio, _or_zero(trace.size)),
+        counters=_counters(raw, scale, at_peak),
+        timeline=timeline(raw.live, raw.heap / scale),
+        addresses=raw.addresses,
+        seconds=raw.seconds,
+    )
+
+
+def mean(values: NDArray[np.float64], weights: NDArray[Any]) -> float:
+    """Return the weighted mean, nan if all weights are 0; summed from left to right."""
+    total = left_to_right_sum(weights)
+    return left_to_right_sum(values * weights) / total if total else math.nan
+
+
+def left_to_right_sum(values: NDArray[Any]) -> float:
+    """Return the float64 sum as a plain loop makes it; numpy's own `sum` adds in pairs."""
+    return float(np.add.accumulate(values, dtype=np.float64)[-1]) if len(values) else 0.0
+
+
+def timeline(live: NDArray[np.int64], heap: NDArray[np.float64]) -> Timeline:
+    """Return the extremes of equal intervals: the shortest power of two that makes few enough.
+
+    `live` and `heap` hold the states after each event, in bytes. The last interval may be shorter
+    than the others; no events make no intervals.
+    """
+    interval = 1
+    while len(live) > interval * MAX_INTERVALS:
+        interval *= 2
+    starts = np.arange(0, len(live), interval)
+    extremes = [
+        extreme.reduceat(series, starts).astype(np.float64) if len(starts) else np.empty(0)
+        for series in (live, heap)
+        for extreme in (np.minimum, np.maximum)
+    ]
+    return Timeline(interval, *extremes)
+
+
+def _counters(raw: Replay, scale: int, at_peak: int) -> Counters:
+    """Return what was counted; means over nothing are 0."""
+    live, heap, allocated = (_or_zero(series) for series in (raw.live, raw.heap, raw.allocated))
+    free_blocks, visited = _or_zero(raw.free_blocks), _or_zero(raw.visited)
+    return Counters(
+        growths=raw.growths,
+        splits=raw.splits,
+        coalescings=raw.coalescings,
+        free_blocks_mean=left_to_right_sum(free_blocks) / len(free_blocks),
+        free_blocks_peak=int(free_blocks.max()),
+        visited_mean=left_to_right_sum(visited) / len(visited),
+        visited_worst=int(visited.max()),
+        internal_bytes_at_peak_heap=float(allocated[at_peak] / scale - live[at_peak]),
+        external_bytes_at_peak_heap=float((heap[at_peak] - allocated[at_peak]) / scale),
+    )
+
+
+def _or_zero(series: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the series, or for no events at all the one state that there is: nothing."""
+    return series if len(series) else np.zeros(1, np.int64)
