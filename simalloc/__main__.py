@@ -1,0 +1,5 @@
+"""`python -m simalloc`."""
+
+from simalloc.cli import main
+
+main()

@@ -1,0 +1,133 @@
+"""A table of results, and the four ways it is printed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TextIO, get_args
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Value = str | int | float | None
+"""What a cell holds; None is an empty cell."""
+
+Format = Literal["table", "json", "csv", "markdown"]
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+
+_PIPE_WIDTH: Final = 120
+_SIGNIFICANT_DIGITS: Final = 4
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of values under named columns; every row has one value a column.
+
+    `notes` are sentences about the whole, printed below it for people (not in JSON and CSV).
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Value]]
+    notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"{len(row)} values under {len(self.columns)} columns: {row!r}")
+
+    def is_number(self, column: int) -> bool:
+        """Whether a column holds numbers (and empty cells) alone."""
+        values = [row[column] for row in self.rows if row[column] is not None]
+        return bool(values) and not any(isinstance(value, str) for value in values)
+
+
+def write_table(
+    table: Table,
+    format: Format,  # noqa: A002 - the word of the command line's --format
+    stream: TextIO,
+) -> None:
+    """Write a table as text for a terminal, a JSON list of objects, CSV or Markdown.
+
+    JSON and CSV hold numbers in full; the other two group thousands and round to four digits.
+    """
+    _WRITERS[format](table, stream)
+
+
+def spell(value: Value) -> str:
+    """Return a value as people read it."""
+    if isinstance(value, float) and math.isfinite(value):
+        magnitude = math.floor(math.log10(abs(value))) if value else 0
+        return f"{value:,.{max(0, _SIGNIFICANT_DIGITS - 1 - magnitude)}f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "" if value is None else str(value)
+
+
+def _write_terminal(table: Table, stream: TextIO) -> None:
+    grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, column in enumerate(table.columns):
+        number = table.is_number(place)
+        grid.add_column(
+            Text(column),
+            justify="right" if number else "left",
+            no_wrap=number or place == 0,
+            overflow="fold",
+        )
+    for row in table.rows:
+        grid.add_row(*(Text(spell(value)) for value in row))
+    console = Console(file=stream, highlight=False)
+    width = console.width if stream.isatty() else _PIPE_WIDTH
+    console.width = 1 << 16  # measured without a limit: numbers and names are never cut
+    console.width = max(width, console.measure(grid).minimum)
+    console.print(grid)
+    for note in table.notes:
+        console.print(Text(note))
+
+
+def _write_json(table: Table, stream: TextIO) -> None:
+    rows = [
+        {column: _finite(value) for column, value in zip(table.columns, row, strict=True)}
+        for row in table.rows
+    ]
+    json.dump(rows, stream, indent=2, ensure_ascii=False, allow_nan=False)
+    stream.write("\n")
+
+
+def _finite(value: Value) -> Value:
+    """JSON has no word for infinity and nan."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _write_csv(table: Table, stream: TextIO) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+
+
+def _write_markdown(table: Table, stream: TextIO) -> None:
+    rule = ["---:" if table.is_number(place) else "---" for place in range(len(table.columns))]
+    rows = [[spell(value) for value in row] for row in table.rows]
+    stream.write(f"**{table.title}**\n\n")
+    stream.writelines(_markdown_row(row) for row in (table.columns, rule, *rows))
+    stream.writelines(f"\n{note}\n" for note in table.notes)
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
+    return f"| {' | '.join(escaped)} |\n"
+
+
+_WRITERS: Final = {
+    "table": _write_terminal,
+    "json": _write_json,
+    "csv": _write_csv,
+    "markdown": _write_markdown,
+}

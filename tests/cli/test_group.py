@@ -1,0 +1,103 @@
+"""How the command line starts, helps and ends."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from simalloc.cli import COMMANDS, main
+from simalloc.cli.group import LazyGroup
+from simalloc.errors import SimallocError
+from simalloc.policy import CATALOGUE
+
+
+def simalloc(*args):
+    return CliRunner().invoke(main, args)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_its_summary_and_ends_with_an_example(name):
+    command = import_module(COMMANDS[name].module).command
+    assert command.name == name
+    assert command.help.splitlines()[0] == COMMANDS[name].summary
+    help_text = simalloc(name, "--help").stdout
+    assert f"simalloc {name}" in help_text.rpartition("Example:")[2]
+
+
+def test_help_lists_the_commands_and_imports_none():
+    code = (
+        "import sys; from simalloc.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit as leaving: assert leaving.code == 0\n"
+        "assert not {'numpy', 'rich'} & set(sys.modules)"
+    )
+    text = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout
+    assert all(name in text.decode() for name in COMMANDS)
+
+
+@pytest.mark.parametrize("args", [("nonsense",), ("policies", "--format", "xml"), ("--nonsense",)])
+def test_wrong_usage_is_one_error_and_exit_code_2(args):
+    result = simalloc(*args)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("simalloc: error: ")
+    assert "--help`" in result.stderr
+
+
+def test_without_a_command_the_help_goes_to_stderr():
+    result = simalloc()
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Commands:" in result.stderr
+
+
+def test_version():
+    assert simalloc("--version").stdout.startswith("simalloc, version ")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (SimallocError("all wrong"), 2, "simalloc: error: all wrong\n"),
+        (
+            FileNotFoundError(2, "No such file", "x.npz"),
+            2,
+            "simalloc: error: x.npz: No such file\n",
+        ),
+        (KeyboardInterrupt(), 130, "\nsimalloc: interrupted\n"),
+    ],
+)
+def test_how_errors_end(monkeypatch, error, code, message):
+    @click.command()
+    def command():
+        raise error
+
+    monkeypatch.setattr(LazyGroup, "get_command", lambda *_: command)
+    result = simalloc("anything")
+    assert result.exit_code == code
+    assert result.stderr.lstrip("\n") == message.lstrip("\n")
+
+
+def test_a_closed_pipe_ends_quietly():
+    read, write = os.pipe()
+    os.close(read)
+    result = subprocess.run(
+        [sys.executable, "-m", "simalloc", "policies", "--format", "csv"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert result.returncode == 1
+    assert result.stderr == b""
+
+
+def test_policies_lists_the_whole_catalogue():
+    rows = json.loads(simalloc("policies", "--format", "json").stdout)
+    assert [row["name"] for row in rows] == list(CATALOGUE)
+    assert all(row["source"] for row in rows)

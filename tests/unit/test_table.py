@@ -1,0 +1,103 @@
+"""Tables of results in each of their formats."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from simalloc.report import FORMATS, Table, write_table
+from simalloc.report.table import spell
+
+TABLE = Table(
+    "Heaps",
+    ("policy", "peak", "share"),
+    [("first|fit", 1234567, 0.0164), ("best fit", None, 1.5e9), ("next fit", 8, float("nan"))],
+    ("K is 1024 bytes.",),
+)
+
+
+def written(table, form):
+    stream = io.StringIO()
+    write_table(table, form, stream)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        ("x", "x"),
+        (0, "0"),
+        (-1234567, "-1,234,567"),
+        (0.0, "0.000"),
+        (1.5, "1.500"),
+        (45.8, "45.80"),
+        (0.0016403, "0.001640"),
+        (123456.7, "123,457"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_values_as_people_read_them(value, text):
+    assert spell(value) == text
+
+
+def test_json_is_a_list_of_objects_with_numbers_in_full():
+    assert json.loads(written(TABLE, "json")) == [
+        {"policy": "first|fit", "peak": 1234567, "share": 0.0164},
+        {"policy": "best fit", "peak": None, "share": 1.5e9},
+        {"policy": "next fit", "peak": 8, "share": None},
+    ]
+
+
+def test_csv_holds_numbers_in_full_and_empty_cells():
+    header, first, second, _ = csv.reader(io.StringIO(written(TABLE, "csv")))
+    assert header == ["policy", "peak", "share"]
+    assert first == ["first|fit", "1234567", "0.0164"]
+    assert second[1] == ""
+
+
+def test_markdown_aligns_numbers_right_and_escapes_bars():
+    assert written(TABLE, "markdown").splitlines() == [
+        "**Heaps**",
+        "",
+        "| policy | peak | share |",
+        "| --- | ---: | ---: |",
+        "| first\\|fit | 1,234,567 | 0.01640 |",
+        "| best fit |  | 1,500,000,000 |",
+        "| next fit | 8 | nan |",
+        "",
+        "K is 1024 bytes.",
+    ]
+
+
+def test_terminal_table_aligns_numbers_right():
+    lines = written(TABLE, "table").splitlines()
+    assert lines[0].strip() == "Heaps"
+    ends = {
+        line.index(number) + len(number)
+        for line in lines
+        for number in ("1,234,567", " 8 ")
+        if number in line
+    }
+    assert len(ends) == 2
+    assert min(ends) + 1 == max(ends), "8 ends where 1,234,567 does, and a space follows"
+    assert lines[-1] == "K is 1024 bytes."
+
+
+def test_terminal_table_folds_text_and_never_numbers_or_names():
+    name, number, prose = "n" * 150, 10**60, "word " * 100
+    text = written(Table("Wide", ("name", "number", "prose"), [(name, number, prose)]), "table")
+    assert name in text
+    assert f"{number:,}" in text
+    assert text.count("word") == 100
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_table_without_rows(form):
+    assert written(Table("None", ("a", "b"), []), form)
+
+
+def test_a_row_of_the_wrong_length_is_refused():
+    with pytest.raises(ValueError, match="1 values under 2 columns"):
+        Table("t", ("a", "b"), [("only",)])
