@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
-NATIVE := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build meson.options
+NATIVE := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
 .PHONY: tables test lint unit clean
 

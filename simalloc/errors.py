@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class SimallocError(Exception):
-    """What is wrong is in the input, not in simalloc; the message says what, where and what to do."""
+    """The input is wrong, not simalloc; the message says what, where and what to do."""
 
 
 class PolicyError(SimallocError):

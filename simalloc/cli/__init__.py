@@ -9,6 +9,7 @@ import click
 from simalloc.cli.group import Command, LazyGroup
 
 COMMANDS: Final = {
+    "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
     "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
 }
 """Every command by its name: its module, which holds it as `command`, and its summary."""

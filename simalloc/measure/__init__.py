@@ -1,1 +1,5 @@
-"""Placeholder."""
+"""What a policy's decisions cost."""
+
+from simalloc.measure.fragmentation import Fragmentation, fragmentation
+
+__all__ = ["Fragmentation", "fragmentation"]

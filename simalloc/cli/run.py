@@ -1,0 +1,123 @@
+"""`simalloc run`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+from threading import Event
+from typing import TYPE_CHECKING
+
+import click
+
+from simalloc.cli.options import format_option
+from simalloc.cli.progress import progress
+from simalloc.heap import Realloc, simulate
+from simalloc.policy import CATALOGUE
+from simalloc.policy import policy as find_policy
+from simalloc.report import write_table
+from simalloc.report.runs import record, runs_records_table, runs_table
+from simalloc.trace.catalogue import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simalloc.heap import Run
+    from simalloc.policy import Policy
+    from simalloc.report import Format
+    from simalloc.trace import Trace
+
+
+@click.command(
+    "run",
+    epilog="\b\nExamples:\n"
+    "  simalloc run espresso -p first-fit-ao -p best-fit-lifo:growth=64K\n"
+    "  simalloc run my-program.npz -p all --format json",
+)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.option(
+    "-p",
+    "--policy",
+    "policies",
+    multiple=True,
+    required=True,
+    metavar="NAME[:PARAMETER=VALUE,...]",
+    help="A policy of the catalogue (`simalloc policies`), or all; may be given several times.",
+)
+@click.option("--scale", type=int, default=16, show_default=True, help="Sizes are multiplied by it.")
+@click.option(
+    "--realloc",
+    type=click.Choice([rule.value for rule in Realloc]),
+    default=Realloc.FREE_FIRST.value,
+    show_default=True,
+    help="What a realloc does.",
+)
+@format_option
+def command(
+    traces: Sequence[str],
+    policies: Sequence[str],
+    scale: int,
+    realloc: str,
+    table_format: Format,
+) -> None:
+    """Replay traces under policies and print what each wastes.
+
+    A TRACE is a file, or the name of a trace that `simalloc traces` lists.
+    """
+    described = _policies(policies)
+    runs = [run for name in traces for run in _run_all(load(name), described, scale, realloc)]
+    if table_format == "json":
+        json.dump([record(run) for run in runs], sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    elif table_format == "csv":
+        write_table(runs_records_table(runs), table_format, sys.stdout)
+    else:
+        write_table(runs_table(runs), table_format, sys.stdout)
+
+
+def _policies(names: Sequence[str]) -> list[Policy]:
+    return [
+        policy
+        for name in names
+        for policy in (CATALOGUE.values() if name == "all" else [find_policy(name)])
+    ]
+
+
+def _run_all(trace: Trace, policies: Sequence[Policy], scale: int, realloc: str) -> list[Run]:
+    """Replay a trace under all policies on all cores; Ctrl-C stops them within a stride."""
+    stopped = Event()
+    with (
+        progress(trace.name, len(trace) * len(policies)) as advance,
+        ThreadPoolExecutor(cpu_count()) as pool,
+    ):
+        waiting = [
+            pool.submit(
+                simulate,
+                trace,
+                policy,
+                scale=scale,
+                realloc=realloc,
+                progress=_reporter(advance, stopped),
+            )
+            for policy in policies
+        ]
+        try:
+            return [run.result() for run in waiting]
+        except BaseException:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _reporter(advance: Callable[[float], None], stopped: Event) -> Callable[[int], None]:
+    done = 0
+
+    def report(events: int) -> None:
+        nonlocal done
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        advance(events - done)
+        done = events
+
+    return report

@@ -1,0 +1,34 @@
+import numpy as np
+from numpy.typing import NDArray
+
+class Simulation:
+    def __init__(
+        self,
+        family: str,
+        scale: int,
+        realloc: int,
+        checked: bool,
+        *,
+        fit: int = ...,
+        order: int = ...,
+        growth: int = ...,
+        growth_3x: int = ...,
+        series: int = ...,
+        last_remainder: int = ...,
+        small: int = ...,
+    ) -> None: ...
+    def replay(
+        self,
+        op: NDArray[np.uint8],
+        size: NDArray[np.int64],
+        slot: NDArray[np.uint32],
+        address: NDArray[np.int64] | None,
+        /,
+    ) -> tuple[int, str | None]: ...
+    def figures(self) -> dict[str, float]: ...
+    def timeline(self) -> tuple[int, bytes]: ...
+    def check(self) -> str | None: ...
+    def block_count(self) -> int: ...
+    def blocks(
+        self, address: NDArray[np.int64], size: NDArray[np.int64], slot: NDArray[np.int64], /
+    ) -> None: ...

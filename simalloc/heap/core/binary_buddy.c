@@ -1,0 +1,143 @@
+/* Binary buddies in one aligned space (docs/policies.md). */
+#include "buddy.h"
+#include "replay.h"
+#include "size_class.h"
+
+struct binary_buddy {
+    struct heap heap;
+    struct buddy_blocks blocks;
+    uint64_t growth; /* a power of two; the break is always a multiple of it */
+};
+
+static void enter(struct binary_buddy *state, uint32_t id)
+{
+    const struct heap *heap = &state->heap;
+    bool above;
+    do
+        above = (heap->blocks[id].address & heap->blocks[id].size) == 0;
+    while (buddy_merge(&state->blocks, id, above));
+    buddy_insert(&state->blocks, id);
+}
+
+/* Whether [address, break) is free: the break's own binary digits say of which blocks it then
+ * consists, largest first. */
+static bool is_free_to_the_break(const struct heap *heap, uint64_t address)
+{
+    uint32_t id = heap->last;
+    while (heap_is_free(heap, id) && heap->blocks[id].address > address)
+        id = heap->blocks[id].previous;
+    return heap_is_free(heap, id) && heap->blocks[id].address == address;
+}
+
+static bool grow(struct binary_buddy *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint64_t end = heap->brk + state->growth;
+    if (size > state->growth) {
+        uint64_t start = heap->brk & ~(size - 1);
+        if (start == heap->brk || !is_free_to_the_break(heap, start))
+            start = round_up(heap->brk, size);
+        end = start + size;
+    }
+    uint32_t rest = heap_extend(heap, end - heap->brk);
+    if (rest == NO_BLOCK)
+        return false;
+    heap->counters.growths++;
+    for (;;) {
+        uint64_t address = heap->blocks[rest].address;
+        uint64_t largest = UINT64_C(1) << (63 - __builtin_clzll(heap->blocks[rest].size));
+        uint64_t aligned = address & -address;
+        uint64_t piece = address != 0 && aligned < largest ? aligned : largest;
+        if (piece == heap->blocks[rest].size)
+            break;
+        enter(state, heap_cut_low(heap, rest, piece));
+    }
+    enter(state, rest);
+    return true;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct binary_buddy *state = (struct binary_buddy *)heap;
+    size = class_size(class_of(size, false));
+    struct cursor at = free_index_first(&state->blocks.index, size);
+    count_search(heap, found(at));
+    if (UNLIKELY(!found(at))) {
+        if (!grow(state, size))
+            return NO_BLOCK;
+        at = free_index_first(&state->blocks.index, size);
+    }
+    uint32_t id = block_at(&state->blocks.index, at);
+    free_index_remove(&state->blocks.index, at);
+    heap->counters.free_blocks--;
+    buddy_halve(&state->blocks, id, size);
+    heap->counters.allocated += size;
+    return id;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    heap->counters.allocated -= heap->blocks[id].size;
+    enter((struct binary_buddy *)heap, id);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return class_size(class_of(size, false)) == heap->blocks[id].size;
+}
+
+static bool reserve(struct heap *heap)
+{
+    return heap_reserve(heap) && free_index_reserve(&((struct binary_buddy *)heap)->blocks.index);
+}
+
+static size_t replay(struct replay *replay, const struct events *events)
+{
+    return replay_events(replay, events, allocate, release, resize, reserve);
+}
+
+static bool init(void *memory, const struct parameters *parameters)
+{
+    struct binary_buddy *state = memory;
+    heap_init(&state->heap);
+    state->growth = parameters->growth;
+    return buddy_init(&state->blocks, &state->heap, parameters->order);
+}
+
+static void release_all(void *memory)
+{
+    struct binary_buddy *state = memory;
+    free_index_release(&state->blocks.index);
+    heap_release(&state->heap);
+}
+
+static const char *check(const void *memory)
+{
+    const struct binary_buddy *state = memory;
+    const struct heap *heap = &state->heap;
+    const char *wrong = heap_check(heap);
+    if (wrong == NULL)
+        wrong = free_index_check(&state->blocks.index, INDEX_BY_SIZE);
+    if (wrong != NULL)
+        return wrong;
+    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+        const struct block *block = &heap->blocks[id];
+        if ((block->size & (block->size - 1)) != 0 || (block->address & (block->size - 1)) != 0)
+            return "a buddy is not a power of two, or not aligned to its size";
+        if (is_free(block) && (block->address & block->size) == 0 &&
+            heap_is_free(heap, block->next) && heap->blocks[block->next].size == block->size)
+            return "two free buddies have not merged";
+    }
+    return state->blocks.index.blocks == heap->counters.free_blocks
+               ? NULL
+               : "the free blocks are miscounted";
+}
+
+const struct mechanism binary_buddy = {
+    .name = "binary buddy",
+    .state_size = sizeof(struct binary_buddy),
+    .init = init,
+    .release = release_all,
+    .replay = replay,
+    .check = check,
+};

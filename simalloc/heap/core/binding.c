@@ -1,0 +1,306 @@
+/* simalloc.heap._core: the simulation for Python. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../native/columns.h"
+#include "replay.h"
+
+static const struct mechanism *const mechanisms[] = {
+    &sequential_fit, &binned_fit, &segregated_storage, &binary_buddy, &double_buddy,
+};
+
+typedef struct {
+    PyObject ob_base;
+    struct replay *replay; /* never NULL in an object that Python has */
+    bool busy;             /* a replay runs without the GIL; nothing else may touch it */
+} Simulation;
+
+static void free_replay(struct replay *replay)
+{
+    if (replay == NULL)
+        return;
+    if (replay->heap != NULL)
+        replay->mechanism->release(replay->heap);
+    free(replay->heap);
+    free(replay->slots);
+    free(replay);
+}
+
+static struct replay *new_replay(const struct mechanism *mechanism,
+                                 const struct parameters *parameters)
+{
+    struct replay *replay = calloc(1, sizeof *replay);
+    if (replay == NULL)
+        return NULL;
+    replay->mechanism = mechanism;
+    replay->heap = calloc(1, mechanism->state_size);
+    if (replay->heap == NULL || !mechanism->init(replay->heap, parameters)) {
+        free_replay(replay);
+        return NULL;
+    }
+    timeline_init(&replay->timeline);
+    return replay;
+}
+
+static const struct mechanism *find_mechanism(const char *name)
+{
+    for (size_t i = 0; i < sizeof mechanisms / sizeof *mechanisms; i++)
+        if (strcmp(mechanisms[i]->name, name) == 0)
+            return mechanisms[i];
+    PyErr_Format(PyExc_ValueError, "there is no mechanism %s", name);
+    return NULL;
+}
+
+static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"family",    "scale",  "realloc", "checked", "fit",           "order",
+                            "growth",    "growth_3x", "series", "last_remainder", "small", NULL};
+    const char *family;
+    unsigned long long scale;
+    int rule;
+    int checked;
+    unsigned long long fit = 0, order = 0, growth = 0, growth_3x = 0, series = 0, remainder = 0,
+                       small = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKip|$KKKKKKK", names, &family, &scale, &rule,
+                                     &checked, &fit, &order, &growth, &growth_3x, &series,
+                                     &remainder, &small))
+        return NULL;
+    const struct mechanism *mechanism = find_mechanism(family);
+    if (mechanism == NULL)
+        return NULL;
+    if (scale < 1 || scale > 4096 || rule < 0 || rule > REALLOC_IN_PLACE || fit > FIT_BEST ||
+        order > ORDER_ADDRESS)
+        return PyErr_Format(PyExc_ValueError, "a parameter of %s is out of range", family);
+    struct parameters parameters = {fit, order, growth, growth_3x, series, remainder, small};
+    struct replay *replay = new_replay(mechanism, &parameters);
+    if (replay == NULL)
+        return PyErr_NoMemory();
+    replay->scale = scale;
+    replay->realloc_rule = (enum realloc_rule)rule;
+    replay->checked = checked;
+
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Simulation *self = (Simulation *)allocate(type, 0);
+    if (self == NULL)
+        free_replay(replay);
+    else
+        self->replay = replay;
+    return (PyObject *)self;
+}
+
+static void simulation_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    free_replay(((Simulation *)object)->replay);
+    release(object);
+    Py_DECREF(type);
+}
+
+/* The replay of an object that no other thread is using just now, or NULL. */
+static struct replay *idle(PyObject *object)
+{
+    Simulation *self = (Simulation *)object;
+    if (!self->busy)
+        return self->replay;
+    PyErr_SetString(PyExc_RuntimeError, "the simulation is running in another thread");
+    return NULL;
+}
+
+static PyObject *simulation_replay(PyObject *object, PyObject *args)
+{
+    static const struct column wanted[] = {
+        {"op", 1, false, false},
+        {"size", 8, false, false},
+        {"slot", 4, false, false},
+        {"address", 8, true, true},
+    };
+    struct replay *replay = idle(object);
+    struct columns columns;
+    if (replay == NULL || !columns_hold(&columns, wanted, 4, args))
+        return NULL;
+    struct events events = {
+        .count = (size_t)columns.buffer[0].len,
+        .op = columns.data[0],
+        .size = columns.data[1],
+        .slot = columns.data[2],
+        .address = columns.data[3],
+    };
+    size_t done = 0;
+    ((Simulation *)object)->busy = true;
+    Py_BEGIN_ALLOW_THREADS
+    if (replay->heap->failure == NULL)
+        done = replay->mechanism->replay(replay, &events);
+    Py_END_ALLOW_THREADS
+    ((Simulation *)object)->busy = false;
+    columns_release(&columns);
+    return Py_BuildValue("nz", (Py_ssize_t)done, replay->heap->failure);
+}
+
+static PyObject *simulation_figures(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = idle(object);
+    if (replay == NULL)
+        return NULL;
+    const struct measures *measures = &replay->measures;
+    const struct counters *counters = &replay->heap->counters;
+    return Py_BuildValue(
+        "{sK sK sK sK sK sK sK sK sK sd sK sd sK sK sK sK sK sK sK sK}",
+        "events", measures->event,
+        "heap", replay->heap->brk,
+        "live", measures->live,
+        "max_live", measures->max_live,
+        "heap_at_max_live", measures->heap_at_max_live,
+        "peak_heap", measures->peak_heap,
+        "live_at_peak_heap", measures->live_at_peak_heap,
+        "allocated_at_peak_heap", measures->allocated_at_peak_heap,
+        "events_with_live", measures->events_with_live,
+        "sum_of_ratios", measures->sum_of_ratios,
+        "bytes_with_live", measures->bytes_with_live,
+        "sum_of_ratios_by_bytes", measures->sum_of_ratios_by_bytes,
+        "sum_of_free_blocks", measures->sum_of_free_blocks,
+        "peak_free_blocks", measures->peak_free_blocks,
+        "growths", counters->growths,
+        "splits", counters->splits,
+        "coalescings", counters->coalescings,
+        "searches", counters->searches,
+        "visited", counters->visited,
+        "visited_worst", counters->visited_worst);
+}
+
+static PyObject *simulation_timeline(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = idle(object);
+    if (replay == NULL)
+        return NULL;
+    const struct timeline *timeline = &replay->timeline;
+    uint32_t count = replay->measures.event == 0 ? 0 : timeline->current + 1;
+    return Py_BuildValue("Ky#", (unsigned long long)timeline->length,
+                         (const char *)timeline->intervals,
+                         (Py_ssize_t)(count * sizeof timeline->intervals[0]));
+}
+
+static PyObject *simulation_check(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = idle(object);
+    if (replay == NULL)
+        return NULL;
+    return Py_BuildValue("z", replay->mechanism->check(replay->heap));
+}
+
+static Py_ssize_t count_blocks(const struct heap *heap)
+{
+    Py_ssize_t count = 0;
+    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next)
+        count++;
+    return count;
+}
+
+static PyObject *simulation_block_count(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = idle(object);
+    return replay == NULL ? NULL : PyLong_FromSsize_t(count_blocks(replay->heap));
+}
+
+/* What a block holds, for Python: the slot of an object, or one of these. */
+enum { HOLDS_NOTHING = -1, HOLDS_WASTE = -2 };
+
+static PyObject *simulation_blocks(PyObject *object, PyObject *args)
+{
+    static const struct column wanted[] = {
+        {"address", 8, true, false},
+        {"size", 8, true, false},
+        {"slot", 8, true, false},
+    };
+    const struct replay *replay = idle(object);
+    struct columns columns;
+    if (replay == NULL || !columns_hold(&columns, wanted, 3, args))
+        return NULL;
+    const struct heap *heap = replay->heap;
+    int64_t *slot_of = calloc((size_t)heap->used + 1, sizeof *slot_of);
+    if (slot_of == NULL || count_blocks(heap) != columns.length) {
+        bool no_memory = slot_of == NULL;
+        free(slot_of);
+        columns_release(&columns);
+        return no_memory ? PyErr_NoMemory()
+                         : PyErr_Format(PyExc_ValueError, "the columns need block_count() items");
+    }
+    for (uint64_t slot = 0; slot < replay->slot_count; slot++)
+        if (replay->slots[slot].block != NO_BLOCK)
+            slot_of[replay->slots[slot].block] = (int64_t)slot;
+    int64_t *address = columns.data[0], *size = columns.data[1], *slot = columns.data[2];
+    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+        const struct block *block = &heap->blocks[id];
+        *address++ = (int64_t)block->address;
+        *size++ = (int64_t)block->size;
+        *slot++ = is_free(block)                  ? HOLDS_NOTHING
+                  : block->home == HOME_ALLOCATED ? slot_of[id]
+                                                  : HOLDS_WASTE;
+    }
+    free(slot_of);
+    columns_release(&columns);
+    return Py_NewRef(Py_None);
+}
+
+static PyMethodDef simulation_methods[] = {
+    {"replay", simulation_replay, METH_VARARGS,
+     "replay(op, size, slot, address) -> (events done, failure or None)\n--\n\n"
+     "Carry out events; address may be None, or is filled. The GIL is released."},
+    {"figures", simulation_figures, METH_NOARGS, "Sums, peaks and counters so far, unscaled."},
+    {"timeline", simulation_timeline, METH_NOARGS,
+     "The events in an interval, and the intervals as bytes of uint64[4]."},
+    {"check", simulation_check, METH_NOARGS, "What is wrong with the heap, or None."},
+    {"block_count", simulation_block_count, METH_NOARGS, "Blocks that tile the heap now."},
+    {"blocks", simulation_blocks, METH_VARARGS,
+     "blocks(address, size, slot)\n--\n\n"
+     "Fill in the blocks in address order; slot is -1 for a free block, -2 for waste."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot simulation_slots[] = {
+    {Py_tp_new, simulation_new},
+    {Py_tp_dealloc, simulation_dealloc},
+    {Py_tp_methods, simulation_methods},
+    {Py_tp_doc, "A heap under a policy, and what has been measured of it so far."},
+    {0, NULL},
+};
+
+static PyType_Spec simulation_spec = {
+    .name = "simalloc.heap._core.Simulation",
+    .basicsize = sizeof(Simulation),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = simulation_slots,
+};
+
+static int module_exec(PyObject *module)
+{
+    PyObject *type = PyType_FromSpec(&simulation_spec);
+    if (type == NULL)
+        return -1;
+    int status = PyModule_AddObjectRef(module, "Simulation", type);
+    Py_DECREF(type);
+    return status;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+    {0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_core",
+    .m_doc = "The simulation in C.",
+    .m_slots = module_slots,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&module);
+}

@@ -1,0 +1,175 @@
+/* Two buddy systems side by side, sizes 2**N and 3 * 2**N (docs/policies.md). */
+#include <stdlib.h>
+
+#include "buddy.h"
+#include "replay.h"
+#include "size_class.h"
+
+/* One raising of the break: blocks merge within it and not beyond. */
+struct growth {
+    uint64_t address;
+    uint64_t size;
+};
+
+struct double_buddy {
+    struct heap heap; /* a block's `mark` is the number of its growth */
+    struct buddy_blocks systems[2]; /* sizes 2**N; sizes 3 * 2**N */
+    uint64_t unit[2];
+    struct growth *growths;
+    uint32_t growth_count;
+    uint32_t growth_capacity;
+};
+
+static void enter(struct double_buddy *state, unsigned system, uint32_t id)
+{
+    const struct block *block = &state->heap.blocks[id];
+    const struct growth *growth = &state->growths[block->mark];
+    bool above;
+    do {
+        if (block->size == growth->size)
+            break;
+        above = (block->address - growth->address) / block->size % 2 == 0;
+    } while (buddy_merge(&state->systems[system], id, above));
+    buddy_insert(&state->systems[system], id);
+}
+
+static bool grow(struct double_buddy *state, unsigned system, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t id = heap_extend(heap, size > state->unit[system] ? size : state->unit[system]);
+    if (id == NO_BLOCK)
+        return false;
+    heap->counters.growths++;
+    struct block *block = &heap->blocks[id];
+    block->mark = state->growth_count;
+    state->growths[state->growth_count++] = (struct growth){block->address, block->size};
+    buddy_insert(&state->systems[system], id);
+    return true;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct double_buddy *state = (struct double_buddy *)heap;
+    unsigned class = class_of(size, true);
+    unsigned system = is_three_class(class);
+    struct buddy_blocks *blocks = &state->systems[system];
+    size = class_size(class);
+    struct cursor at = free_index_first(&blocks->index, size);
+    count_search(heap, found(at));
+    if (UNLIKELY(!found(at))) {
+        if (!grow(state, system, size))
+            return NO_BLOCK;
+        at = free_index_first(&blocks->index, size);
+    }
+    uint32_t id = block_at(&blocks->index, at);
+    free_index_remove(&blocks->index, at);
+    heap->counters.free_blocks--;
+    buddy_halve(blocks, id, size);
+    heap->counters.allocated += size;
+    return id;
+}
+
+static unsigned system_of(uint64_t size)
+{
+    return (size & (size - 1)) != 0;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    uint64_t size = heap->blocks[id].size;
+    heap->counters.allocated -= size;
+    enter((struct double_buddy *)heap, system_of(size), id);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return class_size(class_of(size, true)) == heap->blocks[id].size;
+}
+
+static bool reserve_growth(struct double_buddy *state)
+{
+    if (LIKELY(state->growth_count < state->growth_capacity))
+        return true;
+    uint32_t capacity = state->growth_capacity < 64 ? 64 : 2 * state->growth_capacity;
+    struct growth *growths = realloc(state->growths, capacity * sizeof *growths);
+    if (growths == NULL)
+        return false;
+    state->growths = growths;
+    state->growth_capacity = capacity;
+    return true;
+}
+
+static bool reserve(struct heap *heap)
+{
+    struct double_buddy *state = (struct double_buddy *)heap;
+    return heap_reserve(heap) && reserve_growth(state) &&
+           free_index_reserve(&state->systems[0].index) &&
+           free_index_reserve(&state->systems[1].index);
+}
+
+static size_t replay(struct replay *replay, const struct events *events)
+{
+    return replay_events(replay, events, allocate, release, resize, reserve);
+}
+
+static bool init(void *memory, const struct parameters *parameters)
+{
+    struct double_buddy *state = memory;
+    heap_init(&state->heap);
+    state->unit[0] = parameters->growth;
+    state->unit[1] = parameters->growth_3x;
+    return buddy_init(&state->systems[0], &state->heap, parameters->order) &&
+           buddy_init(&state->systems[1], &state->heap, parameters->order);
+}
+
+static void release_all(void *memory)
+{
+    struct double_buddy *state = memory;
+    free(state->growths);
+    free_index_release(&state->systems[0].index);
+    free_index_release(&state->systems[1].index);
+    heap_release(&state->heap);
+}
+
+static const char *check_block(const struct double_buddy *state, const struct block *block)
+{
+    const struct heap *heap = &state->heap;
+    if (block->mark >= state->growth_count)
+        return "a block belongs to no growth";
+    const struct growth *growth = &state->growths[block->mark];
+    uint64_t offset = block->address - growth->address;
+    if (offset % block->size != 0 || offset + block->size > growth->size)
+        return "a block is not where its growth could have been halved";
+    if (class_size(class_of(block->size, true)) != block->size ||
+        system_of(block->size) != system_of(growth->size))
+        return "a block has a size of the other system";
+    if (is_free(block) && offset / block->size % 2 == 0 && heap_is_free(heap, block->next) &&
+        heap->blocks[block->next].size == block->size &&
+        heap->blocks[block->next].mark == block->mark)
+        return "two free buddies have not merged";
+    return NULL;
+}
+
+static const char *check(const void *memory)
+{
+    const struct double_buddy *state = memory;
+    const struct heap *heap = &state->heap;
+    const char *wrong = heap_check(heap);
+    for (int system = 0; system < 2 && wrong == NULL; system++)
+        wrong = free_index_check(&state->systems[system].index, INDEX_BY_SIZE);
+    for (uint32_t id = heap->first; id != NO_BLOCK && wrong == NULL; id = heap->blocks[id].next)
+        wrong = check_block(state, &heap->blocks[id]);
+    if (wrong == NULL && state->systems[0].index.blocks + state->systems[1].index.blocks !=
+                             heap->counters.free_blocks)
+        wrong = "the free blocks are miscounted";
+    return wrong;
+}
+
+const struct mechanism double_buddy = {
+    .name = "double buddy",
+    .state_size = sizeof(struct double_buddy),
+    .init = init,
+    .release = release_all,
+    .replay = replay,
+    .check = check,
+};

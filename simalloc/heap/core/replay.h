@@ -1,0 +1,165 @@
+/* Carrying out a trace's events on a heap, and measuring it after each of them.
+ *
+ * replay_events() is inlined into every mechanism with that mechanism's own functions, so that the
+ * whole of an event is one piece of straight code. */
+#ifndef SIMALLOC_REPLAY_H
+#define SIMALLOC_REPLAY_H
+
+#include "mechanism.h"
+#include "timeline.h"
+
+enum op { OP_MALLOC = 0, OP_FREE = 1, OP_REALLOC = 2 };
+enum realloc_rule { REALLOC_FREE_FIRST, REALLOC_MOVE, REALLOC_IN_PLACE };
+
+/* A run of events, column by column. */
+struct events {
+    size_t count;
+    const uint8_t *op;
+    const int64_t *size;
+    const uint32_t *slot;
+    int64_t *address; /* filled with the object's address after each event; may be NULL */
+};
+
+/* An object that is live: trace.py numbers the slots. */
+struct slot {
+    uint64_t request; /* bytes of the program */
+    uint32_t block;   /* NO_BLOCK: no object here now */
+};
+
+struct measures {
+    uint64_t event; /* done so far */
+    uint64_t live;  /* bytes of the program, now */
+    uint64_t max_live;
+    uint64_t heap_at_max_live;
+    uint64_t peak_heap;
+    uint64_t live_at_peak_heap;
+    uint64_t allocated_at_peak_heap;
+    uint64_t events_with_live; /* the mean of heap / live is over these */
+    double sum_of_ratios;
+    uint64_t bytes_with_live; /* and over these */
+    double sum_of_ratios_by_bytes;
+    uint64_t sum_of_free_blocks;
+    uint64_t peak_free_blocks;
+};
+
+struct replay {
+    const struct mechanism *mechanism;
+    struct heap *heap; /* the mechanism's state begins with it */
+    uint64_t scale;
+    enum realloc_rule realloc_rule;
+    bool checked; /* verify the whole heap after each event */
+    struct slot *slots;
+    uint64_t slot_count;
+    struct measures measures;
+    struct timeline timeline;
+};
+
+bool replay_grow_slots(struct replay *replay, uint32_t slot);
+
+/* A size too large to be scaled is caught by the heap's limit. */
+ALWAYS_INLINE uint64_t scaled(const struct replay *replay, uint64_t request)
+{
+    return (request == 0 ? 1 : request) * replay->scale;
+}
+
+ALWAYS_INLINE void measure(struct replay *replay, uint64_t allocated_bytes)
+{
+    struct measures *measures = &replay->measures;
+    const struct heap *heap = replay->heap;
+    uint64_t live = measures->live;
+    if (live > measures->max_live) {
+        measures->max_live = live;
+        measures->heap_at_max_live = heap->brk;
+    }
+    if (heap->brk > measures->peak_heap) {
+        measures->peak_heap = heap->brk;
+        measures->live_at_peak_heap = live;
+        measures->allocated_at_peak_heap = heap->counters.allocated;
+    }
+    if (live > 0) {
+        double ratio = (double)heap->brk / (double)replay->scale / (double)live;
+        measures->events_with_live++;
+        measures->sum_of_ratios += ratio;
+        measures->bytes_with_live += allocated_bytes;
+        measures->sum_of_ratios_by_bytes += ratio * (double)allocated_bytes;
+    }
+    measures->sum_of_free_blocks += heap->counters.free_blocks;
+    if (heap->counters.free_blocks > measures->peak_free_blocks)
+        measures->peak_free_blocks = heap->counters.free_blocks;
+    timeline_note(&replay->timeline, live, heap->brk);
+    measures->event++;
+}
+
+/* What a mechanism inlines into replay_events(). */
+typedef uint32_t allocate_function(struct heap *heap, uint64_t size);
+typedef void free_function(struct heap *heap, uint32_t block);
+typedef bool resize_function(struct heap *heap, uint32_t block, uint64_t size);
+typedef bool reserve_function(struct heap *heap);
+
+ALWAYS_INLINE void reallocate(struct replay *replay, struct slot *slot, uint64_t size,
+                              allocate_function *allocate, free_function *release,
+                              resize_function *resize)
+{
+    struct heap *heap = replay->heap;
+    uint32_t old = slot->block;
+    if (replay->realloc_rule == REALLOC_FREE_FIRST) {
+        release(heap, old);
+        slot->block = allocate(heap, size);
+    } else if (replay->realloc_rule == REALLOC_MOVE || !resize(heap, old, size)) {
+        slot->block = allocate(heap, size);
+        release(heap, old);
+    }
+}
+
+ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *events,
+                                   allocate_function *allocate, free_function *release,
+                                   resize_function *resize, reserve_function *reserve)
+{
+    struct heap *heap = replay->heap;
+    for (size_t i = 0; i < events->count; i++) {
+        uint32_t number = events->slot[i];
+        if (UNLIKELY(number >= replay->slot_count) && !replay_grow_slots(replay, number))
+            return i;
+        if (UNLIKELY(!reserve(heap))) {
+            heap->failure = "no memory is left for the simulated heap";
+            return i;
+        }
+        struct slot *slot = &replay->slots[number];
+        uint8_t op = events->op[i];
+        if (UNLIKELY((slot->block == NO_BLOCK) != (op == OP_MALLOC))) {
+            heap->failure = "the events are not those of a valid trace";
+            return i;
+        }
+        uint64_t request = (uint64_t)events->size[i];
+        if (op == OP_FREE) {
+            replay->measures.live -= slot->request;
+            release(heap, slot->block);
+            slot->block = NO_BLOCK;
+            request = 0;
+        } else {
+            uint64_t size = scaled(replay, request);
+            if (op == OP_MALLOC) {
+                slot->block = allocate(heap, size);
+            } else {
+                replay->measures.live -= slot->request;
+                reallocate(replay, slot, size, allocate, release, resize);
+            }
+            slot->request = request;
+            replay->measures.live += request;
+        }
+        if (UNLIKELY(heap->failure != NULL))
+            return i;
+        measure(replay, request);
+        if (events->address != NULL)
+            events->address[i] =
+                op == OP_FREE ? -1 : (int64_t)heap->blocks[slot->block].address;
+        if (UNLIKELY(replay->checked)) {
+            heap->failure = replay->mechanism->check(heap);
+            if (heap->failure != NULL)
+                return i;
+        }
+    }
+    return events->count;
+}
+
+#endif

@@ -1,0 +1,35 @@
+#include "timeline.h"
+
+#define EMPTY ((struct interval){UINT64_MAX, 0, UINT64_MAX, 0})
+
+void timeline_init(struct timeline *timeline)
+{
+    timeline->intervals[0] = EMPTY;
+    timeline->current = 0;
+    timeline->length = 1;
+    timeline->left = 1;
+}
+
+static struct interval joined(struct interval a, struct interval b)
+{
+    return (struct interval){
+        a.live_low < b.live_low ? a.live_low : b.live_low,
+        a.live_high > b.live_high ? a.live_high : b.live_high,
+        a.heap_low < b.heap_low ? a.heap_low : b.heap_low,
+        a.heap_high > b.heap_high ? a.heap_high : b.heap_high,
+    };
+}
+
+void timeline_advance(struct timeline *timeline)
+{
+    timeline->current++;
+    if (timeline->current == TIMELINE_INTERVALS) {
+        timeline->current /= 2;
+        timeline->length *= 2;
+        for (uint32_t i = 0; i < timeline->current; i++)
+            timeline->intervals[i] =
+                joined(timeline->intervals[2 * i], timeline->intervals[2 * i + 1]);
+    }
+    timeline->intervals[timeline->current] = EMPTY;
+    timeline->left = timeline->length;
+}

@@ -1,0 +1,194 @@
+"""Replaying a trace under a policy."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import fields
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.errors import SimallocError
+from simalloc.heap._core import Simulation
+from simalloc.heap.reference import simulate_reference
+from simalloc.heap.run import Counters, Realloc, Run, Timeline
+from simalloc.policy import Fit, LastRemainder, Order, Policy, Series
+from simalloc.policy import policy as find_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from simalloc.trace import Trace
+
+STRIDE: Final = 1 << 18
+"""Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
+
+# How the core numbers the choices (heap/core/mechanism.h and replay.h).
+_NUMBERS: Final[dict[Enum, int]] = {
+    choice: number
+    for choices in (
+        (Fit.FIRST, Fit.NEXT, Fit.BEST),
+        (Order.LIFO, Order.FIFO, Order.ADDRESS),
+        (Series.POWERS, Series.POWERS_AND_THREES),
+        (LastRemainder.NONE, LastRemainder.SMALL, LastRemainder.ANY),
+        (Realloc.FREE_FIRST, Realloc.MOVE, Realloc.IN_PLACE),
+    )
+    for number, choice in enumerate(choices)
+}
+
+
+def simulate(
+    trace: Trace,
+    policy: Policy | str,
+    *,
+    scale: int = 16,
+    realloc: Realloc | str = Realloc.FREE_FIRST,
+    engine: str = "core",
+    addresses: bool = False,
+    checked: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Replay a trace under a policy and return what came out.
+
+    `policy` may be text such as `first-fit-ao:growth=64K`. Sizes are multiplied by `scale` before
+    the policy sees them and byte figures divided by it afterwards. `realloc` says what a realloc
+    does (`free-first`, `move` or `in-place`). `engine` is `core`, in C, or `reference`, in plain
+    Python. With `addresses` the run keeps every object's address; with `checked` the whole heap is
+    verified after each event, slowly. `progress` is called with the number of events done.
+
+    Raises `PolicyError` for a policy that does not exist, `SimallocError` if the heap outgrows its
+    address space of 2**62 bytes or memory runs out.
+    """
+    described = find_policy(policy) if isinstance(policy, str) else policy
+    rule = Realloc(realloc)
+    check_scale(scale)
+    if engine == "reference":
+        return simulate_reference(trace, described, scale=scale, realloc=rule, check=checked)
+    if engine != "core":
+        raise ValueError(f"engine is {engine!r}; it takes 'core' or 'reference'")
+    simulation = new_simulation(described, scale=scale, realloc=rule, checked=checked)
+    placed = np.empty(len(trace), np.int64) if addresses else None
+    started = time.perf_counter()
+    for start in range(0, len(trace), STRIDE):
+        stretch = slice(start, start + STRIDE)
+        replay(
+            simulation,
+            trace.op[stretch],
+            trace.size[stretch],
+            trace.slot[stretch],
+            None if placed is None else placed[stretch],
+        )
+        if progress is not None:
+            progress(min(start + STRIDE, len(trace)))
+    return run_of(
+        simulation,
+        trace=trace.name,
+        objects=trace.objects,
+        policy=described,
+        scale=scale,
+        realloc=rule,
+        addresses=placed,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def check_scale(scale: int) -> None:
+    """Raise `SimallocError` unless sizes can be scaled by `scale`."""
+    if not 1 <= scale <= 4096:
+        raise SimallocError(f"scale is {scale}; it takes a whole number from 1 to 4096")
+
+
+def new_simulation(
+    policy: Policy, *, scale: int, realloc: Realloc, checked: bool = False
+) -> Simulation:
+    """Return an empty heap of the C core under a policy."""
+    parts = {
+        part.name: _NUMBERS[value] if isinstance(value, Enum) else value
+        for part in fields(policy.description)
+        for value in [getattr(policy.description, part.name)]
+    }
+    return Simulation(policy.family, scale, _NUMBERS[realloc], checked, **parts)
+
+
+def replay(
+    simulation: Simulation,
+    op: NDArray[np.uint8],
+    size: NDArray[np.int64],
+    slot: NDArray[np.uint32],
+    address: NDArray[np.int64] | None = None,
+) -> None:
+    """Carry out a run of events, or raise `SimallocError` naming the one that could not be."""
+    done, failure = simulation.replay(op, size, slot, address)
+    if failure is not None:
+        event = int(simulation.figures()["events"])
+        raise SimallocError(f"event {event} (of {int(size[done])} bytes): {failure}")
+
+
+def run_of(
+    simulation: Simulation,
+    *,
+    trace: str,
+    objects: int,
+    policy: Policy,
+    scale: int,
+    realloc: Realloc,
+    addresses: NDArray[np.int64] | None = None,
+    seconds: float = 0.0,
+) -> Run:
+    """Return what a simulation has measured so far, in bytes of the program."""
+    figures = simulation.figures()
+    events = int(figures["events"])
+    heap_then = figures["peak_heap"] / scale
+    live_then = figures["live_at_peak_heap"]
+    allocated_then = figures["allocated_at_peak_heap"] / scale
+    return Run(
+        trace=trace,
+        policy=policy,
+        scale=scale,
+        realloc=realloc,
+        events=events,
+        objects=objects,
+        peak_heap_bytes=heap_then,
+        final_heap_bytes=figures["heap"] / scale,
+        max_live_bytes=int(figures["max_live"]),
+        final_live_bytes=int(figures["live"]),
+        live_bytes_at_peak_heap=int(live_then),
+        heap_bytes_at_max_live=figures["heap_at_max_live"] / scale,
+        mean_heap_to_live=_quotient(figures["sum_of_ratios"], figures["events_with_live"]),
+        mean_heap_to_live_by_bytes=_quotient(
+            figures["sum_of_ratios_by_bytes"], figures["bytes_with_live"]
+        ),
+        counters=Counters(
+            growths=int(figures["growths"]),
+            splits=int(figures["splits"]),
+            coalescings=int(figures["coalescings"]),
+            free_blocks_mean=_quotient(figures["sum_of_free_blocks"], events),
+            free_blocks_peak=int(figures["peak_free_blocks"]),
+            visited_mean=_quotient(figures["visited"], figures["searches"]),
+            visited_worst=int(figures["visited_worst"]),
+            internal_bytes_at_peak_heap=allocated_then - live_then,
+            external_bytes_at_peak_heap=heap_then - allocated_then,
+        ),
+        timeline=_timeline(simulation, scale),
+        addresses=addresses,
+        seconds=seconds,
+    )
+
+
+def _quotient(total: float, count: float) -> float:
+    return total / count if count else float("nan")
+
+
+def _timeline(simulation: Simulation, scale: int) -> Timeline:
+    interval, packed = simulation.timeline()
+    extremes = np.frombuffer(packed, np.uint64).reshape(-1, 4).astype(np.float64)
+    return Timeline(
+        interval=interval,
+        live_low=extremes[:, 0],
+        live_high=extremes[:, 1],
+        heap_low=extremes[:, 2] / scale,
+        heap_high=extremes[:, 3] / scale,
+    )

@@ -1,0 +1,48 @@
+"""Johnstone & Wilson's four measures of fragmentation (1998, section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simalloc.heap import Run
+
+
+@dataclass(frozen=True)
+class Fragmentation:
+    """How much larger the heap was than it had to be, as fractions: 0.25 is 25 percent.
+
+    A measure is nan where nothing was ever live at its point.
+    """
+
+    mean: float
+    """#1: heap / live - 1, averaged over the events after which something was live. The paper
+    averages "across all points in time" and gives no clock; events are our reading."""
+    mean_by_bytes: float
+    """#1 with the bytes allocated as the clock."""
+    at_peak_live: float
+    """#2: heap / live - 1 when live bytes first had their peak."""
+    at_peak_heap: float
+    """#3: heap / live - 1 when the heap first had its peak."""
+    peak_to_peak: float
+    """#4: peak heap / peak live - 1."""
+
+    def __getitem__(self, number: int) -> float:
+        """Return measure #1, #2, #3 or #4."""
+        return (self.mean, self.at_peak_live, self.at_peak_heap, self.peak_to_peak)[number - 1]
+
+
+def fragmentation(run: Run) -> Fragmentation:
+    """Return all measures of a run."""
+    return Fragmentation(
+        mean=run.mean_heap_to_live - 1,
+        mean_by_bytes=run.mean_heap_to_live_by_bytes - 1,
+        at_peak_live=_excess(run.heap_bytes_at_max_live, run.max_live_bytes),
+        at_peak_heap=_excess(run.peak_heap_bytes, run.live_bytes_at_peak_heap),
+        peak_to_peak=_excess(run.peak_heap_bytes, run.max_live_bytes),
+    )
+
+
+def _excess(heap: float, live: float) -> float:
+    return heap / live - 1 if live else float("nan")
