@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     metavar="NAME[:PARAMETER=VALUE,...]",
     help="A policy of the catalogue (`simalloc policies`), or all; may be given several times.",
 )
-@click.option("--scale", type=int, default=16, show_default=True, help="Sizes are multiplied by it.")
+@click.option(
+    "--scale", type=int, default=16, show_default=True, help="Sizes are multiplied by it."
+)
 @click.option(
     "--realloc",
     type=click.Choice([rule.value for rule in Realloc]),

@@ -60,8 +60,8 @@ def runs_table(runs: Sequence[Run]) -> Table:
         ("trace", "policy", "#1 %", "#2 %", "#3 %", "#4 %", "peak heap", "peak live", "ns/event"),
         [_row(run) for run in runs],
         (
-            "#1 mean of heap/live - 1; #2 at peak live; #3 at peak heap; #4 peak heap / peak live"
-            " - 1. Bytes of the program.",
+            "#1 mean of heap/live - 1; #2 the same at peak live; #3 at peak heap;",
+            "#4 peak heap / peak live - 1. Bytes are the program's.",
         ),
     )
 

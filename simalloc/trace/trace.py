@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_SIZE: Final = 1 << 47
 """The largest request in bytes: the user half of a 48-bit address space."""
 
-OPTIONAL_COLUMNS: Final = {
+OPTIONAL_COLUMNS: Final[dict[str, np.dtype[Any]]] = {
     "alignment": np.dtype(np.int64),
     "thread": np.dtype(np.uint32),
     "time": np.dtype(np.int64),

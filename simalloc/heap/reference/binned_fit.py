@@ -82,7 +82,7 @@ class BinnedFitHeap(CoalescingHeap):
         return first
 
     def _use_last_remainder(self, size: int) -> int | None:
-        """Take step 2: the last remainder if it may be used and is large enough; else it is binned."""
+        """Take step 2: use the last remainder if that may be and is large enough; else bin it."""
         remainder = self._last_remainder
         if remainder is None:
             return None
