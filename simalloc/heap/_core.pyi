@@ -4,10 +4,11 @@ from numpy.typing import NDArray
 class Simulation:
     def __init__(
         self,
-        family: str,
+        mechanism: str,
         scale: int,
         realloc: int,
         checked: bool,
+        portable: bool,
         *,
         fit: int = ...,
         order: int = ...,

@@ -13,7 +13,7 @@ from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.reference import simulate_reference
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
-from simalloc.policy import Fit, LastRemainder, Order, Policy, Series
+from simalloc.policy import Family, Fit, LastRemainder, Order, Policy, SequentialFit, Series
 from simalloc.policy import policy as find_policy
 
 if TYPE_CHECKING:
@@ -102,15 +102,29 @@ def check_scale(scale: int) -> None:
 
 
 def new_simulation(
-    policy: Policy, *, scale: int, realloc: Realloc, checked: bool = False
+    policy: Policy,
+    *,
+    scale: int,
+    realloc: Realloc,
+    checked: bool = False,
+    portable: bool = False,
 ) -> Simulation:
-    """Return an empty heap of the C core under a policy."""
+    """Return an empty heap of the C core under a policy; `portable` renounces vector code."""
     parts = {
         part.name: _NUMBERS[value] if isinstance(value, Enum) else value
         for part in fields(policy.description)
         for value in [getattr(policy.description, part.name)]
     }
-    return Simulation(policy.family, scale, _NUMBERS[realloc], checked, **parts)
+    return Simulation(
+        _mechanism(policy.description), scale, _NUMBERS[realloc], checked, portable, **parts
+    )
+
+
+def _mechanism(description: Family) -> str:
+    """Return the core's name for what carries a description out."""
+    if isinstance(description, SequentialFit):
+        return "best fit" if description.fit is Fit.BEST else "list fit"
+    return description.family
 
 
 def replay(

@@ -1,7 +1,6 @@
 /* Binary buddies in one aligned space (docs/policies.md). */
 #include "buddy.h"
 #include "replay.h"
-#include "size_class.h"
 
 struct binary_buddy {
     struct heap heap;
@@ -59,19 +58,15 @@ static bool grow(struct binary_buddy *state, uint64_t size)
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct binary_buddy *state = (struct binary_buddy *)heap;
-    size = class_size(class_of(size, false));
-    struct cursor at = free_index_first(&state->blocks.index, size);
-    count_search(heap, found(at));
-    if (UNLIKELY(!found(at))) {
-        if (!grow(state, size))
+    unsigned class = class_of(size, false);
+    uint32_t id = buddy_find(&state->blocks, class);
+    count_search(heap, id != NO_BLOCK);
+    if (UNLIKELY(id == NO_BLOCK)) {
+        if (!grow(state, class_size(class)))
             return NO_BLOCK;
-        at = free_index_first(&state->blocks.index, size);
+        id = buddy_find(&state->blocks, class);
     }
-    uint32_t id = block_at(&state->blocks.index, at);
-    free_index_remove(&state->blocks.index, at);
-    heap->counters.free_blocks--;
-    buddy_halve(&state->blocks, id, size);
-    heap->counters.allocated += size;
+    buddy_use(&state->blocks, id, class_size(class));
     return id;
 }
 
@@ -88,7 +83,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 
 static bool reserve(struct heap *heap)
 {
-    return heap_reserve(heap) && free_index_reserve(&((struct binary_buddy *)heap)->blocks.index);
+    return heap_reserve(heap) && bin_set_reserve(&((struct binary_buddy *)heap)->blocks.bins);
 }
 
 static size_t replay(struct replay *replay, const struct events *events)
@@ -101,13 +96,14 @@ static bool init(void *memory, const struct parameters *parameters)
     struct binary_buddy *state = memory;
     heap_init(&state->heap);
     state->growth = parameters->growth;
-    return buddy_init(&state->blocks, &state->heap, parameters->order);
+    buddy_init(&state->blocks, &state->heap, parameters->order);
+    return true;
 }
 
 static void release_all(void *memory)
 {
     struct binary_buddy *state = memory;
-    free_index_release(&state->blocks.index);
+    bin_set_release(&state->blocks.bins);
     heap_release(&state->heap);
 }
 
@@ -117,7 +113,7 @@ static const char *check(const void *memory)
     const struct heap *heap = &state->heap;
     const char *wrong = heap_check(heap);
     if (wrong == NULL)
-        wrong = free_index_check(&state->blocks.index, INDEX_BY_SIZE);
+        wrong = buddy_check(&state->blocks, heap->counters.free_blocks);
     if (wrong != NULL)
         return wrong;
     for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
@@ -128,12 +124,10 @@ static const char *check(const void *memory)
             heap_is_free(heap, block->next) && heap->blocks[block->next].size == block->size)
             return "two free buddies have not merged";
     }
-    return state->blocks.index.blocks == heap->counters.free_blocks
-               ? NULL
-               : "the free blocks are miscounted";
+    return NULL;
 }
 
-const struct mechanism binary_buddy = {
+const struct mechanism MECHANISM(binary_buddy) = {
     .name = "binary buddy",
     .state_size = sizeof(struct binary_buddy),
     .init = init,

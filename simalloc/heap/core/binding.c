@@ -7,8 +7,17 @@
 #include "../../native/columns.h"
 #include "replay.h"
 
-static const struct mechanism *const mechanisms[] = {
-    &sequential_fit, &binned_fit, &segregated_storage, &binary_buddy, &double_buddy,
+#if defined(HAVE_AVX2)
+#define BOTH(name) {&name, &name##_avx2}
+#define CPU_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+#else
+#define BOTH(name) {&name, &name}
+#define CPU_HAS_AVX2 0
+#endif
+
+static const struct mechanism *const mechanisms[][2] = {
+    BOTH(list_fit),           BOTH(best_fit),     BOTH(binned_fit),
+    BOTH(segregated_storage), BOTH(binary_buddy), BOTH(double_buddy),
 };
 
 typedef struct {
@@ -44,36 +53,37 @@ static struct replay *new_replay(const struct mechanism *mechanism,
     return replay;
 }
 
-static const struct mechanism *find_mechanism(const char *name)
+static const struct mechanism *find_mechanism(const char *name, bool portable)
 {
     for (size_t i = 0; i < sizeof mechanisms / sizeof *mechanisms; i++)
-        if (strcmp(mechanisms[i]->name, name) == 0)
-            return mechanisms[i];
+        if (strcmp(mechanisms[i][0]->name, name) == 0)
+            return mechanisms[i][!portable && CPU_HAS_AVX2];
     PyErr_Format(PyExc_ValueError, "there is no mechanism %s", name);
     return NULL;
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"family",    "scale",  "realloc", "checked", "fit",           "order",
+    static char *names[] = {"mechanism", "scale",  "realloc", "checked", "portable", "fit",           "order",
                             "growth",    "growth_3x", "series", "last_remainder", "small", NULL};
-    const char *family;
+    const char *name;
     unsigned long long scale;
     int rule;
     int checked;
+    int portable;
     unsigned long long fit = 0, order = 0, growth = 0, growth_3x = 0, series = 0, remainder = 0,
                        small = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKip|$KKKKKKK", names, &family, &scale, &rule,
-                                     &checked, &fit, &order, &growth, &growth_3x, &series,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKipp|$KKKKKKK", names, &name, &scale, &rule,
+                                     &checked, &portable, &fit, &order, &growth, &growth_3x, &series,
                                      &remainder, &small))
         return NULL;
-    const struct mechanism *mechanism = find_mechanism(family);
+    const struct mechanism *mechanism = find_mechanism(name, portable);
     if (mechanism == NULL)
         return NULL;
     if (scale < 1 || scale > 4096 || rule < 0 || rule > REALLOC_IN_PLACE || fit > FIT_BEST ||
         order > ORDER_ADDRESS)
-        return PyErr_Format(PyExc_ValueError, "a parameter of %s is out of range", family);
-    struct parameters parameters = {fit, order, growth, growth_3x, series, remainder, small};
+        return PyErr_Format(PyExc_ValueError, "a parameter of %s is out of range", name);
+    struct parameters parameters = {scale, fit, order, growth, growth_3x, series, remainder, small};
     struct replay *replay = new_replay(mechanism, &parameters);
     if (replay == NULL)
         return PyErr_NoMemory();

@@ -1,27 +1,29 @@
 /* Best fit through bins, with a wilderness and a last remainder (docs/policies.md).
  *
  * Bins of one size each, and bins sorted by size, visited upwards, are together one order by
- * (size, time of entry): the index holds the blocks of all bins in it. */
-#include "free_index.h"
+ * (size, time of entry): that of the index. */
+#include "coalescing.h"
 #include "replay.h"
+#include "size_index.h"
 
 struct binned_fit {
     struct heap heap;
-    struct free_index bins;
+    struct size_index bins;
     enum last_remainder rule;
     uint64_t small;
     uint64_t growth;
     uint64_t entered;   /* blocks that have entered the bins */
-    uint32_t remainder; /* the last remainder, HOME_LOOSE, or NO_BLOCK */
-    /* The wilderness is heap.last whenever that is free, HOME_LOOSE too. */
+    uint32_t remainder; /* the last remainder, or NO_BLOCK */
+    /* The wilderness is heap.last whenever that is free. */
 };
+
+/* Where a free block is: its `mark`. */
+enum { IN_BIN, LOOSE };
 
 ALWAYS_INLINE void put_in_bin(struct binned_fit *state, uint32_t id)
 {
-    uint64_t size = state->heap.blocks[id].size;
-    uint64_t key = ++state->entered;
-    free_index_insert(&state->bins, free_index_position(&state->bins, true, size, key), id, size,
-                      key);
+    state->heap.blocks[id].mark = IN_BIN;
+    size_index_insert(&state->bins, id, ++state->entered);
 }
 
 ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
@@ -30,55 +32,45 @@ ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
 }
 
 /* Takes a free block out of its bin or its role. */
-ALWAYS_INLINE void take_out(struct binned_fit *state, uint32_t id)
+ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 {
-    if (state->heap.blocks[id].home != HOME_LOOSE)
-        free_index_remove(&state->bins, free_index_locate(&state->bins, id));
+    struct binned_fit *state = (struct binned_fit *)heap;
+    if (heap->blocks[id].mark == IN_BIN)
+        size_index_remove(&state->bins, id);
     else if (state->remainder == id)
         state->remainder = NO_BLOCK;
-    state->heap.blocks[id].home = HOME_ALLOCATED;
-    state->heap.counters.free_blocks--;
+    heap->blocks[id].home = HOME_ALLOCATED;
+    heap->counters.free_blocks--;
 }
 
 /* Gives a free block, already coalesced, the role that it has or a bin. */
 ALWAYS_INLINE void settle(struct binned_fit *state, uint32_t id, bool is_remainder)
 {
     state->heap.counters.free_blocks++;
-    if (state->heap.last == id) {
-        state->heap.blocks[id].home = HOME_LOOSE;
-    } else if (is_remainder) {
-        state->heap.blocks[id].home = HOME_LOOSE;
-        state->remainder = id;
-    } else {
+    bool is_wilderness = state->heap.last == id;
+    if (!is_wilderness && !is_remainder) {
         put_in_bin(state, id);
+        return;
     }
+    state->heap.blocks[id].home = HOME_LOOSE;
+    state->heap.blocks[id].mark = LOOSE;
+    if (!is_wilderness)
+        state->remainder = id;
 }
 
-static void enter(struct binned_fit *state, uint32_t id)
+static void enter(struct heap *heap, uint32_t id)
 {
-    struct heap *heap = &state->heap;
-    uint32_t below = heap->blocks[id].previous;
-    uint32_t above = heap->blocks[id].next;
-    bool is_remainder = false;
-    if (heap_is_free(heap, below)) {
-        is_remainder = state->remainder == below;
-        take_out(state, below);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
-    if (heap_is_free(heap, above)) {
-        is_remainder |= state->remainder == above;
-        take_out(state, above);
-        heap_join_next(heap, id);
-        heap->counters.coalescings++;
-    }
-    settle(state, id, is_remainder);
+    struct binned_fit *state = (struct binned_fit *)heap;
+    bool had_remainder = state->remainder != NO_BLOCK;
+    coalesce(heap, id, take_out);
+    settle(state, id, had_remainder && state->remainder == NO_BLOCK);
 }
 
-/* Allocates the low end of a free block that is out of its bin. */
-ALWAYS_INLINE uint32_t use(struct binned_fit *state, uint32_t id, uint64_t size, bool keep_rest)
+/* Allocates the low end of a free block; the rest is the last remainder, or has the part it gets. */
+ALWAYS_INLINE uint32_t use_and_keep(struct heap *heap, uint32_t id, uint64_t size, bool keep_rest)
 {
-    struct heap *heap = &state->heap;
+    struct binned_fit *state = (struct binned_fit *)heap;
+    take_out(heap, id);
     heap->counters.allocated += size;
     if (heap->blocks[id].size == size)
         return id;
@@ -88,6 +80,12 @@ ALWAYS_INLINE uint32_t use(struct binned_fit *state, uint32_t id, uint64_t size,
     return low;
 }
 
+/* Allocates the low end of a free block; the rest keeps the part of the last remainder. */
+static uint32_t use(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return use_and_keep(heap, id, size, ((struct binned_fit *)heap)->remainder == id);
+}
+
 /* Step 2 of an allocation: the last remainder serves, or goes to its bin. */
 ALWAYS_INLINE uint32_t use_remainder(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
@@ -95,10 +93,8 @@ ALWAYS_INLINE uint32_t use_remainder(struct binned_fit *state, uint64_t size, ui
     bool may = state->rule == LAST_REMAINDER_ANY ||
                (state->rule == LAST_REMAINDER_SMALL && size < state->small);
     *visited += may;
-    if (may && state->heap.blocks[id].size >= size) {
-        take_out(state, id);
-        return use(state, id, size, true);
-    }
+    if (may && state->heap.blocks[id].size >= size)
+        return use(&state->heap, id, size);
     state->remainder = NO_BLOCK;
     put_in_bin(state, id);
     return NO_BLOCK;
@@ -115,29 +111,26 @@ static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t
         if (grown == NO_BLOCK)
             return NO_BLOCK;
         heap->counters.growths++;
-        enter(state, grown);
+        enter(heap, grown);
         id = grown;
     }
-    take_out(state, id);
-    return use(state, id, size, false);
+    return use(heap, id, size);
 }
 
 static uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
-    struct cursor at = free_index_first(&state->bins, size);
-    bool exact = found(at) && state->bins.nodes[at.node].size[at.entry] == size;
+    uint32_t id = size_index_best(&state->bins, size);
+    bool exact = id != NO_BLOCK && state->heap.blocks[id].size == size;
     if (!exact && state->remainder != NO_BLOCK) {
-        uint32_t id = use_remainder(state, size, visited);
+        id = use_remainder(state, size, visited);
         if (id != NO_BLOCK)
             return id;
-        at = free_index_first(&state->bins, size);
+        id = size_index_best(&state->bins, size);
     }
-    if (!found(at))
+    if (id == NO_BLOCK)
         return use_wilderness(state, size, visited);
     ++*visited;
-    uint32_t id = block_at(&state->bins, at);
-    take_out(state, id);
-    return use(state, id, size, state->rule != LAST_REMAINDER_NONE);
+    return use_and_keep(&state->heap, id, size, state->rule != LAST_REMAINDER_NONE);
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
@@ -151,33 +144,17 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static void release(struct heap *heap, uint32_t id)
 {
     heap->counters.allocated -= heap->blocks[id].size;
-    enter((struct binned_fit *)heap, id);
+    enter(heap, id);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
-    struct binned_fit *state = (struct binned_fit *)heap;
-    uint64_t old = heap->blocks[id].size;
-    if (size < old) {
-        uint32_t high = heap_cut_high(heap, id, size);
-        heap->counters.splits++;
-        heap->counters.allocated -= old - size;
-        enter(state, high);
-    } else if (size > old) {
-        uint32_t above = heap->blocks[id].next;
-        if (!heap_is_free(heap, above) || heap->blocks[above].size < size - old)
-            return false;
-        bool is_remainder = state->remainder == above;
-        take_out(state, above);
-        use(state, above, size - old, is_remainder);
-        heap_join_next(heap, id);
-    }
-    return true;
+    return resize_in_place(heap, id, size, enter, use);
 }
 
 static bool reserve(struct heap *heap)
 {
-    return heap_reserve(heap) && free_index_reserve(&((struct binned_fit *)heap)->bins);
+    return heap_reserve(heap) && size_index_reserve(&((struct binned_fit *)heap)->bins);
 }
 
 static size_t replay(struct replay *replay, const struct events *events)
@@ -194,13 +171,13 @@ static bool init(void *memory, const struct parameters *parameters)
     state->growth = parameters->growth;
     state->entered = 0;
     state->remainder = NO_BLOCK;
-    return free_index_init(&state->bins, &state->heap);
+    return size_index_init(&state->bins, &state->heap, parameters->unit | parameters->growth);
 }
 
 static void release_all(void *memory)
 {
     struct binned_fit *state = memory;
-    free_index_release(&state->bins);
+    size_index_release(&state->bins);
     heap_release(&state->heap);
 }
 
@@ -208,30 +185,23 @@ static const char *check(const void *memory)
 {
     const struct binned_fit *state = memory;
     const struct heap *heap = &state->heap;
+    uint64_t binned = heap->counters.free_blocks;
+    if (wilderness(state) != NO_BLOCK)
+        binned--;
+    if (state->remainder != NO_BLOCK) {
+        if (!heap_is_free(heap, state->remainder) || state->remainder == heap->last)
+            return "the last remainder is not free, or is the wilderness";
+        binned--;
+    }
     const char *wrong = heap_check(heap);
     if (wrong == NULL)
-        wrong = free_index_check(&state->bins, INDEX_BY_SIZE);
-    if (wrong != NULL)
-        return wrong;
-    uint64_t blocks = 0;
-    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
-        if (!is_free(&heap->blocks[id]))
-            continue;
-        blocks++;
-        if (heap_is_free(heap, heap->blocks[id].next))
-            return "two adjacent free blocks have not coalesced";
-        bool loose = id == heap->last || id == state->remainder;
-        if (loose != (heap->blocks[id].home == HOME_LOOSE))
-            return "a block is in a bin that should not be, or is in none";
-    }
-    if (blocks != heap->counters.free_blocks)
-        return "the free blocks are miscounted";
-    if (state->remainder != NO_BLOCK && !heap_is_free(heap, state->remainder))
-        return "the last remainder is not free";
-    return NULL;
+        wrong = check_coalesced(heap);
+    if (wrong == NULL)
+        wrong = size_index_check(&state->bins, binned);
+    return wrong;
 }
 
-const struct mechanism binned_fit = {
+const struct mechanism MECHANISM(binned_fit) = {
     .name = "binned fit",
     .state_size = sizeof(struct binned_fit),
     .init = init,

@@ -3,50 +3,60 @@
 #ifndef SIMALLOC_BUDDY_H
 #define SIMALLOC_BUDDY_H
 
-#include "free_index.h"
+#include "bin_set.h"
 #include "mechanism.h"
+#include "size_class.h"
 
 struct buddy_blocks {
-    struct free_index index; /* by (size, key) */
+    struct bin_set bins; /* one for each size class */
     enum order order;
     uint64_t entered; /* blocks that have entered */
 };
 
 ALWAYS_INLINE void buddy_insert(struct buddy_blocks *blocks, uint32_t id)
 {
-    struct heap *heap = blocks->index.heap;
+    struct heap *heap = blocks->bins.heap;
     const struct block *block = &heap->blocks[id];
     uint64_t time = ++blocks->entered;
     uint64_t key = blocks->order == ORDER_ADDRESS ? block->address
                    : blocks->order == ORDER_FIFO  ? time
                                                   : ~time;
-    free_index_insert(&blocks->index, free_index_position(&blocks->index, true, block->size, key),
-                      id, block->size, key);
+    bin_set_insert(&blocks->bins, exact_class(block->size), id, key);
     heap->counters.free_blocks++;
 }
 
 ALWAYS_INLINE void buddy_remove(struct buddy_blocks *blocks, uint32_t id)
 {
-    free_index_remove(&blocks->index, free_index_locate(&blocks->index, id));
-    blocks->index.heap->counters.free_blocks--;
+    struct heap *heap = blocks->bins.heap;
+    bin_set_remove(&blocks->bins, exact_class(heap->blocks[id].size), id);
+    heap->counters.free_blocks--;
 }
 
-/* Halves a block that is out of the index until it has `size` bytes; the high halves enter. */
-ALWAYS_INLINE void buddy_halve(struct buddy_blocks *blocks, uint32_t id, uint64_t size)
+/* The block that serves a class: of the smallest not below it, the first in order; or NO_BLOCK. */
+ALWAYS_INLINE uint32_t buddy_find(const struct buddy_blocks *blocks, unsigned class)
 {
-    struct heap *heap = blocks->index.heap;
+    uint32_t bin = bin_set_from(&blocks->bins, class);
+    return LIKELY(bin < BINS) ? blocks->bins.first[bin] : NO_BLOCK;
+}
+
+/* Takes a block and halves it until it has `size` bytes; the high halves enter. */
+ALWAYS_INLINE void buddy_use(struct buddy_blocks *blocks, uint32_t id, uint64_t size)
+{
+    struct heap *heap = blocks->bins.heap;
+    buddy_remove(blocks, id);
     while (heap->blocks[id].size > size) {
         uint32_t high = heap_cut_high(heap, id, heap->blocks[id].size / 2);
         heap->blocks[high].mark = heap->blocks[id].mark;
         heap->counters.splits++;
         buddy_insert(blocks, high);
     }
+    heap->counters.allocated += size;
 }
 
 /* Joins a block with its buddy, above or below it, if that is free and whole. */
 ALWAYS_INLINE bool buddy_merge(struct buddy_blocks *blocks, uint32_t id, bool above)
 {
-    struct heap *heap = blocks->index.heap;
+    struct heap *heap = blocks->bins.heap;
     uint32_t buddy = above ? heap->blocks[id].next : heap->blocks[id].previous;
     if (!heap_is_free(heap, buddy) || heap->blocks[buddy].size != heap->blocks[id].size)
         return false;
@@ -59,11 +69,22 @@ ALWAYS_INLINE bool buddy_merge(struct buddy_blocks *blocks, uint32_t id, bool ab
     return true;
 }
 
-ALWAYS_INLINE bool buddy_init(struct buddy_blocks *blocks, struct heap *heap, uint64_t order)
+ALWAYS_INLINE void buddy_init(struct buddy_blocks *blocks, struct heap *heap, uint64_t order)
 {
     blocks->order = (enum order)order;
     blocks->entered = 0;
-    return free_index_init(&blocks->index, heap);
+    bin_set_init(&blocks->bins, heap);
+}
+
+static inline uint32_t buddy_bin_of(const void *context, uint64_t size)
+{
+    (void)context;
+    return exact_class(size);
+}
+
+static inline const char *buddy_check(const struct buddy_blocks *blocks, uint64_t free_blocks)
+{
+    return bin_set_check(&blocks->bins, buddy_bin_of, NULL, free_blocks);
 }
 
 #endif

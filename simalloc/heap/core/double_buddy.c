@@ -3,7 +3,6 @@
 
 #include "buddy.h"
 #include "replay.h"
-#include "size_class.h"
 
 /* One raising of the break: blocks merge within it and not beyond. */
 struct growth {
@@ -53,19 +52,14 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     unsigned class = class_of(size, true);
     unsigned system = is_three_class(class);
     struct buddy_blocks *blocks = &state->systems[system];
-    size = class_size(class);
-    struct cursor at = free_index_first(&blocks->index, size);
-    count_search(heap, found(at));
-    if (UNLIKELY(!found(at))) {
-        if (!grow(state, system, size))
+    uint32_t id = buddy_find(blocks, class);
+    count_search(heap, id != NO_BLOCK);
+    if (UNLIKELY(id == NO_BLOCK)) {
+        if (!grow(state, system, class_size(class)))
             return NO_BLOCK;
-        at = free_index_first(&blocks->index, size);
+        id = buddy_find(blocks, class);
     }
-    uint32_t id = block_at(&blocks->index, at);
-    free_index_remove(&blocks->index, at);
-    heap->counters.free_blocks--;
-    buddy_halve(blocks, id, size);
-    heap->counters.allocated += size;
+    buddy_use(blocks, id, class_size(class));
     return id;
 }
 
@@ -103,8 +97,8 @@ static bool reserve(struct heap *heap)
 {
     struct double_buddy *state = (struct double_buddy *)heap;
     return heap_reserve(heap) && reserve_growth(state) &&
-           free_index_reserve(&state->systems[0].index) &&
-           free_index_reserve(&state->systems[1].index);
+           bin_set_reserve(&state->systems[0].bins) &&
+           bin_set_reserve(&state->systems[1].bins);
 }
 
 static size_t replay(struct replay *replay, const struct events *events)
@@ -118,16 +112,17 @@ static bool init(void *memory, const struct parameters *parameters)
     heap_init(&state->heap);
     state->unit[0] = parameters->growth;
     state->unit[1] = parameters->growth_3x;
-    return buddy_init(&state->systems[0], &state->heap, parameters->order) &&
-           buddy_init(&state->systems[1], &state->heap, parameters->order);
+    buddy_init(&state->systems[0], &state->heap, parameters->order);
+    buddy_init(&state->systems[1], &state->heap, parameters->order);
+    return true;
 }
 
 static void release_all(void *memory)
 {
     struct double_buddy *state = memory;
     free(state->growths);
-    free_index_release(&state->systems[0].index);
-    free_index_release(&state->systems[1].index);
+    bin_set_release(&state->systems[0].bins);
+    bin_set_release(&state->systems[1].bins);
     heap_release(&state->heap);
 }
 
@@ -155,17 +150,19 @@ static const char *check(const void *memory)
     const struct double_buddy *state = memory;
     const struct heap *heap = &state->heap;
     const char *wrong = heap_check(heap);
-    for (int system = 0; system < 2 && wrong == NULL; system++)
-        wrong = free_index_check(&state->systems[system].index, INDEX_BY_SIZE);
-    for (uint32_t id = heap->first; id != NO_BLOCK && wrong == NULL; id = heap->blocks[id].next)
+    uint64_t blocks[2] = {0, 0};
+    for (uint32_t id = heap->first; id != NO_BLOCK && wrong == NULL; id = heap->blocks[id].next) {
         wrong = check_block(state, &heap->blocks[id]);
-    if (wrong == NULL && state->systems[0].index.blocks + state->systems[1].index.blocks !=
-                             heap->counters.free_blocks)
+        blocks[system_of(heap->blocks[id].size)] += is_free(&heap->blocks[id]);
+    }
+    for (int system = 0; system < 2 && wrong == NULL; system++)
+        wrong = buddy_check(&state->systems[system], blocks[system]);
+    if (wrong == NULL && blocks[0] + blocks[1] != heap->counters.free_blocks)
         wrong = "the free blocks are miscounted";
     return wrong;
 }
 
-const struct mechanism double_buddy = {
+const struct mechanism MECHANISM(double_buddy) = {
     .name = "double buddy",
     .state_size = sizeof(struct double_buddy),
     .init = init,

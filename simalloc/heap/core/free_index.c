@@ -15,6 +15,7 @@ static uint32_t new_node(struct free_index *index, bool leaf)
     node->place = 0;
     node->count = 0;
     node->leaf = leaf;
+    memset(node->size, 0, sizeof node->size);
     return id;
 }
 
@@ -52,35 +53,23 @@ void free_index_release(struct free_index *index)
     index->nodes = NULL;
 }
 
-static uint64_t largest_in(const struct node *node)
-{
-    uint64_t largest = 0;
-    for (uint32_t i = 0; i < node->count; i++)
-        largest = node->size[i] > largest ? node->size[i] : largest;
-    return largest;
-}
-
 static uint32_t weight_of(const struct node *node)
 {
-    uint32_t weight = 0;
-    if (node->leaf)
-        return node->count;
-    for (uint32_t i = 0; i < node->count; i++)
-        weight += node->weight[i];
-    return weight;
+    return node->leaf ? node->count : node_weight_before(node, node->count);
 }
 
 /* Writes into the parent's entry for a node what the node now says of itself. */
 static void tell_parent(struct free_index *index, const struct node *node)
 {
     struct node *parent = &index->nodes[node->parent];
-    parent->size[node->place] = largest_in(node);
+    parent->size[node->place] = node_largest(node);
     parent->weight[node->place] = weight_of(node);
     if (node->count > 0)
         parent->key[node->place] = node->key[node->count - 1];
 }
 
-void free_index_refresh(struct free_index *index, uint32_t id)
+/* Passes on upwards what a node now says of itself. */
+static void refresh(struct free_index *index, uint32_t id)
 {
     for (const struct node *node = &index->nodes[id]; node->parent != NO_NODE;
          node = &index->nodes[node->parent])
@@ -126,6 +115,7 @@ static void remove_child(struct free_index *index, uint32_t parent_id, uint32_t 
     struct node *parent = &index->nodes[parent_id];
     parent->count--;
     move_entries(parent, at, parent, at + 1, parent->count - at);
+    parent->size[parent->count] = 0;
     adopt(index, parent_id, at, parent->count);
 }
 
@@ -147,6 +137,7 @@ struct cursor free_index_split(struct free_index *index, struct cursor at)
     move_entries(right, 0, left, kept, left->count - kept);
     right->count = (uint8_t)(left->count - kept);
     left->count = (uint8_t)kept;
+    memset(&left->size[kept], 0, (NODE_CAPACITY - kept) * sizeof left->size[0]);
     adopt(index, right_id, 0, right->count);
     tell_parent(index, left);
     insert_child(index, left->parent, left->place + 1u, right_id);
@@ -198,7 +189,7 @@ void free_index_rebalance(struct free_index *index, uint32_t id)
     } else {
         return;
     }
-    free_index_refresh(index, parent_id);
+    refresh(index, parent_id);
     if (parent->count < NODE_CAPACITY / 4)
         free_index_rebalance(index, parent_id);
 }
@@ -242,6 +233,9 @@ static const char *check_leaf(struct check *check, uint32_t id)
 static const char *check_node(struct check *check, uint32_t id)
 {
     const struct node *node = &check->index->nodes[id];
+    for (uint32_t i = node->count; i < NODE_CAPACITY; i++)
+        if (node->size[i] != 0)
+            return "a node of the free index has sizes beyond its entries";
     if (node->count == 0 && id != check->index->root)
         return "a node of the free index is empty";
     if (node->leaf)
@@ -250,7 +244,7 @@ static const char *check_node(struct check *check, uint32_t id)
         const struct node *child = &check->index->nodes[node->item[i]];
         if (child->parent != id || child->place != i)
             return "a node of the free index does not know its parent";
-        if (node->size[i] != largest_in(child) || node->weight[i] != weight_of(child))
+        if (node->size[i] != node_largest(child) || node->weight[i] != weight_of(child))
             return "a node of the free index has a wrong maximum or weight";
         if (node->key[i] != child->key[child->count - 1])
             return "a node of the free index has a wrong last key";

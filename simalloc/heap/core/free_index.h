@@ -9,23 +9,7 @@
 #ifndef SIMALLOC_FREE_INDEX_H
 #define SIMALLOC_FREE_INDEX_H
 
-#include "heap.h"
-
-enum { NODE_CAPACITY = 32 };
-#define NO_NODE UINT32_MAX
-
-struct node {
-    /* In a leaf entry i is a block: its size, its key, its id. In an inner node it is a child: the
-     * largest size below it, the key of its last block, its number, the blocks below it. */
-    uint64_t size[NODE_CAPACITY];
-    uint64_t key[NODE_CAPACITY];
-    uint32_t item[NODE_CAPACITY];
-    uint32_t weight[NODE_CAPACITY]; /* not used in a leaf */
-    uint32_t parent;                /* NO_NODE in the root; while unused, the next unused node */
-    uint16_t place;                 /* this node's entry in its parent */
-    uint8_t count;                  /* entries 0 .. count-1; 0 only in an empty root */
-    bool leaf;
-};
+#include "node.h"
 
 struct free_index {
     struct heap *heap;
@@ -58,9 +42,6 @@ const char *free_index_check(const struct free_index *index, enum index_order or
 struct cursor free_index_split(struct free_index *index, struct cursor at);
 void free_index_rebalance(struct free_index *index, uint32_t node);
 
-/* Passes a leaf's new maximum, last key and weight on to the inner nodes above it. */
-void free_index_refresh(struct free_index *index, uint32_t node);
-
 ALWAYS_INLINE bool free_index_reserve(struct free_index *index)
 {
     return LIKELY(index->capacity - index->used >= SPARE_NODES) || free_index_grow_table(index);
@@ -76,15 +57,6 @@ ALWAYS_INLINE uint32_t block_at(const struct free_index *index, struct cursor at
     return index->nodes[at.node].item[at.entry];
 }
 
-/* The first of entries from .. count-1 with at least `size` bytes, or count. */
-ALWAYS_INLINE uint32_t first_at_least(const struct node *node, uint32_t from, uint64_t size)
-{
-    uint32_t i = from;
-    while (i < node->count && node->size[i] < size)
-        i++;
-    return i;
-}
-
 /* Goes down from an entry to the first block below it with at least `size` bytes; there is one. */
 ALWAYS_INLINE struct cursor descend(const struct free_index *index, uint32_t id, uint32_t entry,
                                     uint64_t size)
@@ -93,7 +65,7 @@ ALWAYS_INLINE struct cursor descend(const struct free_index *index, uint32_t id,
     while (!node->leaf) {
         id = node->item[entry];
         node = &index->nodes[id];
-        entry = first_at_least(node, 0, size);
+        entry = node_first(node, 0, size);
     }
     return (struct cursor){id, entry};
 }
@@ -102,7 +74,7 @@ ALWAYS_INLINE struct cursor descend(const struct free_index *index, uint32_t id,
 ALWAYS_INLINE struct cursor free_index_first(const struct free_index *index, uint64_t size)
 {
     const struct node *root = &index->nodes[index->root];
-    uint32_t entry = first_at_least(root, 0, size);
+    uint32_t entry = node_first(root, 0, size);
     if (entry == root->count)
         return (struct cursor){NO_NODE, 0};
     return descend(index, index->root, entry, size);
@@ -116,7 +88,7 @@ ALWAYS_INLINE struct cursor free_index_first_from(const struct free_index *index
     uint32_t entry = from.entry;
     for (;;) {
         const struct node *node = &index->nodes[id];
-        entry = first_at_least(node, entry, size);
+        entry = node_first(node, entry, size);
         if (entry < node->count)
             return descend(index, id, entry, size);
         if (node->parent == NO_NODE)
@@ -130,11 +102,7 @@ ALWAYS_INLINE struct cursor free_index_first_from(const struct free_index *index
 ALWAYS_INLINE struct cursor free_index_locate(const struct free_index *index, uint32_t block)
 {
     uint32_t id = index->heap->blocks[block].home;
-    const struct node *node = &index->nodes[id];
-    uint32_t entry = 0;
-    while (node->item[entry] != block)
-        entry++;
-    return (struct cursor){id, entry};
+    return (struct cursor){id, node_find(&index->nodes[id], block)};
 }
 
 /* The block after a cursor in order, the first after the last. */
@@ -156,10 +124,19 @@ ALWAYS_INLINE uint64_t free_index_rank(const struct free_index *index, struct cu
     const struct node *node = &index->nodes[at.node];
     while (node->parent != NO_NODE) {
         const struct node *parent = &index->nodes[node->parent];
-        for (uint32_t i = 0; i < node->place; i++)
-            rank += parent->weight[i];
+        rank += node_weight_before(parent, node->place);
         node = parent;
     }
+    return rank;
+}
+
+/* How many entries come before (size, key), in a node ordered so. */
+ALWAYS_INLINE uint32_t size_rank(const struct node *node, uint64_t size, uint64_t key)
+{
+    uint32_t rank = 0;
+    while (rank < node->count &&
+           (node->size[rank] < size || (node->size[rank] == size && node->key[rank] < key)))
+        rank++;
     return rank;
 }
 
@@ -171,15 +148,7 @@ ALWAYS_INLINE struct cursor free_index_position(const struct free_index *index, 
     uint32_t id = index->root;
     for (;;) {
         const struct node *node = &index->nodes[id];
-        uint32_t entry = 0;
-        if (by_size)
-            while (entry < node->count &&
-                   (node->size[entry] < size ||
-                    (node->size[entry] == size && node->key[entry] < key)))
-                entry++;
-        else
-            while (entry < node->count && node->key[entry] < key)
-                entry++;
+        uint32_t entry = by_size ? size_rank(node, size, key) : node_rank(node, key);
         if (node->leaf)
             return (struct cursor){id, entry};
         id = node->item[entry == node->count ? entry - 1 : entry];
@@ -191,6 +160,34 @@ ALWAYS_INLINE struct cursor free_index_front(const struct free_index *index)
     return descend(index, index->root, 0, 0);
 }
 
+/* One past the last block. */
+ALWAYS_INLINE struct cursor free_index_back(const struct free_index *index)
+{
+    uint32_t id = index->root;
+    while (!index->nodes[id].leaf)
+        id = index->nodes[id].item[index->nodes[id].count - 1];
+    return (struct cursor){id, index->nodes[id].count};
+}
+
+/* Tells the nodes above a leaf that a size has gone from it and another has come (0: none), and
+ * by how many blocks it has grown. */
+ALWAYS_INLINE void free_index_tell(struct free_index *index, const struct node *node, uint64_t gone,
+                                   uint64_t come, uint32_t grown)
+{
+    while (node->parent != NO_NODE) {
+        struct node *parent = &index->nodes[node->parent];
+        uint64_t known = parent->size[node->place];
+        uint64_t largest = come >= known ? come : gone == known ? node_largest(node) : known;
+        parent->size[node->place] = largest;
+        parent->weight[node->place] += grown;
+        if (LIKELY(node->count > 0))
+            parent->key[node->place] = node->key[node->count - 1];
+        gone = known;
+        come = largest;
+        node = parent;
+    }
+}
+
 /* Puts a block before a cursor (or at the end of the cursor's leaf). */
 ALWAYS_INLINE void free_index_insert(struct free_index *index, struct cursor at, uint32_t block,
                                      uint64_t size, uint64_t key)
@@ -198,37 +195,22 @@ ALWAYS_INLINE void free_index_insert(struct free_index *index, struct cursor at,
     if (UNLIKELY(index->nodes[at.node].count == NODE_CAPACITY))
         at = free_index_split(index, at);
     struct node *leaf = &index->nodes[at.node];
-    for (uint32_t i = leaf->count; i > at.entry; i--) {
-        leaf->size[i] = leaf->size[i - 1];
-        leaf->key[i] = leaf->key[i - 1];
-        leaf->item[i] = leaf->item[i - 1];
-    }
-    leaf->size[at.entry] = size;
-    leaf->key[at.entry] = key;
-    leaf->item[at.entry] = block;
-    leaf->count++;
+    leaf_open(leaf, at.entry, size, key, block);
     index->blocks++;
     index->heap->blocks[block].home = at.node;
-    if (leaf->parent != NO_NODE)
-        free_index_refresh(index, at.node);
+    free_index_tell(index, leaf, 0, size, 1);
 }
 
 ALWAYS_INLINE void free_index_remove(struct free_index *index, struct cursor at)
 {
     struct node *leaf = &index->nodes[at.node];
+    uint64_t size = leaf->size[at.entry];
     index->heap->blocks[leaf->item[at.entry]].home = HOME_ALLOCATED;
-    leaf->count--;
-    for (uint32_t i = at.entry; i < leaf->count; i++) {
-        leaf->size[i] = leaf->size[i + 1];
-        leaf->key[i] = leaf->key[i + 1];
-        leaf->item[i] = leaf->item[i + 1];
-    }
+    leaf_close(leaf, at.entry);
     index->blocks--;
-    if (leaf->parent != NO_NODE) {
-        free_index_refresh(index, at.node);
-        if (UNLIKELY(leaf->count < NODE_CAPACITY / 4))
-            free_index_rebalance(index, at.node);
-    }
+    free_index_tell(index, leaf, size, 0, UINT32_MAX); /* one fewer */
+    if (UNLIKELY(leaf->count < NODE_CAPACITY / 4) && leaf->parent != NO_NODE)
+        free_index_rebalance(index, at.node);
 }
 
 /* Changes size and key of a block that keeps its place in the order. */
@@ -236,10 +218,10 @@ ALWAYS_INLINE void free_index_change(struct free_index *index, struct cursor at,
                                      uint64_t key)
 {
     struct node *leaf = &index->nodes[at.node];
+    uint64_t gone = leaf->size[at.entry];
     leaf->size[at.entry] = size;
     leaf->key[at.entry] = key;
-    if (leaf->parent != NO_NODE)
-        free_index_refresh(index, at.node);
+    free_index_tell(index, leaf, gone, size, 0);
 }
 
 #endif

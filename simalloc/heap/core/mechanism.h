@@ -12,6 +12,7 @@ struct events;
 
 /* A description from simalloc.policy.families, in numbers; each family reads its own. */
 struct parameters {
+    uint64_t unit;  /* divides all sizes that are asked for: the scale */
     uint64_t fit;   /* enum fit */
     uint64_t order; /* enum order */
     uint64_t growth;
@@ -27,7 +28,7 @@ enum series { SERIES_POWERS, SERIES_POWERS_AND_THREES };
 enum last_remainder { LAST_REMAINDER_NONE, LAST_REMAINDER_SMALL, LAST_REMAINDER_ANY };
 
 struct mechanism {
-    const char *name; /* the family's name in simalloc.policy.families */
+    const char *name;
     size_t state_size;
     bool (*init)(void *state, const struct parameters *parameters); /* false: no memory */
     void (*release)(void *state);
@@ -36,10 +37,18 @@ struct mechanism {
     const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
 };
 
-extern const struct mechanism sequential_fit;
-extern const struct mechanism binned_fit;
-extern const struct mechanism segregated_storage;
-extern const struct mechanism binary_buddy;
-extern const struct mechanism double_buddy;
+/* The mechanisms are compiled twice, for any processor and for those with AVX2. */
+#ifdef SIMALLOC_AVX2
+#define MECHANISM(name) name##_avx2
+#else
+#define MECHANISM(name) name
+#endif
+
+extern const struct mechanism list_fit, list_fit_avx2;
+extern const struct mechanism best_fit, best_fit_avx2;
+extern const struct mechanism binned_fit, binned_fit_avx2;
+extern const struct mechanism segregated_storage, segregated_storage_avx2;
+extern const struct mechanism binary_buddy, binary_buddy_avx2;
+extern const struct mechanism double_buddy, double_buddy_avx2;
 
 #endif

@@ -18,3 +18,17 @@ bool replay_grow_slots(struct replay *replay, uint32_t slot)
     replay->slot_count = count;
     return true;
 }
+
+void replay_note_break(struct replay *replay)
+{
+    struct measures *measures = &replay->measures;
+    const struct heap *heap = replay->heap;
+    measures->heap = heap->brk;
+    measures->heap_bytes = (double)heap->brk / (double)replay->scale;
+    if (heap->brk > measures->peak_heap) {
+        measures->peak_heap = heap->brk;
+        measures->live_at_peak_heap = measures->live;
+        measures->allocated_at_peak_heap = heap->counters.allocated;
+    }
+    timeline_note_heap(&replay->timeline, heap->brk);
+}

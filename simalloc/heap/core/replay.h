@@ -29,6 +29,8 @@ struct slot {
 struct measures {
     uint64_t event; /* done so far */
     uint64_t live;  /* bytes of the program, now */
+    uint64_t heap;  /* the break when it was last looked at, scaled */
+    double heap_bytes; /* the same in bytes of the program */
     uint64_t max_live;
     uint64_t heap_at_max_live;
     uint64_t peak_heap;
@@ -62,29 +64,32 @@ ALWAYS_INLINE uint64_t scaled(const struct replay *replay, uint64_t request)
     return (request == 0 ? 1 : request) * replay->scale;
 }
 
+/* Notes a new break, which few events bring. */
+void replay_note_break(struct replay *replay);
+
+/* Measures the state after an event that allocated so many bytes. */
 ALWAYS_INLINE void measure(struct replay *replay, uint64_t allocated_bytes)
 {
     struct measures *measures = &replay->measures;
     const struct heap *heap = replay->heap;
     uint64_t live = measures->live;
+    if (UNLIKELY(heap->brk != measures->heap))
+        replay_note_break(replay);
     if (live > measures->max_live) {
         measures->max_live = live;
         measures->heap_at_max_live = heap->brk;
     }
-    if (heap->brk > measures->peak_heap) {
-        measures->peak_heap = heap->brk;
-        measures->live_at_peak_heap = live;
-        measures->allocated_at_peak_heap = heap->counters.allocated;
-    }
-    if (live > 0) {
-        double ratio = (double)heap->brk / (double)replay->scale / (double)live;
+    if (LIKELY(live > 0)) {
+        double ratio = measures->heap_bytes / (double)(int64_t)live;
         measures->events_with_live++;
         measures->sum_of_ratios += ratio;
-        measures->bytes_with_live += allocated_bytes;
-        measures->sum_of_ratios_by_bytes += ratio * (double)allocated_bytes;
+        if (allocated_bytes > 0) {
+            measures->bytes_with_live += allocated_bytes;
+            measures->sum_of_ratios_by_bytes += ratio * (double)(int64_t)allocated_bytes;
+        }
     }
     measures->sum_of_free_blocks += heap->counters.free_blocks;
-    if (heap->counters.free_blocks > measures->peak_free_blocks)
+    if (UNLIKELY(heap->counters.free_blocks > measures->peak_free_blocks))
         measures->peak_free_blocks = heap->counters.free_blocks;
     timeline_note(&replay->timeline, live, heap->brk);
     measures->event++;
@@ -130,26 +135,26 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
             heap->failure = "the events are not those of a valid trace";
             return i;
         }
-        uint64_t request = (uint64_t)events->size[i];
         if (op == OP_FREE) {
             replay->measures.live -= slot->request;
             release(heap, slot->block);
             slot->block = NO_BLOCK;
-            request = 0;
+            measure(replay, 0);
         } else {
+            uint64_t request = (uint64_t)events->size[i];
             uint64_t size = scaled(replay, request);
-            if (op == OP_MALLOC) {
+            if (LIKELY(op == OP_MALLOC)) {
                 slot->block = allocate(heap, size);
             } else {
                 replay->measures.live -= slot->request;
                 reallocate(replay, slot, size, allocate, release, resize);
             }
+            if (UNLIKELY(heap->failure != NULL))
+                return i;
             slot->request = request;
             replay->measures.live += request;
+            measure(replay, request);
         }
-        if (UNLIKELY(heap->failure != NULL))
-            return i;
-        measure(replay, request);
         if (events->address != NULL)
             events->address[i] =
                 op == OP_FREE ? -1 : (int64_t)heap->blocks[slot->block].address;

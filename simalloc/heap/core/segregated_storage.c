@@ -128,7 +128,7 @@ static const char *check(const void *memory)
     return heap_check(heap);
 }
 
-const struct mechanism segregated_storage = {
+const struct mechanism MECHANISM(segregated_storage) = {
     .name = "segregated storage",
     .state_size = sizeof(struct segregated_storage),
     .init = init,

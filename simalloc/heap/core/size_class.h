@@ -27,4 +27,12 @@ ALWAYS_INLINE unsigned class_of(uint64_t size, bool threes)
     return threes && size <= class_size(class - 1) ? class - 1 : class;
 }
 
+/* The class of a block's size, which is that of a class. */
+ALWAYS_INLINE unsigned exact_class(uint64_t size)
+{
+    unsigned power = 63 - (unsigned)__builtin_clzll(size);
+    bool three = (size & (size - 1)) != 0; /* 24 << k is 16 << k and half of it */
+    return 2 * (power - SMALLEST_CLASS_BITS) + three;
+}
+
 #endif

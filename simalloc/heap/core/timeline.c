@@ -1,13 +1,10 @@
 #include "timeline.h"
 
-#define EMPTY ((struct interval){UINT64_MAX, 0, UINT64_MAX, 0})
-
 void timeline_init(struct timeline *timeline)
 {
-    timeline->intervals[0] = EMPTY;
-    timeline->current = 0;
+    timeline->current = UINT32_MAX; /* none is begun */
     timeline->length = 1;
-    timeline->left = 1;
+    timeline->left = 0;
 }
 
 static struct interval joined(struct interval a, struct interval b)
@@ -20,7 +17,7 @@ static struct interval joined(struct interval a, struct interval b)
     };
 }
 
-void timeline_advance(struct timeline *timeline)
+void timeline_advance(struct timeline *timeline, uint64_t live, uint64_t heap)
 {
     timeline->current++;
     if (timeline->current == TIMELINE_INTERVALS) {
@@ -30,6 +27,6 @@ void timeline_advance(struct timeline *timeline)
             timeline->intervals[i] =
                 joined(timeline->intervals[2 * i], timeline->intervals[2 * i + 1]);
     }
-    timeline->intervals[timeline->current] = EMPTY;
+    timeline->intervals[timeline->current] = (struct interval){live, live, heap, heap};
     timeline->left = timeline->length;
 }

@@ -1,0 +1,121 @@
+#include "bin_set.h"
+
+#include <stdlib.h>
+
+void bin_set_init(struct bin_set *set, struct heap *heap)
+{
+    set->heap = heap;
+    set->links = NULL;
+    set->capacity = 0;
+    set->summary = 0;
+    for (uint32_t word = 0; word < BIN_WORDS; word++)
+        set->words[word] = 0;
+    for (uint32_t bin = 0; bin < BINS; bin++)
+        set->first[bin] = NO_BLOCK;
+}
+
+void bin_set_release(struct bin_set *set)
+{
+    free(set->links);
+    set->links = NULL;
+}
+
+bool bin_set_grow_table(struct bin_set *set)
+{
+    struct link *links = realloc(set->links, set->heap->capacity * sizeof *links);
+    if (links == NULL)
+        return false;
+    set->links = links;
+    set->capacity = set->heap->capacity;
+    return true;
+}
+
+/* Two passes: pairs from left to right, then all of them from right to left. */
+uint32_t bin_set_combine(struct bin_set *set, uint32_t child)
+{
+    uint32_t pairs = NO_BLOCK; /* chained by `sibling`, the rightmost first */
+    while (child != NO_BLOCK) {
+        uint32_t pair = child;
+        uint32_t other = set->links[child].sibling;
+        child = NO_BLOCK;
+        if (other != NO_BLOCK) {
+            child = set->links[other].sibling;
+            pair = bin_set_meld(set, pair, other);
+        }
+        set->links[pair].sibling = pairs;
+        pairs = pair;
+    }
+    uint32_t first = pairs;
+    pairs = set->links[first].sibling;
+    while (pairs != NO_BLOCK) {
+        uint32_t next = set->links[pairs].sibling;
+        first = bin_set_meld(set, first, pairs);
+        pairs = next;
+    }
+    set->links[first].sibling = NO_BLOCK;
+    return first;
+}
+
+/* The block after one in a walk over all of a heap; NO_BLOCK after the last. */
+static uint32_t walk(const struct bin_set *set, uint32_t block)
+{
+    if (set->links[block].child != NO_BLOCK)
+        return set->links[block].child;
+    while (block != NO_BLOCK && set->links[block].sibling == NO_BLOCK) {
+        uint32_t back = set->heap->blocks[block].home;
+        while (back != HOME_LOOSE && set->links[back].child != block) {
+            block = back;
+            back = set->heap->blocks[block].home;
+        }
+        block = back == HOME_LOOSE ? NO_BLOCK : back;
+    }
+    return block == NO_BLOCK ? NO_BLOCK : set->links[block].sibling;
+}
+
+static const char *check_links(const struct bin_set *set, uint32_t block)
+{
+    const struct link *link = &set->links[block];
+    const struct block *blocks = set->heap->blocks;
+    if (link->child != NO_BLOCK && blocks[link->child].home != block)
+        return "a block of a bin does not know its parent";
+    if (link->sibling != NO_BLOCK && blocks[link->sibling].home != block)
+        return "a block of a bin does not know its left sibling";
+    for (uint32_t child = link->child; child != NO_BLOCK; child = set->links[child].sibling)
+        if (set->links[child].key <= link->key)
+            return "a bin is out of order";
+    return NULL;
+}
+
+static const char *check_bin(const struct bin_set *set, uint32_t bin, bin_of_function *bin_of,
+                             const void *context, uint64_t *blocks)
+{
+    uint32_t first = set->first[bin];
+    if ((first != NO_BLOCK) != (set->words[bin / 64] >> (bin % 64) & 1))
+        return "a bin's bit is wrong";
+    if (first != NO_BLOCK && set->heap->blocks[first].home != HOME_LOOSE)
+        return "the first block of a bin is not marked so";
+    for (uint32_t block = first; block != NO_BLOCK; block = walk(set, block)) {
+        if (bin_of(context, set->heap->blocks[block].size) != bin)
+            return "a block is in a bin of another size";
+        const char *wrong = check_links(set, block);
+        if (wrong != NULL)
+            return wrong;
+        ++*blocks;
+    }
+    return NULL;
+}
+
+const char *bin_set_check(const struct bin_set *set, bin_of_function *bin_of, const void *context,
+                          uint64_t blocks)
+{
+    uint64_t met = 0;
+    for (uint32_t bin = 0; bin < BINS; bin++) {
+        const char *wrong = check_bin(set, bin, bin_of, context, &met);
+        if (wrong != NULL)
+            return wrong;
+    }
+    for (uint32_t word = 0; word < BIN_WORDS; word++)
+        if ((set->words[word] != 0) != (set->summary >> word & 1))
+            return "the bins' summary is wrong";
+    return met == blocks ? NULL : "the bins do not hold exactly the free blocks";
+}

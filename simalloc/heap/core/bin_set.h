@@ -1,0 +1,132 @@
+/* Free blocks in numbered bins, in each the block with the lowest key first.
+ *
+ * Two levels of bitmaps find the lowest bin, from a given one up, that is not empty. A bin is a
+ * pairing heap: the first block is at hand, one that enters costs O(1), one that leaves amortised
+ * O(log n) in the blocks of its bin.
+ *
+ * A block's `home` is the heap's backward link: HOME_LOOSE in the first block of a bin, otherwise
+ * the left sibling or, of a leftmost child, the parent. */
+#ifndef SIMALLOC_BIN_SET_H
+#define SIMALLOC_BIN_SET_H
+
+#include "heap.h"
+
+enum { BIN_WORDS = 64, BINS = 64 * BIN_WORDS };
+
+struct link {
+    uint64_t key;
+    uint32_t child;   /* leftmost, none with a lower key than this block; or NO_BLOCK */
+    uint32_t sibling; /* to the right, or NO_BLOCK */
+};
+
+struct bin_set {
+    struct heap *heap;
+    struct link *links; /* by block id; a block in no bin has none */
+    uint32_t capacity;  /* of links */
+    uint64_t summary;   /* bit w: words[w] is not 0 */
+    uint64_t words[BIN_WORDS]; /* bit b of word w: bin 64 * w + b is not empty */
+    uint32_t first[BINS];
+};
+
+void bin_set_init(struct bin_set *set, struct heap *heap);
+void bin_set_release(struct bin_set *set);
+bool bin_set_grow_table(struct bin_set *set);
+
+/* Which bin a block of `size` bytes belongs in, for bin_set_check(). */
+typedef uint32_t bin_of_function(const void *context, uint64_t size);
+const char *bin_set_check(const struct bin_set *set, bin_of_function *bin_of, const void *context,
+                          uint64_t blocks);
+
+/* Merges the children of a block that leaves into one heap; answers its first block. */
+uint32_t bin_set_combine(struct bin_set *set, uint32_t child);
+
+/* Makes sure that there is a link for every block id; false when memory is exhausted. */
+ALWAYS_INLINE bool bin_set_reserve(struct bin_set *set)
+{
+    return LIKELY(set->capacity == set->heap->capacity) || bin_set_grow_table(set);
+}
+
+/* The lowest bin from `from` up that is not empty, or BINS. */
+ALWAYS_INLINE uint32_t bin_set_from(const struct bin_set *set, uint32_t from)
+{
+    uint32_t word = from / 64;
+    uint64_t bits = set->words[word] & (UINT64_MAX << (from % 64));
+    if (bits == 0) {
+        uint64_t words = word == BIN_WORDS - 1 ? 0 : set->summary & (UINT64_MAX << (word + 1));
+        if (words == 0)
+            return BINS;
+        word = (uint32_t)__builtin_ctzll(words);
+        bits = set->words[word];
+    }
+    return 64 * word + (uint32_t)__builtin_ctzll(bits);
+}
+
+/* Joins two heaps; the first blocks' backward links are the caller's to set. */
+ALWAYS_INLINE uint32_t bin_set_meld(struct bin_set *set, uint32_t a, uint32_t b)
+{
+    bool swap = set->links[b].key < set->links[a].key;
+    uint32_t top = swap ? b : a;
+    uint32_t low = swap ? a : b;
+    uint32_t child = set->links[top].child;
+    set->links[low].sibling = child;
+    if (child != NO_BLOCK)
+        set->heap->blocks[child].home = low;
+    set->heap->blocks[low].home = top;
+    set->links[top].child = low;
+    return top;
+}
+
+ALWAYS_INLINE void bin_set_insert(struct bin_set *set, uint32_t bin, uint32_t block, uint64_t key)
+{
+    uint32_t first = set->first[bin];
+    set->links[block] = (struct link){key, NO_BLOCK, NO_BLOCK};
+    if (first == NO_BLOCK) {
+        set->words[bin / 64] |= UINT64_C(1) << (bin % 64);
+        set->summary |= UINT64_C(1) << (bin / 64);
+        first = block;
+    } else {
+        first = bin_set_meld(set, first, block);
+    }
+    set->heap->blocks[first].home = HOME_LOOSE;
+    set->first[bin] = first;
+}
+
+ALWAYS_INLINE void bin_set_mark_empty(struct bin_set *set, uint32_t bin)
+{
+    set->words[bin / 64] &= ~(UINT64_C(1) << (bin % 64));
+    if (set->words[bin / 64] == 0)
+        set->summary &= ~(UINT64_C(1) << (bin / 64));
+}
+
+ALWAYS_INLINE void bin_set_remove(struct bin_set *set, uint32_t bin, uint32_t block)
+{
+    struct block *blocks = set->heap->blocks;
+    const struct link *link = &set->links[block];
+    uint32_t rest = link->child;
+    if (rest != NO_BLOCK && set->links[rest].sibling != NO_BLOCK)
+        rest = bin_set_combine(set, rest);
+    uint32_t first = set->first[bin];
+    if (block == first) {
+        first = rest;
+        if (rest == NO_BLOCK)
+            bin_set_mark_empty(set, bin);
+    } else {
+        uint32_t back = blocks[block].home;
+        if (set->links[back].child == block)
+            set->links[back].child = link->sibling;
+        else
+            set->links[back].sibling = link->sibling;
+        if (link->sibling != NO_BLOCK)
+            blocks[link->sibling].home = back;
+        if (rest != NO_BLOCK)
+            first = bin_set_meld(set, first, rest);
+    }
+    if (first != NO_BLOCK) {
+        blocks[first].home = HOME_LOOSE;
+        set->links[first].sibling = NO_BLOCK;
+    }
+    set->first[bin] = first;
+    blocks[block].home = HOME_ALLOCATED;
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* What the families share that split blocks at any byte and coalesce freed ones at once. */
+#ifndef SIMALLOC_COALESCING_H
+#define SIMALLOC_COALESCING_H
+
+#include "heap.h"
+
+/* Takes a free block out of the mechanism's index. */
+typedef void take_out_function(struct heap *heap, uint32_t id);
+/* Gives a block to the index, merged with its free neighbours. */
+typedef void enter_function(struct heap *heap, uint32_t id);
+/* Allocates the low `size` bytes of a free block; what is left of it keeps its part. */
+typedef uint32_t use_function(struct heap *heap, uint32_t id, uint64_t size);
+
+/* Merges a block with its free neighbours, which are taken out first. */
+ALWAYS_INLINE void coalesce(struct heap *heap, uint32_t id, take_out_function *take_out)
+{
+    uint32_t below = heap->blocks[id].previous;
+    uint32_t above = heap->blocks[id].next;
+    if (heap_is_free(heap, below)) {
+        take_out(heap, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_is_free(heap, above)) {
+        take_out(heap, above);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+}
+
+/* Reallocates without moving: cuts the block's high end off, or takes the low end of a free
+ * neighbour above; false if that is not enough. */
+ALWAYS_INLINE bool resize_in_place(struct heap *heap, uint32_t id, uint64_t size,
+                                   enter_function *enter, use_function *use)
+{
+    uint64_t old = heap->blocks[id].size;
+    if (size < old) {
+        uint32_t high = heap_cut_high(heap, id, size);
+        heap->counters.splits++;
+        heap->counters.allocated -= old - size;
+        enter(heap, high);
+    } else if (size > old) {
+        uint32_t above = heap->blocks[id].next;
+        if (!heap_is_free(heap, above) || heap->blocks[above].size < size - old)
+            return false;
+        use(heap, above, size - old);
+        heap_join_next(heap, id);
+    }
+    return true;
+}
+
+/* The bytes by which the break must rise so that the block that ends there holds `size`. */
+ALWAYS_INLINE uint64_t missing_at_break(const struct heap *heap, uint64_t size)
+{
+    return heap_is_free(heap, heap->last) ? size - heap->blocks[heap->last].size : size;
+}
+
+const char *check_coalesced(const struct heap *heap);
+
+#endif

@@ -1,0 +1,62 @@
+/* The operations of node.h in plain C. */
+
+/* The first of entries from .. count-1 with at least `size` > 0 bytes, or count. */
+ALWAYS_INLINE uint32_t node_first(const struct node *node, uint32_t from, uint64_t size)
+{
+    while (from < node->count && node->size[from] < size)
+        from++;
+    return from;
+}
+
+/* How many entries have a key below `key`, in a node ordered by key. */
+ALWAYS_INLINE uint32_t node_rank(const struct node *node, uint64_t key)
+{
+    uint32_t rank = 0;
+    while (rank < node->count && node->key[rank] < key)
+        rank++;
+    return rank;
+}
+
+/* The entry of an item that the node holds. */
+ALWAYS_INLINE uint32_t node_find(const struct node *node, uint32_t item)
+{
+    uint32_t entry = 0;
+    while (node->item[entry] != item)
+        entry++;
+    return entry;
+}
+
+ALWAYS_INLINE uint64_t node_largest(const struct node *node)
+{
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < NODE_CAPACITY; i++)
+        largest = node->size[i] > largest ? node->size[i] : largest;
+    return largest;
+}
+
+/* Puts an entry into a leaf that has room, before the entry now at `at`. */
+ALWAYS_INLINE void leaf_open(struct node *node, uint32_t at, uint64_t size, uint64_t key,
+                             uint32_t item)
+{
+    for (uint32_t i = node->count; i > at; i--) {
+        node->size[i] = node->size[i - 1];
+        node->key[i] = node->key[i - 1];
+        node->item[i] = node->item[i - 1];
+    }
+    node->size[at] = size;
+    node->key[at] = key;
+    node->item[at] = item;
+    node->count++;
+}
+
+/* Takes an entry out of a leaf. */
+ALWAYS_INLINE void leaf_close(struct node *node, uint32_t at)
+{
+    node->count--;
+    for (uint32_t i = at; i < node->count; i++) {
+        node->size[i] = node->size[i + 1];
+        node->key[i] = node->key[i + 1];
+        node->item[i] = node->item[i + 1];
+    }
+    node->size[node->count] = 0;
+}

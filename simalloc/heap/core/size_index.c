@@ -1,0 +1,14 @@
+#include "size_index.h"
+
+static uint32_t bin_of(const void *context, uint64_t size)
+{
+    return (uint32_t)(size >> ((const struct size_index *)context)->granule);
+}
+
+const char *size_index_check(const struct size_index *index, uint64_t blocks)
+{
+    const char *wrong = free_index_check(&index->large, INDEX_BY_SIZE);
+    if (wrong == NULL)
+        wrong = bin_set_check(&index->bins, bin_of, index, blocks - index->large.blocks);
+    return wrong;
+}
