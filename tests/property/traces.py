@@ -2,10 +2,12 @@
 
 A trace is drawn as a few phases over a small palette of sizes, so that exact fits, equal blocks and
 coalescing are common: combs, ramps, sawteeth, everything freed before something large, and plain
-mixes. Phases are lists of small numbers, hence what Hypothesis finds shrinks to a few events.
+mixes. Phases are lists of small numbers, hence what Hypothesis finds shrinks to a few events; only
+a storm is random from a seed, which finds more and shrinks less.
 """
 
 from dataclasses import dataclass, field
+from random import Random
 
 from hypothesis import strategies as st
 
@@ -60,6 +62,16 @@ class Script:
 
     # The phases: what they need is drawn by `_phase`.
 
+    def fill(self, count, numbers):
+        """Allocate a few sizes in turn."""
+        for i in range(count):
+            self.malloc(self.size(numbers[i % len(numbers)]))
+
+    def scatter(self, places):
+        """Free here and there."""
+        for place in places:
+            self.free(place)
+
     def mix(self, steps):
         """Malloc, free and realloc in any order."""
         for what, place, number in steps:
@@ -73,16 +85,14 @@ class Script:
     def comb(self, count, number, every, other):
         """Fill with one size, free every so many, and fill the gaps with another size."""
         first = len(self.live)
-        for _ in range(count):
-            self.malloc(self.size(number))
+        self.fill(count, [number])
         teeth = range(first, first + count, every)
         for place in reversed(teeth):
             self.free(place)
-        for _ in teeth:
-            self.malloc(self.size(other))
+        self.fill(len(teeth), [other])
 
     def ramp(self, count, number, step, place):
-        """Let sizes rise or fall, freeing an older object after each."""
+        """Let sizes rise or fall, freeing an older object after each second one."""
         for i in range(count):
             self.malloc(max(self.size(number) + i * step, 0))
             if i % 2:
@@ -91,8 +101,7 @@ class Script:
     def sawtooth(self, count, numbers, newest_first):
         """Rise with a few sizes in turn, then free it all, from one end or the other."""
         first = len(self.live)
-        for i in range(count):
-            self.malloc(self.size(numbers[i % len(numbers)]))
+        self.fill(count, numbers)
         for _ in range(count):
             self.free(-1 if newest_first else first)
 
@@ -113,24 +122,49 @@ class Script:
             self.free(-1 if newest_first else 0)
         self.malloc(min(total + self.size(number), LARGEST))
 
-    def stretch(self, place, numbers):
-        """Reallocate one object again and again."""
+    def stretch(self, changes):
+        """Reallocate objects to a bit more or a bit less than they have."""
+        for place, number, sign in changes:
+            if self.live:
+                _, size = self.live[place % len(self.live)]
+                self.realloc(place, min(max(size + sign * self.size(number), 0), LARGEST))
+
+    def storm(self, seed, count, population):
+        """Malloc, free and realloc at random around so many live objects."""
+        random = Random(seed)
+        for _ in range(count):
+            place, number = random.randrange(1 << 16), random.randrange(1 << 16)
+            if random.random() < 0.2:
+                self.stretch([(place, number, random.choice([1, -1]))])
+            elif len(self.live) < random.randrange(2 * population):
+                self.malloc(self.size(number))
+            else:
+                self.free(place)
+
+    def probe(self, numbers):
+        """Allocate without freeing, which shows in which order the free blocks are taken."""
         for number in numbers:
-            self.realloc(place, self.size(number))
+            self.fill(4, [number])
 
 
-_small = st.integers(0, 7)
-_count = st.integers(1, 12)
-_step = st.tuples(st.sampled_from(["malloc", "free", "malloc", "free", "realloc"]), _small, _small)
+_number = st.integers(0, 7)
+_numbers = st.lists(_number, min_size=1, max_size=4)
+_place = st.integers(0, 30)
+_count = st.integers(1, 16)
+_step = st.tuples(st.sampled_from(["malloc", "free", "malloc", "free", "realloc"]), _place, _number)
+_change = st.tuples(_place, _number, st.sampled_from([1, -1]))
 _phase = st.one_of(
+    st.tuples(st.just("fill"), _count, _numbers),
+    st.tuples(st.just("scatter"), st.lists(_place, max_size=12)),
     st.tuples(st.just("mix"), st.lists(_step, max_size=30)),
-    st.tuples(st.just("mix"), st.lists(_step, max_size=30)),
-    st.tuples(st.just("comb"), _count, _small, st.integers(1, 3), _small),
-    st.tuples(st.just("ramp"), _count, _small, st.integers(-9, 9), _small),
-    st.tuples(st.just("sawtooth"), _count, st.lists(_small, min_size=1, max_size=4), st.booleans()),
-    st.tuples(st.just("renew"), _small, st.integers(1, 4)),
-    st.tuples(st.just("clear"), st.booleans(), _small),
-    st.tuples(st.just("stretch"), _small, st.lists(_small, max_size=5)),
+    st.tuples(st.just("comb"), _count, _number, st.integers(1, 3), _number),
+    st.tuples(st.just("ramp"), _count, _number, st.integers(-9, 9), _place),
+    st.tuples(st.just("sawtooth"), _count, _numbers, st.booleans()),
+    st.tuples(st.just("renew"), _place, st.integers(1, 4)),
+    st.tuples(st.just("clear"), st.booleans(), _number),
+    st.tuples(st.just("stretch"), st.lists(_change, max_size=8)),
+    st.tuples(st.just("storm"), st.integers(0, 1 << 32), st.integers(1, 150), st.integers(1, 40)),
+    st.tuples(st.just("probe"), _numbers),
 )
 
 _power = st.integers(0, 14).map(lambda n: 1 << n)
@@ -146,19 +180,21 @@ _huge = st.one_of(st.integers(1 << 16, LARGEST), st.integers(16, 40).map(lambda 
 @st.composite
 def palettes(draw):
     """Draw a few sizes, with the sums and multiples that coalesced blocks of them would have."""
-    sizes = draw(st.lists(_size, min_size=1, max_size=4))
-    sizes += draw(st.lists(_huge, max_size=1)) if draw(st.integers(0, 3)) == 3 else []
+    sizes = draw(st.lists(_size, min_size=1, max_size=3))
+    if draw(st.integers(0, 5)) == 5:
+        sizes.append(draw(_huge))
     factors = draw(st.lists(st.sampled_from([(1, 1), (2, 0), (3, 0), (1, -1)]), max_size=3))
     a, b = sizes[0], sizes[-1]
     return sizes + [min(abs(a * x + b * y), LARGEST) for x, y in factors]
 
 
 @st.composite
-def traces(draw, *, max_phases=6):
+def traces(draw, *, max_phases=12):
     """Draw a valid trace of up to a few hundred events, with sizes from 0 to 2**40."""
     script = Script(draw(palettes()))
     for name, *arguments in draw(st.lists(_phase, min_size=1, max_size=max_phases)):
         getattr(script, name)(*arguments)
+    script.probe(draw(st.lists(_number, max_size=4)))
     columns = zip(*script.events, strict=True) if script.events else ((), (), ())
     return Trace.from_events(*columns, name="drawn")
 
@@ -214,5 +250,5 @@ def cases(policy=None):
         trace=traces(),
         policy=policies() if policy is None else variants(policy),
         scale=st.sampled_from([1, 16, 3]),
-        realloc=st.sampled_from(Realloc),
+        realloc=st.sampled_from([*Realloc, Realloc.IN_PLACE]),
     )
