@@ -91,7 +91,9 @@ def test_the_heap_beyond_live_is_internal_or_external():
 def test_no_events_make_an_empty_run():
     run = simulate_reference(trace(""), FIRST_FIT)
     assert (run.events, run.peak_heap_bytes, run.max_live_bytes) == (0, 0, 0)
-    assert run.counters.visited_mean == 0
+    assert run.counters.visited_worst == run.counters.free_blocks_peak == 0
+    assert math.isnan(run.counters.visited_mean)
+    assert math.isnan(run.counters.free_blocks_mean)
     assert len(run.timeline.heap_high) == len(run.addresses) == 0
 
 
