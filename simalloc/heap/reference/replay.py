@@ -68,13 +68,17 @@ def replay(
         states[:, event] = (address, *objects.state())
         if check:
             objects.check()
-    heap = objects.heap
+    addresses, live, heap, allocated, free_blocks = states
     return Replay(
-        *states,
+        addresses,
+        live,
+        heap,
+        allocated,
+        free_blocks,
         visited=np.array(objects.visited, np.int64),
-        growths=heap.growths,
-        splits=heap.splits,
-        coalescings=heap.coalescings,
+        growths=objects.heap.growths,
+        splits=objects.heap.splits,
+        coalescings=objects.heap.coalescings,
         seconds=time.perf_counter() - start,
     )
 

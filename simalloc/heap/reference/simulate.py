@@ -61,8 +61,10 @@ def simulate_reference(
     )
 
 
-def mean(values: NDArray[np.float64], weights: NDArray[Any]) -> float:
-    """Return the weighted mean, nan if all weights are 0; summed from left to right."""
+def mean(values: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+    """Return the mean, nan if there is nothing of weight; its sums run from left to right."""
+    if weights is None:
+        weights = np.ones(len(values))
     total = left_to_right_sum(weights)
     return left_to_right_sum(values * weights) / total if total else math.nan
 
@@ -91,17 +93,16 @@ def timeline(live: NDArray[np.int64], heap: NDArray[np.float64]) -> Timeline:
 
 
 def _counters(raw: Replay, scale: int, at_peak: int) -> Counters:
-    """Return what was counted; means over nothing are 0."""
+    """Return what was counted."""
     live, heap, allocated = (_or_zero(series) for series in (raw.live, raw.heap, raw.allocated))
-    free_blocks, visited = _or_zero(raw.free_blocks), _or_zero(raw.visited)
     return Counters(
         growths=raw.growths,
         splits=raw.splits,
         coalescings=raw.coalescings,
-        free_blocks_mean=left_to_right_sum(free_blocks) / len(free_blocks),
-        free_blocks_peak=int(free_blocks.max()),
-        visited_mean=left_to_right_sum(visited) / len(visited),
-        visited_worst=int(visited.max()),
+        free_blocks_mean=mean(raw.free_blocks),
+        free_blocks_peak=int(raw.free_blocks.max(initial=0)),
+        visited_mean=mean(raw.visited),
+        visited_worst=int(raw.visited.max(initial=0)),
         internal_bytes_at_peak_heap=float(allocated[at_peak] / scale - live[at_peak]),
         external_bytes_at_peak_heap=float((heap[at_peak] - allocated[at_peak]) / scale),
     )

@@ -1,0 +1,12 @@
+"""The same examples on every machine, as many as the whole run has time for."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "simalloc",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("simalloc")

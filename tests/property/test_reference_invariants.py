@@ -1,0 +1,50 @@
+"""Every heap of the reference engine is sound after every event."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from traces import cases
+
+from simalloc.heap.reference import replay
+from simalloc.policy import CATALOGUE, BinnedFit, SequentialFit
+from simalloc.trace.trace import Op
+
+
+def run(case, **changes):
+    given = {"scale": case.scale, "realloc": case.realloc, **changes}
+    return replay(case.trace, case.policy.description, **given)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@given(data=st.data())
+def test_the_heap_is_sound_after_every_event(name, data):
+    case = data.draw(cases(CATALOGUE[name]))
+    raw = run(case, check=True)
+    assert (np.diff(raw.heap) >= 0).all()
+    assert (raw.live * case.scale <= raw.allocated).all()
+    assert (raw.allocated <= raw.heap).all()
+    assert ((raw.addresses == -1) == (case.trace.op == Op.FREE)).all()
+    assert (raw.visited <= raw.free_blocks.max(initial=0) + 1).all()
+
+
+@pytest.mark.parametrize("name", [
+    name for name, policy in CATALOGUE.items()
+    if isinstance(policy.description, SequentialFit | BinnedFit)
+])  # fmt: skip
+@given(data=st.data())
+def test_fits_do_not_depend_on_the_unit_of_measure(name, data):
+    """Ten times the sizes in ten times the units go to ten times the addresses."""
+    case = data.draw(cases(CATALOGUE[name]))
+    sizes = {
+        key: value * 10 for key, value in case.policy.parameters.items() if isinstance(value, int)
+    }
+    if any(value > 1 << 40 for value in sizes.values()):
+        return
+    scaled = replace(case, policy=case.policy.with_parameters(**sizes))
+    one, ten = run(case), run(scaled, scale=case.scale * 10)
+    assert (np.where(one.addresses > 0, one.addresses * 10, one.addresses) == ten.addresses).all()
+    assert (one.heap * 10 == ten.heap).all()
+    assert (one.splits, one.coalescings, one.growths) == (ten.splits, ten.coalescings, ten.growths)

@@ -1,0 +1,254 @@
+"""Strategies for traces and policies that tell two engines apart.
+
+A trace is drawn as a few phases over a small palette of sizes, so that exact fits, equal blocks and
+coalescing are common: combs, ramps, sawteeth, everything freed before something large, and plain
+mixes. Phases are lists of small numbers, hence what Hypothesis finds shrinks to a few events; only
+a storm is random from a seed, which finds more and shrinks less.
+"""
+
+from dataclasses import dataclass, field
+from random import Random
+
+from hypothesis import strategies as st
+
+from simalloc.heap.run import Realloc
+from simalloc.policy import (
+    CATALOGUE,
+    BinaryBuddy,
+    BinnedFit,
+    DoubleBuddy,
+    LastRemainder,
+    Order,
+    Policy,
+    SegregatedStorage,
+    SequentialFit,
+)
+from simalloc.trace.trace import Op, Trace
+
+LARGEST = 1 << 40
+
+
+@dataclass
+class Script:
+    """The events of a trace as they are written; objects are picked by their place among the live.
+
+    `sizes` is the palette. Numbers outside of it, and of the live objects, are taken modulo.
+    """
+
+    sizes: list[int]
+    events: list[tuple[int, int, int]] = field(default_factory=list)
+    live: list[tuple[int, int]] = field(default_factory=list)
+    objects: int = 0
+
+    def malloc(self, size):
+        self.events.append((Op.MALLOC, self.objects, size))
+        self.live.append((self.objects, size))
+        self.objects += 1
+
+    def free(self, place):
+        if self.live:
+            number, _ = self.live.pop(place % len(self.live))
+            self.events.append((Op.FREE, number, 0))
+
+    def realloc(self, place, size):
+        if self.live:
+            place %= len(self.live)
+            number, _ = self.live[place]
+            self.live[place] = number, size
+            self.events.append((Op.REALLOC, number, size))
+
+    def size(self, number):
+        return self.sizes[number % len(self.sizes)]
+
+    # The phases: what they need is drawn by `_phase`.
+
+    def fill(self, count, numbers):
+        """Allocate a few sizes in turn."""
+        for i in range(count):
+            self.malloc(self.size(numbers[i % len(numbers)]))
+
+    def scatter(self, places):
+        """Free here and there."""
+        for place in places:
+            self.free(place)
+
+    def mix(self, steps):
+        """Malloc, free and realloc in any order."""
+        for what, place, number in steps:
+            if what == "malloc":
+                self.malloc(self.size(number))
+            elif what == "free":
+                self.free(place)
+            else:
+                self.realloc(place, self.size(number))
+
+    def comb(self, count, number, every, other):
+        """Fill with one size, free every so many, and fill the gaps with another size."""
+        first = len(self.live)
+        self.fill(count, [number])
+        teeth = range(first, first + count, every)
+        for place in reversed(teeth):
+            self.free(place)
+        self.fill(len(teeth), [other])
+
+    def ramp(self, count, number, step, place):
+        """Let sizes rise or fall, freeing an older object after each second one."""
+        for i in range(count):
+            self.malloc(max(self.size(number) + i * step, 0))
+            if i % 2:
+                self.free(place)
+
+    def sawtooth(self, count, numbers, newest_first):
+        """Rise with a few sizes in turn, then free it all, from one end or the other."""
+        first = len(self.live)
+        self.fill(count, numbers)
+        for _ in range(count):
+            self.free(-1 if newest_first else first)
+
+    def renew(self, place, count):
+        """Free neighbours in a row, then ask for the same sizes again, and for their sum."""
+        row = self.live[place % len(self.live) :][:count] if self.live else []
+        for _ in row:
+            self.free(place % len(self.live))
+        for _, size in row:
+            self.malloc(size)
+        self.free(-1)
+        self.malloc(min(sum(size for _, size in row), LARGEST))
+
+    def clear(self, newest_first, number):
+        """Free everything, then ask for all of it, and a bit more, at once."""
+        total = sum(size for _, size in self.live)
+        while self.live:
+            self.free(-1 if newest_first else 0)
+        self.malloc(min(total + self.size(number), LARGEST))
+
+    def stretch(self, changes):
+        """Reallocate objects to a bit more or a bit less than they have."""
+        for place, number, sign in changes:
+            if self.live:
+                _, size = self.live[place % len(self.live)]
+                self.realloc(place, min(max(size + sign * self.size(number), 0), LARGEST))
+
+    def storm(self, seed, count, population):
+        """Malloc, free and realloc at random around so many live objects."""
+        random = Random(seed)
+        for _ in range(count):
+            place, number = random.randrange(1 << 16), random.randrange(1 << 16)
+            if random.random() < 0.2:
+                self.stretch([(place, number, random.choice([1, -1]))])
+            elif len(self.live) < random.randrange(2 * population):
+                self.malloc(self.size(number))
+            else:
+                self.free(place)
+
+    def probe(self, numbers):
+        """Allocate without freeing, which shows in which order the free blocks are taken."""
+        for number in numbers:
+            self.fill(4, [number])
+
+
+_number = st.integers(0, 7)
+_numbers = st.lists(_number, min_size=1, max_size=4)
+_place = st.integers(0, 30)
+_count = st.integers(1, 16)
+_step = st.tuples(st.sampled_from(["malloc", "free", "malloc", "free", "realloc"]), _place, _number)
+_change = st.tuples(_place, _number, st.sampled_from([1, -1]))
+_phase = st.one_of(
+    st.tuples(st.just("fill"), _count, _numbers),
+    st.tuples(st.just("scatter"), st.lists(_place, max_size=12)),
+    st.tuples(st.just("mix"), st.lists(_step, max_size=30)),
+    st.tuples(st.just("comb"), _count, _number, st.integers(1, 3), _number),
+    st.tuples(st.just("ramp"), _count, _number, st.integers(-9, 9), _place),
+    st.tuples(st.just("sawtooth"), _count, _numbers, st.booleans()),
+    st.tuples(st.just("renew"), _place, st.integers(1, 4)),
+    st.tuples(st.just("clear"), st.booleans(), _number),
+    st.tuples(st.just("stretch"), st.lists(_change, max_size=8)),
+    st.tuples(st.just("storm"), st.integers(0, 1 << 32), st.integers(1, 150), st.integers(1, 40)),
+    st.tuples(st.just("probe"), _numbers),
+)
+
+_power = st.integers(0, 14).map(lambda n: 1 << n)
+_size = st.one_of(
+    st.integers(0, 10),
+    st.integers(0, 200),
+    st.builds(lambda power, by, off: max(power * by + off, 0), _power, st.sampled_from([1, 3]),
+              st.integers(-1, 1)),
+)  # fmt: skip
+_huge = st.one_of(st.integers(1 << 16, LARGEST), st.integers(16, 40).map(lambda n: 1 << n))
+
+
+@st.composite
+def palettes(draw):
+    """Draw a few sizes, with the sums and multiples that coalesced blocks of them would have."""
+    sizes = draw(st.lists(_size, min_size=1, max_size=3))
+    if draw(st.integers(0, 5)) == 5:
+        sizes.append(draw(_huge))
+    factors = draw(st.lists(st.sampled_from([(1, 1), (2, 0), (3, 0), (1, -1)]), max_size=3))
+    a, b = sizes[0], sizes[-1]
+    return sizes + [min(abs(a * x + b * y), LARGEST) for x, y in factors]
+
+
+@st.composite
+def traces(draw, *, max_phases=12):
+    """Draw a valid trace of up to a few hundred events, with sizes from 0 to 2**40."""
+    script = Script(draw(palettes()))
+    for name, *arguments in draw(st.lists(_phase, min_size=1, max_size=max_phases)):
+        getattr(script, name)(*arguments)
+    script.probe(draw(st.lists(_number, max_size=4)))
+    columns = zip(*script.events, strict=True) if script.events else ((), (), ())
+    return Trace.from_events(*columns, name="drawn")
+
+
+_unit = st.sampled_from([16, 17, 48, 100, 256, 1000, 4096, 8192, 65536])
+_buddy_unit = st.sampled_from([16, 32, 64, 256, 1024, 4096, 8192, 65536])
+_order = st.sampled_from(Order)
+
+PARAMETERS = {
+    SequentialFit: {"growth": _unit},
+    BinnedFit: {
+        "growth": _unit,
+        "small": st.sampled_from([1, 32, 64, 160, 504, 4096, 1 << 40]),
+        "last_remainder": st.sampled_from(LastRemainder),
+    },
+    SegregatedStorage: {"growth": _unit, "growth_3x": _unit},
+    BinaryBuddy: {"growth": _buddy_unit, "order": _order},
+    DoubleBuddy: {
+        "growth": _buddy_unit,
+        "growth_3x": _buddy_unit.map(lambda unit: unit * 3 // 2),
+        "order": _order,
+    },
+}
+"""What may be drawn for the parameters of each family."""
+
+
+@st.composite
+def variants(draw, policy):
+    """Draw a policy with the parameters of `policy` or with others."""
+    drawn = st.fixed_dictionaries({}, optional=PARAMETERS.get(type(policy.description), {}))
+    return policy.with_parameters(**draw(drawn))
+
+
+def policies():
+    """Draw any policy of the catalogue, with any parameters."""
+    return st.sampled_from(sorted(CATALOGUE)).flatmap(lambda name: variants(CATALOGUE[name]))
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one simulation is given."""
+
+    trace: Trace
+    policy: Policy
+    scale: int
+    realloc: Realloc
+
+
+def cases(policy=None):
+    """Draw a simulation, of variants of `policy` or of any policy of the catalogue."""
+    return st.builds(
+        Case,
+        trace=traces(),
+        policy=policies() if policy is None else variants(policy),
+        scale=st.sampled_from([1, 16, 3]),
+        realloc=st.sampled_from([*Realloc, Realloc.IN_PLACE]),
+    )
