@@ -1,5 +1,23 @@
 """What a program asked for: the trace model, its files and its statistics."""
 
-from simalloc.trace.trace import MAX_SIZE, OPTIONAL_COLUMNS, Op, Trace
+from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op
+from simalloc.trace.header import Header, Totals
+from simalloc.trace.intake import Chunk, Events
+from simalloc.trace.reader import TraceReader, read_trace
+from simalloc.trace.trace import Trace
+from simalloc.trace.writer import TraceWriter, write_trace
 
-__all__ = ["MAX_SIZE", "OPTIONAL_COLUMNS", "Op", "Trace"]
+__all__ = [
+    "MAX_SIZE",
+    "OPTIONAL_COLUMNS",
+    "Chunk",
+    "Events",
+    "Header",
+    "Op",
+    "Totals",
+    "Trace",
+    "TraceReader",
+    "TraceWriter",
+    "read_trace",
+    "write_trace",
+]

@@ -10,11 +10,31 @@ class LiveTable:
         size: NDArray[np.int64],
         object: NDArray[np.int64],  # noqa: A002
         slot: NDArray[np.uint32],
+        new_key: NDArray[np.int64] | None = None,
         /,
     ) -> tuple[int, int]: ...
     @property
     def objects(self) -> int: ...
     @property
+    def reallocs(self) -> int: ...
+    @property
     def slots(self) -> int: ...
     @property
     def live(self) -> int: ...
+    @property
+    def allocated_bytes(self) -> int: ...
+    @property
+    def live_bytes(self) -> int: ...
+    @property
+    def max_live_bytes(self) -> int: ...
+
+def unpack(
+    ops: NDArray[np.uint8],
+    sizes: NDArray[np.uint8],
+    ages: NDArray[np.uint8],
+    objects: int,
+    op: NDArray[np.uint8],
+    key: NDArray[np.int64],
+    size: NDArray[np.int64],
+    /,
+) -> bool: ...

@@ -12,7 +12,7 @@ from simalloc.errors import SimallocError
 from simalloc.heap.reference.blocks import State
 from simalloc.heap.reference.families import heap_for
 from simalloc.heap.run import Realloc
-from simalloc.trace.trace import Op
+from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -46,6 +46,7 @@ void live_table_release(struct live_table *table)
 {
     free(table->entries);
     free(table->free_slots);
+    free(table->sizes);
     memset(table, 0, sizeof *table);
 }
 
@@ -80,32 +81,61 @@ static void empty_place(struct live_table *table, size_t hole)
     table->entries[hole].slot = NO_SLOT;
 }
 
-static enum reason add(struct live_table *table, int64_t key, int64_t *object, uint32_t *slot)
+static bool grow_sizes(struct live_table *table)
+{
+    size_t capacity = table->slot_capacity ? 2 * table->slot_capacity : 64;
+    int64_t *sizes = realloc(table->sizes, capacity * sizeof *sizes);
+    if (sizes == NULL)
+        return false;
+    table->sizes = sizes;
+    uint32_t *free_slots = realloc(table->free_slots, capacity * sizeof *free_slots);
+    if (free_slots == NULL)
+        return false;
+    table->free_slots = free_slots;
+    table->slot_capacity = capacity;
+    return true;
+}
+
+static bool fits_total(const struct live_table *table, int64_t size)
+{
+    return table->allocated_bytes <= INT64_MAX - size;
+}
+
+static void count_bytes(struct live_table *table, int64_t allocated, int64_t freed)
+{
+    table->allocated_bytes += allocated;
+    table->live_bytes += allocated - freed;
+    if (table->live_bytes > table->max_live_bytes)
+        table->max_live_bytes = table->live_bytes;
+}
+
+static enum reason add(struct live_table *table, int64_t key, int64_t size, int64_t *object,
+                       uint32_t *slot)
 {
     if ((table->live + 1) * 2 > (size_t)1 << table->bits && !grow(table))
         return REASON_MEMORY;
     struct live_entry *entry = &table->entries[place_of(table, key)];
     if (entry->slot != NO_SLOT)
         return REASON_MALLOC_OF_LIVE;
-    if (table->free_count == 0 && table->slots == NO_SLOT - 1)
-        return REASON_TOO_MANY;
+    if (!fits_total(table, size))
+        return REASON_TOTAL;
+    if (table->free_count == 0) {
+        if (table->slots == NO_SLOT - 1)
+            return REASON_TOO_MANY;
+        if (table->slots == table->slot_capacity && !grow_sizes(table))
+            return REASON_MEMORY;
+    }
     *slot = table->free_count > 0 ? table->free_slots[--table->free_count] : table->slots++;
     *object = table->objects++;
     *entry = (struct live_entry){key, *object, *slot};
     table->live++;
+    table->sizes[*slot] = size;
+    count_bytes(table, size, 0);
     return REASON_NONE;
 }
 
 static enum reason take_away(struct live_table *table, int64_t key, int64_t *object, uint32_t *slot)
 {
-    if (table->free_count == table->free_capacity) {
-        size_t capacity = table->free_capacity ? 2 * table->free_capacity : 64;
-        uint32_t *free_slots = realloc(table->free_slots, capacity * sizeof *free_slots);
-        if (free_slots == NULL)
-            return REASON_MEMORY;
-        table->free_slots = free_slots;
-        table->free_capacity = capacity;
-    }
     size_t place = place_of(table, key);
     if (table->entries[place].slot == NO_SLOT)
         return REASON_FREE_OF_DEAD;
@@ -114,38 +144,53 @@ static enum reason take_away(struct live_table *table, int64_t key, int64_t *obj
     table->free_slots[table->free_count++] = *slot;
     table->live--;
     empty_place(table, place);
+    count_bytes(table, 0, table->sizes[*slot]);
     return REASON_NONE;
 }
 
-static enum reason find(const struct live_table *table, int64_t key, int64_t *object,
-                        uint32_t *slot)
+static enum reason resize(struct live_table *table, int64_t key, int64_t new_key, int64_t size,
+                          int64_t *object, uint32_t *slot)
 {
-    const struct live_entry *entry = &table->entries[place_of(table, key)];
-    if (entry->slot == NO_SLOT)
+    size_t place = place_of(table, key);
+    struct live_entry entry = table->entries[place];
+    if (entry.slot == NO_SLOT)
         return REASON_REALLOC_OF_DEAD;
-    *object = entry->object;
-    *slot = entry->slot;
+    if (!fits_total(table, size))
+        return REASON_TOTAL;
+    if (new_key != key) {
+        if (table->entries[place_of(table, new_key)].slot != NO_SLOT)
+            return REASON_MOVE_TO_LIVE;
+        empty_place(table, place);
+        entry.key = new_key;
+        table->entries[place_of(table, new_key)] = entry;
+    }
+    *object = entry.object;
+    *slot = entry.slot;
+    table->reallocs++;
+    count_bytes(table, size, table->sizes[*slot]);
+    table->sizes[*slot] = size;
     return REASON_NONE;
 }
 
-size_t live_table_enter(struct live_table *table, size_t count, const uint8_t *op,
-                        const int64_t *key, const int64_t *size, int64_t *object, uint32_t *slot,
-                        enum reason *why)
+size_t live_table_enter(struct live_table *table, const struct events *events, int64_t *object,
+                        uint32_t *slot, enum reason *why)
 {
     *why = REASON_NONE;
-    for (size_t i = 0; i < count; i++) {
-        if (size[i] < 0 || size[i] > MAX_SIZE)
+    for (size_t i = 0; i < events->count; i++) {
+        int64_t key = events->key[i], size = events->size[i];
+        if (size < 0 || size > MAX_SIZE)
             *why = REASON_SIZE;
-        else if (op[i] == OP_MALLOC)
-            *why = add(table, key[i], &object[i], &slot[i]);
-        else if (op[i] == OP_FREE)
-            *why = take_away(table, key[i], &object[i], &slot[i]);
-        else if (op[i] == OP_REALLOC)
-            *why = find(table, key[i], &object[i], &slot[i]);
+        else if (events->op[i] == OP_MALLOC)
+            *why = add(table, key, size, &object[i], &slot[i]);
+        else if (events->op[i] == OP_FREE)
+            *why = take_away(table, key, &object[i], &slot[i]);
+        else if (events->op[i] == OP_REALLOC)
+            *why = resize(table, key, events->new_key ? events->new_key[i] : key, size, &object[i],
+                          &slot[i]);
         else
             *why = REASON_OP;
         if (*why != REASON_NONE)
             return i;
     }
-    return count;
+    return events->count;
 }

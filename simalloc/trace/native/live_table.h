@@ -19,8 +19,10 @@ enum reason {
     REASON_FREE_OF_DEAD,
     REASON_REALLOC_OF_DEAD,
     REASON_MALLOC_OF_LIVE,
+    REASON_MOVE_TO_LIVE,
     REASON_SIZE,
     REASON_TOO_MANY,
+    REASON_TOTAL,
     REASON_MEMORY, /* no memory for the table itself */
 };
 
@@ -35,19 +37,32 @@ struct live_table {
     unsigned bits;
     size_t live;
     int64_t objects;      /* allocated so far, and the number of the next one */
+    uint32_t slots;       /* ever in use: the most objects that were live at once */
+    size_t slot_capacity; /* the length of the two arrays that follow */
     uint32_t *free_slots; /* a stack: the slot freed last is taken first */
-    size_t free_count;
-    size_t free_capacity;
-    uint32_t slots; /* ever in use */
+    int64_t *sizes;       /* of the object in each slot */
+    size_t free_count;    /* live + free_count == slots */
+    int64_t reallocs;
+    int64_t allocated_bytes; /* by malloc and realloc events; bounds live_bytes */
+    int64_t live_bytes;
+    int64_t max_live_bytes;
 };
 
 bool live_table_init(struct live_table *table);
 void live_table_release(struct live_table *table);
 
-/* Enters `count` events and answers how many were valid; if fewer than all, `*why` says what is
+/* The columns of a run of events. */
+struct events {
+    size_t count;
+    const uint8_t *op;
+    const int64_t *key;
+    const int64_t *size;
+    const int64_t *new_key; /* of a realloc's object from then on; NULL: keys stay */
+};
+
+/* Enters a run of events and answers how many were valid; if fewer than all, `*why` says what is
  * wrong with the first that is not, and the table is as it was before it. */
-size_t live_table_enter(struct live_table *table, size_t count, const uint8_t *op,
-                        const int64_t *key, const int64_t *size, int64_t *object, uint32_t *slot,
-                        enum reason *why);
+size_t live_table_enter(struct live_table *table, const struct events *events, int64_t *object,
+                        uint32_t *slot, enum reason *why);
 
 #endif

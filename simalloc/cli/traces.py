@@ -1,0 +1,27 @@
+"""`simalloc traces`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from simalloc.cli.options import format_option
+from simalloc.report import write_table
+from simalloc.report.traces import traces_table
+
+if TYPE_CHECKING:
+    from simalloc.report import Format
+
+
+@click.command("traces", epilog="\b\nExample:\n  simalloc traces --format json")
+@format_option
+def command(table_format: Format) -> None:
+    """List the catalogue of traces.
+
+    Each can be given by its bare name in every command. The folders searched are the one in the
+    environment variable SIMALLOC_TRACES, traces/ in the current directory, and traces/ in the clone
+    that simalloc is installed from.
+    """
+    write_table(traces_table(), table_format, sys.stdout)

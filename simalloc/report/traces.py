@@ -1,0 +1,37 @@
+"""The catalogue of traces as a table."""
+
+from __future__ import annotations
+
+from simalloc.report.table import Table
+from simalloc.trace.catalogue import catalogue
+
+
+def traces_table() -> Table:
+    """Return a row a catalogued trace: what was run and how large it is."""
+    return Table(
+        "Traces",
+        (
+            "name",
+            "kind",
+            "program",
+            "version",
+            "input",
+            "events",
+            "objects",
+            "max_live_bytes",
+        ),
+        [
+            (
+                entry.name,
+                entry.kind,
+                entry.program,
+                entry.version,
+                entry.input,
+                entry.totals.events,
+                entry.totals.objects,
+                entry.totals.max_live_bytes,
+            )
+            for entry in catalogue().values()
+        ],
+        ("The catalogue.toml beside them says how each was recorded and what of it is genuine.",),
+    )

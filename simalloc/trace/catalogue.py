@@ -1,0 +1,124 @@
+"""The catalogue of traces, and how a trace is found by its bare name."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from simalloc.errors import TraceError
+from simalloc.trace.header import Totals
+from simalloc.trace.reader import TraceReader, read_trace
+
+if TYPE_CHECKING:
+    from simalloc.trace.trace import Trace
+
+CATALOGUE_FILE: Final = "catalogue.toml"
+SUFFIX: Final = ".npz"
+FOLDER_VARIABLE: Final = "SIMALLOC_TRACES"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the catalogue says of one trace (traces/README.md).
+
+    `recorded` says how it was recorded or made, `genuine` what of it is as the papers had it, and
+    `departures` what is not. A `reconstructed` trace was generated and is to be shown as such.
+    """
+
+    name: str
+    path: Path
+    program: str
+    version: str
+    input: str
+    kind: Literal["recorded", "reconstructed"]
+    recorded: str
+    genuine: str
+    departures: str
+    totals: Totals
+    sha256: str
+
+    def check(self) -> None:
+        """Read the whole file; raises `TraceError` if it is not the trace described here."""
+        with TraceReader(self.path) as reader:
+            if (reader.header.totals, reader.header.sha256) != (self.totals, self.sha256):
+                raise TraceError("is not the trace that the catalogue describes", path=self.path)
+            for _ in reader.chunks():
+                pass
+
+
+def folders() -> list[Path]:
+    """Return the folders where traces are looked for, in order.
+
+    They are what the environment variable SIMALLOC_TRACES names, `traces` in the current
+    directory, and `traces` beside the package (in a clone of the project).
+    """
+    named = os.environ.get(FOLDER_VARIABLE)
+    beside = Path(__file__).resolve().parents[2] / "traces"
+    candidates = [*([Path(named)] if named else []), Path("traces"), beside]
+    return [folder for folder in candidates if folder.is_dir()]
+
+
+def catalogue() -> dict[str, Entry]:
+    """Return the catalogued traces by name; the first folder that has a name wins.
+
+    Raises `TraceError` for a catalogue that cannot be read.
+    """
+    found: dict[str, Entry] = {}
+    for folder in folders():
+        if (folder / CATALOGUE_FILE).is_file():
+            found = _entries(folder) | found
+    return found
+
+
+def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
+    """Return the path of a trace or log, given as a path or by its bare name.
+
+    Raises `TraceError` if there is none.
+    """
+    path = Path(name_or_path)
+    if path.exists():
+        return path
+    if path.name == str(name_or_path):
+        for folder in folders():
+            inside = folder / path.name.removesuffix(SUFFIX)
+            if inside.with_name(inside.name + SUFFIX).is_file():
+                return inside.with_name(inside.name + SUFFIX)
+    names = {file.stem for folder in folders() for file in folder.glob(f"*{SUFFIX}")}
+    near = get_close_matches(str(name_or_path), sorted(names), n=3)
+    hint = (
+        f"did you mean {' or '.join(near)}?" if near else "`simalloc traces` lists those there are"
+    )
+    raise TraceError(f"there is no such file, nor a trace of that name; {hint}", path=path)
+
+
+def load(name_or_path: str | os.PathLike[str]) -> Trace:
+    """Return a trace by its path or bare name."""
+    return read_trace(find_trace(name_or_path))
+
+
+def _entries(folder: Path) -> dict[str, Entry]:
+    path = folder / CATALOGUE_FILE
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+        recordings = document["recordings"]
+        return {
+            name: _entry(name, folder, table, recordings)
+            for name, table in document["traces"].items()
+        }
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TraceError(f"is not TOML: {error}", path=path) from error
+    except (AttributeError, KeyError, TypeError) as error:
+        raise TraceError(f"is not a catalogue of traces: {error}", path=path) from error
+
+
+def _entry(name: str, folder: Path, table: dict[str, Any], recordings: dict[str, str]) -> Entry:
+    given = {
+        **table,
+        "recorded": recordings[table["recorded"]],
+        "totals": Totals(**table["totals"]),
+    }
+    return Entry(name=name, path=folder / f"{name}{SUFFIX}", **given)

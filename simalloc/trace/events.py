@@ -1,0 +1,123 @@
+"""What an event may be: the one place where a trace's columns are checked."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from simalloc.errors import TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from simalloc.trace._native import LiveTable
+
+MAX_SIZE: Final = 1 << 47
+"""The largest request in bytes: the user half of a 48-bit address space."""
+
+OPTIONAL_COLUMNS: Final[Mapping[str, np.dtype[Any]]] = {
+    "alignment": np.dtype(np.int64),
+    "thread": np.dtype(np.uint32),
+    "time": np.dtype(np.int64),
+    "site": np.dtype(np.uint32),
+}
+"""Columns that only some logs have: bytes asked for (0: none), thread number, nanoseconds since
+the start, call-site number."""
+
+
+class Op(IntEnum):
+    """What an event does to its object."""
+
+    MALLOC = 0
+    FREE = 1
+    REALLOC = 2
+
+
+def enter(
+    table: LiveTable,
+    op: NDArray[np.uint8],
+    key: NDArray[np.int64],
+    size: NDArray[np.int64],
+    objects: NDArray[np.int64],
+    slots: NDArray[np.uint32],
+    first_event: int = 0,
+) -> None:
+    """Check a run of events against the objects live so far, and number objects and slots.
+
+    `table` carries what is live from one run to the next; `objects` and `slots` are filled.
+    `key` identifies an object among the live ones. `first_event` is the number of the run's first
+    event, for messages. Raises `TraceError` at the first event that is not valid; the table is
+    then as it was just before that event.
+    """
+    done, reason = table.enter(op, key, size, objects, slots)
+    if done < len(op):
+        text = complaint(Reason(reason), int(op[done]), int(key[done]), int(size[done]))
+        raise TraceError(text, event=first_event + done)
+
+
+class Reason(IntEnum):
+    """Why an event is not valid: what LiveTable.enter answers (native/live_table.h)."""
+
+    NONE = 0
+    OP = 1
+    FREE_OF_DEAD = 2
+    REALLOC_OF_DEAD = 3
+    MALLOC_OF_LIVE = 4
+    MOVE_TO_LIVE = 5
+    SIZE = 6
+    TOO_MANY = 7
+    TOTAL = 8
+
+
+_TEXTS: Final = {
+    Reason.OP: "op {op} is none of malloc (0), free (1), realloc (2)",
+    Reason.FREE_OF_DEAD: "frees object {key}, which is not live: unknown or freed before",
+    Reason.REALLOC_OF_DEAD: "reallocates object {key}, which is not live: unknown or freed before",
+    Reason.MALLOC_OF_LIVE: "allocates object {key}, which is still live: its free is missing",
+    Reason.MOVE_TO_LIVE: "moves object {key} to where another is still live: its free is missing",
+    Reason.SIZE: f"asks for {{size}} bytes; a size lies between 0 and {MAX_SIZE}",
+    Reason.TOO_MANY: "more than 2**32 - 2 objects are live at once",
+    Reason.TOTAL: "more than 2**63 - 1 bytes are allocated in all",
+}
+
+
+def complaint(reason: Reason, op: int, key: int, size: int) -> str:
+    """Say in words why an event is not valid."""
+    return _TEXTS[reason].format(op=op, key=key, size=size)
+
+
+def optional_columns(columns: Mapping[str, ArrayLike | None], length: int) -> dict[str, Any]:
+    """Return the optional columns that are given, as arrays of their dtypes.
+
+    Raises `TraceError` for one of another length, with numbers that do not fit, or with an
+    alignment below 0 or above `MAX_SIZE`; `TypeError` for a column that no trace has.
+    """
+    checked = {}
+    for name, values in columns.items():
+        if name not in OPTIONAL_COLUMNS:
+            raise TypeError(f"a trace has no column {name!r}")
+        if values is not None:
+            checked[name] = as_column(values, OPTIONAL_COLUMNS[name], name, length)
+    alignment = checked.get("alignment", np.empty(0))
+    if np.any(alignment < 0) or np.any(alignment > MAX_SIZE):
+        raise TraceError(f"an alignment lies between 0 (none) and {MAX_SIZE}")
+    return checked
+
+
+def as_column(
+    values: ArrayLike, dtype: np.dtype[Any], name: str, length: int | None = None
+) -> NDArray[Any]:
+    """Return a new array of whole numbers, or raise `TraceError` if that loses anything."""
+    given = np.asarray(values)
+    if given.ndim != 1 or (length is not None and len(given) != length):
+        raise TraceError(f"column {name} has shape {given.shape}, not ({length or 'events'},)")
+    if given.size and given.dtype.kind not in "iu":
+        raise TraceError(f"column {name} holds {given.dtype}, not whole numbers")
+    column = np.array(given, dtype)
+    if given.dtype != dtype and not np.array_equal(column, given):
+        raise TraceError(f"column {name} holds numbers that do not fit {dtype}")
+    return column

@@ -1,0 +1,108 @@
+"""What a trace file says about itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.errors import TraceError
+from simalloc.trace.chunk import CHUNK_EVENTS
+from simalloc.trace.events import OPTIONAL_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from simalloc.trace._native import LiveTable
+
+VERSION: Final = 1
+
+_IDENTITY: Final = {
+    "format": "simalloc trace",
+    "version": VERSION,
+    "chunk_events": CHUNK_EVENTS,
+}
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What the events of a trace add up to; figures after an event, never within one.
+
+    A realloc allocates its new size and frees the old one, and makes no new object.
+    """
+
+    events: int
+    objects: int
+    reallocs: int
+    allocated_bytes: int
+    max_live_objects: int
+    max_live_bytes: int
+    final_live_objects: int
+    final_live_bytes: int
+
+    @classmethod
+    def of(cls, table: LiveTable, events: int) -> Totals:
+        """Return the totals of the events that `table` has seen."""
+        return cls(
+            events=events,
+            objects=table.objects,
+            reallocs=table.reallocs,
+            allocated_bytes=table.allocated_bytes,
+            max_live_objects=table.slots,
+            max_live_bytes=table.max_live_bytes,
+            final_live_objects=table.live,
+            final_live_bytes=table.live_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class Header:
+    """A trace's name, where it comes from, its optional columns, totals and digest."""
+
+    totals: Totals
+    sha256: str
+    name: str = "trace"
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+
+    def to_json(self) -> bytes:
+        """Return the header as the file stores it."""
+        return json.dumps(_IDENTITY | asdict(self), indent=1, ensure_ascii=False).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Header:
+        """Read a header back; raises `TraceError` if it is none of this version."""
+        try:
+            given = json.loads(text)
+        except (ValueError, RecursionError):
+            given = None
+        if not isinstance(given, dict) or given.get("format") != _IDENTITY["format"]:
+            raise TraceError("its header is not that of a simalloc trace")
+        if given.get("version") != VERSION:
+            raise TraceError(
+                f"is a trace of version {given.get('version')!r}; this simalloc reads {VERSION}"
+            )
+        if not _is_complete(given):
+            raise TraceError("its header is not as version 1 has it")
+        return cls(
+            Totals(**given["totals"]),
+            given["sha256"],
+            given["name"],
+            given["provenance"],
+            tuple(given["columns"]),
+        )
+
+
+def _is_complete(given: dict[str, Any]) -> bool:
+    """Whether a header has all that version 1 asks for, and of the right kinds."""
+    kinds = {"name": str, "provenance": dict, "columns": list, "totals": dict, "sha256": str}
+    if given.get("chunk_events") != _IDENTITY["chunk_events"]:
+        return False
+    if not all(isinstance(given.get(key), kind) for key, kind in kinds.items()):
+        return False
+    if given["columns"] != [name for name in OPTIONAL_COLUMNS if name in given["columns"]]:
+        return False
+    totals = given["totals"]
+    return totals.keys() == {part.name for part in fields(Totals)} and all(
+        type(value) is int and 0 <= value < 1 << 63 for value in totals.values()
+    )

@@ -1,0 +1,212 @@
+"""The door through which events enter a trace chunk by chunk, in bounded memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simalloc.errors import TraceError
+from simalloc.trace._native import LiveTable
+from simalloc.trace.chunk import CHUNK_EVENTS
+from simalloc.trace.events import OPTIONAL_COLUMNS, Op, Reason, complaint
+from simalloc.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """A run of events as a log has them, before they are checked.
+
+    `op` (uint8), `key` and `size` (int64) have one entry an event. `key` identifies an object among
+    the live ones, by a number or an address; where `new_key` is given, it is that of a realloc's
+    object from then on. `columns` holds optional columns in their dtypes.
+    """
+
+    op: NDArray[np.uint8]
+    key: NDArray[np.int64]
+    size: NDArray[np.int64]
+    new_key: NDArray[np.int64] | None = None
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    def part(self, start: int, stop: int | None = None) -> Events:
+        """Return the events from `start` to before `stop`."""
+        part = slice(start, stop)
+        return Events(
+            self.op[part],
+            self.key[part],
+            self.size[part],
+            None if self.new_key is None else self.new_key[part],
+            {name: values[part] for name, values in self.columns.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """A run of a trace's events, as in `Trace`; `columns` holds the optional columns it has."""
+
+    op: NDArray[np.uint8]
+    object: NDArray[np.int64]
+    size: NDArray[np.int64]
+    slot: NDArray[np.uint32]
+    columns: Mapping[str, NDArray[Any]]
+
+    @classmethod
+    def empty(cls, events: int, columns: Collection[str] = ()) -> Chunk:
+        """Return a chunk whose columns are still to be filled."""
+        return cls(
+            np.empty(events, np.uint8),
+            np.empty(events, np.int64),
+            np.empty(events, np.int64),
+            np.empty(events, np.uint32),
+            {name: np.empty(events, OPTIONAL_COLUMNS[name]) for name in columns},
+        )
+
+    def part(self, start: int, stop: int | None = None) -> Chunk:
+        """Return the events from `start` to before `stop`, sharing this chunk's memory."""
+        part = slice(start, stop)
+        columns = {name: values[part] for name, values in self.columns.items()}
+        return Chunk(self.op[part], self.object[part], self.size[part], self.slot[part], columns)
+
+    def copy(self) -> Chunk:
+        """Return the same events in memory of their own."""
+        columns = {name: values.copy() for name, values in self.columns.items()}
+        return Chunk(
+            self.op.copy(), self.object.copy(), self.size.copy(), self.slot.copy(), columns
+        )
+
+    @classmethod
+    def join(cls, chunks: Sequence[Chunk]) -> Chunk:
+        """Return the events of one or more chunks, one after the other."""
+        return cls(
+            np.concatenate([chunk.op for chunk in chunks]),
+            np.concatenate([chunk.object for chunk in chunks]),
+            np.concatenate([chunk.size for chunk in chunks]),
+            np.concatenate([chunk.slot for chunk in chunks]),
+            {
+                name: np.concatenate([chunk.columns[name] for chunk in chunks])
+                for name in chunks[0].columns
+            },
+        )
+
+    def freeze(
+        self, *, slots: int, objects: int, name: str, provenance: Mapping[str, Any]
+    ) -> Trace:
+        """Return events that have been checked and numbered as an immutable trace."""
+        columns: list[NDArray[Any]] = [self.op, self.object, self.size, self.slot]
+        for column in columns + list(self.columns.values()):
+            column.flags.writeable = False
+        return Trace(
+            self.op,
+            self.object,
+            self.size,
+            self.slot,
+            slots=slots,
+            objects=objects,
+            name=name,
+            provenance=dict(provenance),
+            **self.columns,
+        )
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+class Intake(ABC):
+    """Checks events as they come, numbers objects and slots, and stores whole chunks.
+
+    `columns` names the optional columns that every run of events will have.
+    """
+
+    def __init__(self, columns: Collection[str] = ()) -> None:
+        self.table = LiveTable()
+        self.columns = tuple(name for name in OPTIONAL_COLUMNS if name in columns)
+        self._buffer = Chunk.empty(CHUNK_EVENTS, self.columns)
+        self._filled = 0
+        self._stored = 0
+
+    @property
+    def events(self) -> int:
+        """The number of events taken in so far."""
+        return self._stored + self._filled
+
+    @abstractmethod
+    def _store(self, chunk: Chunk) -> None:
+        """Keep a chunk; its memory is used again afterwards."""
+
+    def append(self, events: Events) -> None:
+        """Take in a run of events.
+
+        Raises `TraceError` at the first that is not valid; those before it have been taken in.
+        """
+        done, reason = self.append_valid(events)
+        if reason is not Reason.NONE:
+            text = complaint(
+                reason, int(events.op[done]), int(events.key[done]), int(events.size[done])
+            )
+            raise TraceError(text, event=self.events)
+
+    def append_valid(self, events: Events) -> tuple[int, Reason]:
+        """Take in the events up to the first that is not valid.
+
+        Returns how many were taken in, and why no more (`Reason.NONE` if that was all).
+        """
+        done = 0
+        while done < len(events):
+            part = events.part(done, done + CHUNK_EVENTS - self._filled)
+            entered, reason = self._enter(part)
+            done += entered
+            if reason is not Reason.NONE:
+                return done, reason
+        return done, Reason.NONE
+
+    def flush(self) -> None:
+        """Store what has been taken in since the last whole chunk."""
+        if self._filled:
+            self._store(self._buffer.part(0, self._filled))
+            self._stored += self._filled
+            self._filled = 0
+
+    def _enter(self, part: Events) -> tuple[int, Reason]:
+        room = self._buffer.part(self._filled, self._filled + len(part.op))
+        room.op[:] = part.op
+        np.multiply(part.size, part.op != Op.FREE, out=room.size)  # some logs repeat it there
+        entered, reason = self.table.enter(
+            room.op, part.key, room.size, room.object, room.slot, part.new_key
+        )
+        for name, values in room.columns.items():
+            values[:] = part.columns[name]
+        self._filled += entered
+        if self._filled == CHUNK_EVENTS:
+            self.flush()
+        return entered, Reason(reason)
+
+
+class Collector(Intake):
+    """Takes in events to hold them in memory as a `Trace`."""
+
+    def __init__(self, columns: Collection[str] = ()) -> None:
+        super().__init__(columns)
+        self._chunks: list[Chunk] = []
+
+    def _store(self, chunk: Chunk) -> None:
+        self._chunks.append(chunk.copy())
+
+    def trace(self, name: str, provenance: Mapping[str, Any]) -> Trace:
+        """Return what was taken in as a trace."""
+        self.flush()
+        return Chunk.join(self._chunks or [Chunk.empty(0, self.columns)]).freeze(
+            slots=self.table.slots,
+            objects=self.table.objects,
+            name=name,
+            provenance=provenance,
+        )

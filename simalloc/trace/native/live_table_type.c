@@ -1,0 +1,110 @@
+/* LiveTable: struct live_table for Python. */
+#include "columns.h"
+#include "live_table.h"
+#include "types.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+typedef struct {
+    PyObject ob_base;
+    struct live_table table;
+} LiveTable;
+
+static PyObject *live_table_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "", names))
+        return NULL;
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    LiveTable *self = (LiveTable *)allocate(type, 0);
+    if (self != NULL && !live_table_init(&self->table)) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)self;
+}
+
+static void live_table_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    live_table_release(&((LiveTable *)object)->table);
+    release(object);
+    Py_DECREF(type);
+}
+
+static PyObject *live_table_enter_method(PyObject *object, PyObject *args)
+{
+    enum { OP, KEY, SIZE, OBJECT, SLOT, NEW_KEY, COLUMNS };
+    struct column columns[COLUMNS] = {
+        [OP] = {.name = "op", .width = 1},
+        [KEY] = {.name = "key", .width = 8},
+        [SIZE] = {.name = "size", .width = 8},
+        [OBJECT] = {.name = "object", .width = 8, .writable = true},
+        [SLOT] = {.name = "slot", .width = 4, .writable = true},
+        [NEW_KEY] = {.name = "new_key", .width = 8, .optional = true},
+    };
+    PyObject *given[COLUMNS];
+    given[NEW_KEY] = Py_None;
+    if (!PyArg_UnpackTuple(args, "enter", COLUMNS - 1, COLUMNS, &given[OP], &given[KEY],
+                           &given[SIZE], &given[OBJECT], &given[SLOT], &given[NEW_KEY]))
+        return NULL;
+    Py_ssize_t length;
+    if (!columns_hold(columns, given, COLUMNS, &length))
+        return NULL;
+    struct events events = {
+        .count = (size_t)length,
+        .op = columns[OP].view.buf,
+        .key = columns[KEY].view.buf,
+        .size = columns[SIZE].view.buf,
+        .new_key = columns[NEW_KEY].view.buf,
+    };
+    size_t done;
+    enum reason why;
+    Py_BEGIN_ALLOW_THREADS
+    done = live_table_enter(&((LiveTable *)object)->table, &events, columns[OBJECT].view.buf,
+                            columns[SLOT].view.buf, &why);
+    Py_END_ALLOW_THREADS
+    columns_release(columns, COLUMNS);
+    if (why == REASON_MEMORY)
+        return PyErr_NoMemory();
+    return Py_BuildValue("ni", (Py_ssize_t)done, (int)why);
+}
+
+static PyMethodDef live_table_methods[] = {
+    {"enter", live_table_enter_method, METH_VARARGS,
+     "enter(op, key, size, object, slot, new_key=None) -> (events done, reason)\n--\n\n"
+     "Check events and fill in object and slot; stops at the first that is not valid."},
+    {NULL, NULL, 0, NULL},
+};
+
+#define MEMBER(name, type, text)                                                                   \
+    {#name, type, offsetof(LiveTable, table) + offsetof(struct live_table, name), READONLY, text}
+
+static PyMemberDef live_table_members[] = {
+    MEMBER(objects, T_LONGLONG, "objects allocated so far"),
+    MEMBER(reallocs, T_LONGLONG, "realloc events so far"),
+    MEMBER(slots, T_UINT, "the most objects that were live at once"),
+    MEMBER(live, T_PYSSIZET, "objects live now"),
+    MEMBER(allocated_bytes, T_LONGLONG, "bytes asked for by malloc and realloc events so far"),
+    MEMBER(live_bytes, T_LONGLONG, "bytes live now"),
+    MEMBER(max_live_bytes, T_LONGLONG, "the most bytes that were live after an event"),
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot live_table_type_slots[] = {
+    {Py_tp_new, live_table_new},
+    {Py_tp_dealloc, live_table_dealloc},
+    {Py_tp_methods, live_table_methods},
+    {Py_tp_members, live_table_members},
+    {Py_tp_doc, "The live objects of a trace: from key to object number and slot."},
+    {0, NULL},
+};
+
+PyType_Spec live_table_spec = {
+    .name = "simalloc.trace._native.LiveTable",
+    .basicsize = sizeof(LiveTable),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = live_table_type_slots,
+};

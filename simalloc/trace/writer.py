@@ -1,0 +1,114 @@
+"""Writes the project's own trace file, a chunk at a time."""
+
+from __future__ import annotations
+
+import zipfile
+from contextlib import ExitStack
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from simalloc.files import replacing
+from simalloc.trace.chunk import Digest, pack
+from simalloc.trace.events import Op
+from simalloc.trace.header import Header, Totals
+from simalloc.trace.intake import Chunk, Events, Intake
+from simalloc.trace.optional import Clock, pack_column
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Mapping
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from simalloc.trace.trace import Trace
+
+_DEFLATE_LEVEL: Final = 6
+
+
+class TraceWriter(Intake):
+    """Writes a trace of any length in bounded memory; use it in a `with` statement.
+
+    Events are appended run by run (`append`). When the block ends the file takes its place at
+    `path`; if it ends with an error, nothing is left of it and what was at `path` stays.
+    `columns` names the optional columns that every run has. `name` is the file's unless given.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        provenance: Mapping[str, Any] | None = None,
+        columns: Collection[str] = (),
+    ) -> None:
+        super().__init__(columns)
+        self.path = Path(path)
+        self.name = self.path.stem if name is None else name
+        self.provenance = dict(provenance or {})
+        self._stack = ExitStack()
+        self._digest = Digest()
+        self._clock = Clock()
+        self._chunks = 0
+        self._allocated = 0
+
+    def __enter__(self) -> Self:
+        stream = self._stack.enter_context(replacing(self.path))
+        archive = zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=_DEFLATE_LEVEL)
+        self._archive = self._stack.enter_context(archive)
+        self._stack.push(self._finish)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, traceback)
+
+    def _finish(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,  # noqa: ARG002 - the signature of an exit
+        traceback: TracebackType | None,  # noqa: ARG002 - the signature of an exit
+    ) -> None:
+        if kind is not None:
+            return
+        self.flush()
+        header = Header(
+            Totals.of(self.table, self.events),
+            self._digest.hexdigest(),
+            self.name,
+            self.provenance,
+            self.columns,
+        )
+        self._write("header", np.frombuffer(header.to_json(), np.uint8))
+
+    def _store(self, chunk: Chunk) -> None:
+        packed = pack(chunk.op, chunk.object, chunk.size, self._allocated)
+        self._digest.update(packed)
+        for name, column in zip(packed._fields, packed, strict=True):
+            self._write(f"{name}.{self._chunks}", column)
+        for name, values in chunk.columns.items():
+            self._write(f"{name}.{self._chunks}", pack_column(name, values, self._clock))
+        self._allocated += int(np.count_nonzero(chunk.op == Op.MALLOC))
+        self._chunks += 1
+
+    def _write(self, name: str, array: NDArray[np.uint8]) -> None:
+        content = BytesIO()
+        np.lib.format.write_array(content, array, version=(1, 0), allow_pickle=False)
+        member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: equal traces make equal files
+        member.compress_type = zipfile.ZIP_DEFLATED
+        self._archive.writestr(member, content.getbuffer(), compresslevel=_DEFLATE_LEVEL)
+
+
+def write_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a trace to the project's own file."""
+    with TraceWriter(
+        path, name=trace.name, provenance=trace.provenance, columns=trace.columns
+    ) as writer:
+        writer.append(Events(trace.op, trace.object, trace.size, columns=trace.columns))

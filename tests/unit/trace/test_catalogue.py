@@ -1,0 +1,84 @@
+"""The catalogue against its files, and finding traces by name."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from simalloc.cli import main
+from simalloc.errors import TraceError
+from simalloc.trace import Op, Trace, TraceReader, write_trace
+from simalloc.trace.catalogue import catalogue, find_trace, load
+
+FOLDER = Path(__file__).parents[3] / "traces"
+NAMES = tomllib.loads((FOLDER / "catalogue.toml").read_text("utf-8"))["traces"]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SIMALLOC_TRACES", raising=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_entry_describes_its_file(name):
+    entry = catalogue()[name]
+    entry.check()
+    with TraceReader(entry.path) as reader:
+        provenance = reader.header.provenance
+        assert reader.header.name == name
+    for key in ("program", "version", "input", "kind", "recorded", "genuine", "departures"):
+        assert provenance[key] == getattr(entry, key), f"the file's own {key}"
+
+
+def test_every_file_is_in_the_catalogue():
+    assert {path.stem for path in FOLDER.glob("*.npz")} == set(NAMES)
+
+
+def test_what_is_generated_says_so():
+    assert all(entry.kind in ("recorded", "reconstructed") for entry in catalogue().values())
+
+
+def test_espresso_is_the_genuine_one():
+    trace = load("espresso")
+    assert trace.sha256() == catalogue()["espresso"].sha256
+    reallocs = np.count_nonzero(trace.op == Op.REALLOC)
+    assert trace.objects + reallocs == 1_675_490, "objects with reallocs counted as new ones"
+    assert int(trace.size.sum()) + 2 * 8192 == 107_062_081
+
+
+def test_a_path_wins_over_a_name_and_the_variable_over_the_current_directory(tmp_path, monkeypatch):
+    trace = Trace.from_events([0], [0], [8])
+    for folder in ("traces", "mine"):
+        (tmp_path / folder).mkdir()
+        write_trace(trace, tmp_path / folder / "espresso.npz")
+    assert find_trace("espresso") == Path("traces/espresso.npz")
+    monkeypatch.setenv("SIMALLOC_TRACES", str(tmp_path / "mine"))
+    assert find_trace("espresso") == tmp_path / "mine" / "espresso.npz"
+    assert find_trace("traces/espresso.npz") == Path("traces/espresso.npz")
+    assert len(load("espresso")) == 1
+
+
+def test_an_unknown_name_is_an_error_with_a_hint():
+    with pytest.raises(TraceError, match="did you mean espresso"):
+        find_trace("expresso")
+    with pytest.raises(TraceError, match="`simalloc traces` lists"):
+        find_trace("qqqqqqqq")
+
+
+@pytest.mark.parametrize(
+    "text", ["no = [toml", "[traces.x]\nprogram = 1", "recordings = 3\ntraces = 1"]
+)
+def test_a_broken_catalogue_is_an_error(tmp_path, text):
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "catalogue.toml").write_text(text)
+    with pytest.raises(TraceError, match=r"catalogue\.toml"):
+        catalogue()
+
+
+def test_the_command_lists_the_catalogue():
+    result = CliRunner().invoke(main, ["traces", "--format", "json"])
+    assert [row["name"] for row in json.loads(result.stdout)] == list(NAMES)

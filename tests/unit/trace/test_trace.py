@@ -1,0 +1,118 @@
+"""The trace model: what passes the door and how objects and slots are numbered."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from made_traces import traces
+
+from simalloc.errors import TraceError
+from simalloc.trace import MAX_SIZE, Op, Trace
+from simalloc.trace._native import LiveTable
+from simalloc.trace.events import enter
+
+M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
+
+
+def test_objects_are_numbered_in_allocation_order_and_slots_used_again():
+    trace = Trace.from_events([M, M, F, M, R, F], [70, -5, 70, 70, -5, -5], [8, 0, 99, 3, 9, 0])
+    assert trace.object.tolist() == [0, 1, 0, 2, 1, 1]
+    assert trace.slot.tolist() == [0, 1, 0, 0, 1, 1]
+    assert trace.size.tolist() == [8, 0, 0, 3, 9, 0]
+    assert (trace.objects, trace.slots) == (3, 2)
+    with pytest.raises(ValueError, match="read-only"):
+        trace.size[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("events", "event", "words"),
+    [
+        ([(F, 1, 0)], 0, "frees object 1, which is not live"),
+        ([(M, 1, 8), (F, 1, 0), (F, 1, 0)], 2, "not live"),
+        ([(R, 4, 8)], 0, "reallocates object 4"),
+        ([(M, 1, 8), (M, 1, 8)], 1, "still live"),
+        ([(M, 1, -1)], 0, "asks for -1 bytes"),
+        ([(M, 1, MAX_SIZE + 1)], 0, f"asks for {MAX_SIZE + 1} bytes"),
+        ([(3, 1, 8)], 0, "op 3"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_event(events, event, words):
+    op, key, size = zip(*events, strict=True)
+    with pytest.raises(TraceError, match=words) as caught:
+        Trace.from_events(op, key, size)
+    assert caught.value.event == event
+
+
+def test_more_than_63_bits_of_bytes_are_refused():
+    events = 1 << 16
+    with pytest.raises(TraceError, match="allocated in all") as caught:
+        Trace.from_events(np.zeros(events, np.uint8), np.arange(events), np.full(events, MAX_SIZE))
+    assert caught.value.event == events - 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"object": [[1]]}, "shape"),
+        ({"size": [1.5]}, "not whole numbers"),
+        ({"op": [256]}, "do not fit uint8"),
+        ({"thread": [-1]}, "do not fit uint32"),
+        ({"alignment": [-16]}, "alignment"),
+        ({"time": [1, 2]}, "shape"),
+    ],
+)
+def test_columns_of_the_wrong_kind_are_refused(columns, words):
+    with pytest.raises(TraceError, match=words):
+        Trace.from_events(**{"op": [0], "object": [0], "size": [8]} | columns)
+
+
+def test_an_unknown_column_is_a_mistake_of_the_caller():
+    with pytest.raises(TypeError, match="colour"):
+        Trace.from_events([0], [0], [8], colour=[1])
+
+
+def test_a_realloc_may_move_its_object_to_another_key():
+    op = np.array([M, R, M, F, F], np.uint8)
+    key = np.array([100, 100, 100, 200, 100])
+    new_key = np.array([0, 200, 0, 0, 0])
+    objects, slots = np.empty(5, np.int64), np.empty(5, np.uint32)
+    table = LiveTable()
+    assert table.enter(op, key, np.full(5, 8), objects, slots, new_key) == (5, 0)
+    assert objects.tolist() == [0, 0, 1, 0, 1]
+    assert table.live == 0
+
+
+def test_the_table_of_live_objects_counts_bytes():
+    table = LiveTable()
+    op = np.array([M, M, R, F], np.uint8)
+    objects, slots = np.empty(4, np.int64), np.empty(4, np.uint32)
+    enter(table, op, np.array([1, 2, 1, 2]), np.array([10, 20, 15, 0]), objects, slots)
+    assert (table.allocated_bytes, table.max_live_bytes, table.live_bytes) == (45, 35, 15)
+    assert (table.objects, table.reallocs, table.live, table.slots) == (2, 1, 1, 2)
+
+
+@pytest.mark.parametrize("wrong", [None, np.zeros(3, np.int32), np.zeros(2), np.zeros(6)[::2]])
+def test_the_native_table_refuses_arrays_of_another_kind(wrong):
+    good = [np.zeros(3, np.uint8), np.zeros(3, np.int64), wrong, np.empty(3, np.int64)]
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        LiveTable().enter(*good, np.empty(3, np.uint32))
+
+
+@given(traces())
+def test_the_digest_is_that_of_the_events_alone(trace):
+    again = Trace.from_events(trace.op, trace.object + 7, trace.size, name="other")
+    assert again.sha256() == trace.sha256()
+
+
+@given(traces(max_events=12))
+def test_the_digest_tells_every_event(trace):
+    for place in np.flatnonzero(trace.op != F):
+        size = trace.size.copy()
+        size[place] += -1 if size[place] else 1
+        assert Trace.from_events(trace.op, trace.object, size).sha256() != trace.sha256()
+
+
+@given(traces())
+def test_a_prefix_is_a_trace(trace):
+    half = trace.prefix(len(trace) // 2)
+    assert half.op.tolist() == trace.op[: len(half)].tolist()
+    assert half.columns.keys() == trace.columns.keys()
