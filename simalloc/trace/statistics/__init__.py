@@ -1,0 +1,38 @@
+"""Statistics of traces; `describe` gives them all."""
+
+from simalloc.trace.statistics.behaviour import NeverFreed, Reallocs, Thread
+from simalloc.trace.statistics.describe import Statistics, Totals, describe
+from simalloc.trace.statistics.lifetimes import (
+    SHARES,
+    Lifetimes,
+    Neighbours,
+    neighbour_waits,
+    neighbours_of,
+)
+from simalloc.trace.statistics.liveness import LiveCurve, Peak, live_bytes
+from simalloc.trace.statistics.lives import Counting, Lives, lives_of
+from simalloc.trace.statistics.sizes import COVERAGE, SizeClass, Sizes, classes_of
+
+__all__ = [
+    "COVERAGE",
+    "SHARES",
+    "Counting",
+    "Lifetimes",
+    "LiveCurve",
+    "Lives",
+    "Neighbours",
+    "NeverFreed",
+    "Peak",
+    "Reallocs",
+    "SizeClass",
+    "Sizes",
+    "Statistics",
+    "Thread",
+    "Totals",
+    "classes_of",
+    "describe",
+    "live_bytes",
+    "lives_of",
+    "neighbour_waits",
+    "neighbours_of",
+]

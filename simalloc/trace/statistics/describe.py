@@ -1,0 +1,115 @@
+"""Everything there is to say of a trace before any policy has seen it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simalloc.trace.statistics.behaviour import (
+    NeverFreed,
+    Reallocs,
+    Thread,
+    never_freed_of,
+    reallocs_of,
+    threads_of,
+)
+from simalloc.trace.statistics.lifetimes import (
+    Lifetimes,
+    Neighbours,
+    lifetimes_of,
+    neighbours_of,
+)
+from simalloc.trace.statistics.liveness import (
+    LiveCurve,
+    Peak,
+    curve_of,
+    live_bytes,
+    most_together,
+    peak_of,
+)
+from simalloc.trace.statistics.lives import lives_of
+from simalloc.trace.statistics.sizes import SizeClass, Sizes, classes_of, sizes_of
+from simalloc.trace.trace import Op
+
+if TYPE_CHECKING:
+    from simalloc.trace.trace import Trace
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Counts over the whole trace."""
+
+    events: int
+    mallocs: int
+    frees: int
+    reallocs: int
+    objects: int
+    """Every realloc counted as a new object, as Johnstone and Wilson do; else it is `mallocs`."""
+    bytes: int
+    """Bytes requested by mallocs and reallocs."""
+    average_size: float
+    """Bytes an object; 0 if there are none."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The statistics of a trace: tables 1, 2, 5, 6 and 7 of Johnstone and Wilson 1998, and more.
+
+    Bytes are bytes requested. Where reallocs matter they make new objects.
+    """
+
+    name: str
+    added: int
+    """Bytes added to every size before `classes` were made; nothing else counts them."""
+    totals: Totals
+    peak_bytes: Peak
+    peak_objects: Peak
+    lifetimes: Lifetimes
+    neighbours: Neighbours
+    sizes: Sizes
+    classes: tuple[SizeClass, ...]
+    reallocs: Reallocs
+    never_freed: NeverFreed
+    threads: tuple[Thread, ...]
+    live: LiveCurve
+
+
+def describe(trace: Trace, *, added: int = 0) -> Statistics:
+    """Return a trace's statistics; `added` bytes are added to each size for the size classes.
+
+    Raises `TraceError` if the requests add up to 2**63 bytes or more.
+    """
+    lives = lives_of(trace)
+    live = live_bytes(trace, lives)
+    return Statistics(
+        name=trace.name,
+        added=added,
+        totals=_totals(trace),
+        peak_bytes=peak_of(live),
+        peak_objects=most_together(lives.born, lives.died),
+        lifetimes=lifetimes_of(lives),
+        neighbours=neighbours_of(lives),
+        sizes=sizes_of(lives),
+        classes=classes_of(lives, added),
+        reallocs=reallocs_of(trace, lives),
+        never_freed=never_freed_of(lives),
+        threads=threads_of(trace, lives),
+        live=curve_of(trace, live),
+    )
+
+
+def _totals(trace: Trace) -> Totals:
+    mallocs, frees, reallocs = (int(np.count_nonzero(trace.op == op)) for op in Op)
+    objects = mallocs + reallocs
+    total = int(trace.size.sum())
+    return Totals(
+        events=len(trace),
+        mallocs=mallocs,
+        frees=frees,
+        reallocs=reallocs,
+        objects=objects,
+        bytes=total,
+        average_size=total / objects if objects else 0.0,
+    )

@@ -1,0 +1,90 @@
+"""How long objects live, and how long the dead wait for the objects allocated next to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.trace.statistics.lives import Lives
+
+SHARES: Final = (0.9, 0.99, 0.999)
+"""The shares that tables 5 to 7 of Johnstone and Wilson 1998 are printed for."""
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """Average lifetimes, in bytes allocated meanwhile; 0 if there are no objects."""
+
+    mean: float
+    """Over objects: what table 1 of Johnstone and Wilson 1998 prints."""
+    weighted: float
+    """Weighted by size, that is over allocated bytes: what their text defines."""
+    mean_objects: float
+    """Over objects, in objects allocated meanwhile."""
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Bytes allocated after a death until both temporal neighbours of the dead are free too.
+
+    One figure each for 90, 99 and 99.9 % (`SHARES`).
+    """
+
+    objects: tuple[int, ...]
+    """The waits that these shares of the objects do not exceed (table 5)."""
+    bytes: tuple[int, ...]
+    """The waits that these shares of the allocated bytes do not exceed (table 6)."""
+
+
+def lifetimes_of(lives: Lives) -> Lifetimes:
+    """Return the average lifetimes."""
+    if not len(lives):
+        return Lifetimes(0.0, 0.0, 0.0)
+    lifetime = lives.lifetime.astype(np.float64)
+    total = float(lives.size.sum())
+    return Lifetimes(
+        mean=float(lifetime.mean()),
+        weighted=float(lifetime @ lives.size.astype(np.float64)) / total if total else 0.0,
+        mean_objects=float(lives.length.mean()),
+    )
+
+
+def neighbours_of(lives: Lives, *, freed_only: bool = False) -> Neighbours:
+    """Return when given shares of objects and bytes have both temporal neighbours free.
+
+    With `freed_only`, objects that are never freed are neighbours only: they are not among those
+    of which the shares are taken.
+    """
+    waits = neighbour_waits(lives)
+    size = lives.size
+    if freed_only:
+        waits, size = waits[lives.freed], size[lives.freed]
+    order = np.argsort(waits)
+    waits = waits[order]
+    counted = np.arange(1, len(waits) + 1)
+    return Neighbours(_quantiles(waits, counted), _quantiles(waits, np.cumsum(size[order])))
+
+
+def neighbour_waits(lives: Lives) -> NDArray[np.int64]:
+    """Return for each life the bytes allocated from its death until both neighbours are dead.
+
+    The neighbours are the objects allocated just before and just after (Johnstone and Wilson
+    1998, 6.3). The first and the last object have one neighbour only: the missing one is free.
+    """
+    until = lives.death.copy()
+    np.maximum(until[1:], lives.death[:-1], out=until[1:])
+    np.maximum(until[:-1], lives.death[1:], out=until[:-1])
+    return until - lives.death
+
+
+def _quantiles(values: NDArray[np.int64], weight_so_far: NDArray[np.int64]) -> tuple[int, ...]:
+    """Return the least of the ascending values that reach each share of the weight."""
+    if not len(values):
+        return (0,) * len(SHARES)
+    ranks = np.searchsorted(weight_so_far, np.array(SHARES) * weight_so_far[-1])
+    return tuple(int(value) for value in values[ranks])

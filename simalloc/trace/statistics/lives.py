@@ -1,0 +1,119 @@
+"""When every object of a trace was born and died, on a clock that counts allocated bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from simalloc.errors import TraceError
+from simalloc.trace.trace import Op
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.trace.trace import Trace
+
+Counting = Literal["new", "same"]
+"""Whether a realloc makes a new object, as Johnstone and Wilson count, or keeps the old one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lives:
+    """One row a life, in the order of births; every array is int64 and as long as there are lives.
+
+    A life ends at its free, or, where a realloc makes a new object, at the realloc: the old object
+    dies just before the new one is born. What is never freed dies at the end of the trace.
+    """
+
+    events: int
+    """Events of the trace; also the number of the event that ends what is never freed."""
+    born: NDArray[np.int64]
+    """The event of the birth."""
+    died: NDArray[np.int64]
+    """The event of the death, `events` if there is none."""
+    size: NDArray[np.int64]
+    """Bytes requested; of a reallocated object that stays the same, those it asked for last."""
+    birth: NDArray[np.int64]
+    """Bytes that the program had allocated before the birth."""
+    death: NDArray[np.int64]
+    """Bytes that the program had allocated before the death."""
+    length: NDArray[np.int64]
+    """Objects allocated from the birth on, this one included, until the death."""
+
+    def __len__(self) -> int:
+        return len(self.born)
+
+    @property
+    def freed(self) -> NDArray[np.bool_]:
+        """Which lives end within the trace."""
+        return self.died < self.events
+
+    @property
+    def lifetime(self) -> NDArray[np.int64]:
+        """Bytes allocated from the birth on, the object's own included, until the death."""
+        return self.death - self.birth
+
+
+def lives_of(trace: Trace, realloc: Counting = "new") -> Lives:
+    """Return the lives of a trace's objects.
+
+    Raises `TraceError` if the requests add up to 2**63 bytes or more.
+    """
+    if trace.size.sum(dtype=np.float64) >= 2.0**63:
+        raise TraceError(
+            "the requests add up to more than 2**63 bytes; statistics cannot count so far"
+        )
+    ends = _frees(trace)
+    if realloc == "new":
+        born = np.flatnonzero(trace.op != Op.FREE)
+        died = _ends_of_births(trace.object[born], born, ends)
+        size = trace.size[born]
+    else:
+        born = np.flatnonzero(trace.op == Op.MALLOC)
+        died = ends
+        size = trace.size[born]
+        resized = np.flatnonzero(trace.op == Op.REALLOC)
+        size[trace.object[resized]] = trace.size[resized]  # the last of an object's sizes stays
+    bytes_before = _running(trace.size)
+    births_before = np.zeros(len(trace), np.int64)
+    births_before[born] = 1
+    births_before = _running(births_before)
+    return Lives(
+        events=len(trace),
+        born=born,
+        died=died,
+        size=size,
+        birth=bytes_before[born],
+        death=bytes_before[died],
+        length=births_before[died] - np.arange(len(born)),
+    )
+
+
+def _frees(trace: Trace) -> NDArray[np.int64]:
+    """Return for each object the event that frees it, or the number of events."""
+    ends = np.full(trace.objects, len(trace), np.int64)
+    frees = np.flatnonzero(trace.op == Op.FREE)
+    ends[trace.object[frees]] = frees
+    return ends
+
+
+def _ends_of_births(
+    owner: NDArray[np.int64], born: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the event that ends each birth: the owner's next birth, or else its free."""
+    died = ends[owner]
+    if len(born) == len(ends):
+        return died
+    order = np.argsort(owner, kind="stable")
+    again = owner[order[1:]] == owner[order[:-1]]
+    died[order[:-1][again]] = born[order[1:][again]]
+    return died
+
+
+def _running(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sums of all values before each position, and in the end of all."""
+    sums = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(values, out=sums[1:])
+    return sums
