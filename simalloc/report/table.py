@@ -6,7 +6,7 @@ import csv
 import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TextIO, get_args
+from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, get_args
 
 from rich import box
 from rich.console import Console
@@ -18,6 +18,23 @@ if TYPE_CHECKING:
 
 Value = str | int | float | None
 """What a cell holds; None is an empty cell."""
+
+
+class Rounded(float):
+    """A number that people see with a chosen number of decimals, and with its sign if wanted.
+
+    CSV and JSON hold it in full like any other.
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, value: float, decimals: int, *, signed: bool = False) -> Self:
+        """Make a number that is shown with `decimals` places."""
+        rounded = super().__new__(cls, value)
+        rounded.text = f"{value:{'+' if signed else ''},.{decimals}f}"
+        return rounded
+
 
 Format = Literal["table", "json", "csv", "markdown"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -63,6 +80,8 @@ def write_table(
 
 def spell(value: Value) -> str:
     """Return a value as people read it."""
+    if isinstance(value, Rounded):
+        return value.text
     if isinstance(value, float) and math.isfinite(value):
         magnitude = math.floor(math.log10(abs(value))) if value else 0
         return f"{value:,.{max(0, _SIGNIFICANT_DIGITS - 1 - magnitude)}f}"

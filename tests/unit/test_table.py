@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from simalloc.report import FORMATS, Table, write_table
+from simalloc.report import FORMATS, Rounded, Table, write_table
 from simalloc.report.table import spell
 
 TABLE = Table(
@@ -40,6 +40,27 @@ def written(table, form):
 )
 def test_values_as_people_read_them(value, text):
     assert spell(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Rounded(1.6401, 2), "1.64"),
+        (Rounded(13328.4, 0), "13,328"),
+        (Rounded(0.05, 2, signed=True), "+0.05"),
+        (Rounded(-12.0, 1, signed=True), "-12.0"),
+    ],
+)
+def test_rounded_numbers_say_how_they_are_read(value, text):
+    assert spell(value) == text
+
+
+def test_rounded_numbers_are_numbers_and_whole_in_data():
+    table = Table("One", ("share",), [(Rounded(1 / 3, 2),)])
+    assert table.is_number(0)
+    assert json.loads(written(table, "json")) == [{"share": 1 / 3}]
+    assert written(table, "csv") == f"share\n{1 / 3!r}\n"
+    assert "| 0.33 |" in written(table, "markdown")
 
 
 def test_json_is_a_list_of_objects_with_numbers_in_full():

@@ -1,0 +1,1 @@
+"""Johnstone & Wilson 1998, "The Memory Fragmentation Problem: Solved?", measured again."""

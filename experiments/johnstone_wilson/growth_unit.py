@@ -1,0 +1,177 @@
+"""By how much did the paper's heaps grow? Worked out from the printed figures alone.
+
+Table 4 prints peak heap / peak live - 1. A heap that grows by a fixed unit is a whole multiple of
+that unit, so a printed percentage is a statement about the peak live bytes of its column: they
+must be such that some multiple of the unit, divided by them, rounds to what is printed. Table 1
+gives the peak live bytes to half a kilobyte; within that they are the only free parameter of a
+column. For each unit ("grid") we count how many distinct percentages of a column one choice of
+live bytes explains, and compare with what a finer grid gives by chance.
+
+All byte figures are the program's, after division by 16: 4 KiB of the simulated heap are 256
+bytes here, 64 KiB are 4096.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from experiments.johnstone_wilson.published import Printed, programs, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+SCALE: Final = 16
+DESCRIBED: Final = 4096 // SCALE
+"""The growth unit of the text, in the program's bytes."""
+
+PRINTED: Final = 4096
+"""The growth unit that the 4K rows of table 4 come out with, in the program's bytes."""
+
+GRIDS: Final = (256, 384, 512, 1024, 2048, 4096, 8192, 16384)
+
+ROWS_8K: Final = ("best-fit-ao-8k", "first-fit-ao-8k")
+ROWS_4K: Final = (
+    *(
+        f"{fit}-fit-{order}"
+        for fit in ("best", "first", "next")
+        for order in ("ao", "lifo", "fifo")
+    ),
+    "lea-2.6.1",
+)
+ROWS_OTHER: Final = ("binary-buddy", "double-buddy", "simple-seg-2n", "simple-seg-2n-3x2n")
+
+
+@dataclass(frozen=True)
+class ColumnFit:
+    """How many distinct percentages of one program's column a grid explains.
+
+    `live` holds every number of peak live bytes (int64) that explains most of them, `missed` the
+    percentages that the first of these leaves unexplained.
+    """
+
+    program: str
+    grid: int
+    values: tuple[Printed, ...]
+    hits: int
+    live: NDArray[np.int64]
+    missed: tuple[Printed, ...]
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Distinct percentages explained, over all columns, when the true unit is the one described.
+
+    `mean` and `most` are over `draws` imitations of the table; `as_many` of them explain at least
+    as many as the printed table does.
+    """
+
+    draws: int
+    mean: float
+    most: int
+    as_many: int
+
+
+@dataclass(frozen=True)
+class RowFit:
+    """How many cells of one row a grid explains, the live bytes being pinned.
+
+    Only cells that tell are counted: those that a heap of any size would meet less often than not.
+    `expected` is how many of them that would be.
+    """
+
+    policy: str
+    grid: int
+    cells: int
+    hits: int
+    expected: float
+
+
+def live_candidates(program: str) -> NDArray[np.int64]:
+    """Return every whole number of peak live bytes that table 1 prints as it does (int64)."""
+    kilobytes = table(1).cells[program]["max Kbytes"]
+    low = (kilobytes.value - kilobytes.half_unit) * 1024
+    high = (kilobytes.value + kilobytes.half_unit) * 1024
+    return np.arange(int(low), int(high) + 1)
+
+
+def on_grid(
+    live: NDArray[np.int64], percent: NDArray[np.float64], half_unit: NDArray[np.float64], grid: int
+) -> NDArray[np.bool_]:
+    """Tell whether a multiple of `grid` over `live` prints as `percent`, plus or minus `half_unit`.
+
+    Arguments broadcast.
+    """
+    highest = live * (1 + (percent + half_unit) / 100)
+    lowest = live * (1 + (percent - half_unit) / 100)
+    return np.asarray(np.floor(highest / grid) * grid >= lowest)
+
+
+def column_fit(program: str, policies: Sequence[str], grid: int) -> ColumnFit:
+    """Find the live bytes that put most of a column's distinct percentages on the grid."""
+    values = _distinct(program, policies)
+    live = live_candidates(program)
+    met = _met(live, values, grid)
+    hits = met.sum(axis=0)
+    best = np.flatnonzero(hits == hits.max())
+    missed = tuple(value for value, ok in zip(values, met[:, best[0]], strict=True) if not ok)
+    return ColumnFit(program, grid, values, int(hits.max()), live[best], missed)
+
+
+def chance(policies: Sequence[str], grid: int, *, draws: int = 1000, seed: int = 1998) -> Chance:
+    """Count what `grid` explains of tables whose heaps are multiples of `DESCRIBED` only.
+
+    Each draw moves the heap behind every distinct percentage up by 0, 1, 2 ... units, up to one
+    step of the grid, all equally likely, prints it with as many places as the paper does, and
+    then seeks the best live bytes as `column_fit` does.
+    """
+    generator = np.random.default_rng(seed)
+    steps = -(-grid // DESCRIBED)
+    totals = np.zeros(draws, np.int64)
+    for program in programs():
+        live = live_candidates(program)
+        middle = float(live[len(live) // 2])
+        explained = np.zeros((draws, len(live)), np.int8)
+        for value in _distinct(program, policies):
+            units = np.round(middle * (1 + value.value / 100) / DESCRIBED) + np.arange(steps)
+            percent = np.round((units * DESCRIBED / middle - 1) * 100, value.decimals)
+            met = on_grid(live, percent[:, None], np.array(value.half_unit), grid)
+            explained += met[generator.integers(steps, size=draws)]
+        totals += explained.max(axis=1)
+    found = sum(column_fit(program, policies, grid).hits for program in programs())
+    return Chance(draws, float(totals.mean()), int(totals.max()), int((totals >= found).sum()))
+
+
+def pinned_live(program: str) -> NDArray[np.int64]:
+    """Return the peak live bytes (int64) that put most of the 4K rows on multiples of 4096."""
+    return column_fit(program, ROWS_4K, PRINTED).live
+
+
+def row_fit(policy: str, grid: int) -> RowFit:
+    """Count the cells of a row that a grid explains for some of the pinned live bytes."""
+    cells, hits, expected = 0, 0, 0.0
+    for program, cell in table(4).row(policy).items():
+        live = pinned_live(program)
+        span = (live[-1] - live[0]) * (1 + cell.value / 100) + live[-1] * cell.half_unit / 50
+        by_chance = float(span) / grid
+        if by_chance < 0.5:
+            cells += 1
+            hits += bool(_met(live, (cell,), grid).any())
+            expected += by_chance
+    return RowFit(policy, grid, cells, hits, expected)
+
+
+def _distinct(program: str, policies: Sequence[str]) -> tuple[Printed, ...]:
+    cells = table(4).column(program)
+    return tuple(sorted({cells[policy] for policy in policies}, key=lambda cell: cell.value))
+
+
+def _met(live: NDArray[np.int64], values: Sequence[Printed], grid: int) -> NDArray[np.bool_]:
+    """Tell for each value and each live size whether a multiple of the grid explains it."""
+    percent = np.array([[value.value] for value in values])
+    half_unit = np.array([[value.half_unit] for value in values])
+    return on_grid(live, percent, half_unit, grid)
