@@ -1,0 +1,87 @@
+"""Policies and real allocators replaying the same arrays in turn, each beside glibc."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from statistics import fmean, median
+from typing import TYPE_CHECKING
+
+from simalloc.heap import simulate
+from simalloc.heap.native import GLIBC, columns_of, native_process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from simalloc.heap.native import Allocator
+    from simalloc.policy import Policy
+    from simalloc.trace import Trace
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One contestant on one trace: nanoseconds of CPU an event, repeat by repeat.
+
+    `glibc` has the passes that glibc made right after each of the contestant's own.
+    """
+
+    trace: str
+    contestant: str
+    nanoseconds: list[float] = field(default_factory=list)
+    glibc: list[float] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> float:
+        """The median, over the repeats, of the contestant's time by glibc's."""
+        return median(own / other for own, other in zip(self.nanoseconds, self.glibc, strict=True))
+
+
+def hold(
+    trace: Trace,
+    policies: Sequence[Policy],
+    allocators: Sequence[Allocator],
+    repeats: int,
+    report: Callable[[str], None],
+) -> list[Contest]:
+    """Let every policy and allocator replay a trace `repeats` times, glibc after each of them.
+
+    A policy is timed over the whole of `simulate`: making the heap, replay, measures and timeline.
+    An allocator's process replays without touching the blocks; glibc's own first pass, in which its
+    heap comes from the system, is not counted.
+    """
+    with ExitStack() as stack:
+        columns = stack.enter_context(columns_of(trace))
+
+        def native(allocator: Allocator) -> Callable[[], float]:
+            process = stack.enter_context(native_process(columns, allocator, touch=False))
+            process.time_pass()
+            return lambda: process.time_pass().cpu
+
+        glibc = native(GLIBC)
+        contestants = {policy.name: _ours(trace, policy) for policy in policies}
+        contestants |= {allocator.name: native(allocator) for allocator in allocators}
+        contests = [Contest(trace.name, name) for name in contestants]
+        each = 1e9 / max(len(trace), 1)
+        for repeat in range(repeats):
+            for contest in contests:
+                report(f"{trace.name}: {repeat + 1} of {repeats}: {contest.contestant}")
+                contest.nanoseconds.append(each * contestants[contest.contestant]())
+                contest.glibc.append(each * glibc())
+    return contests
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Return the geometric mean of positive values; nan of none."""
+    logarithms = [math.log(value) for value in values]
+    return math.exp(fmean(logarithms)) if logarithms else math.nan
+
+
+def _ours(trace: Trace, policy: Policy) -> Callable[[], float]:
+    def replay() -> float:
+        started = time.thread_time()
+        simulate(trace, policy)
+        return time.thread_time() - started
+
+    return replay

@@ -1,0 +1,33 @@
+"""The machine, the compiler and the versions that a figure was measured with."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+
+def environment() -> dict[str, str | int | None]:
+    """Return what a figure depends on, in words."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "libc": " ".join(platform.libc_ver()),
+        "python": f"{platform.python_version()} ({sys.implementation.name})",
+        "numpy": np.__version__,
+        "simalloc": version("simalloc"),
+    }
+
+
+def _cpu() -> str:
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()

@@ -1,0 +1,25 @@
+"""The same trace through real allocators, each in a process of its own."""
+
+from simalloc.heap.native.allocators import GLIBC, NAMES, Allocator, find_allocator, installed
+from simalloc.heap.native.process import (
+    Columns,
+    NativeProcess,
+    PassTime,
+    PeakMemory,
+    columns_of,
+    native_process,
+)
+
+__all__ = [
+    "GLIBC",
+    "NAMES",
+    "Allocator",
+    "Columns",
+    "NativeProcess",
+    "PassTime",
+    "PeakMemory",
+    "columns_of",
+    "find_allocator",
+    "installed",
+    "native_process",
+]
