@@ -11,7 +11,6 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 import click
-from simalloc.trace.catalogue import load
 
 from benchmarks.contest import Contest, geometric_mean, hold
 from benchmarks.environment import environment
@@ -19,6 +18,7 @@ from simalloc.heap.native import GLIBC, installed
 from simalloc.policy import CATALOGUE
 from simalloc.policy import policy as find_policy
 from simalloc.report import Table, write_table
+from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

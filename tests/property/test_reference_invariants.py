@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from traces import cases
 
 from simalloc.heap.reference import replay
 from simalloc.policy import CATALOGUE, BinnedFit, SequentialFit
 from simalloc.trace.trace import Op
+from traces import cases
 
 
 def run(case, **changes):

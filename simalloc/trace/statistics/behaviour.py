@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simalloc.trace.trace import Op
+from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simalloc.trace.events import Op
 from simalloc.trace.statistics.behaviour import (
     NeverFreed,
     Reallocs,
@@ -31,7 +32,6 @@ from simalloc.trace.statistics.liveness import (
 )
 from simalloc.trace.statistics.lives import lives_of
 from simalloc.trace.statistics.sizes import SizeClass, Sizes, classes_of, sizes_of
-from simalloc.trace.trace import Op
 
 if TYPE_CHECKING:
     from simalloc.trace.trace import Trace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from simalloc.errors import TraceError
-from simalloc.trace.trace import Op
+from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
