@@ -155,9 +155,9 @@ def run_of(
     """Return what a simulation has measured so far, in bytes of the program."""
     figures = simulation.figures()
     events = int(figures["events"])
-    heap_then = figures["peak_heap"] / scale
+    heap_then = figures["peak_heap"]
+    allocated_then = figures["allocated_at_peak_heap"]
     live_then = figures["live_at_peak_heap"]
-    allocated_then = figures["allocated_at_peak_heap"] / scale
     return Run(
         trace=trace,
         policy=policy,
@@ -165,7 +165,7 @@ def run_of(
         realloc=realloc,
         events=events,
         objects=objects,
-        peak_heap_bytes=heap_then,
+        peak_heap_bytes=heap_then / scale,
         final_heap_bytes=figures["heap"] / scale,
         max_live_bytes=int(figures["max_live"]),
         final_live_bytes=int(figures["live"]),
@@ -173,7 +173,7 @@ def run_of(
         heap_bytes_at_max_live=figures["heap_at_max_live"] / scale,
         mean_heap_to_live=_quotient(figures["sum_of_ratios"], figures["events_with_live"]),
         mean_heap_to_live_by_bytes=_quotient(
-            figures["sum_of_ratios_by_bytes"], figures["bytes_with_live"]
+            figures["sum_of_ratios_by_bytes"], figures["allocated_bytes"]
         ),
         counters=Counters(
             growths=int(figures["growths"]),
@@ -183,8 +183,8 @@ def run_of(
             free_blocks_peak=int(figures["peak_free_blocks"]),
             visited_mean=_quotient(figures["visited"], figures["searches"]),
             visited_worst=int(figures["visited_worst"]),
-            internal_bytes_at_peak_heap=allocated_then - live_then,
-            external_bytes_at_peak_heap=heap_then - allocated_then,
+            internal_bytes_at_peak_heap=(allocated_then - live_then * scale) / scale,
+            external_bytes_at_peak_heap=(heap_then - allocated_then) / scale,
         ),
         timeline=_timeline(simulation, scale),
         addresses=addresses,

@@ -159,7 +159,7 @@ static PyObject *simulation_figures(PyObject *object, PyObject *unused)
     const struct counters *counters = &replay->heap->counters;
     return Py_BuildValue(
         "{sK sK sK sK sK sK sK sK sK sd sK sd sK sK sK sK sK sK sK sK}",
-        "events", measures->event,
+        "events", measures->events,
         "heap", replay->heap->brk,
         "live", measures->live,
         "max_live", measures->max_live,
@@ -167,9 +167,9 @@ static PyObject *simulation_figures(PyObject *object, PyObject *unused)
         "peak_heap", measures->peak_heap,
         "live_at_peak_heap", measures->live_at_peak_heap,
         "allocated_at_peak_heap", measures->allocated_at_peak_heap,
-        "events_with_live", measures->events_with_live,
+        "events_with_live", measures->events - measures->events_without_live,
         "sum_of_ratios", measures->sum_of_ratios,
-        "bytes_with_live", measures->bytes_with_live,
+        "allocated_bytes", measures->allocated_bytes,
         "sum_of_ratios_by_bytes", measures->sum_of_ratios_by_bytes,
         "sum_of_free_blocks", measures->sum_of_free_blocks,
         "peak_free_blocks", measures->peak_free_blocks,
@@ -188,7 +188,7 @@ static PyObject *simulation_timeline(PyObject *object, PyObject *unused)
     if (replay == NULL)
         return NULL;
     const struct timeline *timeline = &replay->timeline;
-    uint32_t count = replay->measures.event == 0 ? 0 : timeline->current + 1;
+    uint32_t count = replay->measures.events == 0 ? 0 : timeline->current + 1;
     return Py_BuildValue("Ky#", (unsigned long long)timeline->length,
                          (const char *)timeline->intervals,
                          (Py_ssize_t)(count * sizeof timeline->intervals[0]));

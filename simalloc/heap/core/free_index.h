@@ -5,7 +5,8 @@
  * B+ tree whose inner entries know the largest block, the last key and the number of blocks below
  * them. With few free blocks it is one flat array; no operation is worse than O(log n).
  *
- * The order is the caller's: by key, by (size, key), or by position (insertion at a cursor). */
+ * The order is the caller's: by key, by (size, key), or by position (insertion at a cursor); keys
+ * are kept only if `keyed`, the same in all calls. */
 #ifndef SIMALLOC_FREE_INDEX_H
 #define SIMALLOC_FREE_INDEX_H
 
@@ -80,6 +81,21 @@ ALWAYS_INLINE struct cursor free_index_first(const struct free_index *index, uin
     return descend(index, index->root, entry, size);
 }
 
+/* The last block in order with at least `size` bytes. */
+ALWAYS_INLINE struct cursor free_index_last(const struct free_index *index, uint64_t size)
+{
+    uint32_t id = index->root;
+    for (;;) {
+        const struct node *node = &index->nodes[id];
+        uint32_t entry = node_last(node, size);
+        if (entry == NODE_CAPACITY)
+            return (struct cursor){NO_NODE, 0};
+        if (node->leaf)
+            return (struct cursor){id, entry};
+        id = node->item[entry];
+    }
+}
+
 /* The first block at or after a cursor with at least `size` bytes. */
 ALWAYS_INLINE struct cursor free_index_first_from(const struct free_index *index,
                                                   struct cursor from, uint64_t size)
@@ -140,6 +156,15 @@ ALWAYS_INLINE uint32_t size_rank(const struct node *node, uint64_t size, uint64_
     return rank;
 }
 
+/* How many blocks stand between two cursors; negative if `to` comes first. */
+ALWAYS_INLINE int64_t free_index_distance(const struct free_index *index, struct cursor from,
+                                          struct cursor to)
+{
+    if (LIKELY(from.node == to.node))
+        return (int64_t)to.entry - (int64_t)from.entry;
+    return (int64_t)free_index_rank(index, to) - (int64_t)free_index_rank(index, from);
+}
+
 /* Where a block with this key belongs in an index ordered by key, or by (size, key).
  * The entry may be one past the leaf's last. */
 ALWAYS_INLINE struct cursor free_index_position(const struct free_index *index, bool by_size,
@@ -172,7 +197,7 @@ ALWAYS_INLINE struct cursor free_index_back(const struct free_index *index)
 /* Tells the nodes above a leaf that a size has gone from it and another has come (0: none), and
  * by how many blocks it has grown. */
 ALWAYS_INLINE void free_index_tell(struct free_index *index, const struct node *node, uint64_t gone,
-                                   uint64_t come, uint32_t grown)
+                                   uint64_t come, uint32_t grown, bool keyed)
 {
     while (node->parent != NO_NODE) {
         struct node *parent = &index->nodes[node->parent];
@@ -180,7 +205,7 @@ ALWAYS_INLINE void free_index_tell(struct free_index *index, const struct node *
         uint64_t largest = come >= known ? come : gone == known ? node_largest(node) : known;
         parent->size[node->place] = largest;
         parent->weight[node->place] += grown;
-        if (LIKELY(node->count > 0))
+        if (keyed && LIKELY(node->count > 0))
             parent->key[node->place] = node->key[node->count - 1];
         gone = known;
         come = largest;
@@ -190,38 +215,39 @@ ALWAYS_INLINE void free_index_tell(struct free_index *index, const struct node *
 
 /* Puts a block before a cursor (or at the end of the cursor's leaf). */
 ALWAYS_INLINE void free_index_insert(struct free_index *index, struct cursor at, uint32_t block,
-                                     uint64_t size, uint64_t key)
+                                     uint64_t size, uint64_t key, bool keyed)
 {
     if (UNLIKELY(index->nodes[at.node].count == NODE_CAPACITY))
         at = free_index_split(index, at);
     struct node *leaf = &index->nodes[at.node];
-    leaf_open(leaf, at.entry, size, key, block);
+    leaf_open(leaf, at.entry, size, key, block, keyed);
     index->blocks++;
     index->heap->blocks[block].home = at.node;
-    free_index_tell(index, leaf, 0, size, 1);
+    free_index_tell(index, leaf, 0, size, 1, keyed);
 }
 
-ALWAYS_INLINE void free_index_remove(struct free_index *index, struct cursor at)
+ALWAYS_INLINE void free_index_remove(struct free_index *index, struct cursor at, bool keyed)
 {
     struct node *leaf = &index->nodes[at.node];
     uint64_t size = leaf->size[at.entry];
     index->heap->blocks[leaf->item[at.entry]].home = HOME_ALLOCATED;
-    leaf_close(leaf, at.entry);
+    leaf_close(leaf, at.entry, keyed);
     index->blocks--;
-    free_index_tell(index, leaf, size, 0, UINT32_MAX); /* one fewer */
+    free_index_tell(index, leaf, size, 0, UINT32_MAX, keyed); /* one fewer */
     if (UNLIKELY(leaf->count < NODE_CAPACITY / 4) && leaf->parent != NO_NODE)
         free_index_rebalance(index, at.node);
 }
 
 /* Changes size and key of a block that keeps its place in the order. */
 ALWAYS_INLINE void free_index_change(struct free_index *index, struct cursor at, uint64_t size,
-                                     uint64_t key)
+                                     uint64_t key, bool keyed)
 {
     struct node *leaf = &index->nodes[at.node];
     uint64_t gone = leaf->size[at.entry];
     leaf->size[at.entry] = size;
-    leaf->key[at.entry] = key;
-    free_index_tell(index, leaf, gone, size, 0);
+    if (keyed)
+        leaf->key[at.entry] = key;
+    free_index_tell(index, leaf, gone, size, 0, keyed);
 }
 
 #endif

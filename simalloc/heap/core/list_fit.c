@@ -5,7 +5,8 @@
 
 struct list_fit {
     struct heap heap;
-    struct free_index index; /* in list order, of which the key is the address if it is that */
+    struct free_index index; /* in list order, but first fit LIFO the other way round, so that the
+                                newest block comes last and enters without moving others */
     enum fit fit;
     enum order order;
     uint64_t growth;
@@ -26,28 +27,33 @@ ALWAYS_INLINE struct cursor place_to_enter(const struct list_fit *state, uint64_
         return free_index_position(&state->index, false, 0, address);
     if (fit == FIT_NEXT && state->rover != NO_BLOCK)
         return free_index_locate(&state->index, state->rover);
-    return order == ORDER_LIFO ? free_index_front(&state->index) : free_index_back(&state->index);
+    return free_index_back(&state->index);
 }
 
 ALWAYS_INLINE void insert(struct list_fit *state, uint32_t id, POLICY)
 {
     const struct block *block = &state->heap.blocks[id];
     struct cursor at = place_to_enter(state, block->address, fit, order);
-    free_index_insert(&state->index, at, id, block->size, block->address);
+    free_index_insert(&state->index, at, id, block->size, block->address,
+                      order == ORDER_ADDRESS);
     if (fit == FIT_NEXT && (order == ORDER_LIFO || state->rover == NO_BLOCK))
         state->rover = id;
     state->heap.counters.free_blocks++;
 }
 
+ALWAYS_INLINE void take_out_at(struct heap *heap, struct cursor at, POLICY)
+{
+    struct list_fit *state = (struct list_fit *)heap;
+    if (fit == FIT_NEXT && state->rover == block_at(&state->index, at))
+        state->rover = state->index.blocks > 1 ? free_index_following(&state->index, at) : NO_BLOCK;
+    free_index_remove(&state->index, at, order == ORDER_ADDRESS);
+    heap->counters.free_blocks--;
+}
+
 ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, POLICY)
 {
-    (void)order;
     struct list_fit *state = (struct list_fit *)heap;
-    struct cursor at = free_index_locate(&state->index, id);
-    if (fit == FIT_NEXT && state->rover == id)
-        state->rover = state->index.blocks > 1 ? free_index_following(&state->index, at) : NO_BLOCK;
-    free_index_remove(&state->index, at);
-    heap->counters.free_blocks--;
+    take_out_at(heap, free_index_locate(&state->index, id), fit, order);
 }
 
 /* Merges a block into a free neighbour, whose place among the addresses it takes; false if there
@@ -78,69 +84,68 @@ ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, POLICY)
     heap->counters.coalescings++;
     const struct block *block = &heap->blocks[merged];
     free_index_change(&state->index, free_index_locate(&state->index, merged), block->size,
-                      block->address);
+                      block->address, true);
     return true;
 }
 
-/* Leaves the high end of the free block at a cursor in its place; answers the low `size` bytes. */
-ALWAYS_INLINE uint32_t split(struct heap *heap, struct cursor at, uint64_t size)
+/* Allocates the low `size` bytes of the free block at a cursor; the rest keeps its place. */
+ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct cursor at, uint64_t size, POLICY)
 {
     struct free_index *index = &((struct list_fit *)heap)->index;
-    uint32_t rest = block_at(index, at);
-    uint32_t low = heap_cut_low(heap, rest, size);
+    uint32_t id = block_at(index, at);
+    heap->counters.allocated += size;
+    if (heap->blocks[id].size == size) {
+        take_out_at(heap, at, fit, order);
+        return id;
+    }
+    uint32_t low = heap_cut_low(heap, id, size);
     heap->counters.splits++;
-    free_index_change(index, at, heap->blocks[rest].size, heap->blocks[rest].address);
+    free_index_change(index, at, heap->blocks[id].size, heap->blocks[id].address,
+                      order == ORDER_ADDRESS);
     return low;
 }
 
-ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct cursor at, uint64_t size, POLICY)
+/* Finds the block to use and counts what a walk along the list would have looked at. */
+ALWAYS_INLINE struct cursor search(struct list_fit *state, uint64_t size, uint64_t *visited,
+                                   POLICY)
 {
-    uint32_t id = block_at(&((struct list_fit *)heap)->index, at);
-    heap->counters.allocated += size;
-    if (heap->blocks[id].size > size)
-        return split(heap, at, size);
-    take_out(heap, id, fit, order);
-    return id;
-}
-
-ALWAYS_INLINE struct cursor search(const struct list_fit *state, uint64_t size, POLICY)
-{
-    (void)order;
-    if (fit != FIT_NEXT || state->rover == NO_BLOCK)
-        return free_index_first(&state->index, size);
-    struct cursor start = free_index_locate(&state->index, state->rover);
-    struct cursor at = free_index_first_from(&state->index, start, size);
-    return found(at) ? at : free_index_first(&state->index, size);
-}
-
-ALWAYS_INLINE uint64_t visited(const struct list_fit *state, struct cursor at, POLICY)
-{
-    (void)order;
-    uint64_t blocks = state->index.blocks;
-    if (!found(at))
-        return blocks;
-    uint64_t rank = free_index_rank(&state->index, at);
-    if (fit == FIT_NEXT) {
-        uint64_t start =
-            free_index_rank(&state->index, free_index_locate(&state->index, state->rover));
-        rank += rank >= start ? 0 : blocks;
-        rank -= start;
+    const struct free_index *index = &state->index;
+    struct cursor start = {NO_NODE, 0};
+    struct cursor at;
+    if (fit == FIT_NEXT && state->rover != NO_BLOCK) {
+        start = free_index_locate(index, state->rover);
+        at = free_index_first_from(index, start, size);
+        if (!found(at))
+            at = free_index_first(index, size);
+    } else if (fit == FIT_FIRST && order == ORDER_LIFO) {
+        at = free_index_last(index, size);
+    } else {
+        at = free_index_first(index, size);
     }
-    return rank + 1;
+    *visited = index->blocks;
+    if (found(at) && fit == FIT_NEXT) {
+        int64_t distance = free_index_distance(index, start, at);
+        *visited = (uint64_t)(distance < 0 ? distance + index->blocks : distance) + 1;
+    } else if (found(at)) {
+        uint64_t rank = free_index_rank(index, at);
+        *visited = order == ORDER_LIFO ? index->blocks - rank : rank + 1;
+    }
+    return at;
 }
 
 ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function *enter, POLICY)
 {
     struct list_fit *state = (struct list_fit *)heap;
-    struct cursor at = search(state, size, fit, order);
-    count_search(heap, visited(state, at, fit, order));
+    uint64_t visited;
+    struct cursor at = search(state, size, &visited, fit, order);
+    count_search(heap, visited);
     if (UNLIKELY(!found(at))) {
         uint32_t id = heap_extend(heap, round_up(missing_at_break(heap, size), state->growth));
         if (id == NO_BLOCK)
             return NO_BLOCK;
         heap->counters.growths++;
         enter(heap, id);
-        at = search(state, size, fit, order);
+        at = search(state, size, &visited, fit, order);
     }
     if (fit == FIT_NEXT)
         state->rover = block_at(&state->index, at); /* taking it out moves the rover on */

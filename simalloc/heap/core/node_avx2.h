@@ -30,6 +30,15 @@ ALWAYS_INLINE uint32_t node_first(const struct node *node, uint32_t from, uint64
     return (uint32_t)__builtin_ctzll(candidates);
 }
 
+ALWAYS_INLINE uint32_t node_last(const struct node *node, uint64_t size)
+{
+    __m256i below = _mm256_set1_epi64x((long long)(size - 1));
+    uint32_t fitting = 0;
+    for (uint32_t i = 0; i < NODE_CAPACITY; i += LANES)
+        fitting |= lanes_above(load(&node->size[i]), below) << i;
+    return fitting == 0 ? NODE_CAPACITY : 31 - (uint32_t)__builtin_clz(fitting);
+}
+
 ALWAYS_INLINE uint32_t node_rank(const struct node *node, uint64_t key)
 {
     __m256i wanted = _mm256_set1_epi64x((long long)key);
@@ -65,83 +74,83 @@ ALWAYS_INLINE uint64_t node_largest(const struct node *node)
     return a > b ? a : b;
 }
 
-/* Moves entries at .. up by one and puts `value` at `at`. */
-ALWAYS_INLINE void open_64(uint64_t *column, uint32_t at, uint64_t value)
+/* The entries at .. count-1 move up by one and `value` comes in at `at`. */
+ALWAYS_INLINE void open_64(uint64_t *column, uint32_t count, uint32_t at, uint64_t value)
 {
     __m256i place = _mm256_set1_epi64x(at);
     __m256i put = _mm256_set1_epi64x((long long)value);
-    __m256i index = _mm256_setr_epi64x(NODE_CAPACITY - 4, NODE_CAPACITY - 3, NODE_CAPACITY - 2,
-                                       NODE_CAPACITY - 1);
-    for (int i = NODE_CAPACITY - LANES; i >= 0; i -= LANES) {
+    __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
+    for (int i = (int)(count & ~3u); i >= (int)(at & ~3u); i -= LANES) {
+        __m256i index = _mm256_add_epi64(lanes, _mm256_set1_epi64x(i));
         __m256i here = load(&column[i]);
         __m256i before = i > 0 ? load(&column[i - 1]) : _mm256_permute4x64_epi64(here, 0x90);
         __m256i shifted = _mm256_blendv_epi8(here, before, _mm256_cmpgt_epi64(index, place));
         store(&column[i], _mm256_blendv_epi8(shifted, put, _mm256_cmpeq_epi64(index, place)));
-        index = _mm256_sub_epi64(index, _mm256_set1_epi64x(LANES));
     }
 }
 
-ALWAYS_INLINE void open_32(uint32_t *column, uint32_t at, uint32_t value)
+ALWAYS_INLINE void open_32(uint32_t *column, uint32_t count, uint32_t at, uint32_t value)
 {
     __m256i place = _mm256_set1_epi32((int)at);
     __m256i put = _mm256_set1_epi32((int)value);
-    __m256i index = _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
-                                     _mm256_set1_epi32(NODE_CAPACITY - LANES_32));
-    for (int i = NODE_CAPACITY - LANES_32; i >= 0; i -= LANES_32) {
+    __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    for (int i = (int)(count & ~7u); i >= (int)(at & ~7u); i -= LANES_32) {
+        __m256i index = _mm256_add_epi32(lanes, _mm256_set1_epi32(i));
         __m256i here = load(&column[i]);
         __m256i before =
             i > 0 ? load(&column[i - 1])
                   : _mm256_permutevar8x32_epi32(here, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6));
         __m256i shifted = _mm256_blendv_epi8(here, before, _mm256_cmpgt_epi32(index, place));
         store(&column[i], _mm256_blendv_epi8(shifted, put, _mm256_cmpeq_epi32(index, place)));
-        index = _mm256_sub_epi32(index, _mm256_set1_epi32(LANES_32));
     }
 }
 
-/* Moves entries at+1 .. down by one; the last becomes 0. */
-ALWAYS_INLINE void close_64(uint64_t *column, uint32_t at)
+/* The entries at+1 .. count-1 move down by one, as does the 0 behind them. */
+ALWAYS_INLINE void close_64(uint64_t *column, uint32_t count, uint32_t at)
 {
-    __m256i place = _mm256_set1_epi64x((long long)at - 1);
-    __m256i index = _mm256_setr_epi64x(0, 1, 2, 3);
-    for (uint32_t i = 0; i < NODE_CAPACITY; i += LANES) {
+    __m256i last_kept = _mm256_set1_epi64x((long long)at - 1);
+    __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
+    for (uint32_t i = at & ~3u; i < count; i += LANES) {
+        __m256i index = _mm256_add_epi64(lanes, _mm256_set1_epi64x(i));
         __m256i here = load(&column[i]);
         __m256i after = i + LANES < NODE_CAPACITY
                             ? load(&column[i + 1])
                             : _mm256_blend_epi32(_mm256_permute4x64_epi64(here, 0xF9),
                                                  _mm256_setzero_si256(), 0xC0);
-        store(&column[i], _mm256_blendv_epi8(here, after, _mm256_cmpgt_epi64(index, place)));
-        index = _mm256_add_epi64(index, _mm256_set1_epi64x(LANES));
+        store(&column[i], _mm256_blendv_epi8(here, after, _mm256_cmpgt_epi64(index, last_kept)));
     }
 }
 
-ALWAYS_INLINE void close_32(uint32_t *column, uint32_t at)
+ALWAYS_INLINE void close_32(uint32_t *column, uint32_t count, uint32_t at)
 {
-    __m256i place = _mm256_set1_epi32((int)at - 1);
-    __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    for (uint32_t i = 0; i < NODE_CAPACITY; i += LANES_32) {
+    __m256i last_kept = _mm256_set1_epi32((int)at - 1);
+    __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    for (uint32_t i = at & ~7u; i < count; i += LANES_32) {
+        __m256i index = _mm256_add_epi32(lanes, _mm256_set1_epi32((int)i));
         __m256i here = load(&column[i]);
         __m256i after =
             i + LANES_32 < NODE_CAPACITY
                 ? load(&column[i + 1])
                 : _mm256_permutevar8x32_epi32(here, _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 7));
-        store(&column[i], _mm256_blendv_epi8(here, after, _mm256_cmpgt_epi32(index, place)));
-        index = _mm256_add_epi32(index, _mm256_set1_epi32(LANES_32));
+        store(&column[i], _mm256_blendv_epi8(here, after, _mm256_cmpgt_epi32(index, last_kept)));
     }
 }
 
 ALWAYS_INLINE void leaf_open(struct node *node, uint32_t at, uint64_t size, uint64_t key,
-                             uint32_t item)
+                             uint32_t item, bool keyed)
 {
-    open_64(node->size, at, size);
-    open_64(node->key, at, key);
-    open_32(node->item, at, item);
+    open_64(node->size, node->count, at, size);
+    if (keyed)
+        open_64(node->key, node->count, at, key);
+    open_32(node->item, node->count, at, item);
     node->count++;
 }
 
-ALWAYS_INLINE void leaf_close(struct node *node, uint32_t at)
+ALWAYS_INLINE void leaf_close(struct node *node, uint32_t at, bool keyed)
 {
-    close_64(node->size, at);
-    close_64(node->key, at);
-    close_32(node->item, at);
+    close_64(node->size, node->count, at);
+    if (keyed)
+        close_64(node->key, node->count, at);
+    close_32(node->item, node->count, at);
     node->count--;
 }

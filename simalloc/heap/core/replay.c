@@ -23,6 +23,8 @@ void replay_note_break(struct replay *replay)
 {
     struct measures *measures = &replay->measures;
     const struct heap *heap = replay->heap;
+    if (measures->heap == 0)
+        measures->heap_at_max_live = heap->brk; /* the first event, should live stay at 0 */
     measures->heap = heap->brk;
     measures->heap_bytes = (double)heap->brk / (double)replay->scale;
     if (heap->brk > measures->peak_heap) {
@@ -31,4 +33,16 @@ void replay_note_break(struct replay *replay)
         measures->allocated_at_peak_heap = heap->counters.allocated;
     }
     timeline_note_heap(&replay->timeline, heap->brk);
+}
+
+bool replay_watch(struct replay *replay, const struct events *events, size_t i)
+{
+    struct heap *heap = replay->heap;
+    if (events->address != NULL) {
+        uint32_t id = replay->slots[events->slot[i]].block;
+        events->address[i] = id == NO_BLOCK ? -1 : (int64_t)heap->blocks[id].address;
+    }
+    if (replay->checked)
+        heap->failure = replay->mechanism->check(heap);
+    return heap->failure == NULL;
 }

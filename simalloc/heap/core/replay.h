@@ -27,7 +27,7 @@ struct slot {
 };
 
 struct measures {
-    uint64_t event; /* done so far */
+    uint64_t events; /* done so far */
     uint64_t live;  /* bytes of the program, now */
     uint64_t heap;  /* the break when it was last looked at, scaled */
     double heap_bytes; /* the same in bytes of the program */
@@ -36,9 +36,9 @@ struct measures {
     uint64_t peak_heap;
     uint64_t live_at_peak_heap;
     uint64_t allocated_at_peak_heap;
-    uint64_t events_with_live; /* the mean of heap / live is over these */
+    uint64_t events_without_live; /* the mean of heap / live is over the others */
     double sum_of_ratios;
-    uint64_t bytes_with_live; /* and over these */
+    uint64_t allocated_bytes; /* of the program, by all events; the other mean is over these */
     double sum_of_ratios_by_bytes;
     uint64_t sum_of_free_blocks;
     uint64_t peak_free_blocks;
@@ -67,7 +67,7 @@ ALWAYS_INLINE uint64_t scaled(const struct replay *replay, uint64_t request)
 /* Notes a new break, which few events bring. */
 void replay_note_break(struct replay *replay);
 
-/* Measures the state after an event that allocated so many bytes. */
+/* Measures the state after an event that allocated so many bytes of the program. */
 ALWAYS_INLINE void measure(struct replay *replay, uint64_t allocated_bytes)
 {
     struct measures *measures = &replay->measures;
@@ -75,24 +75,22 @@ ALWAYS_INLINE void measure(struct replay *replay, uint64_t allocated_bytes)
     uint64_t live = measures->live;
     if (UNLIKELY(heap->brk != measures->heap))
         replay_note_break(replay);
-    if (live > measures->max_live) {
+    if (UNLIKELY(live > measures->max_live)) {
         measures->max_live = live;
         measures->heap_at_max_live = heap->brk;
     }
     if (LIKELY(live > 0)) {
         double ratio = measures->heap_bytes / (double)(int64_t)live;
-        measures->events_with_live++;
         measures->sum_of_ratios += ratio;
-        if (allocated_bytes > 0) {
-            measures->bytes_with_live += allocated_bytes;
-            measures->sum_of_ratios_by_bytes += ratio * (double)(int64_t)allocated_bytes;
-        }
+        measures->sum_of_ratios_by_bytes += ratio * (double)(int64_t)allocated_bytes;
+    } else {
+        measures->events_without_live++;
     }
+    measures->allocated_bytes += allocated_bytes;
     measures->sum_of_free_blocks += heap->counters.free_blocks;
     if (UNLIKELY(heap->counters.free_blocks > measures->peak_free_blocks))
         measures->peak_free_blocks = heap->counters.free_blocks;
-    timeline_note(&replay->timeline, live, heap->brk);
-    measures->event++;
+    timeline_note(&replay->timeline, live);
 }
 
 /* What a mechanism inlines into replay_events(). */
@@ -116,55 +114,72 @@ ALWAYS_INLINE void reallocate(struct replay *replay, struct slot *slot, uint64_t
     }
 }
 
+/* Carries out event `i`; false, with the heap's failure set, if that cannot be done. */
+ALWAYS_INLINE bool replay_event(struct replay *replay, const struct events *events, size_t i,
+                                allocate_function *allocate, free_function *release,
+                                resize_function *resize, reserve_function *reserve)
+{
+    struct heap *heap = replay->heap;
+    uint32_t number = events->slot[i];
+    uint8_t op = events->op[i];
+    if (UNLIKELY(number >= replay->slot_count) && !replay_grow_slots(replay, number))
+        return false;
+    if (UNLIKELY(!reserve(heap))) {
+        heap->failure = "no memory is left for the simulated heap";
+        return false;
+    }
+    struct slot *slot = &replay->slots[number];
+    if (UNLIKELY((slot->block == NO_BLOCK) != (op == OP_MALLOC))) {
+        heap->failure = "the events are not those of a valid trace";
+        return false;
+    }
+    if (op == OP_FREE) {
+        replay->measures.live -= slot->request;
+        release(heap, slot->block);
+        slot->block = NO_BLOCK;
+        measure(replay, 0);
+        return true;
+    }
+    uint64_t request = (uint64_t)events->size[i];
+    uint64_t size = scaled(replay, request);
+    if (LIKELY(op == OP_MALLOC)) {
+        slot->block = allocate(heap, size);
+    } else {
+        replay->measures.live -= slot->request;
+        reallocate(replay, slot, size, allocate, release, resize);
+    }
+    if (UNLIKELY(heap->failure != NULL))
+        return false;
+    slot->request = request;
+    replay->measures.live += request;
+    measure(replay, request);
+    return true;
+}
+
+/* What is asked for only in tests: every address, and the heap verified after each event. */
+bool replay_watch(struct replay *replay, const struct events *events, size_t i);
+
 ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *events,
                                    allocate_function *allocate, free_function *release,
                                    resize_function *resize, reserve_function *reserve)
 {
-    struct heap *heap = replay->heap;
-    for (size_t i = 0; i < events->count; i++) {
-        uint32_t number = events->slot[i];
-        if (UNLIKELY(number >= replay->slot_count) && !replay_grow_slots(replay, number))
-            return i;
-        if (UNLIKELY(!reserve(heap))) {
-            heap->failure = "no memory is left for the simulated heap";
-            return i;
+    const bool watched = events->address != NULL || replay->checked;
+    bool sound = true;
+    size_t i = 0;
+    while (sound && i < events->count) {
+        size_t start = i;
+        size_t end = i + timeline_room(&replay->timeline, events->count - i, replay->heap->brk);
+        while (i < end) {
+            sound = replay_event(replay, events, i, allocate, release, resize, reserve) &&
+                    (LIKELY(!watched) || replay_watch(replay, events, i));
+            if (UNLIKELY(!sound))
+                break;
+            i++;
         }
-        struct slot *slot = &replay->slots[number];
-        uint8_t op = events->op[i];
-        if (UNLIKELY((slot->block == NO_BLOCK) != (op == OP_MALLOC))) {
-            heap->failure = "the events are not those of a valid trace";
-            return i;
-        }
-        if (op == OP_FREE) {
-            replay->measures.live -= slot->request;
-            release(heap, slot->block);
-            slot->block = NO_BLOCK;
-            measure(replay, 0);
-        } else {
-            uint64_t request = (uint64_t)events->size[i];
-            uint64_t size = scaled(replay, request);
-            if (LIKELY(op == OP_MALLOC)) {
-                slot->block = allocate(heap, size);
-            } else {
-                replay->measures.live -= slot->request;
-                reallocate(replay, slot, size, allocate, release, resize);
-            }
-            if (UNLIKELY(heap->failure != NULL))
-                return i;
-            slot->request = request;
-            replay->measures.live += request;
-            measure(replay, request);
-        }
-        if (events->address != NULL)
-            events->address[i] =
-                op == OP_FREE ? -1 : (int64_t)heap->blocks[slot->block].address;
-        if (UNLIKELY(replay->checked)) {
-            heap->failure = replay->mechanism->check(heap);
-            if (heap->failure != NULL)
-                return i;
-        }
+        replay->measures.events += i - start;
+        timeline_pass(&replay->timeline, i - start);
     }
-    return events->count;
+    return i;
 }
 
 #endif

@@ -43,7 +43,7 @@ ALWAYS_INLINE void size_index_insert(struct size_index *index, uint32_t block, u
     uint64_t size = index->bins.heap->blocks[block].size;
     if (is_large(index, size))
         free_index_insert(&index->large, free_index_position(&index->large, true, size, key),
-                          block, size, key);
+                          block, size, key, true);
     else
         bin_set_insert(&index->bins, (uint32_t)(size >> index->granule), block, key);
 }
@@ -55,7 +55,7 @@ ALWAYS_INLINE uint64_t size_index_remove(struct size_index *index, uint32_t bloc
     if (is_large(index, size)) {
         struct cursor at = free_index_locate(&index->large, block);
         uint64_t key = index->large.nodes[at.node].key[at.entry];
-        free_index_remove(&index->large, at);
+        free_index_remove(&index->large, at, true);
         return key;
     }
     uint64_t key = index->bins.links[block].key;

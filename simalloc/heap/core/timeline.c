@@ -1,5 +1,8 @@
 #include "timeline.h"
 
+/* The lowest live bytes of an interval in which nothing has happened yet. */
+#define NO_EVENT UINT64_MAX
+
 void timeline_init(struct timeline *timeline)
 {
     timeline->current = UINT32_MAX; /* none is begun */
@@ -17,7 +20,7 @@ static struct interval joined(struct interval a, struct interval b)
     };
 }
 
-void timeline_advance(struct timeline *timeline, uint64_t live, uint64_t heap)
+void timeline_advance(struct timeline *timeline, uint64_t heap)
 {
     timeline->current++;
     if (timeline->current == TIMELINE_INTERVALS) {
@@ -27,6 +30,16 @@ void timeline_advance(struct timeline *timeline, uint64_t live, uint64_t heap)
             timeline->intervals[i] =
                 joined(timeline->intervals[2 * i], timeline->intervals[2 * i + 1]);
     }
-    timeline->intervals[timeline->current] = (struct interval){live, live, heap, heap};
+    timeline->intervals[timeline->current] = (struct interval){NO_EVENT, 0, heap, heap};
     timeline->left = timeline->length;
+}
+
+void timeline_note_heap(struct timeline *timeline, uint64_t heap)
+{
+    struct interval *interval = &timeline->intervals[timeline->current];
+    bool first = interval->live_low == NO_EVENT;
+    if (first || heap < interval->heap_low)
+        interval->heap_low = heap;
+    if (first || heap > interval->heap_high)
+        interval->heap_high = heap;
 }

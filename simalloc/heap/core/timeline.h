@@ -20,21 +20,31 @@ struct timeline {
     struct interval intervals[TIMELINE_INTERVALS];
     uint32_t current; /* the interval being filled */
     uint64_t length;  /* events in an interval */
-    uint64_t left;    /* events still to come in the current one */
+    uint64_t left;    /* events still to come in the current one, which is empty if all are */
 };
 
 void timeline_init(struct timeline *timeline);
 
-/* Begins an interval in this state, first joining all in pairs if none is left. */
-void timeline_advance(struct timeline *timeline, uint64_t live, uint64_t heap);
+/* Begins the next interval, first joining all in pairs if none is left. */
+void timeline_advance(struct timeline *timeline, uint64_t heap);
 
-/* Takes note of the state after an event, of whose heap timeline_note_heap() has been told if it
- * has changed. */
-ALWAYS_INLINE void timeline_note(struct timeline *timeline, uint64_t live, uint64_t heap)
+/* How many of the next `events` fall into the current interval, which is begun if need be. */
+ALWAYS_INLINE uint64_t timeline_room(struct timeline *timeline, uint64_t events, uint64_t heap)
 {
-    if (UNLIKELY(timeline->left == 0))
-        timeline_advance(timeline, live, heap);
-    timeline->left--;
+    if (timeline->left == 0)
+        timeline_advance(timeline, heap);
+    return events < timeline->left ? events : timeline->left;
+}
+
+/* Counts events that were noted; they fell into the current interval. */
+ALWAYS_INLINE void timeline_pass(struct timeline *timeline, uint64_t events)
+{
+    timeline->left -= events;
+}
+
+/* Notes the live bytes after an event. */
+ALWAYS_INLINE void timeline_note(struct timeline *timeline, uint64_t live)
+{
     struct interval *interval = &timeline->intervals[timeline->current];
     if (UNLIKELY(live < interval->live_low))
         interval->live_low = live;
@@ -42,13 +52,7 @@ ALWAYS_INLINE void timeline_note(struct timeline *timeline, uint64_t live, uint6
         interval->live_high = live;
 }
 
-ALWAYS_INLINE void timeline_note_heap(struct timeline *timeline, uint64_t heap)
-{
-    if (timeline->left == 0) /* the next interval will begin with it */
-        return;
-    struct interval *interval = &timeline->intervals[timeline->current];
-    interval->heap_low = heap < interval->heap_low ? heap : interval->heap_low;
-    interval->heap_high = heap > interval->heap_high ? heap : interval->heap_high;
-}
+/* Notes a heap that has changed, before the live bytes after the same event. */
+void timeline_note_heap(struct timeline *timeline, uint64_t heap);
 
 #endif
