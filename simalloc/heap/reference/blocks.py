@@ -40,9 +40,7 @@ class Blocks:
         Raises `SimallocError` if the break would pass `MAX_BREAK`.
         """
         if self.brk + size > MAX_BREAK:
-            raise SimallocError(
-                "the heap would exceed 2**62 bytes, scaled as they are; take a smaller scale"
-            )
+            raise SimallocError("the heap would exceed 2**62 bytes")
         address = self.brk
         self.brk += size
         self._put(address, size, State.ALLOCATED)

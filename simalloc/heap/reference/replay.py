@@ -64,7 +64,7 @@ def replay(
         try:
             address = objects.carry_out(op, number, size)
         except SimallocError as error:
-            raise SimallocError(f"{trace.name}, event {event}: {error}") from error
+            raise SimallocError(f"event {event} (of {size} bytes): {error}") from error
         states[:, event] = (address, *objects.state())
         if check:
             objects.check()

@@ -94,7 +94,9 @@ def timeline(live: NDArray[np.int64], heap: NDArray[np.float64]) -> Timeline:
 
 def _counters(raw: Replay, scale: int, at_peak: int) -> Counters:
     """Return what was counted."""
-    live, heap, allocated = (_or_zero(series) for series in (raw.live, raw.heap, raw.allocated))
+    live, heap, allocated = (
+        int(_or_zero(series)[at_peak]) for series in (raw.live, raw.heap, raw.allocated)
+    )
     return Counters(
         growths=raw.growths,
         splits=raw.splits,
@@ -103,8 +105,9 @@ def _counters(raw: Replay, scale: int, at_peak: int) -> Counters:
         free_blocks_peak=int(raw.free_blocks.max(initial=0)),
         visited_mean=mean(raw.visited),
         visited_worst=int(raw.visited.max(initial=0)),
-        internal_bytes_at_peak_heap=float(allocated[at_peak] / scale - live[at_peak]),
-        external_bytes_at_peak_heap=float((heap[at_peak] - allocated[at_peak]) / scale),
+        # Differences of whole numbers: those of quotients would lose digits.
+        internal_bytes_at_peak_heap=(allocated - live * scale) / scale,
+        external_bytes_at_peak_heap=(heap - allocated) / scale,
     )
 
 

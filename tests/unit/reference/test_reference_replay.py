@@ -123,5 +123,7 @@ def test_a_heap_may_be_2_to_the_62_bytes_and_no_more(name):
     events = trace(f"m0:{largest} m1:{largest}")
     run = simulate_reference(events, policy(name, growth=16), scale=1 << 14)
     assert run.addresses.tolist() == [0, 1 << 61]
-    with pytest.raises(SimallocError, match=r"event 1: the heap would exceed 2\*\*62 bytes"):
+    with pytest.raises(
+        SimallocError, match=r"event 1 \(of \d+ bytes\): the heap would exceed 2\*\*62 bytes"
+    ):
         simulate_reference(events, policy(name, growth=16), scale=(1 << 14) + 1)
