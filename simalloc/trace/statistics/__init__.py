@@ -9,7 +9,7 @@ from simalloc.trace.statistics.lifetimes import (
     neighbour_waits,
     neighbours_of,
 )
-from simalloc.trace.statistics.liveness import LiveCurve, Peak, live_bytes
+from simalloc.trace.statistics.liveness import LiveCurve, Peak, live_bytes, most_together
 from simalloc.trace.statistics.lives import Counting, Lives, lives_of
 from simalloc.trace.statistics.sizes import COVERAGE, SizeClass, Sizes, classes_of
 
@@ -33,6 +33,7 @@ __all__ = [
     "describe",
     "live_bytes",
     "lives_of",
+    "most_together",
     "neighbour_waits",
     "neighbours_of",
 ]
