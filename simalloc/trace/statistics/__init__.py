@@ -1,7 +1,7 @@
 """Statistics of traces; `describe` gives them all."""
 
 from simalloc.trace.statistics.behaviour import NeverFreed, Reallocs, Thread
-from simalloc.trace.statistics.describe import Statistics, Totals, describe
+from simalloc.trace.statistics.describe import Counts, Statistics, describe
 from simalloc.trace.statistics.lifetimes import (
     SHARES,
     Lifetimes,
@@ -17,6 +17,7 @@ __all__ = [
     "COVERAGE",
     "SHARES",
     "Counting",
+    "Counts",
     "Lifetimes",
     "LiveCurve",
     "Lives",
@@ -28,7 +29,6 @@ __all__ = [
     "Sizes",
     "Statistics",
     "Thread",
-    "Totals",
     "classes_of",
     "describe",
     "live_bytes",

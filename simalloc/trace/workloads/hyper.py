@@ -34,6 +34,7 @@ import numpy as np
 
 from simalloc.trace.statistics import most_together
 from simalloc.trace.workloads.lives import trace_of_lives
+from simalloc.trace.workloads.provenance import SEED, reconstructed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +57,7 @@ _FIXED: Final = (_NODES * 800, _NODES * 3264, 20, 1220, 1220)
 """What lives for the whole run: the cube's two arrays, and tables for the statistics."""
 
 
-def hyper(seed: int = 1) -> Trace:
+def hyper(seed: int = SEED) -> Trace:
     """Return a reconstruction of the trace of Hyper; the seed draws how long messages travel."""
     size = np.full(len(_FIXED) + _MESSAGES, _MESSAGE_BYTES)
     size[len(_FIXED) :: _SHORT_EVERY] = _SHORT_MESSAGE_BYTES
@@ -65,13 +66,12 @@ def hyper(seed: int = 1) -> Trace:
         size,
         _arrivals_with_average(size, _travel_times(np.random.default_rng(seed))),
         name="hyper (reconstructed)",
-        provenance={
-            "kind": "reconstructed",
-            "program": "Hyper",
-            "source": "Johnstone & Wilson 1998, tables 1 to 7",
-            "generator": "simalloc.trace.workloads.hyper",
-            "seed": seed,
-        },
+        provenance=reconstructed(
+            "Hyper (simulates messages in a hypercube)",
+            "unknown",
+            seed,
+            departures="Routes and travel times are random.",
+        ),
     )
 
 

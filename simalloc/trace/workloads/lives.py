@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simalloc.trace.trace import Op, Trace
+from simalloc.trace.events import Op
+from simalloc.trace.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

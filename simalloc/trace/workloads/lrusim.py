@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.trace.workloads.lives import trace_of_lives
+from simalloc.trace.workloads.provenance import SEED, reconstructed
 
 if TYPE_CHECKING:
     from simalloc.trace.trace import Trace
@@ -65,7 +66,7 @@ _ENDS: Final = {"tree": "raster", "reader": "writer", "scratch": "axes"}
 """What is freed before the end: just before which other part begins."""
 
 
-def lrusim(seed: int = 1) -> Trace:
+def lrusim(seed: int = SEED) -> Trace:
     """Return a reconstruction of the trace of LRUsim; the seed orders the tree's frees."""
     sizes = [size for part in _PARTS.values() for size in part]
     lengths = [len(part) for part in _PARTS.values()]
@@ -81,11 +82,10 @@ def lrusim(seed: int = 1) -> Trace:
         until,
         order=order,
         name="lrusim (reconstructed)",
-        provenance={
-            "kind": "reconstructed",
-            "program": "LRUsim",
-            "source": "Johnstone & Wilson 1998, tables 1 to 7",
-            "generator": "simalloc.trace.workloads.lrusim",
-            "seed": seed,
-        },
+        provenance=reconstructed(
+            "LRUsim (analyses locality of reference)",
+            "a reference trace of P2C",
+            seed,
+            departures="The tree is freed in random order.",
+        ),
     )
