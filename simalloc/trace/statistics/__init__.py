@@ -1,7 +1,7 @@
 """Statistics of traces; `describe` gives them all."""
 
 from simalloc.trace.statistics.behaviour import NeverFreed, Reallocs, Thread
-from simalloc.trace.statistics.describe import Statistics, Totals, describe
+from simalloc.trace.statistics.describe import Counts, Statistics, describe
 from simalloc.trace.statistics.lifetimes import (
     SHARES,
     Lifetimes,
@@ -9,7 +9,7 @@ from simalloc.trace.statistics.lifetimes import (
     neighbour_waits,
     neighbours_of,
 )
-from simalloc.trace.statistics.liveness import LiveCurve, Peak, live_bytes
+from simalloc.trace.statistics.liveness import LiveCurve, Peak, live_bytes, most_together
 from simalloc.trace.statistics.lives import Counting, Lives, lives_of
 from simalloc.trace.statistics.sizes import COVERAGE, SizeClass, Sizes, classes_of
 
@@ -17,6 +17,7 @@ __all__ = [
     "COVERAGE",
     "SHARES",
     "Counting",
+    "Counts",
     "Lifetimes",
     "LiveCurve",
     "Lives",
@@ -28,11 +29,11 @@ __all__ = [
     "Sizes",
     "Statistics",
     "Thread",
-    "Totals",
     "classes_of",
     "describe",
     "live_bytes",
     "lives_of",
+    "most_together",
     "neighbour_waits",
     "neighbours_of",
 ]

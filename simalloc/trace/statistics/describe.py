@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
@@ -34,11 +34,18 @@ from simalloc.trace.statistics.lives import lives_of
 from simalloc.trace.statistics.sizes import SizeClass, Sizes, classes_of, sizes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simalloc.trace.trace import Trace
+
+Part = TypeVar("Part")
+
+_PARTS: Final = 9
+"""Of the work, for its progress: those that take time."""
 
 
 @dataclass(frozen=True)
-class Totals:
+class Counts:
     """Counts over the whole trace."""
 
     events: int
@@ -63,7 +70,7 @@ class Statistics:
     name: str
     added: int
     """Bytes added to every size before `classes` were made; nothing else counts them."""
-    totals: Totals
+    counts: Counts
     peak_bytes: Peak
     peak_objects: Peak
     lifetimes: Lifetimes
@@ -76,35 +83,43 @@ class Statistics:
     live: LiveCurve
 
 
-def describe(trace: Trace, *, added: int = 0) -> Statistics:
+def describe(
+    trace: Trace, *, added: int = 0, progress: Callable[[float], None] = lambda _: None
+) -> Statistics:
     """Return a trace's statistics; `added` bytes are added to each size for the size classes.
 
-    Raises `TraceError` if the requests add up to 2**63 bytes or more.
+    `progress` is called with the share of the work done since the last call. Raises `TraceError` if
+    the requests add up to 2**63 bytes or more.
     """
-    lives = lives_of(trace)
-    live = live_bytes(trace, lives)
+
+    def done(part: Part) -> Part:
+        progress(1 / _PARTS)
+        return part
+
+    lives = done(lives_of(trace))
+    live = done(live_bytes(trace, lives))
     return Statistics(
         name=trace.name,
         added=added,
-        totals=_totals(trace),
+        counts=_counts(trace),
         peak_bytes=peak_of(live),
-        peak_objects=most_together(lives.born, lives.died),
-        lifetimes=lifetimes_of(lives),
-        neighbours=neighbours_of(lives),
-        sizes=sizes_of(lives),
-        classes=classes_of(lives, added),
-        reallocs=reallocs_of(trace, lives),
+        peak_objects=done(most_together(lives.born, lives.died)),
+        lifetimes=done(lifetimes_of(lives)),
+        neighbours=done(neighbours_of(lives)),
+        sizes=done(sizes_of(lives)),
+        classes=done(classes_of(lives, added)),
+        reallocs=done(reallocs_of(trace, lives)),
         never_freed=never_freed_of(lives),
-        threads=threads_of(trace, lives),
+        threads=done(threads_of(trace, lives)),
         live=curve_of(trace, live),
     )
 
 
-def _totals(trace: Trace) -> Totals:
+def _counts(trace: Trace) -> Counts:
     mallocs, frees, reallocs = (int(np.count_nonzero(trace.op == op)) for op in Op)
     objects = mallocs + reallocs
     total = int(trace.size.sum())
-    return Totals(
+    return Counts(
         events=len(trace),
         mallocs=mallocs,
         frees=frees,

@@ -61,9 +61,7 @@ def sizes_of(lives: Lives) -> Sizes:
     share = np.array(COVERAGE) * len(lives)
     ten = order[:10]
     return Sizes(
-        covering=tuple((np.searchsorted(reached, share) + 1).tolist())
-        if len(size)
-        else (0, 0, 0, 0),
+        covering=tuple(np.searchsorted(reached, share).tolist()),
         commonest=tuple(zip(size[ten].tolist(), objects[ten].tolist(), strict=True)),
         zero=int(np.count_nonzero(lives.size == 0)),
         largest=int(size[-1]) if len(size) else 0,

@@ -1,0 +1,163 @@
+"""Statistics of traces as tables, and as records for other programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.report.table import Table
+from simalloc.trace.statistics import COVERAGE, SHARES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from simalloc.report.table import Value
+    from simalloc.trace.statistics import Statistics
+
+_BARS: Final = " ▁▂▃▄▅▆▇█"
+
+_NOTES: Final = (
+    "Objects: every realloc makes a new one, unless said otherwise.",
+    "Lifetimes: bytes allocated from the birth on, the object's own included, until its death.",
+    "Neighbours: the objects allocated just before and after; bytes from an object's death on.",
+    "What is never freed dies at the end of the trace.",
+)
+
+
+def statistics_record(statistics: Statistics) -> dict[str, Any]:
+    """Return all statistics of a trace as plain values, ready for JSON.
+
+    What is given for several shares becomes a mapping from percent, such as `"99.9"`.
+    """
+    record = {"trace": statistics.name, **asdict(statistics)}
+    del record["name"]
+    for clock in ("objects", "bytes"):
+        record["neighbours"][clock] = _by_percent(SHARES, record["neighbours"][clock])
+    record["sizes"]["covering"] = _by_percent(COVERAGE, record["sizes"]["covering"])
+    return record
+
+
+def statistics_values_table(all_statistics: Sequence[Statistics]) -> Table:
+    """Return the same for CSV: a row a value, named as in `counts.events` or `classes.0.upto`."""
+    return Table(
+        "Statistics",
+        ("trace", "statistic", "value"),
+        [
+            (statistics.name, name, value)
+            for statistics in all_statistics
+            for name, value in _leaves("", statistics_record(statistics))
+            if name != "trace"
+        ],
+    )
+
+
+def statistics_tables(all_statistics: Sequence[Statistics]) -> list[Table]:
+    """Return tables for people: all traces side by side, then what each has of its own."""
+    return [
+        _overview_table(all_statistics),
+        _curve_table(all_statistics),
+        *(table for statistics in all_statistics for table in _own_tables(statistics)),
+    ]
+
+
+def _overview_table(all_statistics: Sequence[Statistics]) -> Table:
+    columns = [dict(_overview(statistics)) for statistics in all_statistics]
+    return Table(
+        "Statistics",
+        ("", *(statistics.name for statistics in all_statistics)),
+        [(name, *(column[name] for column in columns)) for name in columns[0]],
+        _NOTES,
+    )
+
+
+def _overview(statistics: Statistics) -> Iterator[tuple[str, Value]]:
+    counts, sizes, reallocs = statistics.counts, statistics.sizes, statistics.reallocs
+    yield "events", counts.events
+    yield "mallocs", counts.mallocs
+    yield "reallocs", counts.reallocs
+    yield "frees", counts.frees
+    yield "objects", counts.objects
+    yield "objects, a realloc keeps the old one", counts.mallocs
+    yield "bytes allocated", counts.bytes
+    yield "average size", counts.average_size
+    yield "largest size", sizes.largest
+    yield "objects of 0 bytes", sizes.zero
+    for share, number in zip(COVERAGE, sizes.covering, strict=True):
+        yield f"sizes that make {100 * share:.4g} % of the objects", number
+    yield "most live bytes", statistics.peak_bytes.amount
+    yield "most live bytes, first after event", statistics.peak_bytes.event
+    yield "most live objects", statistics.peak_objects.amount
+    yield "most live objects, first after event", statistics.peak_objects.event
+    yield "average lifetime", statistics.lifetimes.mean
+    yield "average lifetime, weighted by size", statistics.lifetimes.weighted
+    yield "average lifetime, in objects", statistics.lifetimes.mean_objects
+    for share, wait in zip(SHARES, statistics.neighbours.objects, strict=True):
+        yield f"neighbours of {100 * share:.4g} % of the objects free after", wait
+    for share, wait in zip(SHARES, statistics.neighbours.bytes, strict=True):
+        yield f"neighbours of {100 * share:.4g} % of the bytes free after", wait
+    yield "reallocs that grow", reallocs.grew
+    yield "reallocs that shrink", reallocs.shrank
+    yield "objects that are reallocated", reallocs.objects
+    yield "most reallocs of an object", reallocs.most
+    yield "bytes copied if each realloc moves", reallocs.kept_bytes
+    yield "never freed, objects", statistics.never_freed.objects
+    yield "never freed, % of the objects", 100 * statistics.never_freed.share_of_objects
+    yield "never freed, bytes", statistics.never_freed.bytes
+    yield "never freed, % of the bytes", 100 * statistics.never_freed.share_of_bytes
+
+
+def _curve_table(all_statistics: Sequence[Statistics]) -> Table:
+    return Table(
+        "Live bytes over time",
+        ("trace", "peak", "the most in each span of events"),
+        [
+            (statistics.name, statistics.peak_bytes.amount, _bars(statistics.live.most))
+            for statistics in all_statistics
+        ],
+    )
+
+
+def _own_tables(statistics: Statistics) -> Iterator[Table]:
+    name = statistics.name
+    added = f", sizes with {statistics.added} bytes added" if statistics.added else ""
+    yield _rows_table(f"{name}: size classes{added}", statistics.classes)
+    yield Table(
+        f"{name}: commonest sizes",
+        ("size", "objects", "% of the objects"),
+        [
+            (size, objects, 100 * objects / statistics.counts.objects)
+            for size, objects in statistics.sizes.commonest
+        ],
+    )
+    if statistics.threads:
+        yield _rows_table(f"{name}: threads", statistics.threads)
+
+
+def _rows_table(title: str, rows: Sequence[Any]) -> Table:
+    """Return a table of dataclasses, a column a field."""
+    records = [asdict(row) for row in rows]
+    columns = [field.replace("_", " ") for field in records[0]] if records else []
+    return Table(title, columns, [tuple(record.values()) for record in records])
+
+
+def _bars(values: Sequence[int]) -> str:
+    """Draw values as bars between 0 and the largest."""
+    top = max(values, default=0) or 1
+    return "".join(_BARS[-(-value * (len(_BARS) - 1) // top)] for value in values)
+
+
+def _by_percent(shares: Sequence[float], values: Sequence[int]) -> dict[str, int]:
+    return {f"{100 * share:.4g}": value for share, value in zip(shares, values, strict=True)}
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Value]]:
+    """Yield the plain values within nested records and lists, each with its dotted name."""
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list | tuple):
+        inside = {str(place): item for place, item in enumerate(value)}.items()
+    else:
+        yield name, value
+        return
+    for key, item in inside:
+        yield from _leaves(f"{name}.{key}" if name else key, item)

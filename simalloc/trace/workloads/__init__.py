@@ -1,0 +1,7 @@
+"""Traces that are generated: programs rebuilt from published statistics, and random ones."""
+
+from simalloc.trace.workloads.catalogue import WORKLOADS, Workload, workload
+from simalloc.trace.workloads.lives import trace_of_lives
+from simalloc.trace.workloads.synthetic import uniform
+
+__all__ = ["WORKLOADS", "Workload", "trace_of_lives", "uniform", "workload"]

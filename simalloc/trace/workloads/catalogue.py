@@ -1,0 +1,46 @@
+"""Every workload by its name."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from simalloc.errors import SimallocError
+from simalloc.trace.workloads.hyper import hyper
+from simalloc.trace.workloads.lrusim import lrusim
+from simalloc.trace.workloads.provenance import SEED
+from simalloc.trace.workloads.synthetic import ellermann
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simalloc.trace.trace import Trace
+
+
+class Workload(NamedTuple):
+    """What is generated, and how: from a seed."""
+
+    description: str
+    generate: Callable[[int], Trace]
+
+
+WORKLOADS: Final = {
+    "lrusim": Workload("LRUsim of Johnstone & Wilson 1998, reconstructed", lrusim),
+    "hyper": Workload("Hyper of Johnstone & Wilson 1998, reconstructed", hyper),
+    "ellermann-8-512": Workload(
+        "Ellermann 2014, section 4.2: small sizes", partial(ellermann, smallest=8, largest=512)
+    ),
+    "ellermann-512-8096": Workload(
+        "Ellermann 2014, section 4.3: larger sizes", partial(ellermann, smallest=512, largest=8096)
+    ),
+}
+
+
+def workload(name: str, seed: int = SEED) -> Trace:
+    """Return the workload of that name; the same seed gives the same trace.
+
+    Raises `SimallocError` if there is no such workload.
+    """
+    if name not in WORKLOADS:
+        raise SimallocError(f"there is no workload {name!r}; there are {', '.join(WORKLOADS)}")
+    return WORKLOADS[name].generate(seed)

@@ -1,0 +1,126 @@
+"""Hyper, reconstructed: Lindsay's hypercube network simulator in Johnstone and Wilson 1998.
+
+The program is not to be had. What the paper says of it: the hypercube is a large array that lives
+for the whole run; each message is a small object that lives until it reaches its destination. The
+rest is inferred from its printed figures (bytes before scaling):
+
+- 297 objects are live at most (table 1), which is the sum of table 2's row: one in class 32, 292 in
+  64, two in 2K, one in 512K and one in 2M. So all classes peak together, and there are two arrays.
+- Simple segregated storage has 26.0 % with and without 3*2^N: the arrays take blocks of 2M and 512K
+  in both, so they are larger than 1.5M and 384K, and messages blocks of 64: larger than 32 bytes.
+- Binary buddy's heap is 4 MiB (99.9 %), which the larger array brings about if it comes second;
+  the 102 % of table 3 are at that event, so both arrays together have 2,071,261 to 2,081,540.
+- The peak of live bytes lies between 2,097,861 and 2,097,996 (best fit: 513 * 4096 bytes are 0.16 %
+  more, 4098 * 512 are 0.01 %). Less the small objects, the arrays have about 2,080,000.
+- Messages have 50.33 bytes on average (table 1) and two sizes, the first of which makes 90 % but
+  not 99 % of all (table 7): in whole words 52 bytes and, for one message in twelve, 32.
+- The average lifetime makes 202 messages on average; there are 292 at the busiest moment. Table 3
+  differs between the sequential fits, so they had fragmentation by then: it is within the run.
+- Of 90, 99 and 99.9 % of the messages both neighbours are free after 2, 12 and 18 K (table 5): few
+  have to wait, and those as long as two lifetimes drawn at random may differ. So messages come in
+  bursts that travel together. Bursts of 7 on random routes through 9 dimensions make that, each
+  hop taking a gamma distributed time of shape 2.
+
+Free choice: what the objects are for, the exact sizes of the arrays and of the three small objects,
+the regular place of the shorter messages, and the three numbers just named, tried until tables 5
+and 6 came near. By the growth rule of our double buddy that row is 26 %, not 51.2 and 50.0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.trace.statistics import most_together
+from simalloc.trace.workloads.lives import trace_of_lives
+from simalloc.trace.workloads.provenance import SEED, reconstructed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.trace.trace import Trace
+
+_MESSAGES: Final = 108_715
+_MOST_MESSAGES: Final = 292
+_MESSAGE_BYTES: Final = 52
+_SHORT_MESSAGE_BYTES: Final = 32
+_SHORT_EVERY: Final = 12
+_AVERAGE_LIFETIME: Final = 10_531
+
+_DIMENSION: Final = 9
+_BURST: Final = 7
+_HOP_SHAPE: Final = 2
+
+_NODES: Final = 1 << _DIMENSION
+_FIXED: Final = (_NODES * 800, _NODES * 3264, 20, 1220, 1220)
+"""What lives for the whole run: the cube's two arrays, and tables for the statistics."""
+
+
+def hyper(seed: int = SEED) -> Trace:
+    """Return a reconstruction of the trace of Hyper; the seed draws how long messages travel."""
+    size = np.full(len(_FIXED) + _MESSAGES, _MESSAGE_BYTES)
+    size[len(_FIXED) :: _SHORT_EVERY] = _SHORT_MESSAGE_BYTES
+    size[: len(_FIXED)] = _FIXED
+    return trace_of_lives(
+        size,
+        _arrivals_with_average(size, _travel_times(np.random.default_rng(seed))),
+        name="hyper (reconstructed)",
+        provenance=reconstructed(
+            "Hyper (simulates messages in a hypercube)",
+            "unknown",
+            seed,
+            departures="Routes and travel times are random.",
+        ),
+    )
+
+
+def _travel_times(generator: np.random.Generator) -> NDArray[np.float64]:
+    """Return how long each message travels, in an unknown unit.
+
+    A burst crosses each dimension in which its destination differs from its source, which takes
+    a gamma distributed time: here a sum of exponential ones.
+    """
+    bursts = -(-_MESSAGES // _BURST)
+    differs = generator.random((bursts, _DIMENSION)) < 0.5
+    differs[~differs.any(axis=1), 0] = True
+    hop = -np.log1p(-generator.random((bursts, _DIMENSION, _HOP_SHAPE))).sum(axis=2)
+    return np.repeat((hop * differs).sum(axis=1), _BURST)[:_MESSAGES]
+
+
+def _arrivals_with_average(
+    size: NDArray[np.int64], travel: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return when each object is freed, the travel times scaled to the printed average lifetime."""
+    objects, fixed = len(size), len(_FIXED)
+    allocated = np.append(0, np.cumsum(size))
+    until = np.full(objects, objects)
+    scale = _AVERAGE_LIFETIME / (size[fixed:].mean() * travel.mean())
+    while True:
+        arrival = np.arange(1, _MESSAGES + 1) + np.rint(scale * travel).astype(np.int64)
+        until[fixed:] = _crowded(np.minimum(arrival, _MESSAGES)) + fixed
+        lifetime = float((allocated[until] - allocated[:-1]).mean())
+        if abs(lifetime - _AVERAGE_LIFETIME) < 0.25:
+            return until
+        scale *= _AVERAGE_LIFETIME / lifetime
+
+
+def _crowded(arrival: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return arrivals moved until the busiest moment has exactly the printed number of messages.
+
+    Message i is sent at time i. If the busiest moment has too few, those that arrived last before
+    it arrive just after it; if it has too many, those that are next to arrive do so just before.
+    """
+    sent = np.arange(_MESSAGES)
+    while True:
+        busiest = most_together(sent, arrival)
+        excess = busiest.amount - _MOST_MESSAGES
+        if excess == 0:
+            return arrival
+        by_arrival = np.argsort(arrival, kind="stable")
+        arrived = int(np.searchsorted(arrival[by_arrival], busiest.event, side="right"))
+        if excess < 0:
+            arrival[by_arrival[arrived + excess : arrived]] = busiest.event + 1
+        else:
+            coming = by_arrival[arrived:]
+            arrival[coming[coming < busiest.event][:excess]] = busiest.event

@@ -1,0 +1,64 @@
+"""Workloads drawn from distributions of sizes and lifetimes.
+
+Johnstone and Wilson 1998 warn of them: a random trace does not predict how a policy does on a real
+program, however well its statistics are met. They serve where a paper used one, and in tests.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from simalloc.trace.workloads.lives import trace_of_lives
+
+if TYPE_CHECKING:
+    from simalloc.trace.trace import Trace
+
+ELLERMANN_OBJECTS: Final = 300_000
+
+ELLERMANN_RATE: Final = ELLERMANN_OBJECTS / 365.57
+"""Allocations a second: the paper gives no rate but the seconds that glibc took for all of them."""
+
+
+def uniform(
+    seed: int,
+    *,
+    objects: int,
+    smallest: int,
+    largest: int,
+    shortest: float,
+    longest: float,
+    name: str,
+    provenance: dict[str, Any] | None = None,
+) -> Trace:
+    """Return a trace of `objects` objects with uniformly distributed sizes and lifetimes.
+
+    Sizes are `smallest` to `largest` bytes, both included. Lifetimes lie between `shortest` and
+    `longest`, in objects allocated meanwhile, 1 or more; the last objects live to the end at most.
+    """
+    generator = np.random.default_rng(seed)
+    size = generator.integers(smallest, largest, objects, endpoint=True)
+    lifetime = np.maximum(np.rint(generator.uniform(shortest, longest, objects)), 1).astype(
+        np.int64
+    )
+    return trace_of_lives(
+        size,
+        np.minimum(np.arange(objects) + lifetime, objects),
+        name=name,
+        provenance={"kind": "synthetic", "seed": seed, **(provenance or {})},
+    )
+
+
+def ellermann(seed: int, *, smallest: int, largest: int) -> Trace:
+    """Return Ellermann's 2014 workload (4.2 and 4.3): objects freed after 1 to 3 seconds."""
+    return uniform(
+        seed,
+        objects=ELLERMANN_OBJECTS,
+        smallest=smallest,
+        largest=largest,
+        shortest=ELLERMANN_RATE,
+        longest=3 * ELLERMANN_RATE,
+        name=f"ellermann-{smallest}-{largest} (synthetic)",
+        provenance={"source": "Ellermann 2014, sections 4.2 and 4.3"},
+    )
