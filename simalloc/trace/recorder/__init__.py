@@ -1,0 +1,1 @@
+"""Record what a program asks of malloc."""
