@@ -157,21 +157,17 @@ static PyObject *reader_counts(PyObject *object, void *closure)
         (long long)objects->reallocs_failed, "frees_unseen", (long long)objects->frees_unseen);
 }
 
-/* A list, by site number, of (path of the module or None, offset). */
+/* A list, by site number, of (path of the program or library, offset in it). */
 static PyObject *reader_sites(PyObject *object, void *closure)
 {
     (void)closure;
     const struct reader *reader = reader_of(object);
+    const char *bytes = (const char *)reader->recording.bytes;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < reader->site_count; i++) {
         const struct site *site = &reader->sites[i];
-        const struct module *module =
-            site->module == 0 || site->module > reader->module_count
-                ? NULL
-                : &reader->modules[site->module - 1];
-        PyObject *item =
-            Py_BuildValue("(y#K)", module ? (const char *)reader->recording.bytes + module->place : NULL,
-                          module ? (Py_ssize_t)module->length : 0, (unsigned long long)site->offset);
+        PyObject *item = Py_BuildValue("(y#K)", bytes + site->path, (Py_ssize_t)site->path_bytes,
+                                       (unsigned long long)site->offset);
         if (item == NULL || PyList_Append(list, item) < 0)
             Py_CLEAR(list);
         Py_XDECREF(item);
@@ -191,7 +187,7 @@ static PyMethodDef reader_methods[] = {
 static PyGetSetDef reader_attributes[] = {
     {"header", reader_header, NULL, "what the process wrote about itself", NULL},
     {"counts", reader_counts, NULL, "figures so far", NULL},
-    {"sites", reader_sites, NULL, "by site number, (module path or None, offset)", NULL},
+    {"sites", reader_sites, NULL, "by site number, (path, offset)", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

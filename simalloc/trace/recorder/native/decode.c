@@ -47,29 +47,22 @@ static uint64_t get_address(struct codec *codec, struct input *input, unsigned t
     return *last << GRANULE_SHIFT;
 }
 
-static enum decode_answer get_module(struct input *input, const struct decode_listener *listener)
+static enum decode_answer get_site(struct input *input, const struct site_listener *listener)
 {
+    uint64_t number = get_number(input);
+    uint64_t offset = get_number(input);
     uint64_t length = get_number(input);
     if (input->at == NULL || length > (uint64_t)(input->end - input->at))
         return DECODE_DAMAGED;
     const uint8_t *path = input->at;
     input->at += length;
-    return listener->module(listener->self, path, (size_t)length) ? DECODED : DECODE_STOPPED;
-}
-
-static enum decode_answer get_site(struct input *input, const struct decode_listener *listener)
-{
-    uint64_t number = get_number(input);
-    uint64_t module = get_number(input);
-    uint64_t offset = get_number(input);
-    if (input->at == NULL)
-        return DECODE_DAMAGED;
-    return listener->site(listener->self, number, module, offset) ? DECODED : DECODE_STOPPED;
+    return listener->site(listener->self, number, offset, path, (size_t)length) ? DECODED
+                                                                                : DECODE_STOPPED;
 }
 
 /* Reads what stands before a record, and the record's tag. */
 static enum decode_answer get_tag(struct decoder *decoder, struct input *input,
-                                  const struct decode_listener *listener, struct record *record,
+                                  const struct site_listener *listener, struct record *record,
                                   unsigned *tag)
 {
     enum decode_answer answer = DECODED;
@@ -85,8 +78,6 @@ static enum decode_answer get_tag(struct decoder *decoder, struct input *input,
             record->alignment = get_number(input);
         else if (record->special == SPECIAL_OFFSET)
             record->address = get_number(input) % (1 << GRANULE_SHIFT);
-        else if (record->special == SPECIAL_MODULE)
-            answer = get_module(input, listener);
         else if (record->special == SPECIAL_SITE)
             answer = get_site(input, listener);
         else
@@ -131,7 +122,7 @@ static uint64_t committed_in(const struct recording *recording, const struct spa
 }
 
 enum decode_answer decode_next(struct decoder *decoder, const struct recording *recording,
-                               const struct spans *spans, const struct decode_listener *listener,
+                               const struct spans *spans, const struct site_listener *listener,
                                struct record *record)
 {
     while (decoder->span < spans->count) {

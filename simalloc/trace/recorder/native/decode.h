@@ -17,11 +17,10 @@ struct record {
     uint64_t time;      /* nanoseconds since the recording began */
 };
 
-/* Told of modules and sites as they are met. They answer false if they cannot go on. */
-struct decode_listener {
+/* Told of call sites as they are met. It answers false if it cannot go on. */
+struct site_listener {
     void *self;
-    bool (*module)(void *self, const uint8_t *path, size_t length);
-    bool (*site)(void *self, uint64_t number, uint64_t module, uint64_t offset);
+    bool (*site)(void *self, uint64_t number, uint64_t offset, const uint8_t *path, size_t length);
 };
 
 /* Begins zeroed. */
@@ -40,7 +39,7 @@ enum decode_answer {
 };
 
 enum decode_answer decode_next(struct decoder *decoder, const struct recording *recording,
-                               const struct spans *spans, const struct decode_listener *listener,
+                               const struct spans *spans, const struct site_listener *listener,
                                struct record *record);
 
 #endif

@@ -2,41 +2,20 @@
 
 #include <stdlib.h>
 
-enum { MOST_SITES = 1 << 24, MOST_MODULES = 1 << 16 };
+enum { MOST_SITES = 1 << 16 };
 
-/* Makes room for `count` items in an array whose capacity is the next power of two. */
-static void *have_room(void *array, size_t count, size_t item)
-{
-    if (count & (count - 1))
-        return array;
-    return realloc(array, (count ? 2 * count : 1) * item);
-}
-
-static bool add_module(void *self, const uint8_t *path, size_t length)
+static bool add_site(void *self, uint64_t number, uint64_t offset, const uint8_t *path,
+                     size_t length)
 {
     struct reader *reader = self;
-    struct module *grown = have_room(reader->modules, reader->module_count, sizeof *grown);
-    if (grown == NULL || reader->module_count == MOST_MODULES)
+    if (reader->sites == NULL)
+        reader->sites = calloc(MOST_SITES, sizeof *reader->sites);
+    if (reader->sites == NULL || number >= MOST_SITES)
         return false;
-    reader->modules = grown;
-    grown[reader->module_count++] =
-        (struct module){(uint64_t)(path - reader->recording.bytes), length};
-    return true;
-}
-
-static bool add_site(void *self, uint64_t number, uint64_t module, uint64_t offset)
-{
-    struct reader *reader = self;
-    if (number >= MOST_SITES)
-        return false;
-    while (reader->site_count <= number) {
-        struct site *grown = have_room(reader->sites, reader->site_count, sizeof *grown);
-        if (grown == NULL)
-            return false;
-        reader->sites = grown;
-        grown[reader->site_count++] = (struct site){0, 0};
-    }
-    reader->sites[number] = (struct site){module, offset};
+    reader->sites[number] =
+        (struct site){offset, (uint64_t)(path - reader->recording.bytes), length};
+    if (number >= reader->site_count)
+        reader->site_count = (size_t)number + 1;
     return true;
 }
 
@@ -83,7 +62,7 @@ static enum reader_answer damaged(struct reader *reader, const struct source *so
 /* Reads the source's next record; `more` says whether there is one. */
 static enum reader_answer advance(struct reader *reader, struct source *source, bool *more)
 {
-    struct decode_listener listener = {reader, add_module, add_site};
+    struct site_listener listener = {reader, add_site};
     enum decode_answer answer =
         decode_next(&source->decoder, &reader->recording,
                     &reader->recording.streams[source->stream], &listener, &source->next);
@@ -162,7 +141,6 @@ void reader_close(struct reader *reader)
     free(reader->sources);
     free(reader->heap);
     free(reader->sites);
-    free(reader->modules);
     objects_release(&reader->objects);
     recording_close(&reader->recording);
 }

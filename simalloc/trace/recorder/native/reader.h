@@ -13,14 +13,11 @@ struct source {
     struct pendings pendings;
 };
 
+/* Where an allocation was asked for: an offset in a program or library. */
 struct site {
-    uint64_t module; /* from 1; 0: none, and the offset is an address */
     uint64_t offset;
-};
-
-struct module {
-    uint64_t place; /* of the path in the file */
-    uint64_t length;
+    uint64_t path; /* its place in the file; 0: nothing is known of this site */
+    uint64_t path_bytes;
 };
 
 struct reader {
@@ -31,10 +28,8 @@ struct reader {
     struct source **heap; /* a binary heap: a source's next record comes before its children's */
     size_t heap_count;
     uint64_t records; /* read so far */
-    struct site *sites;
+    struct site *sites; /* by number */
     size_t site_count;
-    struct module *modules;
-    size_t module_count;
 };
 
 enum reader_answer { READER_DONE, READER_DAMAGED, READER_FAILED }; /* see recording.complaint */

@@ -36,8 +36,7 @@ enum special {
     SPECIAL_THREAD,   /* the thread that writes from here on */
     SPECIAL_ALIGNMENT, /* of the next malloc, in bytes */
     SPECIAL_OFFSET,    /* of the next address from a multiple of 16 */
-    SPECIAL_MODULE,    /* the next module: length and path */
-    SPECIAL_SITE,      /* site number, module number (from 1; 0: none), offset in it */
+    SPECIAL_SITE,      /* site number, offset in its module, the module's path after its length */
     SPECIALS,
 };
 

@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-enum { SITE_PATH_BYTES = 255, SITE_BYTES = 512 };
+enum { SITE_PATH_BYTES = 255, SITE_BYTES = SITE_PATH_BYTES + 32 };
 
-/* Numbers the site that the address `caller` stands for. If it is new, the records that describe it
- * are written, SITE_BYTES at most. Answers where the next record goes. */
+/* Numbers the site from which `caller`, a return address, was called; of the C++ operators new and
+ * delete it is their caller's. If the site is new, a record that describes it is written, of
+ * SITE_BYTES at most. Answers where the next record goes. `*site` is 0 if there are too many. */
 uint8_t *put_new_site(uint8_t *out, const void *caller, uint32_t *site);
 
 #endif

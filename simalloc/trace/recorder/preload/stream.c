@@ -62,7 +62,7 @@ static always_inline void commit(struct stream *stream, uint8_t *end)
  * last one is a small part of the whole. */
 static bool add_segment(struct process *process, struct stream *stream)
 {
-    enum { ROOM = 4 * (EVENT_BYTES + SITE_BYTES) };
+    enum { ROOM = 3 * (EVENT_BYTES + 2 * SITE_BYTES) };
     uint64_t bytes = stream->bytes / GROWTH;
     bytes = bytes < SMALLEST_SEGMENT ? SMALLEST_SEGMENT : bytes;
     bytes = bytes > LARGEST_SEGMENT ? LARGEST_SEGMENT : bytes;
