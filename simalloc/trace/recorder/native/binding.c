@@ -1,7 +1,5 @@
 /* simalloc.trace.recorder._reader: raw recordings, for Python. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
+#include "../../native/columns.h"
 #include "reader.h"
 
 typedef struct {
@@ -75,57 +73,59 @@ static PyObject *reader_refresh_method(PyObject *object, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-enum { COLUMNS = 8 };
-
-static PyObject *read_into(PyObject *object, uint64_t before, const Py_buffer *column)
+static PyObject *reader_stop_method(PyObject *object, PyObject *path)
 {
-    struct columns out = {
-        .capacity = (size_t)column[0].len,
-        .op = column[0].buf,
-        .object = column[1].buf,
-        .address = column[2].buf,
-        .size = column[3].buf,
-        .alignment = column[4].buf,
-        .thread = column[5].buf,
-        .time = column[6].buf,
-        .site = column[7].buf,
-    };
-    enum reader_answer answer;
-    Py_BEGIN_ALLOW_THREADS
-    answer = reader_read(reader_of(object), before, &out);
-    Py_END_ALLOW_THREADS
-    return answer == READER_DONE ? PyLong_FromSize_t(out.count)
-                                 : raise(reader_of(object), answer, NULL);
+    PyObject *encoded;
+    if (!PyUnicode_FSConverter(path, &encoded))
+        return NULL;
+    const char *name = PyBytes_AsString(encoded);
+    PyObject *answer = recording_stop(&reader_of(object)->recording, name)
+                           ? Py_NewRef(Py_None)
+                           : raise(reader_of(object), READER_FAILED, name);
+    Py_DECREF(encoded);
+    return answer;
 }
 
 static PyObject *reader_read_method(PyObject *object, PyObject *args)
 {
-    static const Py_ssize_t width[COLUMNS] = {1, 8, 8, 8, 8, 4, 8, 4};
+    enum { OP, OBJECT, ADDRESS, SIZE, ALIGNMENT, THREAD, TIME, SITE, COLUMNS };
+    struct column columns[COLUMNS] = {
+        [OP] = {.name = "op", .width = 1, .writable = true},
+        [OBJECT] = {.name = "object", .width = 8, .writable = true},
+        [ADDRESS] = {.name = "address", .width = 8, .writable = true},
+        [SIZE] = {.name = "size", .width = 8, .writable = true},
+        [ALIGNMENT] = {.name = "alignment", .width = 8, .writable = true},
+        [THREAD] = {.name = "thread", .width = 4, .writable = true},
+        [TIME] = {.name = "time", .width = 8, .writable = true},
+        [SITE] = {.name = "site", .width = 4, .writable = true},
+    };
     PyObject *given[COLUMNS];
-    Py_buffer column[COLUMNS];
     unsigned long long before;
-    int held = 0;
-    PyObject *answer = NULL;
+    Py_ssize_t length;
+    enum reader_answer answer;
 
-    if (!PyArg_ParseTuple(args, "KOOOOOOOO", &before, &given[0], &given[1], &given[2], &given[3],
-                          &given[4], &given[5], &given[6], &given[7]))
+    if (!PyArg_ParseTuple(args, "KOOOOOOOO", &before, &given[OP], &given[OBJECT], &given[ADDRESS],
+                          &given[SIZE], &given[ALIGNMENT], &given[THREAD], &given[TIME],
+                          &given[SITE]) ||
+        !columns_hold(columns, given, COLUMNS, &length))
         return NULL;
-    for (; held < COLUMNS; held++) {
-        if (PyObject_GetBuffer(given[held], &column[held], PyBUF_CONTIG) < 0)
-            goto release;
-        if (column[held].itemsize != width[held] ||
-            column[held].len / width[held] != column[0].len) {
-            PyErr_Format(PyExc_ValueError, "column %d: items of %zd bytes, not %zd of %zd", held,
-                         column[held].itemsize, column[0].len, width[held]);
-            held++;
-            goto release;
-        }
-    }
-    answer = read_into(object, before, column);
-release:
-    while (held > 0)
-        PyBuffer_Release(&column[--held]);
-    return answer;
+    struct columns out = {
+        .capacity = (size_t)length,
+        .op = columns[OP].view.buf,
+        .object = columns[OBJECT].view.buf,
+        .address = columns[ADDRESS].view.buf,
+        .size = columns[SIZE].view.buf,
+        .alignment = columns[ALIGNMENT].view.buf,
+        .thread = columns[THREAD].view.buf,
+        .time = columns[TIME].view.buf,
+        .site = columns[SITE].view.buf,
+    };
+    Py_BEGIN_ALLOW_THREADS
+    answer = reader_read(reader_of(object), before, &out);
+    Py_END_ALLOW_THREADS
+    columns_release(columns, COLUMNS);
+    return answer == READER_DONE ? PyLong_FromSize_t(out.count)
+                                 : raise(reader_of(object), answer, NULL);
 }
 
 static PyObject *reader_header(PyObject *object, void *closure)
@@ -151,7 +151,7 @@ static PyObject *reader_counts(PyObject *object, void *closure)
         "{s:K,s:K,s:K,s:I,s:L,s:L,s:L,s:L,s:L,s:L}", "records_begun",
         (unsigned long long)header->sequence, "records_read", (unsigned long long)reader->records,
         "lost_from", (unsigned long long)header->lost_from, "lost_reason", header->lost_reason,
-        "live_bytes", (long long)objects->live_bytes, "live_objects",
+        "live_bytes", (long long)objects->table.live_bytes, "live_objects",
         (long long)objects->table.live, "frees_of_unknown", (long long)objects->frees_of_unknown,
         "reallocs_of_unknown", (long long)objects->reallocs_of_unknown, "reallocs_failed",
         (long long)objects->reallocs_failed, "frees_unseen", (long long)objects->frees_unseen);
@@ -178,6 +178,8 @@ static PyObject *reader_sites(PyObject *object, void *closure)
 static PyMethodDef reader_methods[] = {
     {"refresh", reader_refresh_method, METH_NOARGS,
      "refresh()\n--\n\nLook for what has been recorded in the meantime."},
+    {"stop", reader_stop_method, METH_O,
+     "stop(path)\n--\n\nEnd the recording in this file, though the process may go on."},
     {"read", reader_read_method, METH_VARARGS,
      "read(before, op, object, address, size, alignment, thread, time, site) -> events\n--\n\n"
      "Fill columns with events whose records are numbered below `before`."},

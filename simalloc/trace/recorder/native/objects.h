@@ -24,7 +24,8 @@ enum { EVENTS_OF_A_RECORD = 2 }; /* at most: there must be room for them */
 /* A realloc that has begun. Its object is live under a key that is no address. */
 struct pending {
     struct record begin;
-    bool known; /* the object was allocated while recording */
+    bool known;       /* the object was allocated while recording */
+    int64_t old_size; /* of the object, if known, in bytes */
 };
 
 /* A stream's reallocs that have begun: more than one only if a signal handler interrupted it. */
@@ -36,9 +37,6 @@ struct pendings {
 
 struct objects {
     struct live_table table; /* keyed by address, or by pending realloc (below 0) */
-    int64_t *sizes;          /* by slot, in bytes */
-    size_t sizes_capacity;
-    int64_t live_bytes;
     int64_t frees_of_unknown;    /* allocated before the recording began: skipped */
     int64_t reallocs_of_unknown; /* likewise: recorded as a malloc */
     int64_t reallocs_failed;

@@ -116,6 +116,21 @@ bool recording_refresh(struct recording *recording)
     return map_again(recording) && scan(recording);
 }
 
+bool recording_stop(const struct recording *recording, const char *path)
+{
+    const struct recording_header *header = recording_header(recording);
+    uint64_t now = __atomic_load_n(&header->sequence, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&header->lost_from, __ATOMIC_ACQUIRE) != NOTHING_LOST)
+        return true;
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    off_t place = offsetof(struct recording_header, lost_from);
+    bool written = pwrite(descriptor, &now, sizeof now, place) == sizeof now;
+    close(descriptor);
+    return written;
+}
+
 void recording_close(struct recording *recording)
 {
     for (size_t i = 0; i < recording->stream_count; i++)

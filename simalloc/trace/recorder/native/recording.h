@@ -36,6 +36,10 @@ bool recording_open(struct recording *recording, const char *path);
 bool recording_refresh(struct recording *recording);
 void recording_close(struct recording *recording);
 
+/* Asks the process to record no more, and ends the recording with what has begun by now. Answers
+ * false if the file cannot be written to. */
+bool recording_stop(const struct recording *recording, const char *path);
+
 static inline const struct recording_header *recording_header(const struct recording *recording)
 {
     return (const struct recording_header *)recording->bytes;

@@ -33,8 +33,9 @@ struct recording_header {
     uint64_t started;             /* nanoseconds since the epoch */
     uint64_t clock;               /* the monotonic clock at that time: what `time` counts from */
     _Atomic uint64_t sequence;    /* numbers given out so far */
-    _Atomic uint64_t lost_from;   /* records with this number or a later one are not to be used */
-    _Atomic uint32_t lost_reason; /* the errno of the first loss */
+    _Atomic uint64_t lost_from;   /* records with this number or a later one are not to be used;
+                                     a reader may store it to end the recording */
+    _Atomic uint32_t lost_reason; /* the errno of the first loss; 0: a reader ended it */
     uint32_t command_bytes;       /* of `command` in use: arguments, each ended by a zero byte */
     char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */
     char command[COMMAND_BYTES];

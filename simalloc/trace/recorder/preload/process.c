@@ -228,6 +228,10 @@ struct process *process_begun(void)
 
 struct segment_header *process_add_segment(struct process *of, uint64_t bytes, uint32_t stream)
 {
+    if (__atomic_load_n(&of->header->lost_from, __ATOMIC_RELAXED) != NOTHING_LOST) {
+        of->stopped = true;
+        return NULL;
+    }
     uint64_t unit = of->header->unit;
     uint64_t rounded = (bytes + unit - 1) / unit * unit;
     struct segment_header *segment = map_more(rounded);

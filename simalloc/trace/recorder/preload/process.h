@@ -34,7 +34,7 @@ void process_lock(struct process *process);
 void process_unlock(struct process *process);
 
 /* Adds a segment of at least `bytes` to the file, for the process' holder of the lock. Answers NULL
- * and stops the recording if the file cannot grow. */
+ * and stops the recording if the file cannot grow, or if something has been lost. */
 struct segment_header *process_add_segment(struct process *process, uint64_t bytes,
                                            uint32_t stream);
 void process_release_segment(struct segment_header *segment);

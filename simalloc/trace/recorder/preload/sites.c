@@ -19,6 +19,13 @@ struct sites {
 
 static struct sites *sites;
 
+bool sites_begin(void)
+{
+    if (sites == NULL)
+        sites = process_memory(sizeof *sites);
+    return sites != NULL;
+}
+
 struct module {
     const char *path; /* "" for the program itself */
     uint64_t base;
@@ -109,9 +116,6 @@ static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *
 
 uint8_t *put_new_site(uint8_t *out, const void *caller, uint32_t *site)
 {
-    *site = 0;
-    if (sites == NULL && (sites = process_memory(sizeof *sites)) == NULL)
-        return out;
     out = number_site(out, caller, site);
     if (!sites->in_runtime[*site])
         return out;

@@ -2,9 +2,13 @@
 #ifndef SIMALLOC_RECORDING_SITES_H
 #define SIMALLOC_RECORDING_SITES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SITE_PATH_BYTES = 255, SITE_BYTES = SITE_PATH_BYTES + 32 };
+
+/* Gets ready, once in a process; false if there is no memory. The process has one thread then. */
+bool sites_begin(void);
 
 /* Numbers the site from which `caller`, a return address, was called; of the C++ operators new and
  * delete it is their caller's. If the site is new, a record that describes it is written, of

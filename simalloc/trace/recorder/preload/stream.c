@@ -83,7 +83,7 @@ static bool add_segment(struct process *process, struct stream *stream)
 static struct stream *new_stream(struct process *process)
 {
     struct stream *stream = process_memory(sizeof *stream);
-    if (stream == NULL)
+    if (stream == NULL || (process->header->columns & COLUMN_SITE && !sites_begin()))
         return NULL;
     stream->sequence = &process->header->sequence;
     stream->columns = process->header->columns;
