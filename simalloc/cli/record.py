@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from simalloc.trace.recorder import Progress, RawRecording, Recorded
 
-_MOST_LINES: Final = 20
+_MOST_OTHERS: Final = 5
 
 
 @click.command(
@@ -40,7 +40,9 @@ _MOST_LINES: Final = 20
     default=None,
     help="Say on stderr how far it is while it runs.  [default: on a terminal]",
 )
-@click.option("--no-wait", is_flag=True, help="Do not wait for processes that COMMAND leaves running.")
+@click.option(
+    "--no-wait", is_flag=True, help="Do not wait for processes that COMMAND leaves running."
+)
 @click.option(
     "--recover",
     "directory",
@@ -49,7 +51,7 @@ _MOST_LINES: Final = 20
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def command(  # noqa: D417 - click documents the arguments
+def command(
     ctx: click.Context,
     output: Path,
     *,
@@ -134,19 +136,24 @@ def _ending(process: int, reason: int | None) -> str:
 
 
 def _summarize(recorded: Sequence[Recorded]) -> None:
-    if not recorded:
+    main = [one for one in recorded if one.is_main]
+    others = sorted(
+        (one for one in recorded if not one.is_main), key=lambda one: -one.totals.events
+    )
+    if not main:
         _say(
-            "nothing was recorded: the program did not call malloc, or has an allocator of its own "
-            "built in"
+            "the command itself was not recorded: it did not call malloc, or has an allocator of "
+            "its own built in"
         )
-    elif not any(one.is_main for one in recorded):
-        _say("the command itself was not recorded: see the traces of the processes it started")
-    in_order = sorted(recorded, key=lambda one: not one.is_main)
-    for one in in_order[:_MOST_LINES]:
+    for one in main:
         _summarize_one(one)
-    if len(in_order) > _MOST_LINES:
-        events = sum(one.totals.events for one in in_order[_MOST_LINES:])
-        _say(f"... and {len(in_order) - _MOST_LINES} more traces with {events:,} events")
+    if others:
+        events = sum(one.totals.events for one in others)
+        _say(f"{len(others):,} more traces of processes it started or was, {events:,} events:")
+    for one in others[:_MOST_OTHERS]:
+        _summarize_one(one)
+    if len(others) > _MOST_OTHERS:
+        _say(f"... and {len(others) - _MOST_OTHERS:,} smaller ones beside it")
 
 
 def _summarize_one(one: Recorded) -> None:
@@ -160,10 +167,10 @@ def _summarize_one(one: Recorded) -> None:
         _say(f"  {_ending(one.process, counts.lost_reason)}")
     if counts.frees_of_unknown or counts.reallocs_of_unknown:
         _say(
-            f"  of blocks allocated before the recording began, {counts.frees_of_unknown:,} frees "
+            f"  of blocks from before its recording began, {counts.frees_of_unknown:,} frees "
             f"were skipped and {counts.reallocs_of_unknown:,} reallocs taken as mallocs"
         )
     if counts.frees_unseen:
-        _say(f"  {counts.frees_unseen:,} frees were not seen; they stand where it must be late")
+        _say(f"  {counts.frees_unseen:,} frees were not seen; they stand as late as they can")
     if counts.read < counts.records:
         _say(f"  {counts.records - counts.read:,} records were cut off when the process was killed")

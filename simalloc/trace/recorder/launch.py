@@ -10,7 +10,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from simalloc.trace.recorder.program import EXIT_NOT_EXECUTABLE, ProgramError, find_program
 
@@ -38,9 +38,13 @@ def preload_library() -> Iterator[Path]:
 
 
 def start(
-    command: Sequence[str], library: Path, directory: Path, columns: Collection[str]
+    command: Sequence[str],
+    library: Path,
+    directory: Path,
+    columns: Collection[str] = (),
+    **streams: Any,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` as it is, with the streams, files and directory of this process.
+    """Start `command` with the streams (unless given), files and directory of this process.
 
     Its raw recordings, and those of the processes that it starts, go to `directory`. Raises
     `ProgramError` if it cannot be started or recorded.
@@ -55,7 +59,7 @@ def start(
     }
     try:
         return subprocess.Popen(  # noqa: S603 - running it is what we are asked to do
-            command, executable=program, env=environment, close_fds=False
+            command, executable=program, env=environment, close_fds=False, **streams
         )
     except OSError as error:
         raise ProgramError(f"{program}: {error.strerror}", EXIT_NOT_EXECUTABLE) from None
@@ -75,7 +79,7 @@ class Signals:
         self._pass_on = pass_on
         self._before: dict[int, object] = {}
 
-    def __enter__(self) -> Signals:
+    def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
                 self._before[number] = signal.signal(number, self._receive)

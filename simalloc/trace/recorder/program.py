@@ -26,6 +26,7 @@ _ELF_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _PROGRAM_HEADER: Final = struct.Struct("<IIQQQQQQ")
 _PT_INTERP: Final = 3
 _LONGEST_FIRST_LINE: Final = 256
+_LONGEST_PATH: Final = 4096
 _MOST_INTERPRETERS: Final = 5
 
 
@@ -52,7 +53,7 @@ def find_program(command: Sequence[str]) -> Path:
 def _found(name: str) -> Path:
     found = shutil.which(name)
     if found is not None:
-        return Path(found)
+        return Path(found).absolute()
     path = Path(name)
     if "/" not in name or not path.exists():
         raise ProgramError(f"{name}: there is no such program", EXIT_NOT_FOUND)
@@ -81,9 +82,7 @@ def _check_script(path: Path, start: bytes, arguments: Sequence[str], interprete
         raise ProgramError(f"{path}: its first line names no interpreter", EXIT_NOT_EXECUTABLE)
     interpreter = Path(words[0])
     if not os.access(interpreter, os.X_OK):
-        raise ProgramError(
-            f"{path}: its interpreter {interpreter} is missing", EXIT_NOT_EXECUTABLE
-        )
+        raise ProgramError(f"{path}: its interpreter {interpreter} is missing", EXIT_NOT_EXECUTABLE)
     _check(interpreter, [*words[1:], str(path), *arguments], interpreters - 1)
     if interpreter.name == "env":
         named = [word for word in " ".join(words[1:]).split() if word[0] != "-" and "=" not in word]
@@ -119,7 +118,9 @@ def _check_binary(path: Path, start: bytes, file: BinaryIO) -> None:
     except (struct.error, OSError, ValueError):
         raise ProgramError(f"{path}: its ELF header is damaged", EXIT_NOT_EXECUTABLE) from None
     if machine != _MACHINES.get(platform.machine()):
-        raise ProgramError(f"{path}: it is not built for this machine ({platform.machine()}, 64 bit)")
+        raise ProgramError(
+            f"{path}: it is not built for this machine ({platform.machine()}, 64 bit)"
+        )
     if interpreter is None:
         raise ProgramError(
             f"{path}: it is linked statically, so no library can be put between it and its malloc; "
@@ -143,5 +144,7 @@ def _elf(start: bytes, file: BinaryIO) -> tuple[int | None, str | None]:
         kind, _, at, _, _, length, *_ = _PROGRAM_HEADER.unpack(file.read(_PROGRAM_HEADER.size))
         if kind == _PT_INTERP:
             file.seek(at)
-            return machine, os.fsdecode(file.read(min(length, os.pathconf("/", "PC_PATH_MAX")))[:-1])
+            return machine, os.fsdecode(
+                file.read(min(length, os.pathconf("/", "PC_PATH_MAX")))[:-1]
+            )
     return machine, None

@@ -89,7 +89,7 @@ class RawRecording:
         self.command = words.split("\0")
         self.image = int(self.path.stem.rpartition(".")[2])
         """1 for a process' first program, 2 for the one it has replaced itself with, ..."""
-        optional = [name for name in ("time", "site") if header[name]]  # type: ignore[literal-required]
+        optional = [name for name in ("time", "site") if header[name]]
         self.columns = tuple(
             name for name in OPTIONAL_COLUMNS if name in {"alignment", "thread", *optional}
         )
