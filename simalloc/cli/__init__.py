@@ -11,6 +11,7 @@ from simalloc.cli.group import Command, LazyGroup
 COMMANDS: Final = {
     "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
     "info": Command("simalloc.cli.info", "Print what traces ask for: sizes, lifetimes, peaks."),
+    "record": Command("simalloc.cli.record", "Run a command and record what it asks of malloc."),
     "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
     "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define NO_SLOT UINT32_MAX
-#define MAX_SIZE (INT64_C(1) << 47)
 
 static size_t home_of(const struct live_table *table, int64_t key)
 {
@@ -79,6 +78,12 @@ static void empty_place(struct live_table *table, size_t hole)
         }
     }
     table->entries[hole].slot = NO_SLOT;
+}
+
+bool live_table_find(const struct live_table *table, int64_t key, uint32_t *slot)
+{
+    *slot = table->entries[place_of(table, key)].slot;
+    return *slot != NO_SLOT;
 }
 
 static bool grow_sizes(struct live_table *table)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MAX_SIZE (INT64_C(1) << 47) /* bytes of a request */
+
 enum op { OP_MALLOC = 0, OP_FREE = 1, OP_REALLOC = 2 };
 
 /* Why an event is not valid; trace.py has the words. */
@@ -50,6 +52,9 @@ struct live_table {
 
 bool live_table_init(struct live_table *table);
 void live_table_release(struct live_table *table);
+
+/* Whether an object with this key is live, and its slot. */
+bool live_table_find(const struct live_table *table, int64_t key, uint32_t *slot);
 
 /* The columns of a run of events. */
 struct events {

@@ -1,0 +1,111 @@
+"""`python -m benchmarks.recorder`: what recording costs an event, in time and on disk.
+
+It needs cc, and heaptrack for the comparison. The same
+program (churn.c) runs by itself, recorded and under heaptrack in turn. Of each the least time
+counts: on a shared machine, what is above it is the neighbours'.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.environment import environment
+from simalloc.trace.recorder.launch import preload_library, start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PROGRAM = Path(__file__).with_name("churn.c")
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=10_000_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--live", type=int, nargs="+", default=[100, 10_000, 100_000])
+    arguments = parser.parse_args()
+    for name, value in environment().items():
+        print(f"{name}: {value}")
+    print(f"{'live blocks':>12} {'':<24} {'ns an event':>12} {'on top':>8} {'bytes an event':>15}")
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        churn = directory / "churn"
+        subprocess.run(["cc", "-O2", "-o", churn, PROGRAM], check=True)  # noqa: S607 - the C compiler
+        for live in arguments.live:
+            command = [str(churn), str(arguments.events), str(live)]
+            measure(command, directory, arguments.events, arguments.repeats, live)
+
+
+def measure(command: Sequence[str], directory: Path, events: int, repeats: int, live: int) -> None:
+    """Print the rows of one program."""
+    ways: dict[str, Callable[[Sequence[str], Path], tuple[float, int]]] = {
+        "alone": alone,
+        "simalloc record": recorded,
+        "... with times": recorded_with_times,
+        "... with sites": recorded_with_sites,
+    }
+    if shutil.which("heaptrack"):
+        ways["heaptrack"] = with_heaptrack
+    times: dict[str, float] = {}
+    sizes: dict[str, int] = {}
+    for _ in range(repeats):
+        for way, run in ways.items():
+            nanoseconds, size = run(command, directory)
+            times[way] = min(nanoseconds, times.get(way, nanoseconds))
+            sizes[way] = size
+    for way, time in times.items():
+        on_top, on_disk = time - times["alone"], sizes[way] / events
+        print(f"{live:>12,} {way:<24} {time:>12.1f} {on_top:>8.1f} {on_disk:>15.2f}")
+
+
+def alone(command: Sequence[str], _: Path) -> tuple[float, int]:
+    """Run the program as it is; return its figure and what it left on disk."""
+    return float(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout), 0
+
+
+def recorded(
+    command: Sequence[str], directory: Path, columns: Sequence[str] = ()
+) -> tuple[float, int]:
+    """Run it with the recorder's library, as `simalloc record` does."""
+    with tempfile.TemporaryDirectory(dir=directory) as raw, preload_library() as library:
+        output = Path(raw) / "output"
+        with output.open("w+") as stream:
+            process = start(command, library, Path(raw), columns, stdout=stream)
+            process.wait()
+        size = sum(path.stat().st_size for path in Path(raw).glob("*.raw"))
+        return float(output.read_text()), size
+
+
+def recorded_with_times(command: Sequence[str], directory: Path) -> tuple[float, int]:
+    """Record times too."""
+    return recorded(command, directory, ["time"])
+
+
+def recorded_with_sites(command: Sequence[str], directory: Path) -> tuple[float, int]:
+    """Record call sites too."""
+    return recorded(command, directory, ["site"])
+
+
+def with_heaptrack(command: Sequence[str], directory: Path) -> tuple[float, int]:
+    """Run it under heaptrack, which records what it will interpret later."""
+    output = directory / "heaptrack.out"
+    heaptrack = ["heaptrack", "--raw", "-o", str(output), *command]
+    printed = subprocess.run(
+        heaptrack, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    figure = next(line for line in printed.stdout.split(b"\n") if _is_number(line))
+    return float(figure), sum(path.stat().st_size for path in directory.glob("heaptrack.out*"))
+
+
+def _is_number(line: bytes) -> bool:
+    return line.strip().replace(b".", b"", 1).isdigit()
+
+
+if __name__ == "__main__":
+    main()

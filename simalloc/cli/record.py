@@ -1,0 +1,176 @@
+"""`simalloc record`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from simalloc.trace.recorder import ProgramError, record, recover
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.trace.recorder import Progress, RawRecording, Recorded
+
+_MOST_OTHERS: Final = 5
+
+
+@click.command(
+    "record",
+    context_settings={"allow_interspersed_args": False},
+    epilog="\b\nExamples:\n"
+    "  simalloc record -o sort.npz -- sort -u words.txt\n"
+    "  simalloc record --sites --times -o build.npz -- make -j4",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The trace of COMMAND. Other processes' go beside it, to NAME.PROCESS.npz.",
+)
+@click.option("--times", is_flag=True, help="Record when, in nanoseconds since the start.")
+@click.option("--sites", is_flag=True, help="Record where in the program each call is.")
+@click.option(
+    "--progress/--no-progress",
+    default=None,
+    help="Say on stderr how far it is while it runs.  [default: on a terminal]",
+)
+@click.option(
+    "--no-wait", is_flag=True, help="Do not wait for processes that COMMAND leaves running."
+)
+@click.option(
+    "--recover",
+    "directory",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Write the traces of a recording that was cut short, instead of running COMMAND.",
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    output: Path,
+    *,
+    times: bool,
+    sites: bool,
+    progress: bool | None,
+    no_wait: bool,
+    directory: Path | None,
+    command: Sequence[str],
+) -> None:
+    """Run COMMAND and record what it asks of malloc.
+
+    The command runs as it is, with its own input, output and exit code. Every process that it
+    starts gets a trace of its own. Nothing recorded is lost when one crashes or is killed.
+    """
+    if directory is not None:
+        if command:
+            raise click.UsageError("--recover takes no COMMAND", ctx)
+        _summarize(recover(directory, output))
+        return
+    if not command:
+        raise click.UsageError("COMMAND is missing: ... -- COMMAND ARG...", ctx)
+    columns = [name for name, wanted in (("time", times), ("site", sites)) if wanted]
+    teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
+    try:
+        outcome = record(command, output, teller, columns=columns, wait=not no_wait)
+    except ProgramError as error:
+        click.echo(f"simalloc: error: {error}", err=True)
+        ctx.exit(error.exit_code)
+    finally:
+        teller.end_line()
+    _summarize(outcome.recorded)
+    ctx.exit(outcome.exit_code)
+
+
+class _Teller:
+    """Tells on stderr what happens while the command runs: on a terminal, in one line."""
+
+    def __init__(self, *, wants_progress: bool) -> None:
+        self.wants_progress = wants_progress
+        self._in_line = False
+
+    def progress(self, progress: Progress) -> None:
+        processes = "" if progress.processes == 1 else f", {progress.processes} processes"
+        text = f"{progress.events:,} events, {_bytes(progress.live_bytes)} live{processes}"
+        if sys.stderr.isatty():
+            click.echo(f"\r\x1b[Ksimalloc: {text}", err=True, nl=False)
+            self._in_line = True
+        else:
+            _say(text)
+
+    def waiting(self, running: Sequence[RawRecording]) -> None:
+        self.end_line()
+        names = ", ".join(f"{Path(raw.executable).name} ({raw.process})" for raw in running)
+        _say(f"the command has ended; still recording {names}. Ctrl-C ends the recording, not them")
+
+    def lost(self, raw: RawRecording) -> None:
+        self.end_line()
+        _say(f"{_ending(raw.process, raw.counts.lost_reason)} The program goes on.")
+
+    def end_line(self) -> None:
+        if self._in_line:
+            click.echo(err=True)
+        self._in_line = False
+
+
+def _say(text: str) -> None:
+    click.echo(f"simalloc: {text}", err=True)
+
+
+def _bytes(count: int) -> str:
+    for unit in ("B", "KB", "MB"):
+        if abs(count) < 1000:
+            return f"{count:.3g} {unit}"
+        count = count / 1000  # type: ignore[assignment]
+    return f"{count:.3g} GB"
+
+
+def _ending(process: int, reason: int | None) -> str:
+    why = os.strerror(reason) if reason else "it was still running"
+    return f"the recording of process {process} ends early: {why}."
+
+
+def _summarize(recorded: Sequence[Recorded]) -> None:
+    main = [one for one in recorded if one.is_main]
+    others = sorted(
+        (one for one in recorded if not one.is_main), key=lambda one: -one.totals.events
+    )
+    if not main:
+        _say(
+            "the command itself was not recorded: it did not call malloc, or has an allocator of "
+            "its own built in"
+        )
+    for one in main:
+        _summarize_one(one)
+    if others:
+        events = sum(one.totals.events for one in others)
+        _say(f"{len(others):,} more traces of processes it started or was, {events:,} events:")
+    for one in others[:_MOST_OTHERS]:
+        _summarize_one(one)
+    if len(others) > _MOST_OTHERS:
+        _say(f"... and {len(others) - _MOST_OTHERS:,} smaller ones beside it")
+
+
+def _summarize_one(one: Recorded) -> None:
+    name = Path(one.executable).name
+    _say(
+        f"{one.path}: {name} ({one.process}), {one.totals.events:,} events on "
+        f"{one.totals.objects:,} objects, at most {_bytes(one.totals.max_live_bytes)} live"
+    )
+    counts = one.counts
+    if counts.lost_reason is not None:
+        _say(f"  {_ending(one.process, counts.lost_reason)}")
+    if counts.frees_of_unknown or counts.reallocs_of_unknown:
+        _say(
+            f"  of blocks from before its recording began, {counts.frees_of_unknown:,} frees "
+            f"were skipped and {counts.reallocs_of_unknown:,} reallocs taken as mallocs"
+        )
+    if counts.frees_unseen:
+        _say(f"  {counts.frees_unseen:,} frees were not seen; they stand as late as they can")
+    if counts.read < counts.records:
+        _say(f"  {counts.records - counts.read:,} records were cut off when the process was killed")

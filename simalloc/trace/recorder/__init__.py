@@ -1,0 +1,21 @@
+"""Record what a program asks of malloc (docs/recording.md)."""
+
+from simalloc.trace.recorder.convert import Recorded, convert
+from simalloc.trace.recorder.program import ProgramError
+from simalloc.trace.recorder.raw import Counts, RawEvents, RawRecording
+from simalloc.trace.recorder.record import Observer, Outcome, record, recover
+from simalloc.trace.recorder.watch import Progress
+
+__all__ = [
+    "Counts",
+    "Observer",
+    "Outcome",
+    "ProgramError",
+    "Progress",
+    "RawEvents",
+    "RawRecording",
+    "Recorded",
+    "convert",
+    "record",
+    "recover",
+]

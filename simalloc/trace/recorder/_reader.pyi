@@ -1,0 +1,50 @@
+import os
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+class _Header(TypedDict):
+    process: int
+    parent: int
+    started: int
+    executable: bytes
+    command: bytes
+    time: bool
+    site: bool
+
+class _Counts(TypedDict):
+    records_begun: int
+    records_read: int
+    lost_from: int
+    lost_reason: int
+    live_bytes: int
+    live_objects: int
+    frees_of_unknown: int
+    reallocs_of_unknown: int
+    reallocs_failed: int
+    frees_unseen: int
+
+class Reader:
+    def __init__(self, path: str | os.PathLike[str]) -> None: ...
+    def refresh(self) -> None: ...
+    def stop(self, path: str | os.PathLike[str], /) -> None: ...
+    def read(
+        self,
+        before: int,
+        op: NDArray[np.uint8],
+        object: NDArray[np.int64],  # noqa: A002
+        address: NDArray[np.int64],
+        size: NDArray[np.int64],
+        alignment: NDArray[np.int64],
+        thread: NDArray[np.uint32],
+        time: NDArray[np.int64],
+        site: NDArray[np.uint32],
+        /,
+    ) -> int: ...
+    @property
+    def header(self) -> _Header: ...
+    @property
+    def counts(self) -> _Counts: ...
+    @property
+    def sites(self) -> list[tuple[bytes, int]]: ...

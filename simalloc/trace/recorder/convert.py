@@ -1,0 +1,105 @@
+"""From raw recordings to trace files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from simalloc.trace.header import Totals
+from simalloc.trace.intake import Events
+from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
+from simalloc.trace.writer import TraceWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+_MAGIC_BYTES: Final = 8
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A trace that was written: where, of which process, and what it holds.
+
+    `is_main` says that it is the trace of the command itself.
+    """
+
+    path: Path
+    process: int
+    executable: str
+    is_main: bool
+    totals: Totals
+    counts: Counts
+
+
+def raw_recordings(directory: Path) -> list[RawRecording]:
+    """Return the recordings in a directory in the order in which they began.
+
+    A file whose process was killed before it could begin is left out.
+    """
+    paths = [path for path in directory.glob(f"*{RAW_SUFFIX}") if _has_begun(path)]
+    return sorted(map(RawRecording, paths), key=lambda raw: raw.started)
+
+
+def _has_begun(path: Path) -> bool:
+    with path.open("rb") as file:
+        return any(file.read(_MAGIC_BYTES))
+
+
+def convert_all(
+    recordings: Sequence[RawRecording], output: Path, main_process: int
+) -> Iterator[Recorded]:
+    """Write a trace for each recording, and remove the recording when that is done.
+
+    The last program that process `main_process` became goes to `output`, and the last of another
+    process to NAME.PROCESS.npz beside it. Where a process became another program (exec), the
+    earlier ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ...
+    """
+    last_image = {raw.process: raw.image for raw in sorted(recordings, key=lambda raw: raw.image)}
+    for raw in recordings:
+        is_last = raw.image == last_image[raw.process]
+        is_main = is_last and raw.process == main_process
+        image = "" if is_last else f".{raw.image}"
+        name = f"{output.stem}.{raw.process}{image}{output.suffix}"
+        yield convert(raw, output if is_main else output.with_name(name), is_main=is_main)
+        raw.path.unlink()
+
+
+def convert(raw: RawRecording, output: Path, *, is_main: bool = True) -> Recorded:
+    """Write the trace of one recording.
+
+    Times never run backwards in it: threads read the clock at about the time when their events
+    are ordered, so a time that is less than the one before is raised to it.
+    """
+    latest = 0
+    with TraceWriter(output, columns=raw.columns) as writer:
+        for chunk in raw.chunks():
+            columns: dict[str, Any] = {name: getattr(chunk, name) for name in raw.columns}
+            if "time" in columns:
+                columns["time"] = np.maximum(np.maximum.accumulate(chunk.time), latest)
+                latest = int(columns["time"][-1])
+            writer.append(Events(chunk.op, chunk.object, chunk.size, columns=columns))
+        writer.provenance = dict(_provenance(raw))
+    totals = Totals.of(writer.table, writer.events)
+    return Recorded(output, raw.process, raw.executable, is_main, totals, raw.counts)
+
+
+def _provenance(raw: RawRecording) -> Mapping[str, Any]:
+    counts = raw.counts
+    provenance = {
+        "recorder": "simalloc record",
+        "executable": raw.executable,
+        "command": raw.command,
+        "process": raw.process,
+        "parent_process": raw.parent,
+        "started": datetime.fromtimestamp(raw.started, UTC).isoformat(timespec="milliseconds"),
+        "frees_of_unknown": counts.frees_of_unknown,
+        "reallocs_of_unknown": counts.reallocs_of_unknown,
+        "reallocs_failed": counts.reallocs_failed,
+        "frees_unseen": counts.frees_unseen,
+        "whole": counts.lost_reason is None,
+    }
+    return {**provenance, "sites": raw.sites} if "site" in raw.columns else provenance

@@ -1,0 +1,96 @@
+"""Starts a program with the recorder's library in it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from contextlib import ExitStack, contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from simalloc.trace.recorder.program import EXIT_NOT_EXECUTABLE, ProgramError, find_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from types import FrameType
+
+LIBRARY: Final = "libsimalloc_record.so"
+DIRECTORY_VARIABLE: Final = "SIMALLOC_RECORD_DIRECTORY"
+COLUMNS_VARIABLE: Final = "SIMALLOC_RECORD_COLUMNS"
+_SPECIAL_IN_PRELOAD: Final = set(" :$")
+
+
+@contextmanager
+def preload_library() -> Iterator[Path]:
+    """Give the library's path, free of the characters that LD_PRELOAD cannot have in one."""
+    with ExitStack() as stack:
+        source = resources.files("simalloc.trace.recorder").joinpath(LIBRARY)
+        path = stack.enter_context(resources.as_file(source)).absolute()
+        if _SPECIAL_IN_PRELOAD & set(str(path)):
+            link = Path(stack.enter_context(tempfile.TemporaryDirectory())) / LIBRARY
+            link.symlink_to(path)
+            path = link
+        yield path
+
+
+def start(
+    command: Sequence[str],
+    library: Path,
+    directory: Path,
+    columns: Collection[str] = (),
+    **streams: Any,
+) -> subprocess.Popen[bytes]:
+    """Start `command` with the streams (unless given), files and directory of this process.
+
+    Its raw recordings, and those of the processes that it starts, go to `directory`. Raises
+    `ProgramError` if it cannot be started or recorded.
+    """
+    program = find_program(command)
+    preloaded = [str(library), *os.environ.get("LD_PRELOAD", "").split()]
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": ":".join(preloaded),
+        DIRECTORY_VARIABLE: str(directory),
+        COLUMNS_VARIABLE: ",".join(columns),
+    }
+    try:
+        return subprocess.Popen(  # noqa: S603 - running it is what we are asked to do
+            command, executable=program, env=environment, close_fds=False, **streams
+        )
+    except OSError as error:
+        raise ProgramError(f"{program}: {error.strerror}", EXIT_NOT_EXECUTABLE) from None
+
+
+class Signals:
+    """While in use, signals that are meant to end us are left to the program.
+
+    Those of the terminal reach the program by themselves; others are passed on. `pass_on` sends a
+    signal to the program. `ended` says that the program has ended: from then on such a signal
+    sets `interrupted`.
+    """
+
+    def __init__(self, pass_on: Callable[[int], object]) -> None:
+        self.interrupted = False
+        self.ended = False
+        self._pass_on = pass_on
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
+                self._before[number] = signal.signal(number, self._receive)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _receive(self, number: int, _: FrameType | None) -> None:
+        if self.ended:
+            self.interrupted = True
+        elif number in (signal.SIGTERM, signal.SIGHUP):
+            self._pass_on(number)

@@ -1,0 +1,237 @@
+/* simalloc.trace.recorder._reader: raw recordings, for Python. */
+#include "../../native/columns.h"
+#include "reader.h"
+
+typedef struct {
+    PyObject ob_base;
+    struct reader reader;
+    bool open;
+} Reader;
+
+static struct reader *reader_of(PyObject *object)
+{
+    return &((Reader *)object)->reader;
+}
+
+static const struct recording_header *header_of(PyObject *object)
+{
+    return recording_header(&reader_of(object)->recording);
+}
+
+/* Raises what went wrong; a damaged file is a ValueError of a reason and an offset. */
+static PyObject *raise(const struct reader *reader, enum reader_answer answer, const char *path)
+{
+    if (answer == READER_DAMAGED) {
+        PyObject *arguments = Py_BuildValue("(sK)", reader->recording.complaint,
+                                            (unsigned long long)reader->recording.place);
+        if (arguments != NULL)
+            PyErr_SetObject(PyExc_ValueError, arguments);
+        Py_XDECREF(arguments);
+        return NULL;
+    }
+    return path != NULL ? PyErr_SetFromErrnoWithFilename(PyExc_OSError, path)
+                        : PyErr_SetFromErrno(PyExc_OSError);
+}
+
+static PyObject *reader_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"path", NULL};
+    PyObject *path;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&", names, PyUnicode_FSConverter, &path))
+        return NULL;
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    PyObject *self = allocate(type, 0);
+    if (self != NULL) {
+        const char *name = PyBytes_AsString(path);
+        enum reader_answer answer = reader_open(reader_of(self), name);
+        ((Reader *)self)->open = true;
+        if (answer != READER_DONE) {
+            raise(reader_of(self), answer, name);
+            Py_CLEAR(self);
+        }
+    }
+    Py_DECREF(path);
+    return self;
+}
+
+static void reader_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    if (((Reader *)object)->open)
+        reader_close(reader_of(object));
+    release(object);
+    Py_DECREF(type);
+}
+
+static PyObject *reader_refresh_method(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    enum reader_answer answer = reader_refresh(reader_of(object));
+    if (answer != READER_DONE)
+        return raise(reader_of(object), answer, NULL);
+    Py_RETURN_NONE;
+}
+
+static PyObject *reader_stop_method(PyObject *object, PyObject *path)
+{
+    PyObject *encoded;
+    if (!PyUnicode_FSConverter(path, &encoded))
+        return NULL;
+    const char *name = PyBytes_AsString(encoded);
+    PyObject *answer = recording_stop(&reader_of(object)->recording, name)
+                           ? Py_NewRef(Py_None)
+                           : raise(reader_of(object), READER_FAILED, name);
+    Py_DECREF(encoded);
+    return answer;
+}
+
+static PyObject *reader_read_method(PyObject *object, PyObject *args)
+{
+    enum { OP, OBJECT, ADDRESS, SIZE, ALIGNMENT, THREAD, TIME, SITE, COLUMNS };
+    struct column columns[COLUMNS] = {
+        [OP] = {.name = "op", .width = 1, .writable = true},
+        [OBJECT] = {.name = "object", .width = 8, .writable = true},
+        [ADDRESS] = {.name = "address", .width = 8, .writable = true},
+        [SIZE] = {.name = "size", .width = 8, .writable = true},
+        [ALIGNMENT] = {.name = "alignment", .width = 8, .writable = true},
+        [THREAD] = {.name = "thread", .width = 4, .writable = true},
+        [TIME] = {.name = "time", .width = 8, .writable = true},
+        [SITE] = {.name = "site", .width = 4, .writable = true},
+    };
+    PyObject *given[COLUMNS];
+    unsigned long long before;
+    Py_ssize_t length;
+    enum reader_answer answer;
+
+    if (!PyArg_ParseTuple(args, "KOOOOOOOO", &before, &given[OP], &given[OBJECT], &given[ADDRESS],
+                          &given[SIZE], &given[ALIGNMENT], &given[THREAD], &given[TIME],
+                          &given[SITE]) ||
+        !columns_hold(columns, given, COLUMNS, &length))
+        return NULL;
+    struct columns out = {
+        .capacity = (size_t)length,
+        .op = columns[OP].view.buf,
+        .object = columns[OBJECT].view.buf,
+        .address = columns[ADDRESS].view.buf,
+        .size = columns[SIZE].view.buf,
+        .alignment = columns[ALIGNMENT].view.buf,
+        .thread = columns[THREAD].view.buf,
+        .time = columns[TIME].view.buf,
+        .site = columns[SITE].view.buf,
+    };
+    Py_BEGIN_ALLOW_THREADS
+    answer = reader_read(reader_of(object), before, &out);
+    Py_END_ALLOW_THREADS
+    columns_release(columns, COLUMNS);
+    return answer == READER_DONE ? PyLong_FromSize_t(out.count)
+                                 : raise(reader_of(object), answer, NULL);
+}
+
+static PyObject *reader_header(PyObject *object, void *closure)
+{
+    (void)closure;
+    const struct recording_header *header = header_of(object);
+    size_t name = strnlen(header->executable, EXECUTABLE_BYTES);
+    return Py_BuildValue("{s:I,s:I,s:K,s:y#,s:y#,s:O,s:O}", "process", header->process, "parent",
+                         header->parent, "started", (unsigned long long)header->started,
+                         "executable", header->executable, (Py_ssize_t)name, "command",
+                         header->command, (Py_ssize_t)header->command_bytes, "time",
+                         header->columns & COLUMN_TIME ? Py_True : Py_False, "site",
+                         header->columns & COLUMN_SITE ? Py_True : Py_False);
+}
+
+static PyObject *reader_counts(PyObject *object, void *closure)
+{
+    (void)closure;
+    const struct recording_header *header = header_of(object);
+    const struct reader *reader = reader_of(object);
+    const struct objects *objects = &reader->objects;
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:I,s:L,s:L,s:L,s:L,s:L,s:L}", "records_begun",
+        (unsigned long long)header->sequence, "records_read", (unsigned long long)reader->records,
+        "lost_from", (unsigned long long)header->lost_from, "lost_reason", header->lost_reason,
+        "live_bytes", (long long)objects->table.live_bytes, "live_objects",
+        (long long)objects->table.live, "frees_of_unknown", (long long)objects->frees_of_unknown,
+        "reallocs_of_unknown", (long long)objects->reallocs_of_unknown, "reallocs_failed",
+        (long long)objects->reallocs_failed, "frees_unseen", (long long)objects->frees_unseen);
+}
+
+/* A list, by site number, of (path of the program or library, offset in it). */
+static PyObject *reader_sites(PyObject *object, void *closure)
+{
+    (void)closure;
+    const struct reader *reader = reader_of(object);
+    const char *bytes = (const char *)reader->recording.bytes;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < reader->site_count; i++) {
+        const struct site *site = &reader->sites[i];
+        PyObject *item = Py_BuildValue("(y#K)", bytes + site->path, (Py_ssize_t)site->path_bytes,
+                                       (unsigned long long)site->offset);
+        if (item == NULL || PyList_Append(list, item) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyMethodDef reader_methods[] = {
+    {"refresh", reader_refresh_method, METH_NOARGS,
+     "refresh()\n--\n\nLook for what has been recorded in the meantime."},
+    {"stop", reader_stop_method, METH_O,
+     "stop(path)\n--\n\nEnd the recording in this file, though the process may go on."},
+    {"read", reader_read_method, METH_VARARGS,
+     "read(before, op, object, address, size, alignment, thread, time, site) -> events\n--\n\n"
+     "Fill columns with events whose records are numbered below `before`."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef reader_attributes[] = {
+    {"header", reader_header, NULL, "what the process wrote about itself", NULL},
+    {"counts", reader_counts, NULL, "figures so far", NULL},
+    {"sites", reader_sites, NULL, "by site number, (path, offset)", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot reader_type_slots[] = {
+    {Py_tp_new, reader_new},
+    {Py_tp_dealloc, reader_dealloc},
+    {Py_tp_methods, reader_methods},
+    {Py_tp_getset, reader_attributes},
+    {Py_tp_doc, "A raw recording, read in the global order."},
+    {0, NULL},
+};
+
+static PyType_Spec reader_spec = {
+    .name = "simalloc.trace.recorder._reader.Reader",
+    .basicsize = sizeof(Reader),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = reader_type_slots,
+};
+
+static int module_exec(PyObject *module)
+{
+    PyObject *type = PyType_FromSpec(&reader_spec);
+    if (type == NULL)
+        return -1;
+    int status = PyModule_AddObjectRef(module, "Reader", type);
+    Py_DECREF(type);
+    return status;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+    {0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_reader",
+    .m_doc = "Raw recordings, read in the global order.",
+    .m_slots = module_slots,
+};
+
+PyMODINIT_FUNC PyInit__reader(void)
+{
+    return PyModuleDef_Init(&module);
+}

@@ -1,0 +1,45 @@
+/* The records of one stream, one after the other. */
+#ifndef SIMALLOC_RECORDING_DECODE_H
+#define SIMALLOC_RECORDING_DECODE_H
+
+#include "../preload/codec.h"
+#include "recording.h"
+
+struct record {
+    enum kind kind;
+    enum special special; /* if the kind is KIND_SPECIAL: one of those that end a realloc */
+    uint32_t thread;
+    uint32_t site; /* 0: unknown */
+    uint64_t sequence;
+    uint64_t address; /* if the record has one */
+    uint64_t size;
+    uint64_t alignment; /* 0: none asked for */
+    uint64_t time;      /* nanoseconds since the recording began */
+};
+
+/* Told of call sites as they are met. It answers false if it cannot go on. */
+struct site_listener {
+    void *self;
+    bool (*site)(void *self, uint64_t number, uint64_t offset, const uint8_t *path, size_t length);
+};
+
+/* Begins zeroed. */
+struct decoder {
+    size_t span;       /* the one being read */
+    uint64_t position; /* bytes of its records already read */
+    uint32_t thread;
+    struct codec codec;
+};
+
+enum decode_answer {
+    DECODED,
+    DECODED_ALL, /* that has been committed so far */
+    DECODE_DAMAGED,
+    DECODE_STOPPED, /* by the listener */
+};
+
+enum decode_answer decode_next(struct decoder *decoder, const struct recording *recording,
+                               const struct spans *spans, const struct site_listener *listener,
+                               struct record *record);
+
+#endif

@@ -1,0 +1,180 @@
+#include "reader.h"
+
+#include <stdlib.h>
+
+enum { MOST_SITES = 1 << 16 };
+
+static bool add_site(void *self, uint64_t number, uint64_t offset, const uint8_t *path,
+                     size_t length)
+{
+    struct reader *reader = self;
+    if (reader->sites == NULL)
+        reader->sites = calloc(MOST_SITES, sizeof *reader->sites);
+    if (reader->sites == NULL || number >= MOST_SITES)
+        return false;
+    reader->sites[number] =
+        (struct site){offset, (uint64_t)(path - reader->recording.bytes), length};
+    if (number >= reader->site_count)
+        reader->site_count = (size_t)number + 1;
+    return true;
+}
+
+static void sift_down(struct reader *reader, size_t at)
+{
+    struct source **heap = reader->heap;
+    struct source *sinking = heap[at];
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= reader->heap_count)
+            break;
+        if (child + 1 < reader->heap_count &&
+            heap[child + 1]->next.sequence < heap[child]->next.sequence)
+            child++;
+        if (heap[child]->next.sequence >= sinking->next.sequence)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = sinking;
+}
+
+static void sift_up(struct reader *reader, size_t at)
+{
+    struct source **heap = reader->heap;
+    struct source *rising = heap[at];
+    while (at > 0 && heap[(at - 1) / 2]->next.sequence > rising->next.sequence) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = rising;
+}
+
+static enum reader_answer damaged(struct reader *reader, const struct source *source,
+                                  const char *complaint)
+{
+    const struct spans *spans = &reader->recording.streams[source->stream];
+    reader->recording.complaint = complaint;
+    reader->recording.place = spans->span[source->decoder.span].offset +
+                              sizeof(struct segment_header) + source->decoder.position;
+    return READER_DAMAGED;
+}
+
+/* Reads the source's next record; `more` says whether there is one. */
+static enum reader_answer advance(struct reader *reader, struct source *source, bool *more)
+{
+    struct site_listener listener = {reader, add_site};
+    enum decode_answer answer =
+        decode_next(&source->decoder, &reader->recording,
+                    &reader->recording.streams[source->stream], &listener, &source->next);
+    *more = answer == DECODED;
+    if (answer == DECODE_DAMAGED)
+        return damaged(reader, source, "holds a record near here that cannot be read");
+    return answer == DECODE_STOPPED ? READER_FAILED : READER_DONE;
+}
+
+static bool have_sources(struct reader *reader)
+{
+    size_t count = reader->recording.stream_count;
+    if (count == reader->source_count)
+        return true;
+    struct source **sources = realloc(reader->sources, count * sizeof *sources);
+    if (sources == NULL)
+        return false;
+    reader->sources = sources;
+    struct source **heap = realloc(reader->heap, count * sizeof *heap);
+    if (heap == NULL)
+        return false;
+    reader->heap = heap;
+    while (reader->source_count < count)
+        sources[reader->source_count++] = NULL; /* it may not have a segment yet */
+    return true;
+}
+
+static struct source *source_of(struct reader *reader, size_t stream)
+{
+    struct source **place = &reader->sources[stream];
+    if (*place == NULL && reader->recording.streams[stream].count > 0) {
+        *place = calloc(1, sizeof **place);
+        if (*place != NULL)
+            (*place)->stream = (uint32_t)stream;
+    }
+    return *place;
+}
+
+/* Puts every source that has a record again on the heap. */
+static enum reader_answer wake_sources(struct reader *reader)
+{
+    if (!have_sources(reader))
+        return READER_FAILED;
+    for (size_t stream = 0; stream < reader->source_count; stream++) {
+        struct source *source = source_of(reader, stream);
+        if (source == NULL && reader->recording.streams[stream].count > 0)
+            return READER_FAILED;
+        if (source == NULL || source->waiting)
+            continue;
+        enum reader_answer answer = advance(reader, source, &source->waiting);
+        if (answer != READER_DONE)
+            return answer;
+        if (source->waiting) {
+            reader->heap[reader->heap_count++] = source;
+            sift_up(reader, reader->heap_count - 1);
+        }
+    }
+    return READER_DONE;
+}
+
+enum reader_answer reader_open(struct reader *reader, const char *path)
+{
+    memset(reader, 0, sizeof *reader);
+    if (!recording_open(&reader->recording, path))
+        return reader->recording.complaint != NULL ? READER_DAMAGED : READER_FAILED;
+    return objects_init(&reader->objects) ? wake_sources(reader) : READER_FAILED;
+}
+
+void reader_close(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->source_count; i++) {
+        if (reader->sources[i] != NULL)
+            free(reader->sources[i]->pendings.pending);
+        free(reader->sources[i]);
+    }
+    free(reader->sources);
+    free(reader->heap);
+    free(reader->sites);
+    objects_release(&reader->objects);
+    recording_close(&reader->recording);
+}
+
+enum reader_answer reader_refresh(struct reader *reader)
+{
+    if (!recording_refresh(&reader->recording))
+        return reader->recording.complaint != NULL ? READER_DAMAGED : READER_FAILED;
+    return wake_sources(reader);
+}
+
+enum reader_answer reader_read(struct reader *reader, uint64_t before, struct columns *out)
+{
+    uint64_t lost_from = __atomic_load_n(&recording_header(&reader->recording)->lost_from,
+                                         __ATOMIC_ACQUIRE);
+    before = lost_from < before ? lost_from : before;
+    while (reader->heap_count > 0 && out->count + EVENTS_OF_A_RECORD <= out->capacity) {
+        struct source *source = reader->heap[0];
+        if (source->next.sequence >= before)
+            break;
+        enum objects_answer entered = objects_enter(&reader->objects, &source->next,
+                                                    source->stream, &source->pendings, out);
+        if (entered == OBJECTS_DAMAGED)
+            return damaged(reader, source, "holds a record before here that makes no sense");
+        if (entered == OBJECTS_MEMORY)
+            return READER_FAILED;
+        reader->records++;
+        enum reader_answer answer = advance(reader, source, &source->waiting);
+        if (answer != READER_DONE)
+            return answer;
+        if (!source->waiting)
+            reader->heap[0] = reader->heap[--reader->heap_count];
+        if (reader->heap_count > 0)
+            sift_down(reader, 0);
+    }
+    return READER_DONE;
+}

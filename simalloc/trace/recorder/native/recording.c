@@ -1,0 +1,143 @@
+#include "recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Streams are numbered before they get their first segment, and a few may never get it. */
+enum { MOST_WITHOUT_SEGMENT = 1 << 16 };
+
+static bool complain(struct recording *recording, uint64_t place, const char *complaint)
+{
+    recording->place = place;
+    recording->complaint = complaint;
+    return false;
+}
+
+static bool map_again(struct recording *recording)
+{
+    struct stat status;
+    if (fstat(recording->descriptor, &status) != 0)
+        return false;
+    uint64_t size = (uint64_t)status.st_size;
+    if (size == recording->size)
+        return true;
+    if (size < recording->size || size < sizeof(struct recording_header))
+        return complain(recording, size, "ends here, which is too early");
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, recording->descriptor, 0);
+    if (bytes == MAP_FAILED)
+        return false;
+    if (recording->bytes != NULL)
+        munmap((void *)(uintptr_t)recording->bytes, recording->size);
+    recording->bytes = bytes;
+    recording->size = size;
+    return true;
+}
+
+static bool add_span(struct spans *spans, struct span span)
+{
+    if (spans->count == spans->capacity) {
+        size_t capacity = spans->capacity ? 2 * spans->capacity : 8;
+        struct span *grown = realloc(spans->span, capacity * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        spans->span = grown;
+        spans->capacity = capacity;
+    }
+    spans->span[spans->count++] = span;
+    return true;
+}
+
+static bool have_stream(struct recording *recording, uint32_t stream)
+{
+    size_t count = (size_t)stream + 1;
+    if (count <= recording->stream_count)
+        return true;
+    struct spans *grown = realloc(recording->streams, count * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    memset(grown + recording->stream_count, 0,
+           (count - recording->stream_count) * sizeof *grown);
+    recording->streams = grown;
+    recording->stream_count = count;
+    return true;
+}
+
+/* A segment is added to the file before its header is written, so the last may have none yet. */
+static bool scan(struct recording *recording)
+{
+    uint64_t unit = recording_header(recording)->unit;
+    while (recording->size - recording->scanned >= unit) {
+        uint64_t offset = recording->scanned;
+        const struct segment_header *segment =
+            (const struct segment_header *)(recording->bytes + offset);
+        uint64_t magic = __atomic_load_n(&segment->magic, __ATOMIC_ACQUIRE);
+        if (magic == 0)
+            return true;
+        if (magic != SEGMENT_MAGIC)
+            return complain(recording, offset, "holds no segment here");
+        if (segment->bytes < unit || segment->bytes % unit != 0 ||
+            segment->bytes > recording->size - offset)
+            return complain(recording, offset, "holds a segment here whose length is wrong");
+        if (segment->stream > recording->size / unit + MOST_WITHOUT_SEGMENT)
+            return complain(recording, offset, "holds a segment here whose stream is wrong");
+        struct span span = {offset, segment->bytes - sizeof *segment};
+        if (!have_stream(recording, segment->stream) ||
+            !add_span(&recording->streams[segment->stream], span))
+            return false;
+        recording->scanned = offset + segment->bytes;
+    }
+    return true;
+}
+
+bool recording_open(struct recording *recording, const char *path)
+{
+    memset(recording, 0, sizeof *recording);
+    recording->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (recording->descriptor < 0 || !map_again(recording))
+        return false;
+    const struct recording_header *header = recording_header(recording);
+    if (__atomic_load_n(&header->magic, __ATOMIC_ACQUIRE) != RECORDING_MAGIC)
+        return complain(recording, 0, "is not a raw recording of this version of simalloc");
+    if (header->unit < SMALLEST_UNIT || header->unit > recording->size ||
+        header->unit % SMALLEST_UNIT != 0 || header->command_bytes > COMMAND_BYTES)
+        return complain(recording, 0, "has a damaged header");
+    recording->scanned = header->unit;
+    return scan(recording);
+}
+
+bool recording_refresh(struct recording *recording)
+{
+    recording->complaint = NULL;
+    return map_again(recording) && scan(recording);
+}
+
+bool recording_stop(const struct recording *recording, const char *path)
+{
+    const struct recording_header *header = recording_header(recording);
+    uint64_t now = __atomic_load_n(&header->sequence, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&header->lost_from, __ATOMIC_ACQUIRE) != NOTHING_LOST)
+        return true;
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    off_t place = offsetof(struct recording_header, lost_from);
+    bool written = pwrite(descriptor, &now, sizeof now, place) == sizeof now;
+    close(descriptor);
+    return written;
+}
+
+void recording_close(struct recording *recording)
+{
+    for (size_t i = 0; i < recording->stream_count; i++)
+        free(recording->streams[i].span);
+    free(recording->streams);
+    if (recording->bytes != NULL)
+        munmap((void *)(uintptr_t)recording->bytes, recording->size);
+    if (recording->descriptor >= 0)
+        close(recording->descriptor);
+}

@@ -1,0 +1,48 @@
+/* A raw recording as a file: its header, and which segments belong to which stream. The file may
+ * still be growing, and its content is not trusted. */
+#ifndef SIMALLOC_RECORDING_RECORDING_H
+#define SIMALLOC_RECORDING_RECORDING_H
+
+#include "../preload/format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where the records of one segment are. */
+struct span {
+    uint64_t offset; /* of the segment's header in the file */
+    uint64_t room;   /* for records: what has been committed is never more */
+};
+
+struct spans {
+    struct span *span; /* in the order in which they were written */
+    size_t count;
+    size_t capacity;
+};
+
+struct recording {
+    int descriptor;
+    const uint8_t *bytes;
+    uint64_t size;    /* of the file when it was mapped */
+    uint64_t scanned; /* segments before this offset are known */
+    struct spans *streams;
+    size_t stream_count;
+    const char *complaint; /* why the last call failed; NULL: errno says it */
+    uint64_t place;        /* the offset that the complaint is about */
+};
+
+/* Both answer false if the file cannot be read or is no recording. */
+bool recording_open(struct recording *recording, const char *path);
+bool recording_refresh(struct recording *recording);
+void recording_close(struct recording *recording);
+
+/* Asks the process to record no more, and ends the recording with what has begun by now. Answers
+ * false if the file cannot be written to. */
+bool recording_stop(const struct recording *recording, const char *path);
+
+static inline const struct recording_header *recording_header(const struct recording *recording)
+{
+    return (const struct recording_header *)recording->bytes;
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* How a stream's records are written: shared by the preload library and the reader.
+ *
+ * A record is a tag, and then by its kind an address, a size, and so on. The tag's lowest two bits
+ * are the kind. Numbers are varints: seven bits a byte, lowest first, the highest bit says that
+ * more follow. Signed numbers are folded, 0 -1 1 -2 2 ..., first.
+ *
+ * Addresses are multiples of 16 nearly always, so they are written in granules of 16 bytes, in one
+ * of two ways. Programs free what they allocated a short while ago, and the allocator gives out
+ * what was freed a short while ago: both sides of the codec remember, for each value of a
+ * granule's lowest bits, the granule that was last seen to end in them. If it is the one wanted,
+ * these bits say it all, and tag and address take two bytes (NEAR). Otherwise the address is
+ * written as a distance: to the last one allocated or to the last one released, as the case is.
+ *
+ * Every record has a number from one counter of the process: together they are the global order.
+ * A number that is not the stream's last one plus one is written as a gap. */
+#ifndef SIMALLOC_RECORDING_CODEC_H
+#define SIMALLOC_RECORDING_CODEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum kind {
+    KIND_MALLOC = 0,  /* taken after malloc has answered */
+    KIND_FREE = 1,    /* taken before free is called */
+    KIND_REALLOC = 2, /* taken before realloc is called: the old address, the new size */
+    KIND_SPECIAL = 3, /* the bits from TAG_SPECIAL_SHIFT up say what it is */
+};
+
+/* The first four end the realloc that the stream has begun last, and are taken after it. */
+enum special {
+    SPECIAL_STAYED,   /* the object is where it was */
+    SPECIAL_MOVED,    /* the new address follows */
+    SPECIAL_FAILED,   /* realloc answered NULL and did nothing */
+    SPECIAL_RELEASED, /* realloc to 0 bytes, and it was a free */
+    SPECIAL_THREAD,   /* the thread that writes from here on */
+    SPECIAL_ALIGNMENT, /* of the next malloc, in bytes */
+    SPECIAL_OFFSET,    /* of the next address from a multiple of 16 */
+    SPECIAL_SITE,      /* site number, offset in its module, the module's path after its length */
+    SPECIALS,
+};
+
+enum {
+    TAG_KIND = 3,
+    TAG_GAP = 4,
+    TAG_NEAR = 8,
+    TAG_ADDRESS_SHIFT = 4,
+    TAG_SPECIAL_SHIFT = 3,
+    FAR_BITS = 3, /* of a distance in the tag, followed by a bit that says that there are more */
+    GRANULE_SHIFT = 4,
+    NEAR_BITS = 12,
+    NEAR_PLACES = 1 << NEAR_BITS,
+    NUMBER_BYTES = 10, /* of the longest varint */
+    EVENT_BYTES = 128, /* more than an event and the specials before it can take */
+};
+
+struct codec {
+    uint64_t next_sequence; /* the number that needs no gap */
+    uint64_t time;          /* of the last event, by the monotonic clock */
+    uint64_t allocated;     /* the granule allocated last */
+    uint64_t released;      /* the granule freed or reallocated last */
+    uint64_t near[NEAR_PLACES]; /* near[g % NEAR_PLACES] is the last granule g seen there */
+};
+
+static inline uint64_t fold(uint64_t difference)
+{
+    return (difference << 1) ^ (uint64_t)-(int64_t)(difference >> 63);
+}
+
+static inline uint64_t unfold(uint64_t folded)
+{
+    return (folded >> 1) ^ (uint64_t)-(int64_t)(folded & 1);
+}
+
+static inline uint8_t *put_number(uint8_t *out, uint64_t number)
+{
+    while (number >= 0x80) {
+        *out++ = (uint8_t)(number | 0x80);
+        number >>= 7;
+    }
+    *out++ = (uint8_t)number;
+    return out;
+}
+
+static inline uint8_t *put_special(uint8_t *out, enum special special)
+{
+    *out++ = (uint8_t)(KIND_SPECIAL | (unsigned)special << TAG_SPECIAL_SHIFT);
+    return out;
+}
+
+static inline uint8_t *put_far(uint8_t *out, unsigned tag, uint64_t distance)
+{
+    enum { FIRST = 1 << FAR_BITS };
+    unsigned low = (unsigned)(distance & (FIRST - 1)) | (distance >= FIRST ? (unsigned)FIRST : 0);
+    *out++ = (uint8_t)(tag | low << TAG_ADDRESS_SHIFT);
+    return distance >= FIRST ? put_number(out, distance >> FAR_BITS) : out;
+}
+
+/* Writes a tag with an address; the tag must not have TAG_NEAR yet. */
+static inline uint8_t *put_address(struct codec *codec, uint8_t *out, unsigned tag,
+                                   uint64_t granule, uint64_t *last)
+{
+    uint64_t low = granule % NEAR_PLACES;
+    uint64_t distance = fold(granule - *last);
+    *last = granule;
+    if (codec->near[low] == granule) {
+        uint16_t word = (uint16_t)(tag | TAG_NEAR | low << TAG_ADDRESS_SHIFT);
+        memcpy(out, &word, sizeof word);
+        return out + sizeof word;
+    }
+    codec->near[low] = granule;
+    return put_far(out, tag, distance);
+}
+
+#endif

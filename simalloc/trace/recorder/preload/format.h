@@ -1,0 +1,56 @@
+/* A raw recording: the file that one process writes, in place, while it runs.
+ *
+ * A header is followed by segments. Header and segments are multiples of `unit` bytes long. Every
+ * segment belongs to one stream, and a stream is written by one thread at a time; the records of
+ * a stream are those of its segments, in the file's order. Numbers are in the machine's order.
+ *
+ * The file is mapped shared, so what has been stored in it outlives the process in any case. Only
+ * the bytes that a segment has committed are records: a record is committed when it is whole. */
+#ifndef SIMALLOC_RECORDING_FORMAT_H
+#define SIMALLOC_RECORDING_FORMAT_H
+
+#include <stdint.h>
+
+#define RECORDING_MAGIC UINT64_C(0x31434552616D6973) /* "simaREC1" */
+#define SEGMENT_MAGIC UINT64_C(0x746E656D67657373)   /* "ssegment" */
+#define NOTHING_LOST UINT64_MAX
+
+enum {
+    SMALLEST_UNIT = 16 << 10, /* a unit is also at least a page */
+    EXECUTABLE_BYTES = 1024,
+    COMMAND_BYTES = 4096,
+};
+
+/* What an event carries beside its address and size: bits of `columns`. */
+enum { COLUMN_TIME = 1, COLUMN_SITE = 2 };
+
+struct recording_header {
+    uint64_t magic; /* written last: the header is whole */
+    uint32_t unit;
+    uint32_t columns;
+    uint32_t process;
+    uint32_t parent;
+    uint64_t started;             /* nanoseconds since the epoch */
+    uint64_t clock;               /* the monotonic clock at that time: what `time` counts from */
+    _Atomic uint64_t sequence;    /* numbers given out so far */
+    _Atomic uint64_t lost_from;   /* records with this number or a later one are not to be used;
+                                     a reader may store it to end the recording */
+    _Atomic uint32_t lost_reason; /* the errno of the first loss; 0: a reader ended it */
+    uint32_t command_bytes;       /* of `command` in use: arguments, each ended by a zero byte */
+    char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */
+    char command[COMMAND_BYTES];
+};
+
+struct segment_header {
+    uint64_t magic; /* written last */
+    uint64_t bytes; /* of the segment, this header among them */
+    _Atomic uint64_t committed; /* bytes of records, counted from the end of this header */
+    uint32_t stream;            /* streams are numbered from 0 in order of appearance */
+    uint32_t reserved;
+    uint64_t padding[4]; /* up to a cache line */
+};
+
+_Static_assert(sizeof(struct recording_header) <= SMALLEST_UNIT, "the header fits a unit");
+_Static_assert(sizeof(struct segment_header) == 64, "records begin on a cache line");
+
+#endif

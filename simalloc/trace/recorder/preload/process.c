@@ -1,0 +1,251 @@
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096, MOST_IMAGES = 100000, DESCRIPTOR_FROM = 900 };
+
+/* What follows is inherited by a forked child as it is. */
+static struct process *process;
+static bool off; /* the environment does not ask for a recording */
+static uint32_t columns;
+static char directory[PATH_BYTES];
+static char path[PATH_BYTES + 64];
+static struct {
+    int descriptor; /* below 0: none. The program may have closed it and reused its number */
+    dev_t device;
+    ino_t inode;
+} file = {.descriptor = -1};
+
+bool process_stopped(void)
+{
+    return off || (process != NULL && process->stopped);
+}
+
+uint32_t process_columns(void)
+{
+    return columns;
+}
+
+void *process_memory(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (madvise(memory, bytes, MADV_WIPEONFORK) != 0) {
+        munmap(memory, bytes);
+        return NULL;
+    }
+    return memory;
+}
+
+void process_lock(struct process *of)
+{
+    while (__atomic_exchange_n(&of->locked, 1, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+void process_unlock(struct process *of)
+{
+    __atomic_store_n(&of->locked, 0, __ATOMIC_RELEASE);
+}
+
+void process_lose(struct process *of, uint64_t sequence, int reason)
+{
+    uint64_t lost_from = __atomic_load_n(&of->header->lost_from, __ATOMIC_RELAXED);
+    if (lost_from == NOTHING_LOST)
+        __atomic_store_n(&of->header->lost_reason, (uint32_t)reason, __ATOMIC_RELAXED);
+    while (sequence < lost_from &&
+           !__atomic_compare_exchange_n(&of->header->lost_from, &lost_from, sequence, false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+    of->stopped = true;
+}
+
+static bool file_is_ours(void)
+{
+    struct stat now;
+    return file.descriptor >= 0 && fstat(file.descriptor, &now) == 0 &&
+           now.st_dev == file.device && now.st_ino == file.inode;
+}
+
+/* Keeps the open file out of the way of programs that count on low numbers. */
+static bool keep_file(int descriptor)
+{
+    struct stat status;
+    int high = fcntl(descriptor, F_DUPFD_CLOEXEC, DESCRIPTOR_FROM);
+    if (high >= 0) {
+        close(descriptor);
+        descriptor = high;
+    }
+    if (fstat(descriptor, &status) != 0) {
+        close(descriptor);
+        return false;
+    }
+    file.descriptor = descriptor;
+    file.device = status.st_dev;
+    file.inode = status.st_ino;
+    return true;
+}
+
+/* Creates PROCESS.IMAGE.raw: a process that calls exec begins another image. */
+static bool create_file(void)
+{
+    if (file_is_ours())
+        close(file.descriptor); /* the parent's */
+    for (int image = 1; image < MOST_IMAGES; image++) {
+        snprintf(path, sizeof path, "%s/%d.%d.raw", directory, (int)getpid(), image);
+        int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (descriptor >= 0)
+            return keep_file(descriptor);
+        if (errno != EEXIST)
+            return false;
+    }
+    return false;
+}
+
+/* Going beyond the limit would be answered by a signal. */
+static int grow_file(uint64_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && process->file_bytes + bytes > limit.rlim_cur)
+        return EFBIG;
+    if (!file_is_ours()) {
+        int descriptor = open(path, O_RDWR | O_CLOEXEC);
+        if (descriptor < 0 || !keep_file(descriptor))
+            return errno;
+    }
+    return posix_fallocate(file.descriptor, (off_t)process->file_bytes, (off_t)bytes);
+}
+
+/* Maps new bytes at the end of the file; the space on the disk is certain, so that storing there
+ * cannot fail. */
+static void *map_more(uint64_t bytes)
+{
+    errno = grow_file(bytes);
+    if (errno != 0)
+        return NULL;
+    void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor,
+                         (off_t)process->file_bytes);
+    if (address == MAP_FAILED)
+        return NULL;
+    process->file_bytes += bytes;
+    return address;
+}
+
+static uint64_t clock_now(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint32_t read_command(char *into)
+{
+    int descriptor = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = descriptor < 0 ? 0 : read(descriptor, into, COMMAND_BYTES);
+    if (descriptor >= 0)
+        close(descriptor);
+    return bytes < 0 ? 0 : (uint32_t)bytes;
+}
+
+static uint32_t unit_bytes(void)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    return page > SMALLEST_UNIT ? (uint32_t)page : (uint32_t)SMALLEST_UNIT;
+}
+
+static bool begin(void)
+{
+    struct recording_header *header;
+    if (!create_file() || (header = map_more(unit_bytes())) == NULL)
+        return false;
+    header->unit = unit_bytes();
+    header->columns = columns;
+    header->process = (uint32_t)getpid();
+    header->parent = (uint32_t)getppid();
+    header->started = clock_now(CLOCK_REALTIME);
+    header->clock = clock_now(CLOCK_MONOTONIC);
+    header->lost_from = NOTHING_LOST;
+    header->command_bytes = read_command(header->command);
+    ssize_t length = readlink("/proc/self/exe", header->executable, EXECUTABLE_BYTES - 1);
+    header->executable[length < 0 ? 0 : length] = '\0';
+    __atomic_store_n(&header->magic, RECORDING_MAGIC, __ATOMIC_RELEASE);
+    process->header = header;
+    return true;
+}
+
+/* False: there is nothing to record into, or it is too early to tell. */
+static bool read_settings(void)
+{
+    const char *wanted = environ == NULL ? NULL : getenv("SIMALLOC_RECORD_DIRECTORY");
+    const char *with = environ == NULL ? NULL : getenv("SIMALLOC_RECORD_COLUMNS");
+    off = environ != NULL && (wanted == NULL || strlen(wanted) >= sizeof directory);
+    if (wanted == NULL || off)
+        return false;
+    strcpy(directory, wanted);
+    if (with != NULL && strstr(with, "time") != NULL)
+        columns |= COLUMN_TIME;
+    if (with != NULL && strstr(with, "site") != NULL)
+        columns |= COLUMN_SITE;
+    return true;
+}
+
+static void complain(int reason)
+{
+    char text[256];
+    int length = snprintf(text, sizeof text, "simalloc: process %d is not recorded: %s\n",
+                          (int)getpid(), strerrordesc_np(reason));
+    ssize_t written = write(STDERR_FILENO, text, (size_t)length);
+    (void)written;
+}
+
+struct process *process_begun(void)
+{
+    if (process_stopped() || (directory[0] == '\0' && !read_settings()))
+        return NULL;
+    if (process == NULL && (process = process_memory(sizeof *process)) == NULL) {
+        off = true;
+        complain(errno);
+        return NULL;
+    }
+    if (process->header == NULL && !begin()) {
+        process->stopped = true;
+        complain(errno);
+        return NULL;
+    }
+    return process;
+}
+
+struct segment_header *process_add_segment(struct process *of, uint64_t bytes, uint32_t stream)
+{
+    if (__atomic_load_n(&of->header->lost_from, __ATOMIC_RELAXED) != NOTHING_LOST) {
+        of->stopped = true;
+        return NULL;
+    }
+    uint64_t unit = of->header->unit;
+    uint64_t rounded = (bytes + unit - 1) / unit * unit;
+    struct segment_header *segment = map_more(rounded);
+    if (segment == NULL) {
+        process_lose(of, __atomic_load_n(&of->header->sequence, __ATOMIC_RELAXED), errno);
+        return NULL;
+    }
+    segment->bytes = rounded;
+    segment->stream = stream;
+    __atomic_store_n(&segment->magic, SEGMENT_MAGIC, __ATOMIC_RELEASE);
+    return segment;
+}
+
+void process_release_segment(struct segment_header *segment)
+{
+    munmap(segment, segment->bytes);
+}

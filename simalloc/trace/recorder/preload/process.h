@@ -1,0 +1,51 @@
+/* The recording of this process: its file, from which streams get their segments. */
+#ifndef SIMALLOC_RECORDING_PROCESS_H
+#define SIMALLOC_RECORDING_PROCESS_H
+
+#include "format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct stream;
+
+/* Lives in memory that a forked child finds zeroed, so that the child begins a recording of its
+ * own, however it was forked. */
+struct process {
+    struct recording_header *header; /* mapped shared; NULL: not begun */
+    uint64_t file_bytes;             /* how far the file has been given out */
+    struct stream *idle;             /* streams whose threads have ended */
+    uint32_t streams;
+    uint32_t threads;
+    int locked;
+    bool stopped; /* nothing more can be recorded */
+};
+
+/* Answers the process, its recording begun, or NULL if there is none and will be none. Signals
+ * must be blocked. */
+struct process *process_begun(void);
+
+/* True when nothing is being recorded, now and later in this process. Cheap. */
+bool process_stopped(void);
+
+/* For what follows, and for the list of idle streams. Signals must be blocked. */
+void process_lock(struct process *process);
+void process_unlock(struct process *process);
+
+/* Adds a segment of at least `bytes` to the file, for the process' holder of the lock. Answers NULL
+ * and stops the recording if the file cannot grow, or if something has been lost. */
+struct segment_header *process_add_segment(struct process *process, uint64_t bytes,
+                                           uint32_t stream);
+void process_release_segment(struct segment_header *segment);
+
+/* Notes that the record with this number, and so all later ones, cannot be used. */
+void process_lose(struct process *process, uint64_t sequence, int reason);
+
+/* Memory for the recorder's own state, zeroed in a forked child, or NULL. */
+void *process_memory(size_t bytes);
+
+/* Which of COLUMN_TIME and COLUMN_SITE are recorded. */
+uint32_t process_columns(void);
+
+#endif

@@ -1,0 +1,282 @@
+#include "stream.h"
+
+#include "next.h"
+#include "process.h"
+#include "sites.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#define likely(condition) __builtin_expect(!!(condition), true)
+#define always_inline inline __attribute__((always_inline))
+
+enum { SMALLEST_SEGMENT = 16 << 10, LARGEST_SEGMENT = 1 << 20, GROWTH = 8, ASIDE = 16 };
+
+struct event {
+    enum kind kind;
+    enum special special; /* if the kind is KIND_SPECIAL */
+    uint64_t address;
+    uint64_t size;
+    uint64_t alignment; /* 0: none asked for */
+    uint64_t sequence;
+    const void *caller;
+};
+
+/* Lives in process_memory, so a forked child finds it zeroed: without room. */
+struct stream {
+    uint8_t *cursor; /* where the next record goes */
+    uint8_t *limit;  /* before it, there is room for a record of this thread and of the signal
+                        handlers that may interrupt it */
+    _Atomic uint64_t *sequence; /* the process' counter */
+    struct segment_header *segment;
+    uint32_t columns;
+    volatile sig_atomic_t busy; /* a record is being written */
+    struct codec codec;
+    /* What signal handlers did while the stream was busy, first come first. */
+    struct event aside[ASIDE];
+    int aside_count;
+    uint32_t number;
+    uint64_t bytes;           /* of all its segments */
+    struct stream *next_idle; /* for the list in struct process */
+};
+
+static __thread struct stream *current;
+static pthread_key_t thread_end;
+static bool thread_end_known;
+
+static uint8_t *records_of(struct segment_header *segment)
+{
+    return (uint8_t *)segment + sizeof *segment;
+}
+
+static always_inline void commit(struct stream *stream, uint8_t *end)
+{
+    stream->cursor = end;
+    __atomic_store_n(&stream->segment->committed, (uint64_t)(end - records_of(stream->segment)),
+                     __ATOMIC_RELEASE);
+}
+
+/* Gives the stream a segment in proportion to what it has written, so that what is not used of the
+ * last one is a small part of the whole. */
+static bool add_segment(struct process *process, struct stream *stream)
+{
+    enum { ROOM = 3 * (EVENT_BYTES + 2 * SITE_BYTES) };
+    uint64_t bytes = stream->bytes / GROWTH;
+    bytes = bytes < SMALLEST_SEGMENT ? SMALLEST_SEGMENT : bytes;
+    bytes = bytes > LARGEST_SEGMENT ? LARGEST_SEGMENT : bytes;
+    process_lock(process);
+    struct segment_header *segment = process_add_segment(process, bytes, stream->number);
+    process_unlock(process);
+    if (segment == NULL)
+        return false;
+    if (stream->segment != NULL)
+        process_release_segment(stream->segment);
+    stream->segment = segment;
+    stream->bytes += segment->bytes;
+    stream->cursor = records_of(segment);
+    stream->limit = (uint8_t *)segment + segment->bytes - ROOM;
+    return true;
+}
+
+static struct stream *new_stream(struct process *process)
+{
+    struct stream *stream = process_memory(sizeof *stream);
+    if (stream == NULL || (process->header->columns & COLUMN_SITE && !sites_begin()))
+        return NULL;
+    stream->sequence = &process->header->sequence;
+    stream->columns = process->header->columns;
+    stream->codec.time = process->header->clock;
+    stream->number = __atomic_fetch_add(&process->streams, 1, __ATOMIC_RELAXED);
+    return stream;
+}
+
+/* Takes the stream of a thread that has ended, or a new one. */
+static struct stream *take_stream(struct process *process)
+{
+    process_lock(process);
+    struct stream *stream = process->idle;
+    if (stream != NULL)
+        process->idle = stream->next_idle;
+    process_unlock(process);
+    if (stream == NULL && (stream = new_stream(process)) == NULL) {
+        process_lose(process, __atomic_load_n(&process->header->sequence, __ATOMIC_RELAXED), errno);
+        return NULL;
+    }
+    if (stream->cursor >= stream->limit && !add_segment(process, stream))
+        return NULL;
+    uint32_t thread = __atomic_fetch_add(&process->threads, 1, __ATOMIC_RELAXED);
+    commit(stream, put_number(put_special(stream->cursor, SPECIAL_THREAD), thread));
+    return stream;
+}
+
+static void give_stream_back(void *ended)
+{
+    sigset_t all, before;
+    struct stream *stream = ended;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    current = NULL;
+    struct process *process = process_begun();
+    if (process != NULL && stream->segment != NULL) { /* NULL: a parent's stream */
+        process_lock(process);
+        stream->next_idle = process->idle;
+        process->idle = stream;
+        process_unlock(process);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static struct stream *stream_with_room(struct process *process)
+{
+    if (current != NULL && current->segment != NULL)
+        return current->cursor < current->limit || add_segment(process, current) ? current : NULL;
+    if (!thread_end_known)
+        thread_end_known = pthread_key_create(&thread_end, give_stream_back) == 0;
+    current = take_stream(process);
+    if (current != NULL && thread_end_known)
+        pthread_setspecific(thread_end, current);
+    return current;
+}
+
+/* The stream of this thread with room for an event, or NULL if none is recorded. */
+static __attribute__((noinline)) struct stream *ready_stream(void)
+{
+    sigset_t all, before;
+    int cancelling, error = errno;
+    if (process_stopped())
+        return NULL;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    struct process *process = process_begun();
+    struct stream *stream = process == NULL ? NULL : stream_with_room(process);
+    pthread_setcancelstate(cancelling, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return stream;
+}
+
+static uint8_t *put_time(struct codec *codec, uint8_t *out)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t time = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    uint64_t passed = time > codec->time ? time - codec->time : 0;
+    codec->time += passed;
+    return put_number(out, passed);
+}
+
+static always_inline uint8_t *put_before(struct stream *stream, uint8_t *out, struct event event,
+                                         uint32_t *site)
+{
+    if (stream->columns & COLUMN_SITE && event.kind != KIND_SPECIAL)
+        out = put_new_site(out, event.caller, site);
+    if (event.alignment != 0)
+        out = put_number(put_special(out, SPECIAL_ALIGNMENT), event.alignment);
+    if (event.address % (1 << GRANULE_SHIFT) != 0)
+        out = put_number(put_special(out, SPECIAL_OFFSET), event.address % (1 << GRANULE_SHIFT));
+    return out;
+}
+
+static always_inline void put_event(struct stream *stream, struct event event)
+{
+    struct codec *codec = &stream->codec;
+    uint32_t site = 0;
+    uint8_t *out = put_before(stream, stream->cursor, event, &site);
+    uint64_t gap = fold(event.sequence - codec->next_sequence);
+    unsigned tag = event.kind | (gap != 0 ? TAG_GAP : 0);
+    codec->next_sequence = event.sequence + 1;
+
+    if (event.kind == KIND_SPECIAL)
+        *out++ = (uint8_t)(tag | event.special << TAG_SPECIAL_SHIFT);
+    if (event.kind == KIND_FREE || event.kind == KIND_REALLOC)
+        out = put_address(codec, out, tag, event.address >> GRANULE_SHIFT, &codec->released);
+    else if (event.kind == KIND_MALLOC || event.special == SPECIAL_MOVED)
+        out = put_address(codec, out, tag, event.address >> GRANULE_SHIFT, &codec->allocated);
+    if (gap != 0)
+        out = put_number(out, gap);
+    if (event.kind == KIND_MALLOC || event.kind == KIND_REALLOC)
+        out = put_number(out, event.size);
+    if (stream->columns != 0 && event.kind != KIND_SPECIAL) {
+        out = stream->columns & COLUMN_TIME ? put_time(codec, out) : out;
+        out = stream->columns & COLUMN_SITE ? put_number(out, site) : out;
+    }
+    commit(stream, out);
+}
+
+/* A signal handler allocates in the middle of a record: it is written when that is done. */
+static __attribute__((noinline)) void put_aside(struct stream *stream, struct event event)
+{
+    if (stream->aside_count < ASIDE)
+        stream->aside[stream->aside_count++] = event;
+    else
+        process_lose(process_begun(), event.sequence, EOVERFLOW);
+}
+
+static __attribute__((noinline)) void put_what_is_aside(struct stream *stream)
+{
+    int done = 0, count;
+    do {
+        for (; done < stream->aside_count && ready_stream() == stream; done++) {
+            stream->busy = 1;
+            __atomic_signal_fence(__ATOMIC_SEQ_CST);
+            put_event(stream, stream->aside[done]);
+            __atomic_signal_fence(__ATOMIC_SEQ_CST);
+            stream->busy = 0;
+        }
+        count = done;
+    } while (!__atomic_compare_exchange_n(&stream->aside_count, &count, 0, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+}
+
+static always_inline void record(struct event event)
+{
+    struct stream *stream = current;
+    if (!likely(stream != NULL && stream->cursor < stream->limit)) {
+        stream = ready_stream();
+        if (stream == NULL)
+            return;
+    }
+    event.sequence = __atomic_fetch_add(stream->sequence, 1, __ATOMIC_SEQ_CST);
+    if (!likely(!stream->busy)) {
+        put_aside(stream, event);
+        return;
+    }
+    stream->busy = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    put_event(stream, event);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    stream->busy = 0;
+    if (!likely(stream->aside_count == 0))
+        put_what_is_aside(stream);
+}
+
+void record_malloc(const void *address, size_t size, size_t alignment, const void *caller)
+{
+    record((struct event){.kind = KIND_MALLOC,
+                          .address = (uintptr_t)address,
+                          .size = size,
+                          .alignment = alignment,
+                          .caller = caller});
+}
+
+void record_free(const void *address, const void *caller)
+{
+    record((struct event){.kind = KIND_FREE, .address = (uintptr_t)address, .caller = caller});
+}
+
+void record_realloc_begin(const void *address, size_t size, const void *caller)
+{
+    record((struct event){.kind = KIND_REALLOC,
+                          .address = (uintptr_t)address,
+                          .size = size,
+                          .caller = caller});
+}
+
+void record_realloc_end(enum special what, const void *address)
+{
+    record((struct event){
+        .kind = KIND_SPECIAL, .special = what, .address = (uintptr_t)address});
+}

@@ -1,0 +1,150 @@
+"""Which program a command runs, and whether the recorder can get into it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import stat
+import struct
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from simalloc.errors import SimallocError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_NOT_FOUND: Final = 127
+EXIT_NOT_EXECUTABLE: Final = 126
+EXIT_NOT_RECORDABLE: Final = 2
+
+_MACHINES: Final = {"x86_64": 62, "aarch64": 183}
+_ELF_64_LITTLE: Final = b"\x7fELF\x02\x01"
+_ELF_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
+_PROGRAM_HEADER: Final = struct.Struct("<IIQQQQQQ")
+_PT_INTERP: Final = 3
+_LONGEST_FIRST_LINE: Final = 256
+_LONGEST_PATH: Final = 4096
+_MOST_INTERPRETERS: Final = 5
+
+
+class ProgramError(SimallocError):
+    """The program cannot be recorded; `exit_code` is what a shell would say, or else 2."""
+
+    def __init__(self, message: str, exit_code: int = EXIT_NOT_RECORDABLE) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def find_program(command: Sequence[str]) -> Path:
+    """Return the file that `command` runs, having looked whether it can be recorded.
+
+    Raises `ProgramError` if there is no such file or it cannot be executed, and if the recorder's
+    library would not be loaded into it: static programs, programs that run with another user's
+    rights, and those built for another machine or C library. A script is as good as what runs it.
+    """
+    path = _found(command[0])
+    _check(path, command[1:], _MOST_INTERPRETERS)
+    return path
+
+
+def _found(name: str) -> Path:
+    found = shutil.which(name)
+    if found is not None:
+        return Path(found).absolute()
+    path = Path(name)
+    if "/" not in name or not path.exists():
+        raise ProgramError(f"{name}: there is no such program", EXIT_NOT_FOUND)
+    what = "is a directory" if path.is_dir() else "may not be executed"
+    raise ProgramError(f"{name}: {what}", EXIT_NOT_EXECUTABLE)
+
+
+def _check(path: Path, arguments: Sequence[str], interpreters: int) -> None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(_LONGEST_FIRST_LINE)
+            if not start.startswith(b"#!"):
+                _check_rights(path)
+                _check_binary(path, start, file)
+                return
+    except PermissionError:
+        raise ProgramError(
+            f"{path}: it may be executed but not read, and such a program is not recorded"
+        ) from None
+    _check_script(path, start, arguments, interpreters)
+
+
+def _check_script(path: Path, start: bytes, arguments: Sequence[str], interpreters: int) -> None:
+    words = os.fsdecode(start[2:].split(b"\n")[0]).split(maxsplit=1)
+    if not words or interpreters == 0:
+        raise ProgramError(f"{path}: its first line names no interpreter", EXIT_NOT_EXECUTABLE)
+    interpreter = Path(words[0])
+    if not os.access(interpreter, os.X_OK):
+        raise ProgramError(f"{path}: its interpreter {interpreter} is missing", EXIT_NOT_EXECUTABLE)
+    _check(interpreter, [*words[1:], str(path), *arguments], interpreters - 1)
+    if interpreter.name == "env":
+        named = [word for word in " ".join(words[1:]).split() if word[0] != "-" and "=" not in word]
+        if named:
+            _check(_found(named[0]), [], interpreters - 1)
+
+
+def _check_rights(path: Path) -> None:
+    status = path.stat()
+    user = status.st_mode & stat.S_ISUID and status.st_uid != os.geteuid()
+    group = status.st_mode & stat.S_ISGID and status.st_gid != os.getegid()
+    capable = False
+    if os.geteuid() != 0:
+        with suppress(OSError):
+            capable = bool(os.getxattr(path, "security.capability"))
+    if user or group or capable:
+        raise ProgramError(
+            f"{path}: it runs with rights that its caller does not have (setuid, setgid or file "
+            "capabilities), and the loader then ignores the recorder; run simalloc as the user "
+            "whose rights it takes"
+        )
+
+
+def _check_binary(path: Path, start: bytes, file: BinaryIO) -> None:
+    if not start.startswith(b"\x7fELF"):
+        raise ProgramError(
+            f"{path}: it is neither a program nor a script whose first line names its interpreter "
+            "(#!...)",
+            EXIT_NOT_EXECUTABLE,
+        )
+    try:
+        machine, interpreter = _elf(start, file)
+    except (struct.error, OSError, ValueError):
+        raise ProgramError(f"{path}: its ELF header is damaged", EXIT_NOT_EXECUTABLE) from None
+    if machine != _MACHINES.get(platform.machine()):
+        raise ProgramError(
+            f"{path}: it is not built for this machine ({platform.machine()}, 64 bit)"
+        )
+    if interpreter is None:
+        raise ProgramError(
+            f"{path}: it is linked statically, so no library can be put between it and its malloc; "
+            "link it dynamically (without -static) to record it"
+        )
+    if "ld-linux" not in interpreter:
+        raise ProgramError(
+            f"{path}: it is loaded by {interpreter} and not by the loader of the GNU C library, "
+            "for which the recorder is built"
+        )
+
+
+def _elf(start: bytes, file: BinaryIO) -> tuple[int | None, str | None]:
+    """Return the machine (None unless 64 bit, little-endian) and the loader (None: static)."""
+    if not start.startswith(_ELF_64_LITTLE):
+        return None, None
+    header = _ELF_HEADER.unpack_from(start)
+    machine, offset, entry_bytes, entries = header[2], header[5], header[9], header[10]
+    for entry in range(entries):
+        file.seek(offset + entry * entry_bytes)
+        kind, _, at, _, _, length, *_ = _PROGRAM_HEADER.unpack(file.read(_PROGRAM_HEADER.size))
+        if kind == _PT_INTERP:
+            file.seek(at)
+            return machine, os.fsdecode(
+                file.read(min(length, os.pathconf("/", "PC_PATH_MAX")))[:-1]
+            )
+    return machine, None

@@ -1,0 +1,167 @@
+"""Reads the raw recording of one process (docs/recording.md), while it grows or afterwards."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from simalloc.errors import TraceError
+from simalloc.trace.events import OPTIONAL_COLUMNS
+from simalloc.trace.recorder._reader import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+RAW_SUFFIX: Final = ".raw"
+CHUNK_EVENTS: Final = 1 << 18
+_EVERY_RECORD: Final = 2**64 - 1
+_NOTHING_LOST: Final = 2**64 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class RawEvents:
+    """A run of events in the global order; every column has one entry an event.
+
+    `op` (uint8, see `Op`), `object` (int64, numbered in allocation order), `address` (int64, of
+    the object after the event, or of what is freed), `size` (int64, bytes; 0 for a free),
+    `alignment` (int64, bytes asked for; 0 for none), `thread` (uint32), `time` (int64,
+    nanoseconds since the recording began) and `site` (uint32). Time and site are 0 unless they
+    were recorded; site 0 is unknown.
+    """
+
+    op: NDArray[np.uint8]
+    object: NDArray[np.int64]
+    address: NDArray[np.int64]
+    size: NDArray[np.int64]
+    alignment: NDArray[np.int64]
+    thread: NDArray[np.uint32]
+    time: NDArray[np.int64]
+    site: NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was met up to the last event that was read.
+
+    `records` are numbers given out to begin an event, `read` those found in the recording. Frees
+    and reallocs of `unknown` blocks are of those allocated before the recording began. A free is
+    `unseen` if its address was allocated again without it. `lost_reason` is None unless the
+    recording ends before the program did, and then an errno, or 0 where it was asked to end.
+    """
+
+    records: int
+    read: int
+    live_bytes: int
+    live_objects: int
+    frees_of_unknown: int
+    reallocs_of_unknown: int
+    reallocs_failed: int
+    frees_unseen: int
+    lost_reason: int | None
+
+
+class RawRecording:
+    """One process' raw recording. What is wrong with the file is a `TraceError` that names it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            self._reader = Reader(self.path)
+        except ValueError as error:
+            raise self._damage(error) from None
+        header = self._reader.header
+        self.process = header["process"]
+        self.parent = header["parent"]
+        self.started = header["started"] / 1e9
+        """Seconds since the epoch."""
+        self.executable = os.fsdecode(header["executable"])
+        words = os.fsdecode(header["command"]).removesuffix("\0")
+        self.command = words.split("\0")
+        self.image = int(self.path.stem.rpartition(".")[2])
+        """1 for a process' first program, 2 for the one it has replaced itself with, ..."""
+        optional = [name for name in ("time", "site") if header[name]]
+        self.columns = tuple(
+            name for name in OPTIONAL_COLUMNS if name in {"alignment", "thread", *optional}
+        )
+        """The optional columns that were recorded."""
+
+    @property
+    def counts(self) -> Counts:
+        """Figures up to the last event that was read."""
+        counts = self._reader.counts
+        ends = counts["lost_from"] != _NOTHING_LOST
+        return Counts(
+            records=min(counts["records_begun"], counts["lost_from"]),
+            read=counts["records_read"],
+            live_bytes=counts["live_bytes"],
+            live_objects=counts["live_objects"],
+            frees_of_unknown=counts["frees_of_unknown"],
+            reallocs_of_unknown=counts["reallocs_of_unknown"],
+            reallocs_failed=counts["reallocs_failed"],
+            frees_unseen=counts["frees_unseen"],
+            lost_reason=counts["lost_reason"] if ends else None,
+        )
+
+    @property
+    def sites(self) -> list[str]:
+        """By site number, "FILE+0xOFFSET": where in which program or library it is."""
+        return [
+            f"{os.fsdecode(path) or self.executable}+{offset:#x}"
+            for path, offset in self._reader.sites
+        ]
+
+    def refresh(self) -> None:
+        """Look for what has been recorded in the meantime."""
+        try:
+            self._reader.refresh()
+        except ValueError as error:
+            raise self._damage(error) from None
+
+    def stop(self) -> None:
+        """End the recording here, though the process may go on."""
+        self._reader.stop(self.path)
+
+    def chunks(self, before: int = _EVERY_RECORD) -> Iterator[RawEvents]:
+        """Yield the events from where the last call ended, each chunk in memory of its own.
+
+        While the process runs, `before` must be a number of records from `counts` of a while ago:
+        a thread may be about to write a record that has got its number already.
+        """
+        while True:
+            chunk = RawEvents(
+                np.empty(CHUNK_EVENTS, np.uint8),
+                np.empty(CHUNK_EVENTS, np.int64),
+                np.empty(CHUNK_EVENTS, np.int64),
+                np.empty(CHUNK_EVENTS, np.int64),
+                *(np.empty(CHUNK_EVENTS, dtype) for dtype in OPTIONAL_COLUMNS.values()),
+            )
+            columns: dict[str, Any] = vars(chunk)
+            try:
+                events = self._reader.read(before, *columns.values())
+            except ValueError as error:
+                raise self._damage(error) from None
+            if events == 0:
+                return
+            yield RawEvents(**{name: values[:events] for name, values in columns.items()})
+
+    def _damage(self, error: ValueError) -> TraceError:
+        reason, offset = error.args
+        return TraceError(f"the file {reason} (byte {offset})", path=self.path)
+
+
+def is_running(recording: RawRecording) -> bool:
+    """Whether a process still writes this recording."""
+    try:
+        return str(recording.path) in Path(f"/proc/{recording.process}/maps").read_text()
+    except OSError as error:
+        return error.errno in (errno.EACCES, errno.EPERM)

@@ -1,0 +1,163 @@
+"""Runs a command and records what it asks of malloc."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from simalloc.errors import SimallocError, TraceError
+from simalloc.trace.recorder.convert import Recorded, convert_all, raw_recordings
+from simalloc.trace.recorder.launch import Signals, preload_library, start
+from simalloc.trace.recorder.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from simalloc.trace.recorder.raw import RawRecording
+    from simalloc.trace.recorder.watch import Progress
+
+_LOOK_SECONDS: Final = 0.5
+_SIGNALLED: Final = 128
+
+
+class Observer(Protocol):
+    """Is told what happens while a command is recorded."""
+
+    wants_progress: bool
+
+    def progress(self, progress: Progress) -> None:
+        """Told twice a second, if `wants_progress`."""
+
+    def waiting(self, running: Sequence[RawRecording]) -> None:
+        """Told once if the command has ended and processes that it started have not."""
+
+    def lost(self, raw: RawRecording) -> None:
+        """Told once a process if its recording ends before the process does."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the command ended, as a shell says it, and the traces that were written."""
+
+    exit_code: int
+    recorded: Sequence[Recorded]
+
+
+def record(
+    command: Sequence[str],
+    output: Path,
+    observer: Observer,
+    *,
+    columns: Collection[str] = (),
+    wait: bool = True,
+) -> Outcome:
+    """Run `command` and write a trace of it, and one of each process that it starts.
+
+    `columns` may name `time` and `site`. With `wait`, processes that the command leaves running
+    are waited for until we are interrupted; otherwise their traces end when the command does.
+
+    Raises `ProgramError` if the command cannot be recorded; `SimallocError` if the traces cannot be
+    written, and then says where the raw recordings are.
+    """
+    prefix, parent = f"{output.stem}.", output.resolve().parent
+    directory = Path(tempfile.mkdtemp(prefix=prefix, suffix=".recording", dir=parent))
+    try:
+        process = _run(command, directory, observer, columns, wait=wait)
+    except BaseException:
+        _remove_if_empty(directory)
+        raise
+    recorded = _convert(directory, output, process.pid)
+    code = process.returncode
+    return Outcome(_SIGNALLED - code if code < 0 else code, recorded)
+
+
+def recover(directory: Path, output: Path) -> Sequence[Recorded]:
+    """Write the traces of a directory of raw recordings that was left behind.
+
+    The command itself is taken to be the process that began first.
+    """
+    recordings = raw_recordings(directory)
+    if not recordings:
+        raise TraceError("there are no raw recordings here", path=directory)
+    return _convert(directory, output, recordings[0].process)
+
+
+def _run(
+    command: Sequence[str],
+    directory: Path,
+    observer: Observer,
+    columns: Collection[str],
+    *,
+    wait: bool,
+) -> subprocess.Popen[bytes]:
+    with ExitStack() as stack:
+        library = stack.enter_context(preload_library())
+        process = start(command, library, directory, columns)
+        signals = stack.enter_context(Signals(process.send_signal))
+        follower = _Follower(directory, observer)
+        while _runs(process):
+            follower.look()
+        signals.ended = True
+        follower.look()
+        if wait and follower.running:
+            observer.waiting(follower.running)
+            while follower.running and not signals.interrupted:
+                time.sleep(_LOOK_SECONDS)
+                follower.look()
+        for raw in follower.running:
+            raw.stop()
+    return process
+
+
+def _runs(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(_LOOK_SECONDS)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+class _Follower:
+    """Tells an observer what a watch sees."""
+
+    def __init__(self, directory: Path, observer: Observer) -> None:
+        self._observer = observer
+        self._watch = Watch(directory, count=observer.wants_progress)
+        self._lost: set[Path] = set()
+
+    @property
+    def running(self) -> Sequence[RawRecording]:
+        return self._watch.running
+
+    def look(self) -> None:
+        progress = self._watch.look()
+        if self._observer.wants_progress:
+            self._observer.progress(progress)
+        for raw in self._watch.running:
+            if raw.counts.lost_reason is not None and raw.path not in self._lost:
+                self._lost.add(raw.path)
+                self._observer.lost(raw)
+
+
+def _convert(directory: Path, output: Path, main_process: int) -> Sequence[Recorded]:
+    try:
+        recordings = raw_recordings(directory)
+        recorded = list(convert_all(recordings, output, main_process))
+    except (SimallocError, OSError, KeyboardInterrupt) as error:
+        raise SimallocError(
+            f"the trace could not be written: {error or 'interrupted'}; what was recorded is kept, "
+            f"and `simalloc record --recover {directory} -o {output}` writes it"
+        ) from error
+    shutil.rmtree(directory)
+    return recorded
+
+
+def _remove_if_empty(directory: Path) -> None:
+    with suppress(OSError):
+        directory.rmdir()

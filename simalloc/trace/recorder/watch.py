@@ -1,0 +1,76 @@
+"""Looks at the recordings of running processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simalloc.errors import TraceError
+from simalloc.trace.recorder.raw import RAW_SUFFIX, RawRecording, is_running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the recording has come: events, and live bytes of the `processes` that run."""
+
+    events: int
+    live_bytes: int
+    processes: int
+
+
+@dataclass
+class _Watched:
+    raw: RawRecording
+    running: bool = True
+    events: int = 0
+    records: int = 0
+
+    def look(self, *, count: bool) -> None:
+        self.running = is_running(self.raw)
+        self.raw.refresh()
+        if count:
+            self.events += sum(map(len, self.raw.chunks(self.records)))
+        self.records = self.raw.counts.records
+
+
+class Watch:
+    """Follows the raw recordings in a directory. With `count`, it reads them as they grow."""
+
+    def __init__(self, directory: Path, *, count: bool) -> None:
+        self._directory = directory
+        self._count = count
+        self._watched: dict[Path, _Watched] = {}
+        self._ended: set[Path] = set()
+        self._ended_events = 0
+
+    @property
+    def running(self) -> list[RawRecording]:
+        """The recordings whose processes ran when `look` was last called."""
+        return [watched.raw for watched in self._watched.values()]
+
+    def look(self) -> Progress:
+        """Look at every recording that may have grown."""
+        for path in self._directory.glob(f"*{RAW_SUFFIX}"):
+            if path not in self._watched and path not in self._ended:
+                self._find(path)
+        for path, watched in list(self._watched.items()):
+            watched.look(count=self._count)
+            if not watched.running:
+                watched.look(count=self._count)
+                self._ended_events += watched.events
+                self._ended.add(path)
+                del self._watched[path]
+        return Progress(
+            self._ended_events + sum(watched.events for watched in self._watched.values()),
+            sum(watched.raw.counts.live_bytes for watched in self._watched.values()),
+            len(self._watched),
+        )
+
+    def _find(self, path: Path) -> None:
+        try:
+            self._watched[path] = _Watched(RawRecording(path))
+        except TraceError:
+            return  # its header is not written yet, or never will be
