@@ -10,8 +10,11 @@ from simalloc.cli.group import Command, LazyGroup
 
 COMMANDS: Final = {
     "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
-    "info": Command("simalloc.cli.info", "Print what traces ask for: sizes, lifetimes, peaks."),
-    "record": Command("simalloc.cli.record", "Run a command and record what it asks of malloc."),
+    "info": Command(
+        "simalloc.cli.info",
+        "Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.",
+    ),
+    "record": Command("simalloc.cli.record", "Run COMMAND and record what it asks of malloc."),
     "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
     "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
 }
