@@ -10,6 +10,8 @@ from simalloc.cli.group import Command, LazyGroup
 
 COMMANDS: Final = {
     "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
+    "import": Command("simalloc.cli.import_log", "Turn an allocation log into a trace."),
+    "export": Command("simalloc.cli.export", "Write a trace as a log that other tools read."),
     "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
     "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
 }
