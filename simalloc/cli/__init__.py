@@ -15,6 +15,8 @@ COMMANDS: Final = {
         "Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.",
     ),
     "record": Command("simalloc.cli.record", "Run COMMAND and record what it asks of malloc."),
+    "import": Command("simalloc.cli.import_log", "Turn an allocation log into a trace."),
+    "export": Command("simalloc.cli.export", "Write a trace as a log that other tools read."),
     "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
     "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
 }

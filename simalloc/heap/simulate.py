@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from simalloc.trace import Trace
 
+ENGINES: Final = ("core", "core-portable", "reference")
+
 STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
 
@@ -55,9 +57,10 @@ def simulate(
 
     `policy` may be text such as `first-fit-ao:growth=64K`. Sizes are multiplied by `scale` before
     the policy sees them and byte figures divided by it afterwards. `realloc` says what a realloc
-    does (`free-first`, `move` or `in-place`). `engine` is `core`, in C, or `reference`, in plain
-    Python. With `addresses` the run keeps every object's address; with `checked` the whole heap is
-    verified after each event, slowly. `progress` is called with the number of events done.
+    does (`free-first`, `move` or `in-place`). `engine` is `core`, in C, `core-portable`, in C
+    without vector code, or `reference`, in plain Python; all give the same answer. With `addresses`
+    the run keeps every object's address; with `checked` the whole heap is verified after each
+    event, slowly. `progress` is called with the number of events done.
 
     Raises `PolicyError` for a policy that does not exist, `SimallocError` if the heap outgrows its
     address space of 2**62 bytes or memory runs out.
@@ -67,9 +70,15 @@ def simulate(
     check_scale(scale)
     if engine == "reference":
         return simulate_reference(trace, described, scale=scale, realloc=rule, check=checked)
-    if engine != "core":
-        raise ValueError(f"engine is {engine!r}; it takes 'core' or 'reference'")
-    simulation = new_simulation(described, scale=scale, realloc=rule, checked=checked)
+    if engine not in ENGINES:
+        raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
+    simulation = new_simulation(
+        described,
+        scale=scale,
+        realloc=rule,
+        checked=checked,
+        portable=engine == "core-portable",
+    )
     placed = np.empty(len(trace), np.int64) if addresses else None
     started = time.perf_counter()
     for start in range(0, len(trace), STRIDE):

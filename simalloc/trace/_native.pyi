@@ -38,3 +38,18 @@ def unpack(
     size: NDArray[np.int64],
     /,
 ) -> bool: ...
+def scan(
+    steps: bytes,
+    kind: NDArray[np.uint8],
+    fields: NDArray[np.int64],
+    text: bytes,
+    start: int,
+    /,
+) -> tuple[int, int, int, int]: ...
+def print(  # noqa: A001
+    steps: bytes,
+    kind: NDArray[np.uint8],
+    fields: NDArray[np.int64],
+    text: bytearray,
+    /,
+) -> int: ...

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from simalloc.errors import TraceError
+from simalloc.trace.formats.importing import load_log
 from simalloc.trace.header import Totals
-from simalloc.trace.reader import TraceReader, read_trace
+from simalloc.trace.reader import SUFFIX, TraceReader, is_trace_file, read_trace
 
 if TYPE_CHECKING:
     from simalloc.trace.trace import Trace
 
 CATALOGUE_FILE: Final = "catalogue.toml"
-SUFFIX: Final = ".npz"
 FOLDER_VARIABLE: Final = "SIMALLOC_TRACES"
 
 
@@ -96,8 +96,9 @@ def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
 
 
 def load(name_or_path: str | os.PathLike[str]) -> Trace:
-    """Return a trace by its path or bare name."""
-    return read_trace(find_trace(name_or_path))
+    """Return a trace by its path or bare name; of a log in another format, what it comes to."""
+    path = find_trace(name_or_path)
+    return read_trace(path) if is_trace_file(path) else load_log(path)
 
 
 def _entries(folder: Path) -> dict[str, Entry]:

@@ -40,13 +40,16 @@ class Events:
 
     def part(self, start: int, stop: int | None = None) -> Events:
         """Return the events from `start` to before `stop`."""
-        part = slice(start, stop)
+        return self.taken(slice(start, stop))
+
+    def taken(self, which: slice | NDArray[Any]) -> Events:
+        """Return the events that a slice or an array of numbers or truths picks."""
         return Events(
-            self.op[part],
-            self.key[part],
-            self.size[part],
-            None if self.new_key is None else self.new_key[part],
-            {name: values[part] for name, values in self.columns.items()},
+            self.op[which],
+            self.key[which],
+            self.size[which],
+            None if self.new_key is None else self.new_key[which],
+            {name: values[which] for name, values in self.columns.items()},
         )
 
 

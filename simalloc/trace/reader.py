@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from simalloc.trace.trace import Trace
 
+SUFFIX: Final = ".npz"
+
+_ZIP_START: Final = b"PK\x03\x04"
 _HEADER_LIMIT: Final = 1 << 24
 _BYTES_AN_EVENT: Final = 21
 _NPY_START: Final = re.compile(rb"\x93NUMPY\x01\x00(..)", re.DOTALL)
@@ -169,6 +172,14 @@ class TraceReader:
             raise error.at(self.path) from None
         except _DAMAGE as error:
             raise TraceError(f"{what}: {error}", path=self.path) from error
+
+
+def is_trace_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is in this format, by how it begins, or is at least called so."""
+    if Path(path).suffix == SUFFIX:
+        return True
+    with Path(path).open("rb") as stream:
+        return stream.read(len(_ZIP_START)) == _ZIP_START
 
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:

@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Allocation logs of other tools: told by their content, read and written."""

@@ -1,6 +1,7 @@
 /* simalloc.trace._native: the hot loops over a trace's columns, for Python. */
 #include "codec.h"
 #include "columns.h"
+#include "scan.h"
 #include "types.h"
 
 /* Planes are an array of bytes of shape (width, count). */
@@ -59,7 +60,101 @@ release:
     return answer;
 }
 
+enum { STEPS, KIND, FIELDS, TEXT, SCAN_COLUMNS };
+
+/* Takes hold of the arguments that `scan` and `print` share; on failure an exception is set. */
+static bool hold_rows(struct column *columns, PyObject *const *given, struct scan_patterns *patterns,
+                      struct scan_rows *rows)
+{
+    Py_ssize_t length, held = 0;
+    while (held < SCAN_COLUMNS && columns_hold(&columns[held], &given[held], 1, &length))
+        held++;
+    if (held == SCAN_COLUMNS) {
+        Py_ssize_t count = columns[KIND].view.len;
+        if (count > 0 && columns[FIELDS].view.len % (8 * count) == 0) {
+            *patterns = (struct scan_patterns){columns[STEPS].view.buf,
+                                               (size_t)columns[STEPS].view.len};
+            *rows = (struct scan_rows){(size_t)count, columns[KIND].view.buf,
+                                       columns[FIELDS].view.buf};
+            return true;
+        }
+        PyErr_SetString(PyExc_ValueError, "fields are not of the length of kind");
+    }
+    columns_release(columns, (size_t)held);
+    return false;
+}
+
+static PyObject *scan(PyObject *module, PyObject *args)
+{
+    struct column columns[SCAN_COLUMNS] = {
+        [STEPS] = {.name = "steps", .width = 1},
+        [KIND] = {.name = "kind", .width = 1, .writable = true},
+        [FIELDS] = {.name = "fields", .width = 8, .writable = true},
+        [TEXT] = {.name = "text", .width = 1},
+    };
+    PyObject *given[SCAN_COLUMNS], *answer = NULL;
+    struct scan_patterns patterns;
+    struct scan_rows rows;
+    Py_ssize_t start;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOOOn", &given[STEPS], &given[KIND], &given[FIELDS], &given[TEXT],
+                          &start) ||
+        !hold_rows(columns, given, &patterns, &rows))
+        return NULL;
+    if (start < 0 || start > columns[TEXT].view.len) {
+        PyErr_SetString(PyExc_ValueError, "start lies outside the text");
+    } else {
+        const char *text = (const char *)columns[TEXT].view.buf + start;
+        struct scan_result result;
+        Py_BEGIN_ALLOW_THREADS
+        result = scan_lines(&patterns, text, (size_t)(columns[TEXT].view.len - start), rows);
+        Py_END_ALLOW_THREADS
+        answer = Py_BuildValue("nnin", (Py_ssize_t)result.rows, (Py_ssize_t)result.consumed,
+                               (int)result.trouble, (Py_ssize_t)result.column);
+    }
+    columns_release(columns, SCAN_COLUMNS);
+    return answer;
+}
+
+static PyObject *print(PyObject *module, PyObject *args)
+{
+    struct column columns[SCAN_COLUMNS] = {
+        [STEPS] = {.name = "steps", .width = 1},
+        [KIND] = {.name = "kind", .width = 1},
+        [FIELDS] = {.name = "fields", .width = 8},
+        [TEXT] = {.name = "text", .width = 1, .writable = true},
+    };
+    PyObject *given[SCAN_COLUMNS], *answer = NULL;
+    struct scan_patterns patterns;
+    struct scan_rows rows;
+
+    (void)module;
+    if (!PyArg_UnpackTuple(args, "print", SCAN_COLUMNS, SCAN_COLUMNS, &given[STEPS], &given[KIND],
+                           &given[FIELDS], &given[TEXT]) ||
+        !hold_rows(columns, given, &patterns, &rows))
+        return NULL;
+    Py_ssize_t line = columns[STEPS].view.len + 20 * columns[FIELDS].view.len / columns[KIND].view.len / 8;
+    if (columns[TEXT].view.len / columns[KIND].view.len < line) {
+        PyErr_Format(PyExc_ValueError, "text needs room for %zd bytes a line", line);
+    } else {
+        size_t written;
+        Py_BEGIN_ALLOW_THREADS
+        written = scan_print(&patterns, rows, columns[TEXT].view.buf);
+        Py_END_ALLOW_THREADS
+        answer = PyLong_FromSize_t(written);
+    }
+    columns_release(columns, SCAN_COLUMNS);
+    return answer;
+}
+
 static PyMethodDef functions[] = {
+    {"scan", scan, METH_VARARGS,
+     "scan(steps, kind, fields, text, start) -> (rows, bytes consumed, trouble, column)\n--\n\n"
+     "Turn whole lines into rows of numbers; stops at the first that no pattern fits."},
+    {"print", print, METH_VARARGS,
+     "print(steps, kind, fields, text) -> bytes written\n--\n\n"
+     "Turn rows of numbers into lines; text has room for all steps and numbers in every line."},
     {"unpack", unpack, METH_VARARGS,
      "unpack(ops, sizes, ages, objects, op, key, size) -> bool\n--\n\n"
      "Turn a chunk's columns into events; False if they do not belong together."},

@@ -1,0 +1,36 @@
+"""`simalloc export`."""
+
+from __future__ import annotations
+
+import click
+
+from simalloc.cli.progress import progress
+from simalloc.trace.catalogue import find_trace
+from simalloc.trace.formats.exporting import export_trace
+from simalloc.trace.formats.registry import WRITERS
+
+
+@click.command(
+    "export",
+    epilog="\b\nExamples:\n"
+    "  simalloc export espresso -o espresso.txt.zst\n"
+    "  simalloc export espresso -o - | head",
+)
+@click.argument("trace")
+@click.option("-o", "--output", "log", required=True, metavar="LOG", help="The log to write.")
+@click.option(
+    "--to",
+    "to_format",
+    type=click.Choice(list(WRITERS)),
+    default="text",
+    show_default=True,
+    help="Its format.",
+)
+def command(trace: str, log: str, to_format: str) -> None:
+    """Write a trace as a log that other tools read.
+
+    TRACE is a file or the name of a trace that `simalloc traces` lists. LOG is a file, compressed
+    if its name ends in .zst, .gz, .xz or .bz2, or - for standard output.
+    """
+    with progress(trace, 1.0) as advance:
+        export_trace(find_trace(trace), log, to_format, progress=advance)

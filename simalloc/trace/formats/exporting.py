@@ -1,0 +1,65 @@
+"""From a trace to a log."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from simalloc.errors import TraceError
+from simalloc.files import replacing
+from simalloc.trace.formats.importing import import_log
+from simalloc.trace.formats.registry import WRITERS
+from simalloc.trace.formats.stream import compressed
+from simalloc.trace.reader import TraceReader, is_trace_file
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+    from simalloc.trace.intake import Chunk
+
+STDOUT: Final = "-"
+
+
+def export_trace(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    to_format: str,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """Write the trace in a file, or in a log of any format, as a log of the format `to_format`.
+
+    `target` is a path, whose ending says how it is compressed (.zst, .gz, .xz, .bz2), or `-` for
+    standard output. `progress` is called with the share written since its last call.
+    """
+    if to_format not in WRITERS:
+        raise TraceError(
+            f"there is no format {to_format!r} to write; there are {', '.join(WRITERS)}"
+        )
+    with ExitStack() as stack:
+        if not is_trace_file(source):
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+            import_log(source, folder / "trace.npz", name=Path(source).name)
+            source = folder / "trace.npz"
+        reader = stack.enter_context(TraceReader(source))
+        blocks = WRITERS[to_format](reader.header, _reported(reader, progress))
+        stream = _target(target, stack)
+        for block in compressed(blocks, str(target)):
+            stream.write(block)
+
+
+def _target(target: str | os.PathLike[str], stack: ExitStack) -> BinaryIO:
+    if str(target) == STDOUT:
+        return sys.stdout.buffer
+    return stack.enter_context(replacing(target))
+
+
+def _reported(reader: TraceReader, progress: Callable[[float], None] | None) -> Iterator[Chunk]:
+    for chunk in reader.chunks():
+        yield chunk
+        if progress is not None:
+            progress(len(chunk) / reader.header.totals.events)

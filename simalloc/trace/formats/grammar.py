@@ -1,0 +1,105 @@
+"""Grammars of line-based logs: patterns with named numbers, scanned and printed in C.
+
+A pattern is the line's text with a brace for each part that varies:
+
+    {size}    a decimal number        {key:x}   a hexadecimal number without 0x
+    {key:p}   a pointer: 0x and hex, hex, # and decimal, or (nil)
+    {}        a word                  {>]}      everything through the next ]
+    { }       blanks or nothing       {...}     the rest of the line
+
+A space stands for one or more blanks. The first pattern of a grammar that fits a line is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from simalloc.trace.events import Op
+
+NO_EVENT: Final = 255
+"""The op of a line that is no event."""
+
+# The steps of native/scan.h.
+_END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, _WORD, _THROUGH, _REST, _DEFAULT = range(
+    11
+)
+_NUMBERS: Final = {"": _DECIMAL, ":x": _HEX, ":p": _POINTER}
+_DEFAULTS: Final = {"count": 1}  # a field that a pattern lacks is 0 but for these
+_NUMBER: Final = re.compile(r"([a-z_]+)(:[xp])?")
+_PARTS: Final = re.compile(r"\{([^}]*)\}|(.)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """Patterns and what their lines mean: an op, or None for a line that is no event.
+
+    `steps` is what the C scanner takes, `fields` names its rows of numbers in order, and `ops` has
+    the op of each pattern.
+    """
+
+    patterns: Mapping[str, Op | None]
+    fields: tuple[str, ...] = field(init=False)
+    steps: bytes = field(init=False)
+    ops: NDArray[np.uint8] = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = {
+            number[1]: None
+            for pattern in self.patterns
+            for part in _PARTS.finditer(pattern)
+            if part[1] and (number := _NUMBER.fullmatch(part[1]))
+        }
+        fields = tuple(names)
+        ops = [NO_EVENT if op is None else int(op) for op in self.patterns.values()]
+        object.__setattr__(self, "fields", fields)
+        object.__setattr__(self, "steps", b"".join(_compiled(p, fields) for p in self.patterns))
+        object.__setattr__(self, "ops", np.array(ops, np.uint8))
+
+    @property
+    def shapes(self) -> str:
+        """The lines that are events, for messages."""
+        return ", ".join(
+            f"`{_PARTS.sub(_shape, pattern)}`"
+            for pattern, op in self.patterns.items()
+            if op is not None
+        )
+
+
+def _compiled(pattern: str, fields: tuple[str, ...]) -> bytes:
+    """Return the pattern's steps behind their number of bytes."""
+    steps = bytearray()
+    given = set()
+    for part in _PARTS.finditer(pattern):
+        brace, char = part.groups()
+        number = _NUMBER.fullmatch(brace or "")
+        if char is not None:
+            steps += bytes([_BLANKS]) if char == " " else bytes([_BYTE, ord(char)])
+        elif number:
+            steps += bytes([_NUMBERS[number[2] or ""], fields.index(number[1])])
+            given.add(number[1])
+        elif brace.startswith(">"):
+            steps += bytes([_THROUGH, ord(brace[1])])
+        else:
+            steps.append({"": _WORD, " ": _PADDING, "...": _REST}[brace])
+    for place, name in enumerate(fields):
+        if name not in given:
+            steps += bytes([_DEFAULT, place, _DEFAULTS.get(name, 0)])
+    steps.append(_END)
+    return bytes([len(steps)]) + steps
+
+
+def _shape(part: re.Match[str]) -> str:
+    brace, char = part.groups()
+    if char is not None:
+        return char
+    number = _NUMBER.fullmatch(brace)
+    return number[1].upper() if number else {"": "WORD", " ": ""}.get(brace, "...")

@@ -1,0 +1,100 @@
+"""What every format's reader is given and gives: a log, and batches of events out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from simalloc.errors import TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from simalloc.trace.formats.stream import LogStream
+    from simalloc.trace.intake import Events
+
+
+@dataclass
+class Tally:
+    """How often something in a log was left out, and the line where it happened first."""
+
+    count: int = 0
+    first_line: int | None = None
+
+    def add(self, count: int, line: int | None) -> None:
+        """Count more of it."""
+        if self.count == 0:
+            self.first_line = line
+        self.count += count
+
+
+@dataclass
+class Log:
+    """A log being read.
+
+    `left_out` counts what the log has and the trace has not, by what it is. Where the reader can go
+    on after a mistake it calls `complain`, which is an error unless the log is read leniently.
+    """
+
+    stream: LogStream
+    lenient: bool = False
+    left_out: dict[str, Tally] = field(default_factory=dict)
+
+    def leave_out(self, what: str, count: int = 1, line: int | None = None) -> None:
+        """Count something that no trace holds, such as a failed allocation."""
+        if count:
+            self.left_out.setdefault(what, Tally()).add(count, line)
+
+    def complain(self, kind: str, reason: str, line: int | None = None) -> None:
+        """Raise `TraceError` for a mistake, or count it if the log is read leniently."""
+        if not self.lenient:
+            raise self.wrong(reason, line)
+        self.leave_out(kind, 1, line)
+
+    def wrong(self, reason: str, line: int | None = None) -> TraceError:
+        """Return an error that names the log."""
+        return TraceError(reason, path=self.stream.name, line=line)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """A run of events, and where in the log they stand.
+
+    Event `i` is on line `first_line + rows[i]`, or `first_line + i` where `rows` is None; a log
+    without lines has no `first_line`.
+    """
+
+    events: Events
+    first_line: int | None = None
+    rows: NDArray[np.int64] | None = None
+
+    def line(self, event: int) -> int | None:
+        """Return the line of one of the events."""
+        if self.first_line is None:
+            return None
+        return self.first_line + (event if self.rows is None else int(self.rows[event]))
+
+
+class Format(Protocol):
+    """A kind of log that can be imported."""
+
+    @property
+    def name(self) -> str:
+        """What `--from` calls it."""
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The optional columns that its events have."""
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a log that begins with `head` is of this kind."""
+
+    def read(self, log: Log) -> Iterator[Batch]:
+        """Yield the log's events; raises `TraceError` for what cannot be read."""

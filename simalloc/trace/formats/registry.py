@@ -1,0 +1,42 @@
+"""Every format by its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import TraceError
+from simalloc.trace.formats import text
+from simalloc.trace.formats.stream import HEAD_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from simalloc.trace.formats.log import Format
+    from simalloc.trace.formats.stream import LogStream
+    from simalloc.trace.header import Header
+    from simalloc.trace.intake import Chunk
+
+    Writer = Callable[[Header, Iterable[Chunk]], Iterator[bytes]]
+
+FORMATS: Final[dict[str, Format]] = {each.name: each for each in (text.FORMAT,)}
+"""In the order in which they are tried."""
+
+
+WRITERS: Final[dict[str, Writer]] = {"text": text.write}
+"""The formats that a trace can be written in."""
+
+
+def detect(stream: LogStream) -> Format:
+    """Tell a log's format from its beginning; raises `TraceError` if it is like none."""
+    head = stream.peek(HEAD_BYTES)
+    if not head:
+        raise TraceError("is empty", path=stream.name)
+    for each in FORMATS.values():
+        if each.sniff(head):
+            return each
+    start = head[:40].decode("utf-8", "backslashreplace")
+    raise TraceError(
+        f"is in no format known here: it begins with {start!r}; if it is one of "
+        f"{', '.join(FORMATS)}, name it with --from",
+        path=stream.name,
+    )

@@ -1,0 +1,180 @@
+"""An allocation log as a stream of bytes, whatever it is compressed with."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
+
+import zstandard
+
+from simalloc.errors import TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+HEAD_BYTES: Final = 1 << 16
+"""So much of a log is looked at to tell its format."""
+
+_PIECE: Final = 1 << 10  # of zstd it can become 32 MB, which cannot be put off
+_BLOCK: Final = 1 << 20
+_LZMA_MEMORY: Final = 1 << 29
+_ZSTD_LEVEL: Final = 12
+_DAMAGE: Final = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
+
+
+class _Inflater(Protocol):
+    """What the decompressors of zlib, bz2, lzma and zstandard have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class _Deflater(Protocol):
+    """What their compressors have in common."""
+
+    def compress(self, data: bytes, /) -> bytes: ...
+    def flush(self) -> bytes: ...
+
+
+class Compression(NamedTuple):
+    """A way to compress: how its files are called and begin, how they are read and written."""
+
+    name: str
+    suffix: str
+    magic: bytes
+    inflater: Callable[[], _Inflater]
+    deflater: Callable[[], _Deflater]
+
+
+COMPRESSIONS: Final = (
+    Compression(
+        "gzip",
+        ".gz",
+        b"\x1f\x8b",
+        lambda: zlib.decompressobj(wbits=31),
+        lambda: zlib.compressobj(wbits=31),
+    ),
+    Compression("bzip2", ".bz2", b"BZh", bz2.BZ2Decompressor, bz2.BZ2Compressor),
+    Compression(
+        "xz",
+        ".xz",
+        b"\xfd7zXZ\0",
+        lambda: lzma.LZMADecompressor(memlimit=_LZMA_MEMORY),
+        lzma.LZMACompressor,
+    ),
+    Compression(
+        "zstd",
+        ".zst",
+        b"\x28\xb5\x2f\xfd",
+        lambda: zstandard.ZstdDecompressor().decompressobj(),
+        lambda: zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compressobj(),
+    ),
+)
+
+
+class LogStream:
+    """Reads a log from its start to its end, decompressed; what is compressed is told by content.
+
+    `name` is for messages. `raw` is the file; its position says how far the reading has come.
+    """
+
+    def __init__(self, raw: BinaryIO, name: str) -> None:
+        self.raw = raw
+        self.name = name
+        start = raw.read(_PIECE)
+        compression = _compression(start, name)
+        self.compressed = compression is not None
+        if compression is None:
+            self._blocks = _plain(raw, start)
+        else:
+            self._blocks = _inflated(raw, start, compression)
+        self._held = bytearray()
+        self._ended = False
+
+    def peek(self, size: int) -> bytes:
+        """Return up to `size` bytes of what comes next, fewer only at the end."""
+        while len(self._held) < size and not self._ended:
+            self._hold()
+        return bytes(memoryview(self._held)[:size])
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, fewer than `size` only at the end."""
+        taken = self.peek(size)
+        del self._held[: len(taken)]
+        return taken
+
+    def readline(self) -> bytes:
+        """Return the next line with its end, or at most `HEAD_BYTES` of it."""
+        while b"\n" not in self._held and len(self._held) < HEAD_BYTES and not self._ended:
+            self._hold()
+        return self.read(min(self._held.find(b"\n") + 1 or HEAD_BYTES, HEAD_BYTES))
+
+    def _hold(self) -> None:
+        try:
+            self._held += next(self._blocks)
+        except StopIteration:
+            self._ended = True
+        except TraceError as error:
+            raise error.at(self.name) from None
+        except _DAMAGE as error:
+            raise TraceError(f"cannot be decompressed: {error}", path=self.name) from error
+
+
+def _compression(start: bytes, name: str) -> Compression | None:
+    """Tell the compression from the first bytes; a name that says otherwise is an error."""
+    found = next((each for each in COMPRESSIONS if start.startswith(each.magic)), None)
+    said = _said_by(name)
+    if not start:
+        raise TraceError("is empty", path=name)
+    if said is not None and found is not said:
+        really = f"{found.name} data" if found else f"not {said.name} data"
+        raise TraceError(
+            f"is called {said.suffix}, but it is {really}; give it its right name", path=name
+        )
+    return found
+
+
+def _said_by(name: str) -> Compression | None:
+    return next((each for each in COMPRESSIONS if Path(name).suffix == each.suffix), None)
+
+
+def compressed(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Yield blocks compressed as the ending of the file's name says, or as they are."""
+    said = _said_by(name)
+    if said is None:
+        yield from blocks
+        return
+    deflater = said.deflater()
+    for block in blocks:
+        yield deflater.compress(block)
+    yield deflater.flush()
+
+
+def _plain(raw: BinaryIO, start: bytes) -> Iterator[bytes]:
+    while start:
+        yield start
+        start = raw.read(_BLOCK)
+
+
+def _inflated(raw: BinaryIO, piece: bytes, compression: Compression) -> Iterator[bytes]:
+    """Decompress one stream after another, as all four tools may concatenate them."""
+    while piece:
+        if not piece.startswith(compression.magic):
+            piece += raw.read(len(compression.magic))
+            if not piece.startswith(compression.magic):
+                raise TraceError(
+                    f"there is something else after the end of the {compression.name} data"
+                )
+        inflater = compression.inflater()
+        while piece and not inflater.eof:
+            yield inflater.decompress(piece)
+            piece = inflater.unused_data if inflater.eof else raw.read(_PIECE)
+        if not inflater.eof:
+            raise TraceError(f"its {compression.name} data is cut off")
+        piece = piece or raw.read(_PIECE)

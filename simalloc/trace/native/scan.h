@@ -1,0 +1,58 @@
+/* Lines of text into rows of numbers, by patterns compiled in simalloc/trace/formats/grammar.py.
+ *
+ * A pattern is a run of instructions that a line must match from its start to its end. The first
+ * pattern that matches gives the line's kind, and its numbers the line's fields. */
+#ifndef SIMALLOC_SCAN_H
+#define SIMALLOC_SCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Each is one byte; those that say so are followed by more. */
+enum scan_step {
+    SCAN_END,     /* blanks, perhaps a carriage return, and the end of the line */
+    SCAN_BYTE,    /* + the byte */
+    SCAN_BLANKS,  /* spaces and tabs, at least one */
+    SCAN_PADDING, /* spaces and tabs, or nothing */
+    SCAN_DECIMAL, /* + field: up to 2^63 - 1 */
+    SCAN_HEX,     /* + field: 64 bits, taken as signed, without 0x */
+    SCAN_POINTER, /* + field: 0x and hex, hex, # and decimal, or (nil) */
+    SCAN_WORD,    /* bytes that are not blank, at least one */
+    SCAN_THROUGH, /* + byte: all up to and with the first such byte */
+    SCAN_REST,    /* all to the end of the line */
+    SCAN_DEFAULT, /* + field + byte: the field's value where the line has none */
+};
+
+enum scan_trouble {
+    SCAN_FINE,
+    SCAN_MISMATCH, /* the line is like no pattern */
+    SCAN_RANGE,    /* a number is too large */
+};
+
+struct scan_patterns {
+    const uint8_t *steps; /* of each pattern in turn: their number of bytes, the steps, SCAN_END */
+    size_t length;
+};
+
+struct scan_rows {
+    size_t capacity;
+    uint8_t *kind;   /* the number of the pattern that matched */
+    int64_t *fields; /* field f of row r at f * capacity + r */
+};
+
+struct scan_result {
+    size_t rows;
+    size_t consumed; /* bytes, all of whole lines that matched */
+    enum scan_trouble trouble; /* of the line after those */
+    size_t column;             /* where it went wrong, from 0, in the pattern that came furthest */
+};
+
+/* Scans the whole lines of a text until it has no more, the rows are full, or a line is wrong. */
+struct scan_result scan_lines(const struct scan_patterns *patterns, const char *text, size_t length,
+                              struct scan_rows rows);
+
+/* Prints a row as the pattern of its kind has it; only patterns of bytes, blanks and decimal
+ * numbers can be printed. Answers the bytes written to `text`, which must have room for them. */
+size_t scan_print(const struct scan_patterns *patterns, struct scan_rows rows, char *text);
+
+#endif

@@ -1,0 +1,89 @@
+"""`simalloc import` and `simalloc export` as a user types them."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from simalloc.cli import main
+from simalloc.trace import read_trace
+
+
+@pytest.fixture
+def simalloc(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda *args, **kwargs: CliRunner().invoke(main, args, **kwargs)
+
+
+def test_there_and_back(simalloc, tmp_path):
+    assert simalloc("export", "make", "-o", "make.txt.zst").exit_code == 0
+    result = simalloc("import", "make.txt.zst", "-o", "again.npz", "--name", "mine")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert "18,476 events on 14,498 objects" in result.stderr
+    again = read_trace(tmp_path / "again.npz")
+    assert again.name == "mine"
+    assert (
+        simalloc("export", "again.npz", "-o", "-").stdout.splitlines()[1:]
+        == simalloc("export", "make", "-o", "-").stdout.splitlines()[1:]
+    )
+
+
+def test_standard_input(simalloc, tmp_path):
+    result = simalloc("import", "-", "-o", "t.npz", input="m 0 8\nf 3\n")
+    assert result.exit_code == 2
+    assert "standard input, line 2: frees object 3" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+    result = simalloc("import", "-", "-o", "t.npz", "--lenient", input="m 0 8\nf 3\n")
+    assert result.exit_code == 0
+    assert "left out: 1 frees of unknown objects (the first at line 2)" in result.stderr
+    assert len(read_trace(tmp_path / "t.npz")) == 1
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("import", "missing.log", "-o", "t.npz"),
+        ("import", ".", "-o", "t.npz"),
+        ("import", "-", "-o", "missing/t.npz"),
+        ("import", "-"),
+        ("import", "-", "-o", "t.npz", "--from", "nonsense"),
+        ("export", "missing", "-o", "t.txt"),
+        ("export", "make", "-o", "t.txt", "--to", "nonsense"),
+        ("export", "make", "-o", "missing/t.txt"),
+    ],
+)
+def test_what_cannot_be_is_one_error_and_exit_code_2(simalloc, tmp_path, args):
+    result = simalloc(*args, input="m 0 8\n")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("simalloc: error: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_an_error(simalloc):
+    result = simalloc("export", "make", "-o", "/dev/full")
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+
+
+def test_interrupted_it_leaves_nothing(tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-m", "simalloc", "import", "-", "-o", "t.npz"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        process.stdin.write(b"m 0 8\n" + b"# waiting\n" * 200_000)
+        process.stdin.flush()
+        deadline = time.monotonic() + 20
+        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert list(tmp_path.iterdir()), "the temporary file is there"
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=20)
+        assert process.returncode == 130
+        assert b"interrupted" in process.stderr.read()
+    assert list(tmp_path.iterdir()) == []

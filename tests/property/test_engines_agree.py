@@ -1,0 +1,101 @@
+"""Two engines, one answer: addresses, measures, counters and timeline."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simalloc.errors import SimallocError
+from simalloc.heap import simulate
+from simalloc.policy import CATALOGUE
+from simalloc.trace import Op, Trace
+from simalloc.trace.catalogue import catalogue, load
+from traces import cases
+
+CORES = ("core", "core-portable")
+PREFIX = 3000
+
+
+def outcome(engine, trace, policy, *, checked=False, **options):
+    """Return the run, or what is wrong."""
+    try:
+        return simulate(trace, policy, engine=engine, addresses=True, checked=checked, **options)
+    except SimallocError as error:
+        return str(error).rpartition("event")[2]
+
+
+def assert_same(one, other, where=""):
+    """Compare two runs field by field; sums of floats may differ in their last digits."""
+    if isinstance(one, str) or isinstance(other, str):
+        assert one == other
+        return
+    for field in fields(one):
+        if field.name == "seconds":
+            continue
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        if field.name in ("counters", "timeline"):
+            assert_same(a, b, f"{field.name}.")
+        elif isinstance(a, np.ndarray):
+            np.testing.assert_array_equal(a, b, where + field.name)
+        elif isinstance(a, float):
+            assert a == pytest.approx(b, rel=1e-11, abs=0, nan_ok=True), where + field.name
+        else:
+            assert a == b, where + field.name
+
+
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("name", CATALOGUE)
+@given(data=st.data())
+def test_on_drawn_traces(name, core, data):
+    case = data.draw(cases(CATALOGUE[name]))
+    options = {"scale": case.scale, "realloc": case.realloc}
+    assert_same(
+        outcome(core, case.trace, case.policy, checked=True, **options),
+        outcome("reference", case.trace, case.policy, **options),
+    )
+
+
+@pytest.mark.parametrize("trace_name", catalogue())
+def test_on_the_beginning_of_each_shipped_trace(trace_name):
+    trace = load(trace_name).prefix(PREFIX)
+    for policy in CATALOGUE.values():
+        expected = outcome("reference", trace, policy)
+        for core in CORES:
+            assert_same(outcome(core, trace, policy), expected)
+
+
+def many_free_blocks(seed):
+    """Hold over a thousand free blocks of many sizes, and take and give back some of them."""
+    random = np.random.default_rng(seed)
+    objects = 2400
+    sizes = random.integers(1, 900, objects)
+    op = [Op.MALLOC] * objects
+    number = list(range(objects))
+    live = [number for number in range(objects) if number % 2]
+    gone = [number for number in range(objects) if not number % 2]
+    random.shuffle(gone)
+    op += [Op.FREE] * len(gone)
+    number += gone
+    more = random.integers(1, 900, 1500)
+    for size in more:
+        victim = live.pop(random.integers(len(live)))
+        op += [Op.MALLOC, Op.FREE]
+        number += [objects, victim]
+        live.append(objects)
+        sizes = np.append(sizes, size)
+        objects += 1
+    asked = [int(sizes[n]) if o == Op.MALLOC else 0 for o, n in zip(op, number, strict=True)]
+    return Trace.from_events(op, number, asked)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_with_many_free_blocks(name):
+    """The index of free blocks has several levels here, which split and merge."""
+    trace = many_free_blocks(seed=1)
+    expected = outcome("reference", trace, name)
+    assert expected.counters.free_blocks_peak > 600
+    for core in CORES:
+        assert_same(outcome(core, trace, name), expected)
+        outcome(core, trace.prefix(4500), name, checked=True)

@@ -1,0 +1,138 @@
+"""Plain text in both directions, and everything that can be wrong with it."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from made_traces import random_events, traces
+
+from simalloc.errors import TraceError
+from simalloc.trace import Op, Trace, read_trace, write_trace
+from simalloc.trace.catalogue import load
+from simalloc.trace.formats.exporting import export_trace
+from simalloc.trace.formats.importing import import_log, load_log
+
+SUFFIXES = ("", ".zst", ".gz", ".xz", ".bz2")
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Return a function that writes a log and answers its path."""
+
+    def write(text, name="log.txt"):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+@given(trace=traces())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_round_trip(trace, tmp_path):
+    write_trace(trace, tmp_path / "trace.npz")
+    export_trace(tmp_path / "trace.npz", tmp_path / "trace.txt", "text")
+    assert load_log(tmp_path / "trace.txt").sha256() == trace.sha256()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_round_trip_through_every_compression(suffix, tmp_path):
+    trace = Trace.from_events(*random_events(50_000, 1000), name="random")
+    write_trace(trace, tmp_path / "trace.npz")
+    path = tmp_path / f"log.txt{suffix}"
+    export_trace(tmp_path / "trace.npz", path, "text")
+    imported = import_log(path, tmp_path / "again.npz")
+    again = read_trace(tmp_path / "again.npz")
+    assert again.sha256() == trace.sha256() == load(path).sha256()
+    assert again.name == "log"
+    assert again.provenance == {"log": path.name, "format": "text"}
+    assert (imported.totals.events, imported.left_out) == (50_000, {})
+
+
+def test_comments_blank_lines_and_carriage_returns(log):
+    trace = load_log(log("# made by hand\r\n\r\n  # more\nm 7 10\r\nm\t8  20\nr 7 30 \nf 8\n"))
+    assert trace.op.tolist() == [Op.MALLOC, Op.MALLOC, Op.REALLOC, Op.FREE]
+    assert trace.size.tolist() == [10, 20, 30, 0]
+    assert trace.object.tolist() == [0, 1, 0, 1]
+
+
+def test_comments_alone_are_a_trace_of_nothing(log):
+    assert len(load_log(log("# nothing\n"))) == 0
+
+
+def test_a_log_exports_as_a_log(log, tmp_path):
+    export_trace(log("m 9 1\nf 9\n"), tmp_path / "out.txt", "text")
+    assert (tmp_path / "out.txt").read_text() == "# 'log.txt': 2 events, 1 objects\nm 0 1\nf 0\n"
+
+
+MISTAKES = [
+    ("m 0 8\nx 0 8\n", 2, "begins unlike any"),
+    ("m 0 8\nm 1\n", 2, "ends too early"),
+    ("m 0 8\nm 1 99999999999999999999\n", 2, "column 5 is too large"),
+    ("m 0 8\nm 1 -5\n", 2, "column 5"),
+    ("m 0 8\n# c\nf 1\n", 3, "frees object 1, which is not live"),
+    ("m 0 8\nf 0\nf 0\n", 3, "frees object 0, which is not live"),
+    ("m 0 8\nr 1 8\n", 2, "reallocates object 1"),
+    ("m 0 8\nm 0 8\n", 2, "allocates object 0, which is still live"),
+    ("m 0 8\nm 1 140737488355329\n", 2, "asks for 140737488355329 bytes"),
+    ("m 0 8\nm 1 10", 2, "does not end"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "words"), MISTAKES)
+def test_a_mistake_is_an_error_with_its_line(log, tmp_path, text, line, words):
+    path = log(text)
+    with pytest.raises(TraceError, match=words) as caught:
+        import_log(path, tmp_path / "trace.npz")
+    assert str(caught.value).startswith(f"{path}, line {line}: ")
+    assert [file.name for file in tmp_path.iterdir()] == ["log.txt"]
+
+
+@pytest.mark.parametrize(("text", "line", "words"), MISTAKES)
+def test_a_mistake_is_skipped_and_counted_if_lenient(log, tmp_path, text, line, words):
+    del words
+    imported = import_log(log(text), tmp_path / "trace.npz", lenient=True)
+    (tally,) = imported.left_out.values()
+    assert (tally.count, tally.first_line) == (1, line)
+    trace = read_trace(tmp_path / "trace.npz")
+    assert trace.size[0] == 8
+    assert sum(trace.provenance["left_out"].values()) == 1
+
+
+def test_a_key_given_out_twice_frees_what_held_it_if_lenient(log):
+    trace = load_log(log("m 5 8\nm 5 9\nm 6 1\nf 5\n"), lenient=True)
+    assert trace.op.tolist() == [Op.MALLOC, Op.FREE, Op.MALLOC, Op.MALLOC, Op.FREE]
+    assert trace.object.tolist() == [0, 0, 1, 2, 1]
+
+
+def test_many_mistakes_are_skipped_in_reasonable_time(log):
+    trace = load_log(log("f 1\n" * 100_000 + "m 1 8\n"), lenient=True)
+    assert len(trace) == 1
+    assert trace.provenance["left_out"] == {"frees of unknown objects": 100_000}
+
+
+def test_what_is_like_no_format_is_an_error(log):
+    with pytest.raises(TraceError, match="no format known here: it begins with 'Dear"):
+        load_log(log("Dear Sir,\n"))
+    with pytest.raises(TraceError, match="is empty"):
+        load_log(log(""))
+    with pytest.raises(TraceError, match="there is no format 'nonsense'"):
+        load_log(log("m 0 1\n"), from_format="nonsense")
+
+
+def test_the_format_can_be_forced(log):
+    with pytest.raises(TraceError, match="line 1"):
+        load_log(log("Dear Sir,\n"), from_format="text")
+
+
+def test_an_import_streams(tmp_path):
+    op, key, size = random_events(3 << 20, 1000)
+    np.savez(tmp_path / "unused.npz", op=op)
+    write_trace(Trace.from_events(op, key, size), tmp_path / "trace.npz")
+    export_trace(tmp_path / "trace.npz", tmp_path / "log.txt.zst", "text")
+    shares = []
+    import_log(tmp_path / "log.txt.zst", tmp_path / "again.npz", progress=shares.append)
+    assert (
+        read_trace(tmp_path / "again.npz").sha256() == read_trace(tmp_path / "trace.npz").sha256()
+    )
+    assert len(shares) > 10
+    assert sum(shares) == pytest.approx(1)
