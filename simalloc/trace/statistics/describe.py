@@ -88,8 +88,7 @@ def describe(
 ) -> Statistics:
     """Return a trace's statistics; `added` bytes are added to each size for the size classes.
 
-    `progress` is called with the share of the work done since the last call. Raises `TraceError` if
-    the requests add up to 2**63 bytes or more.
+    `progress` is called with the share of the work done since the last call.
     """
 
     def done(part: Part) -> Part:

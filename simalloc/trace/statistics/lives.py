@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from simalloc.errors import TraceError
 from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
@@ -57,14 +56,7 @@ class Lives:
 
 
 def lives_of(trace: Trace, realloc: Counting = "new") -> Lives:
-    """Return the lives of a trace's objects.
-
-    Raises `TraceError` if the requests add up to 2**63 bytes or more.
-    """
-    if trace.size.sum(dtype=np.float64) >= 2.0**63:
-        raise TraceError(
-            "the requests add up to more than 2**63 bytes; statistics cannot count so far"
-        )
+    """Return the lives of a trace's objects."""
     ends = _frees(trace)
     if realloc == "new":
         born = np.flatnonzero(trace.op != Op.FREE)

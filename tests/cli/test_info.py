@@ -1,0 +1,82 @@
+"""`simalloc info` in its four formats."""
+
+import csv
+import io
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from simalloc.cli import main
+from simalloc.trace import Trace, write_trace
+from simalloc.trace.workloads import trace_of_lives
+
+
+@pytest.fixture
+def path(tmp_path):
+    trace = trace_of_lives([8, 24, 16], [2, 4, 3], name="tiny", provenance={})
+    write_trace(trace, tmp_path / "tiny.npz")
+    return str(tmp_path / "tiny.npz")
+
+
+def info(*arguments):
+    result = CliRunner().invoke(main, ["info", *arguments])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def test_json_holds_every_statistic(path):
+    (record,) = json.loads(info(path, "--format", "json"))
+    assert record["trace"] == "tiny"
+    assert record["counts"]["bytes"] == 48
+    assert record["peak_bytes"] == {"amount": 40, "event": 3}
+    assert record["sizes"]["covering"] == {"90": 3, "99": 3, "99.9": 3, "100": 3}
+    assert set(record["neighbours"]["bytes"]) == {"90", "99", "99.9"}
+    assert record["classes"][0]["most_live"] == 1
+
+
+def test_csv_has_a_row_a_value_and_says_the_same(path):
+    rows = list(csv.DictReader(io.StringIO(info(path, "--format", "csv"))))
+    values = {row["statistic"]: row["value"] for row in rows}
+    assert {row["trace"] for row in rows} == {"tiny"}
+    assert values["counts.bytes"] == "48"
+    assert values["sizes.covering.99.9"] == "3"
+    assert values["classes.1.upto"] == "32"
+
+
+@pytest.mark.parametrize("table_format", ["table", "markdown"])
+def test_people_see_traces_side_by_side_and_each_ones_classes(path, table_format):
+    text = info(path, path, "--format", table_format)
+    for words in ("average lifetime, weighted by size", "tiny: size classes", "commonest sizes"):
+        assert words in text
+    (row,) = [line for line in text.splitlines() if "largest size" in line]
+    assert row.count("24") == 2
+
+
+def test_added_bytes_are_said(path):
+    assert "sizes with 8 bytes added" in info(path, "--added", "8")
+    (record,) = json.loads(info(path, "--added", "8", "--format", "json"))
+    assert [one["upto"] for one in record["classes"]] == [16, 32]
+    assert record["added"] == 8
+
+
+def test_threads_are_shown_where_the_trace_has_them(tmp_path):
+    write_trace(Trace.from_events([0, 1], [0, 0], [8, 0], thread=[4, 5]), tmp_path / "t.npz")
+    assert "freed for others" in info(str(tmp_path / "t.npz"))
+
+
+def test_an_empty_trace_is_no_error(tmp_path):
+    write_trace(Trace.from_events([], [], []), tmp_path / "empty.npz")
+    assert "events" in info(str(tmp_path / "empty.npz"))
+
+
+def test_a_reconstructed_trace_is_shown_as_such():
+    assert "hyper (reconstructed)" in info("hyper")
+
+
+@pytest.mark.parametrize("arguments", [["nonesuch"], [], ["hyper", "--added", "-1"]])
+def test_what_cannot_be_done_is_exit_code_2(arguments):
+    result = CliRunner().invoke(main, ["info", *arguments])
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr
