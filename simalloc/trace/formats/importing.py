@@ -7,7 +7,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from simalloc.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from io import BufferedReader
 
     from simalloc.trace.formats.log import Batch, Format, Tally
     from simalloc.trace.intake import Intake
@@ -83,7 +84,8 @@ def open_log(
         raise TraceError(f"there is no format {from_format!r}; there are {', '.join(FORMATS)}")
     with ExitStack() as stack:
         if str(source) == STDIN:
-            stream, size = LogStream(sys.stdin.buffer, "standard input"), 0
+            stdin = cast("BufferedReader", sys.stdin.buffer)
+            stream, size = LogStream(stdin, "standard input"), 0
         else:
             raw = stack.enter_context(Path(source).open("rb"))
             size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0

@@ -6,7 +6,7 @@ import bz2
 import lzma
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import zstandard
 
@@ -14,6 +14,7 @@ from simalloc.errors import TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from io import BufferedReader
 
 HEAD_BYTES: Final = 1 << 16
 """So much of a log is looked at to tell its format."""
@@ -84,7 +85,7 @@ class LogStream:
     `name` is for messages. `raw` is the file; its position says how far the reading has come.
     """
 
-    def __init__(self, raw: BinaryIO, name: str) -> None:
+    def __init__(self, raw: BufferedReader, name: str) -> None:
         self.raw = raw
         self.name = name
         start = raw.read(_PIECE)
@@ -156,13 +157,13 @@ def compressed(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
     yield deflater.flush()
 
 
-def _plain(raw: BinaryIO, start: bytes) -> Iterator[bytes]:
+def _plain(raw: BufferedReader, start: bytes) -> Iterator[bytes]:
     while start:
         yield start
-        start = raw.read(_BLOCK)
+        start = raw.read1(_BLOCK)  # one system call, so that Ctrl-C is heard between any two
 
 
-def _inflated(raw: BinaryIO, piece: bytes, compression: Compression) -> Iterator[bytes]:
+def _inflated(raw: BufferedReader, piece: bytes, compression: Compression) -> Iterator[bytes]:
     """Decompress one stream after another, as all four tools may concatenate them."""
     while piece:
         if not piece.startswith(compression.magic):
