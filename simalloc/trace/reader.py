@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from simalloc.trace.trace import Trace
 
 SUFFIX: Final = ".npz"
+ZIP_START: Final = b"PK\x03\x04"
 
-_ZIP_START: Final = b"PK\x03\x04"
 _HEADER_LIMIT: Final = 1 << 24
 _BYTES_AN_EVENT: Final = 21
 _NPY_START: Final = re.compile(rb"\x93NUMPY\x01\x00(..)", re.DOTALL)
@@ -179,7 +179,7 @@ def is_trace_file(path: str | os.PathLike[str]) -> bool:
     if Path(path).suffix == SUFFIX:
         return True
     with Path(path).open("rb") as stream:
-        return stream.read(len(_ZIP_START)) == _ZIP_START
+        return stream.read(len(ZIP_START)) == ZIP_START
 
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.errors import TraceError
 from simalloc.trace.formats import text
 from simalloc.trace.formats.stream import HEAD_BYTES
+from simalloc.trace.reader import ZIP_START
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,8 @@ def detect(stream: LogStream) -> Format:
     for each in FORMATS.values():
         if each.sniff(head):
             return each
+    if head.startswith(ZIP_START):
+        raise TraceError("is a zip archive: a trace of simalloc needs no import", path=stream.name)
     start = head[:40].decode("utf-8", "backslashreplace")
     raise TraceError(
         f"is in no format known here: it begins with {start!r}; if it is one of "

@@ -115,6 +115,8 @@ def test_what_is_like_no_format_is_an_error(log):
         load_log(log("Dear Sir,\n"))
     with pytest.raises(TraceError, match="is empty"):
         load_log(log(""))
+    with pytest.raises(TraceError, match="needs no import"):
+        load_log(log(b"PK\3\4 and so on"))
     with pytest.raises(TraceError, match="there is no format 'nonsense'"):
         load_log(log("m 0 1\n"), from_format="nonsense")
 
