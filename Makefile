@@ -5,12 +5,12 @@ BIN    := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 NATIVE := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
-.PHONY: tables test lint unit clean
+.PHONY: tables test lint unit sanitize clean
 
 tables: $(VENV)/built
 	$(BIN)/python -m experiments.johnstone_wilson --out out
 
-test: lint unit
+test: lint unit sanitize
 
 lint: $(VENV)/built
 	$(BIN)/ruff check .
@@ -19,6 +19,24 @@ lint: $(VENV)/built
 
 unit: $(VENV)/built
 	$(BIN)/python -m pytest -n auto
+
+# The C code once more under the address and undefined-behaviour sanitizers. Without `site` (-S) the
+# editable install is not seen, and the sanitized one is.
+SANITIZED := build/sanitized
+sanitize: $(SANITIZED)/built
+	PYTHONPATH=$(SANITIZED)/site:$$($(BIN)/python -c 'import numpy; print(numpy.__path__[0][:-6])') \
+	LD_PRELOAD=$$(cc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+	SIMALLOC_TRACES=$(CURDIR)/traces SIMALLOC_EXAMPLES=10 \
+	$(BIN)/python -S -P -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
+SANITIZED_TESTS ?= tests/property/test_engines_agree.py tests/unit/trace \
+  --ignore tests/unit/trace/test_catalogue.py
+
+$(SANITIZED)/built: $(VENV)/built
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+	  --upgrade --target $(SANITIZED)/site . -Cbuild-dir=$(SANITIZED)/meson \
+	  -Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false \
+	  -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Dc_args=-fno-sanitize-recover=all
+	touch $@
 
 # The build tools first, so that the editable install can rebuild the C extensions on import.
 $(VENV)/tools: pyproject.toml
