@@ -1,0 +1,129 @@
+"""`simalloc run`, as other programs call it."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from simalloc.policy import CATALOGUE
+from simalloc.trace import Trace, write_trace
+
+FIELDS = {
+    "trace", "policy", "parameters", "scale", "events", "objects", "peak_heap_bytes",
+    "final_heap_bytes", "max_live_bytes", "live_bytes_at_peak_heap", "heap_bytes_at_max_live",
+    "fragmentation", "seconds", "growths", "splits", "coalescings", "free_blocks_mean",
+    "free_blocks_peak", "visited_mean", "visited_worst",
+}  # fmt: skip
+
+
+def simalloc(*arguments, **options):
+    command = [sys.executable, "-m", "simalloc", *map(str, arguments)]
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=120, **options
+    )
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "small.npz"
+    write_trace(Trace.from_events([0, 0, 1, 0], [0, 1, 0, 2], [10, 20, 0, 30], name="small"), path)
+    return path
+
+
+def test_json_is_the_contract(trace):
+    result = simalloc(
+        "run", trace, "-p", "first-fit-ao", "-p", "lea-2.6.1:growth=8K", "--format", "json"
+    )
+    assert result.returncode == 0
+    assert result.stderr == ""
+    first, second = json.loads(result.stdout)
+    assert set(first) >= FIELDS
+    assert first["trace"] == "small"
+    assert first["policy"] == "first-fit-ao"
+    assert first["parameters"] == {"fit": "first", "order": "ao", "growth": 4096}
+    assert first["events"] == 4
+    assert first["objects"] == 3
+    assert first["max_live_bytes"] == 50
+    assert set(first["fragmentation"]) == {"1", "2", "3", "4"}
+    assert second["parameters"]["growth"] == 8192
+
+
+def test_all_policies_in_every_format(trace):
+    for form in ("table", "markdown"):
+        result = simalloc("run", trace, "-p", "all", "--format", form)
+        assert all(name in result.stdout for name in CATALOGUE)
+    rows = list(
+        csv.DictReader(io.StringIO(simalloc("run", trace, "-p", "all", "--format", "csv").stdout))
+    )
+    assert [row["policy"] for row in rows] == list(CATALOGUE)
+    assert all(float(row["fragmentation_4"]) >= 0 for row in rows)
+
+
+def test_the_engines_and_scales_are_those_asked_for(trace):
+    result = simalloc(
+        "run", trace, "-p", "best-fit-ao", "--scale", 1, "--realloc", "move", "--format", "json"
+    )
+    (row,) = json.loads(result.stdout)
+    assert (row["scale"], row["realloc"], row["peak_heap_bytes"]) == (1, "move", 4096)
+
+
+def test_a_trace_without_live_bytes_has_null_measures(tmp_path):
+    path = tmp_path / "empty.npz"
+    write_trace(Trace.from_events([0, 1], [0, 0], [0, 0]), path)
+    (row,) = json.loads(simalloc("run", path, "-p", "first-fit-ao", "--format", "json").stdout)
+    assert row["fragmentation"] == dict.fromkeys("1234")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("run", "nowhere.npz", "-p", "first-fit-ao"), "nowhere.npz"),
+        (("run", "TRACE", "-p", "worst-fit"), "no policy 'worst-fit'"),
+        (("run", "TRACE", "-p", "first-fit-ao:growth=0"), "growth"),
+        (("run", "TRACE", "-p", "first-fit-ao", "--scale", "0"), "scale"),
+        (("run", "TRACE", "-p", "first-fit-ao", "--realloc", "sometimes"), "realloc"),
+        (("run", "TRACE"), "policy"),
+        (("run",), "TRACE"),
+    ],
+)
+def test_bad_input_is_an_error(trace, arguments, complaint):
+    result = simalloc(*(trace if word == "TRACE" else word for word in arguments))
+    assert result.returncode == 2
+    assert complaint in result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+def test_a_closed_pipe_is_quiet(trace):
+    command = f"{sys.executable} -m simalloc run {trace} -p all | head -n 1"
+    result = subprocess.run(
+        command, shell=True, check=False, capture_output=True, text=True, timeout=120
+    )
+    assert "Traceback" not in result.stderr
+
+
+def test_ctrl_c_ends_it_within_a_second():
+    command = [sys.executable, "-m", "simalloc", "run", *["espresso"] * 50, "-p", "all"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_espresso_by_name_gives_the_known_measures():
+    """Growth as printed, measure #3: 1.69 and 1.67 percent, and 45.6 for both LIFO rows."""
+    names = ["best-fit-ao", "best-fit-lifo", "first-fit-lifo", "next-fit-lifo", "next-fit-fifo"]
+    policies = [word for name in names for word in ("-p", f"{name}:growth=64K")]
+    result = simalloc("run", "espresso", *policies, "--format", "json", env=os.environ)
+    measured = [round(100 * row["fragmentation"]["3"], 2) for row in json.loads(result.stdout)]
+    assert measured == [1.69, 1.67, 45.56, 45.56, 1.72]

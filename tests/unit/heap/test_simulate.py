@@ -1,0 +1,163 @@
+"""simulate(): what it takes, what it answers, what it refuses."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from simalloc.errors import PolicyError, SimallocError
+from simalloc.heap import Realloc, simulate
+from simalloc.heap.simulate import new_simulation, replay
+from simalloc.measure import fragmentation
+from simalloc.policy import CATALOGUE, Policy, SegregatedStorage, Series, policy
+from simalloc.trace import Op, Trace
+
+M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
+
+# Three blocks of 100 bytes, the middle one freed, then one of 150 that does not fit the hole.
+HOLE = Trace.from_events(
+    [M, M, M, F, M], [0, 1, 2, 1, 3], [100, 100, 100, 0, 150], name="hole"
+)  # fmt: skip
+
+
+def test_measures_by_hand():
+    run = simulate(HOLE, "first-fit-ao:growth=1600", addresses=True)
+    assert run.addresses.tolist() == [0, 1600, 3200, -1, 4800]
+    assert run.peak_heap_bytes == 500  # three growths of 100, one of 200
+    assert run.max_live_bytes == 350
+    assert run.counters.growths == 4
+    measures = fragmentation(run)
+    assert measures[4] == pytest.approx(500 / 350 - 1)
+    assert measures[3] == pytest.approx(500 / 350 - 1)
+    assert measures[2] == pytest.approx(500 / 350 - 1)
+    ratios = [1, 1, 1, 300 / 200, 500 / 350]
+    assert measures[1] == pytest.approx(sum(ratios) / 5 - 1)
+    by_bytes = (100 + 100 + 100 + 150 * 500 / 350) / 450
+    assert measures.mean_by_bytes == pytest.approx(by_bytes - 1)
+
+
+def test_internal_and_external_share_the_waste():
+    counters = simulate(HOLE, "simple-seg-2n").counters
+    # 100 bytes are 1600 scaled, in blocks of 2048; two of them to a refill of 4096.
+    assert counters.internal_bytes_at_peak_heap == pytest.approx((2 * 2048 + 4096) / 16 - 350)
+
+
+def test_the_timeline_keeps_extremes_of_any_length():
+    random = np.random.default_rng(7)
+    sizes = random.integers(1, 5000, 10_000)
+    op = np.repeat([M, F], 10_000)
+    trace = Trace.from_events(op, np.r_[0:10_000, 0:10_000], np.r_[sizes, sizes * 0])
+    timeline = simulate(trace, "best-fit-ao").timeline
+    assert timeline.interval == 16  # 20,000 events in at most 2,048 intervals
+    live = np.r_[np.cumsum(sizes), sizes.sum() - np.cumsum(sizes)].reshape(-1, 16)
+    np.testing.assert_array_equal(timeline.live_low, live.min(axis=1))
+    np.testing.assert_array_equal(timeline.live_high, live.max(axis=1))
+    assert (np.diff(timeline.heap_high) >= 0).all(), "the heap never shrinks here"
+    assert (timeline.heap_low[1:] >= timeline.heap_high[:-1]).all()
+
+
+@pytest.mark.parametrize("rule", Realloc)
+def test_realloc_rules_differ(rule):
+    trace = Trace.from_events([M, M, R], [0, 1, 1], [10, 10, 25])
+    run = simulate(trace, "first-fit-ao", realloc=rule, addresses=True, checked=True)
+    address = {Realloc.FREE_FIRST: 160, Realloc.MOVE: 320, Realloc.IN_PLACE: 160}[rule]
+    assert run.addresses[-1] == address
+
+
+def test_an_empty_trace_has_no_measures():
+    run = simulate(Trace.from_events([], [], []), "first-fit-ao")
+    assert run.events == run.peak_heap_bytes == 0
+    assert all(np.isnan(fragmentation(run)[number]) for number in (1, 2, 3, 4))
+    assert len(run.timeline.live_low) == 0
+
+
+def test_a_heap_that_outgrows_its_addresses_is_an_error():
+    huge = [1 << 47] * 20
+    trace = Trace.from_events([M] * 20, range(20), huge)
+    with pytest.raises(SimallocError, match=r"event \d+ .* exceed 2\*\*62"):
+        simulate(trace, "first-fit-ao", scale=4096)
+
+
+def test_a_refill_of_absurd_size_costs_no_memory():
+    run = simulate(HOLE, "simple-seg-2n:growth=1024G")
+    assert run.counters.free_blocks_peak > 1 << 28
+
+
+@pytest.mark.parametrize("scale", [0, -1, 4097])
+def test_scales_out_of_range_are_refused(scale):
+    with pytest.raises(SimallocError, match="scale"):
+        simulate(HOLE, "first-fit-ao", scale=scale)
+
+
+def test_unknown_policies_and_engines_are_refused():
+    with pytest.raises(PolicyError, match="did you mean first-fit-ao"):
+        simulate(HOLE, "first-fit-oa")
+    with pytest.raises(ValueError, match="engine"):
+        simulate(HOLE, "first-fit-ao", engine="quantum")
+
+
+def test_a_policy_needs_no_catalogue():
+    own = Policy("own", SegregatedStorage(Series.POWERS, growth=1 << 16))
+    assert simulate(HOLE, own).peak_heap_bytes == 1 << 13  # 2048 and 4096, one refill each
+
+
+def test_progress_counts_to_the_end():
+    seen = []
+    simulate(HOLE, "first-fit-ao", progress=seen.append)
+    assert seen == [len(HOLE)]
+
+
+@pytest.mark.parametrize(("op", "slot"), [([M, M], [0, 0]), ([F], [0]), ([M, 7], [0, 0])])
+def test_the_core_survives_columns_that_are_no_trace(op, slot):
+    simulation = new_simulation(policy("first-fit-ao"), scale=16, realloc=Realloc.FREE_FIRST)
+    size = np.full(len(op), 8, np.int64)
+    done, failure = simulation.replay(
+        np.array(op, np.uint8), size, np.array(slot, np.uint32), None
+    )  # fmt: skip
+    if op == [M, 7]:
+        assert (done, failure) == (2, None)  # an unknown op on a live object: a realloc
+    else:
+        assert failure == "the events are not those of a valid trace"
+        assert done == len(op) - 1
+
+
+def test_columns_of_other_shapes_are_refused():
+    simulation = new_simulation(policy("best-fit-ao"), scale=16, realloc=Realloc.FREE_FIRST)
+    op, size, slot = np.zeros(2, np.uint8), np.ones(2, np.int64), np.zeros(3, np.uint32)
+    with pytest.raises(ValueError, match="slot"):
+        simulation.replay(op, size, slot, None)
+    with pytest.raises(ValueError, match="size"):
+        simulation.replay(op, size.astype(np.int32), slot[:2], None)
+    with pytest.raises(TypeError):
+        simulation.replay(op, size)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_heap_can_be_looked_at(name):
+    simulation_blocks = _blocks_after(HOLE, name)
+    addresses, sizes, slots = simulation_blocks
+    assert addresses[0] == 0
+    np.testing.assert_array_equal(addresses[1:], (addresses + sizes)[:-1])
+    assert sorted(slots[slots >= 0]) == [0, 1, 2]
+
+
+def _blocks_after(trace, name):
+    simulation = new_simulation(policy(name), scale=16, realloc=Realloc.FREE_FIRST)
+    replay(simulation, trace.op, trace.size, trace.slot)
+    columns = [np.empty(simulation.block_count(), np.int64) for _ in range(3)]
+    simulation.blocks(*columns)
+    return columns
+
+
+def test_threads_simulate_side_by_side():
+    runs = []
+    threads = [
+        threading.Thread(target=lambda: runs.append(simulate(HOLE, "next-fit-lifo")))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(runs) == 4
+    assert all(run == runs[0] for run in runs)
