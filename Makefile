@@ -5,10 +5,14 @@ BIN    := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 NATIVE := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
-.PHONY: tables test lint unit sanitize clean
+.PHONY: tables page test lint unit sanitize clean
 
 tables: $(VENV)/built
 	$(BIN)/python -m experiments.johnstone_wilson --out out
+
+# The page of plain words in docs, made anew.
+page: tables
+	cp out/johnstone-wilson.md out/johnstone-wilson-figure-1.png docs
 
 test: lint unit sanitize
 
@@ -18,7 +22,7 @@ lint: $(VENV)/built
 	$(BIN)/mypy
 
 unit: $(VENV)/built
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The C code once more under the address and undefined-behaviour sanitizers. Without `site` (-S) the
 # editable install is not seen, and the sanitized one is.

@@ -114,9 +114,9 @@ def programs() -> tuple[str, ...]:
 
 
 def label(name: str) -> str:
-    """Return how the paper writes a program or policy."""
+    """Return how the paper writes a program or policy; any other heading as it is."""
     names = {**catalogue()["programs"], **catalogue()["policies"]}
-    return str(names[name][0])
+    return str(names[name][0]) if name in names else name
 
 
 @cache

@@ -32,7 +32,7 @@ class Rounded(float):
     def __new__(cls, value: float, decimals: int, *, signed: bool = False) -> Self:
         """Make a number that is shown with `decimals` places."""
         rounded = super().__new__(cls, value)
-        rounded.text = f"{value:{'+' if signed else ''},.{decimals}f}"
+        rounded.text = f"{value:{'+' if signed else ''}z,.{decimals}f}"
         return rounded
 
 
@@ -94,10 +94,12 @@ def _write_terminal(table: Table, stream: TextIO) -> None:
     grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(table.columns):
         number = table.is_number(place)
+        whole = number or place == 0
         grid.add_column(
             Text(column),
             justify="right" if number else "left",
-            no_wrap=number or place == 0,
+            no_wrap=whole,
+            min_width=_width(table, place) if whole else None,
             overflow="fold",
         )
     for row in table.rows:
@@ -109,6 +111,12 @@ def _write_terminal(table: Table, stream: TextIO) -> None:
     console.print(grid)
     for note in table.notes:
         console.print(Text(note))
+
+
+def _width(table: Table, place: int) -> int:
+    """Return the characters of a column's longest line, the heading's included."""
+    lines = table.columns[place].split("\n")
+    return max(map(len, (*lines, *(spell(row[place]) for row in table.rows))))
 
 
 def _write_json(table: Table, stream: TextIO) -> None:

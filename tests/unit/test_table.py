@@ -49,6 +49,8 @@ def test_values_as_people_read_them(value, text):
         (Rounded(13328.4, 0), "13,328"),
         (Rounded(0.05, 2, signed=True), "+0.05"),
         (Rounded(-12.0, 1, signed=True), "-12.0"),
+        (Rounded(-0.001, 2, signed=True), "+0.00"),
+        (Rounded(-0.001, 2), "0.00"),
     ],
 )
 def test_rounded_numbers_say_how_they_are_read(value, text):
@@ -122,3 +124,12 @@ def test_a_table_without_rows(form):
 def test_a_row_of_the_wrong_length_is_refused():
     with pytest.raises(ValueError, match="1 values under 2 columns"):
         Table("t", ("a", "b"), [("only",)])
+
+
+def test_terminal_never_cuts_numbers_names_or_headings():
+    columns = ("policy", *(f"heading {place:04}" for place in range(40)))
+    row = ("a policy of a long name", *(1234567 + place for place in range(40)))
+    text = written(Table("Wide", columns, [row]), "table")
+    assert all(column in text for column in columns)
+    assert "a policy of a long name" in text
+    assert all(f"{1234567 + place:,}" in text for place in range(40))

@@ -1,0 +1,69 @@
+"""`python -m experiments.johnstone_wilson`: measure, print the tables, write them to a folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from experiments.johnstone_wilson import figure
+from experiments.johnstone_wilson.exhibits import exhibits, measure
+from experiments.johnstone_wilson.output import write_figure, write_tables, write_text
+from experiments.johnstone_wilson.page import FIGURE, PAGE, page
+from simalloc.cli.progress import progress
+from simalloc.errors import SimallocError
+from simalloc.report import write_table
+
+EXIT_ERROR: Final = 2
+EXIT_INTERRUPTED: Final = 130
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("out"),
+    show_default=True,
+    help="The folder for Markdown, CSV and figure 1; it is made if need be.",
+)
+def command(out: Path) -> None:
+    """Reproduce the tables and the figure of Johnstone and Wilson 1998 on the shipped traces.
+
+    Tables go to stdout, published figures beside measured ones; the folder gets them as Markdown
+    and CSV, with a page on what agrees and what does not.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    results = measure(progress)
+    shown = exhibits(results)
+    write_tables(shown, out)
+    run = results.runs[figure.JOB]
+    write_figure(lambda path: figure.draw(run, results.traces["gcc"], path), out / FIGURE)
+    write_text(page(results, shown), out / PAGE)
+    for exhibit in shown.values():
+        write_table(exhibit.table, "table", sys.stdout)
+        sys.stdout.write("\n")
+    click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
+
+
+def main() -> int:
+    """Run the command and return the exit code."""
+    try:
+        command(standalone_mode=False)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        error.show()
+        return EXIT_ERROR
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except (SimallocError, OSError) as error:
+        click.echo(f"error: {error}", err=True)
+        return EXIT_ERROR
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

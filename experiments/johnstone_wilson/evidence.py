@@ -1,0 +1,104 @@
+"""What the printed figures alone say: whether they agree, and by what unit the heaps grew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from experiments.johnstone_wilson import consistency, growth_unit
+from experiments.johnstone_wilson.growth_unit import (
+    DESCRIBED,
+    GRIDS,
+    ROWS_4K,
+    ROWS_8K,
+    ROWS_OTHER,
+    column_fit,
+    pinned_live,
+    row_fit,
+)
+from experiments.johnstone_wilson.programs import AVAILABLE
+from experiments.johnstone_wilson.published import label, programs, table
+from simalloc.report import Rounded, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from experiments.johnstone_wilson.consistency import Check
+    from experiments.johnstone_wilson.statistics import Described
+    from simalloc.report.table import Value
+
+
+def consistency_table() -> Table:
+    """Return how many printed summaries agree with the cells that they sum up."""
+    kinds: dict[str, Sequence[Check]] = {
+        "averages, as arithmetic means": consistency.averages(),
+        "deviations, as those of a sample": consistency.deviations(),
+        "deviations, as those of a population": consistency.deviations(sample=False),
+        "figures of the prose": consistency.prose(),
+    }
+    rows = []
+    for kind, checks in kinds.items():
+        wrong = [check for check in checks if not check.agrees]
+        named = wrong if len(wrong) < len(checks) else []
+        exceptions = "; ".join(f"{c.where}: {c.printed.text}, not {c.computed:.4g}" for c in named)
+        rows.append((kind, len(checks), len(checks) - len(wrong), exceptions))
+    return Table("Printed figures recomputed", ("figures", "printed", "agree", "exceptions"), rows)
+
+
+def grids_table() -> Table:
+    """Return how many distinct percentages of the 4K rows of table 4 each growth unit explains."""
+    rows: list[tuple[Value, ...]] = []
+    for grid in GRIDS:
+        fits = [column_fit(program, ROWS_4K, grid) for program in programs()]
+        found, of = sum(fit.hits for fit in fits), sum(len(fit.values) for fit in fits)
+        by_chance = growth_unit.chance(ROWS_4K, grid)
+        rows.append(
+            (
+                grid,
+                *(f"{fit.hits}/{len(fit.values)}" for fit in fits),
+                f"{found}/{of}",
+                Rounded(by_chance.mean, 1),
+                by_chance.most,
+                by_chance.as_many,
+            )
+        )
+    draws = by_chance.draws
+    columns = ("bytes", *map(label, programs()), "all", "chance: mean", "most", "as many")
+    note = (
+        f"A heap of multiples of so many bytes, divided by 16. Distinct percentages that one "
+        f"choice of peak live bytes explains, of those there are. Chance: the same for {draws:,} "
+        f"imitations of the table with heaps of multiples of {DESCRIBED} bytes, as the text says; "
+        f"the mean, the most, and how many imitations come to as much as the printed table."
+    )
+    return Table("What growth unit explains the 4K rows of table 4?", columns, rows, (note,))
+
+
+def rows_table() -> Table:
+    """Return which other rows of table 4 lie on a growth unit, the live bytes being pinned."""
+    grids = (256, 512, 1024, 4096)
+    rows: list[tuple[Value, ...]] = []
+    for policy in (*ROWS_8K, *ROWS_OTHER):
+        fits = [row_fit(policy, grid) for grid in grids]
+        cells = [f"{fit.hits}/{fit.cells}, chance {fit.expected:.1f}" for fit in fits]
+        rows.append((label(policy), *cells))
+    note = (
+        "Cells on multiples of so many bytes, of those narrow enough to tell, and how many of them "
+        "a heap of any size would meet. Peak live bytes are those that the 4K rows pin."
+    )
+    return Table(
+        "The other rows of table 4", ("row", *(f"{grid} bytes" for grid in grids)), rows, (note,)
+    )
+
+
+def live_table(described: Described) -> Table:
+    """Return the peak live bytes that the 4K rows pin, beside those of the traces here."""
+    rows: list[tuple[Value, ...]] = []
+    for program in programs():
+        live = pinned_live(program)
+        row: list[Value] = [label(program), table(1).cells[program]["max Kbytes"].text]
+        row += [int(live[0]), int(live[-1])]
+        if program in AVAILABLE:
+            here = described[program].peak_bytes.amount
+            row += [here, here - int(live[len(live) // 2])]
+        rows.append((*row, *[None] * (6 - len(row))))
+    columns = ("program", "table 1, Kbytes", "pinned from", "to", "here", "difference")
+    return Table("Peak live bytes, from table 4 and here", columns, rows)

@@ -1,0 +1,52 @@
+"""The 4K rows of table 4 counted in growth steps, which are the same size for every program.
+
+A percentage of table 4 holds two things: the steps by which a heap exceeds the fewest that hold
+the peak live bytes, which is the policy's doing, and the bytes from that peak to the next step,
+which is chance. Counted in steps, the paper's traces and ours can be compared without the second.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from experiments.johnstone_wilson.growth_unit import PRINTED, ROWS_4K, pinned_live
+from experiments.johnstone_wilson.programs import AVAILABLE, heading
+from experiments.johnstone_wilson.published import label, table
+from experiments.johnstone_wilson.replays import Job
+from experiments.johnstone_wilson.variants import AS_PRINTED
+from simalloc.report import Table
+
+if TYPE_CHECKING:
+    from experiments.johnstone_wilson.fragmentation import Runs
+    from simalloc.report.table import Value
+
+
+def printed_steps(program: str, policy: str) -> int:
+    """Return the steps above the fewest possible, from the printed percentage.
+
+    The heap is the whole number of steps nearest to it, over the live bytes that the 4K rows pin.
+    """
+    live = float(pinned_live(program).mean())
+    heap = live * (1 + table(4).cells[policy][program].value / 100)
+    return round(heap / PRINTED) - ceil(live / PRINTED)
+
+
+def measured_steps(program: str, policy: str, runs: Runs) -> int:
+    """Return the steps above the fewest possible in the run with growth as printed."""
+    run = runs[Job(program, AS_PRINTED.policies[policy])]
+    return round(run.peak_heap_bytes / PRINTED) - ceil(run.max_live_bytes / PRINTED)
+
+
+def steps_table(runs: Runs) -> Table:
+    """Return two lines a policy, printed and here, a column a program."""
+    rows: list[tuple[Value, ...]] = []
+    for policy in ROWS_4K:
+        printed = [printed_steps(program, policy) for program in AVAILABLE]
+        measured = [measured_steps(program, policy, runs) for program in AVAILABLE]
+        rows += [(f"{label(policy)}: published", *printed), ("here", *measured)]
+    return Table(
+        f"Table 4 in steps of {PRINTED:,} bytes above the fewest that hold the peak live bytes",
+        ("", *map(heading, AVAILABLE)),
+        rows,
+    )

@@ -1,0 +1,236 @@
+"""The page of plain words: what agrees with the paper, what does not, and the best explanation.
+
+The words are in `page.md`, the figures in them come from the run. What the words claim is asserted
+in tests/papers/test_johnstone_wilson_tables.py.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Final
+
+from experiments.johnstone_wilson import consistency, findings, growth_steps, growth_unit
+from experiments.johnstone_wilson.fragmentation import comparison
+from experiments.johnstone_wilson.growth_unit import DESCRIBED, PRINTED, ROWS_4K, SCALE, pinned_live
+from experiments.johnstone_wilson.output import markdown
+from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, RECONSTRUCTED
+from experiments.johnstone_wilson.published import catalogue, label, programs, table
+from experiments.johnstone_wilson.rank_order import orders
+from experiments.johnstone_wilson.replays import Job, percent
+from experiments.johnstone_wilson.sensitivity import CHOICES, LARGE, NUDGED_LATE, NUDGES, luck
+from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from experiments.johnstone_wilson.exhibits import Exhibit, Results
+    from experiments.johnstone_wilson.fragmentation import Runs
+
+PAGE: Final = "johnstone-wilson.md"
+FIGURE: Final = "johnstone-wilson-figure-1.png"
+
+_WORDS: Final = Path(__file__).with_name("page.md")
+_CLOSE: Final = ("best-fit-ao", "best-fit-lifo", "best-fit-fifo", "first-fit-fifo", "next-fit-fifo")
+
+
+def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
+    """Return the page as Markdown."""
+    facts = {
+        **_cells(results.runs),
+        **_setting(),
+        **_growth(results),
+        **_agreement(results),
+        **_espresso(results),
+        **_other_programs(results),
+        **_reconstructed(results.runs),
+        "tables": {name: markdown(exhibit.table) for name, exhibit in exhibits.items()},
+    }
+    text = _WORDS.read_text(encoding="utf-8").format_map(facts)
+    return "\n\n".join(map(_wrapped, text.split("\n\n")))
+
+
+def _wrapped(block: str) -> str:
+    """Return paragraphs and lists with lines of equal length, all else as it is."""
+    if block.startswith("- "):
+        return "\n".join(_filled(f"- {item}", "  ") for item in block[2:].split("\n- "))
+    if block.startswith(("|", "#", "!", "\n")) or "\n|" in block or block.endswith("**"):
+        return block
+    return _filled(block)
+
+
+def _filled(text: str, indent: str = "") -> str:
+    return fill(
+        " ".join(text.split()),
+        110,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _cells(runs: Runs) -> dict[str, Any]:
+    """Return published cells, and measured ones with growth as printed, by table, row, column."""
+    return {
+        "basic": table(1).cells,
+        "cells": {number: table(number).cells for number in (3, 4)},
+        "here": {
+            number: {
+                policy: {
+                    program: percent(runs[Job(program, text)], number) for program in AVAILABLE
+                }
+                for policy, text in AS_PRINTED.policies.items()
+            }
+            for number in (3, 4)
+        },
+    }
+
+
+def _setting() -> dict[str, Any]:
+    impossible = [
+        f"{label(policy)} {third.text} against {fourth.text}"
+        for policy, _, third, fourth in consistency.impossible_pairs()
+    ]
+    return {
+        "paper": catalogue()["paper"],
+        "genuine": _and([label(program) for program in GENUINE]),
+        "reconstructed": _and([label(program) for program in RECONSTRUCTED]),
+        "missing": " ".join(MISSING.values()),
+        "impossible": _and(impossible),
+    }
+
+
+def _growth(results: Results) -> dict[str, Any]:
+    fits = [growth_unit.column_fit(program, ROWS_4K, PRINTED) for program in programs()]
+    missed = [f"{label(fit.program)}'s {value.text}" for fit in fits for value in fit.missed]
+    p2c, pinned = results.described["p2c"].peak_bytes.amount, pinned_live("p2c")
+    return {
+        "scale": SCALE,
+        "described": DESCRIBED,
+        "printed": PRINTED,
+        "described_kib": DESCRIBED * SCALE // 1024,
+        "printed_kib": PRINTED * SCALE // 1024,
+        "grid_hits": sum(fit.hits for fit in fits),
+        "grid_values": sum(len(fit.values) for fit in fits),
+        "grid_missed": _and(missed),
+        "chance": growth_unit.chance(ROWS_4K, PRINTED),
+        "p2c_pinned_from": int(pinned[0]),
+        "p2c_pinned_to": int(pinned[-1]),
+        "p2c_live": p2c,
+        "p2c_live_stdio": p2c + 2 * 8192,
+        "step_espresso": 100 * PRINTED / results.described["espresso"].peak_bytes.amount,
+        "step_perl": 100 * PRINTED / results.described["perl"].peak_bytes.amount,
+    }
+
+
+def _agreement(results: Results) -> dict[str, Any]:
+    runs = results.runs
+    near = {one.variant.key: one for one in findings.closeness(runs) if one.number == 3}
+    order = {(one.program, one.number): one for one in orders(runs)}
+    printed = [table(3).cells[row]["espresso"].value for row in _CLOSE]
+    here = [percent(runs[Job("espresso", AS_PRINTED.policies[row])], 3) for row in _CLOSE]
+    equal, near_by, cells = findings.equal_steps(runs)
+    return {
+        "range_best_fit": _range("best-fit-ao-8k", runs),
+        "range_first_fit": _range("first-fit-ao-8k", runs),
+        "near_printed": near[AS_PRINTED.key].within(0.1),
+        "near_described": near[AS_DESCRIBED.key].within(0.1),
+        "near_cells": len(near[AS_PRINTED.key].distances),
+        "p2c_pairs_3": order["p2c", 3].told_apart,
+        "p2c_pairs_4": order["p2c", 4].told_apart,
+        "ghostscript_same": order["ghostscript", 3].same,
+        "ghostscript_pairs": order["ghostscript", 3].told_apart,
+        "steps_equal": equal,
+        "steps_near": near_by,
+        "steps_cells": cells,
+        "close_rows": _and([label(row) for row in _CLOSE]),
+        "close_printed": ", ".join(f"{value:.2f}" for value in printed),
+        "close_here": ", ".join(f"{value:.2f}" for value in here),
+        "close_gap": max(abs(p - h) for p, h in zip(printed, here, strict=True)),
+        "buddy_spread": findings.widest_choice(CHOICES[0], runs),
+    }
+
+
+def _espresso(results: Results) -> dict[str, Any]:
+    early = findings.early_request(results)
+    pinned = round(float(pinned_live("espresso").mean()))
+    extra = pinned - results.described["espresso"].peak_bytes.amount
+    by_policy = luck(results.runs)
+    return {
+        "early": early,
+        "espresso_extra": extra,
+        "early_and_extra": early.live + extra,
+        **{
+            f"live_{name}": findings.printed_live_at_peak("espresso", policy)
+            for name, policy in (
+                ("first_fit", "first-fit-ao"),
+                ("next_fit", "next-fit-ao"),
+                ("binary_buddy", "binary-buddy"),
+            )
+        },
+        "nudge_from": NUDGES[0],
+        "nudge_to": NUDGES[-1],
+        "nudges": len(NUDGES),
+        "nudged_runs": len(NUDGES) * len(NUDGED_LATE),
+        "nudged_early": sum(one.early for one in by_policy if one.policy in NUDGED_LATE),
+        "nudged_lifo": _and(
+            [
+                f"{min(one.nudged[3]):.1f} to {max(one.nudged[3]):.1f}"
+                for one in by_policy
+                if one.policy not in NUDGED_LATE
+            ]
+        ),
+    }
+
+
+def _other_programs(results: Results) -> dict[str, Any]:
+    sizes = findings.large_sizes(results.traces["gcc"], LARGE)
+    perl = round(float(pinned_live("perl").mean()))
+    segregated = table(4).cells["simple-seg-2n"]["perl"].value
+    heap = PRINTED * (ceil(perl / PRINTED) + growth_steps.printed_steps("perl", "best-fit-ao"))
+    return {
+        "large_objects": sum(sizes.values()),
+        "large_sizes": _and([f"{size:,}" for size in sizes]),
+        "large_kib": LARGE // 1024,
+        "ghostscript_objects": results.described["ghostscript"].counts.objects,
+        "perl_heap": heap,
+        "perl_heap_steps": heap // PRINTED,
+        "perl_pinned": perl,
+        "perl_seg_here": results.runs[Job("perl", "simple-seg-2n")].peak_heap_bytes,
+        "perl_seg_printed": perl * (1 + segregated / 100),
+        "perl_live": results.described["perl"].peak_bytes.amount,
+        "perl_printed_steps": growth_steps.printed_steps("perl", "best-fit-ao"),
+        "perl_here_steps": growth_steps.measured_steps("perl", "best-fit-ao", results.runs),
+    }
+
+
+def _reconstructed(runs: Runs) -> dict[str, Any]:
+    """Return how many cells of the reconstructed columns are near print, and which are not."""
+    cells, far = 0, []
+    for number in (3, 4):
+        for row, program, printed, here in comparison(number, AS_PRINTED, runs).pairs():
+            if program in RECONSTRUCTED:
+                cells += 1
+                if abs(here - printed) > max(1, printed / 100):
+                    where = f"{label(row)} on {label(program)} by measure #{number}"
+                    far.append(f"{where}, {here:,.1f} for {printed:,g} percent")
+    return {
+        "reconstructed_cells": cells,
+        "reconstructed_near": cells - len(far),
+        "reconstructed_far": "; ".join(far),
+    }
+
+
+def _range(policy: str, runs: Runs) -> str:
+    """Return what measure #4 comes to on the genuine traces, from the least to the most."""
+    text = AS_PRINTED.policies[policy]
+    values = [percent(runs[Job(program, text)], 4) for program in GENUINE]
+    return f"{min(values):.2f} to {max(values):.2f}"
+
+
+def _and(items: Sequence[str]) -> str:
+    """Return the items as people list them."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"

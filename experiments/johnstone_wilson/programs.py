@@ -1,0 +1,33 @@
+"""The paper's eight programs, and the traces that stand for them here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from experiments.johnstone_wilson.published import label, programs
+from simalloc.trace import catalogue
+
+if TYPE_CHECKING:
+    from simalloc.trace import Trace
+
+RECONSTRUCTED: Final = ("hyper", "lrusim")
+"""Programs that could not be had: their traces are generated from what the paper says of them."""
+
+MISSING: Final = {
+    "grobner": "Grobner's column is empty: neither the program nor a trace of it could be found, "
+    "and the paper says too little of its behaviour to rebuild one."
+}
+
+AVAILABLE: Final = tuple(program for program in programs() if program not in MISSING)
+GENUINE: Final = tuple(program for program in AVAILABLE if program not in RECONSTRUCTED)
+
+
+def load_traces() -> dict[str, Trace]:
+    """Return the trace of every program that there is one of, by the program's name."""
+    return {program: catalogue.load(program) for program in AVAILABLE}
+
+
+def heading(program: str) -> str:
+    """Return the program's name for a heading, with the word "reconstructed" where it is due."""
+    name = label(program)
+    return f"{name}\nreconstructed" if program in RECONSTRUCTED else name

@@ -1,0 +1,107 @@
+"""All the simulations of the experiment, carried out on every core."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from simalloc.heap import Realloc, simulate
+from simalloc.measure import fragmentation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from experiments.johnstone_wilson.alterations import Alteration
+    from simalloc.heap import Run
+    from simalloc.trace import Trace
+
+
+@dataclass(frozen=True)
+class Job:
+    """One simulation: a program's trace, perhaps altered, under the policy that a text names."""
+
+    program: str
+    policy: str
+    realloc: Realloc = Realloc.FREE_FIRST
+    alteration: Alteration | None = None
+
+
+class _StoppedError(Exception):
+    """Another simulation failed or the user gave up."""
+
+
+def percent(run: Run, measure: int) -> float:
+    """Return measure #1, #2, #3 or #4 in percent."""
+    return 100 * fragmentation(run)[measure]
+
+
+def replay_all(
+    jobs: Iterable[Job], traces: Mapping[str, Trace], advance: Callable[[float], None]
+) -> dict[Job, Run]:
+    """Carry out every job once and return the runs.
+
+    `traces` has a program's trace by its name; `advance` is called from any thread with the number
+    of events done since its last call. The first error, or Ctrl-C, stops all simulations and is
+    raised.
+    """
+    stop = threading.Event()
+    runs: dict[Job, Run] = {}
+    batches = sorted(_batches(set(jobs)), key=lambda batch: -_events([*batch], traces))
+    pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+    try:
+        waiting = [pool.submit(_replay, batch, traces, advance, stop) for batch in batches]
+        for done in as_completed(waiting):
+            runs.update(done.result())
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+    return runs
+
+
+def total_events(jobs: Iterable[Job], traces: Mapping[str, Trace]) -> int:
+    """Return the events that `replay_all` goes through."""
+    return _events(list(set(jobs)), traces)
+
+
+def _batches(jobs: set[Job]) -> list[list[Job]]:
+    """Group the jobs so that an altered trace is made once; unaltered ones stand alone."""
+    altered = sorted((job for job in jobs if job.alteration), key=_source)
+    groups = [list(group) for _, group in groupby(altered, key=_source)]
+    return groups + [[job] for job in jobs if job.alteration is None]
+
+
+def _source(job: Job) -> tuple[str, str]:
+    return job.program, repr(job.alteration)
+
+
+def _events(jobs: Sequence[Job], traces: Mapping[str, Trace]) -> int:
+    return sum(len(traces[job.program]) for job in jobs)
+
+
+def _replay(
+    jobs: Sequence[Job],
+    traces: Mapping[str, Trace],
+    advance: Callable[[float], None],
+    stop: threading.Event,
+) -> dict[Job, Run]:
+    """Carry out jobs on one and the same trace."""
+    trace = traces[jobs[0].program]
+    if jobs[0].alteration is not None:
+        trace = jobs[0].alteration(trace)
+    runs = {}
+    for job in jobs:
+        reached = 0
+
+        def progress(done: int) -> None:
+            nonlocal reached
+            if stop.is_set():
+                raise _StoppedError
+            advance(done - reached)
+            reached = done
+
+        runs[job] = simulate(trace, job.policy, realloc=job.realloc, progress=progress)
+    return runs

@@ -1,0 +1,228 @@
+"""What single figures of tables 3 and 4 hang on: realloc, the order of frees, free lists, luck."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from experiments.johnstone_wilson.alterations import STDIO_BUFFER, NewestFirst, Objects, Without
+from experiments.johnstone_wilson.programs import AVAILABLE, heading
+from experiments.johnstone_wilson.published import label, table
+from experiments.johnstone_wilson.replays import Job, percent
+from experiments.johnstone_wilson.variants import AS_PRINTED
+from simalloc.heap import Realloc
+from simalloc.report import Rounded, Table
+
+if TYPE_CHECKING:
+    from experiments.johnstone_wilson.alterations import Alteration
+    from experiments.johnstone_wilson.fragmentation import Runs
+    from simalloc.report.table import Value
+
+MEASURES: Final = (3, 4)
+
+LARGE: Final = 1 << 16
+NUDGES: Final = tuple(range(341, 8192 + 1, 341))
+"""Bytes of the one object that is put in front of Espresso's trace to see what luck does."""
+NUDGED_LATE: Final = ("best-fit-ao-8k", "first-fit-ao", "first-fit-fifo", "next-fit-ao")
+"""Policies whose heap has its peak late in Espresso's trace as recorded."""
+NUDGED: Final = (*NUDGED_LATE, "first-fit-lifo", "next-fit-lifo")
+
+
+@dataclass(frozen=True)
+class Change:
+    """All sixteen policies on one program, as recorded and with one thing changed.
+
+    `plain` and `changed` head the columns.
+    """
+
+    key: str
+    title: str
+    program: str
+    plain: str
+    changed: str
+    realloc: Realloc = Realloc.FREE_FIRST
+    alteration: Alteration | None = None
+
+    def job(self, policy: str, *, changed: bool) -> Job:
+        """Return the simulation of a row, growth as printed."""
+        text = AS_PRINTED.policies[policy]
+        if not changed:
+            return Job(self.program, text)
+        return Job(self.program, text, self.realloc, self.alteration)
+
+
+CHANGES: Final = (
+    Change(
+        "espresso-realloc",
+        "Espresso: what realloc does first",
+        "espresso",
+        "frees",
+        "allocates",
+        realloc=Realloc.MOVE,
+    ),
+    Change(
+        "gcc-order-of-frees",
+        "GCC: the order in which the objects of one obstack are freed",
+        "gcc",
+        "oldest first",
+        "newest first",
+        alteration=NewestFirst(),
+    ),
+    Change(
+        "gcc-large-objects",
+        f"GCC without the objects of more than {LARGE // 1024} KiB",
+        "gcc",
+        "all",
+        "without",
+        alteration=Without(LARGE),
+    ),
+    *(
+        Change(
+            f"{program}-stdio",
+            f"{label(program)}: two stdio buffers of {STDIO_BUFFER} bytes, live throughout",
+            program,
+            "without",
+            "with",
+            alteration=Objects((STDIO_BUFFER, STDIO_BUFFER)),
+        )
+        for program in ("p2c", "espresso")
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One policy on every program, with each value that one parameter can take."""
+
+    title: str
+    policy: str
+    parameter: str
+    values: tuple[str, ...]
+
+    def text(self, value: str) -> str:
+        """Return the policy's text, growth as printed, with the parameter set."""
+        text = AS_PRINTED.policies[self.policy]
+        return f"{text}{',' if ':' in text else ':'}{self.parameter}={value}"
+
+
+CHOICES: Final = (
+    Choice(
+        "Binary buddy: which free block of a size is taken",
+        "binary-buddy",
+        "order",
+        ("fifo", "lifo", "ao"),
+    ),
+    Choice(
+        "Lea 2.6.1: which requests may use the last remainder",
+        "lea-2.6.1",
+        "last_remainder",
+        ("none", "small", "any"),
+    ),
+)
+
+JOBS: Final = (
+    *(
+        change.job(policy, changed=changed)
+        for change in CHANGES
+        for policy in AS_PRINTED.policies
+        for changed in (False, True)
+    ),
+    *(
+        Job(program, choice.text(value))
+        for choice in CHOICES
+        for value in choice.values
+        for program in AVAILABLE
+    ),
+    *(
+        Job("espresso", AS_PRINTED.policies[policy], alteration=Objects((nudge,)))
+        for nudge in NUDGES
+        for policy in NUDGED
+    ),
+)
+
+
+def change_table(change: Change, runs: Runs) -> Table:
+    """Return measures #3 and #4 of every policy: published, as recorded, changed."""
+    rows: list[tuple[Value, ...]] = []
+    for policy in table(4).rows:
+        row: list[Value] = [label(policy)]
+        for measure in MEASURES:
+            printed = table(measure).cells[policy][change.program]
+            plain, changed = (runs[change.job(policy, changed=c)] for c in (False, True))
+            values = (printed.value, percent(plain, measure), percent(changed, measure))
+            row += [Rounded(value, printed.decimals) for value in values]
+        rows.append(tuple(row))
+    columns = [
+        f"#{m}\n{what}" for m in MEASURES for what in ("published", change.plain, change.changed)
+    ]
+    return Table(f"{change.title}; percent, growth as printed", ("policy", *columns), rows)
+
+
+def choice_table(choice: Choice, runs: Runs) -> Table:
+    """Return measures #3 and #4 on every program: published, then with each value."""
+    rows: list[tuple[Value, ...]] = []
+    for program in AVAILABLE:
+        row: list[Value] = [heading(program).replace("\n", ", ")]
+        for measure in MEASURES:
+            printed = table(measure).cells[choice.policy][program]
+            values = [percent(runs[Job(program, choice.text(v))], measure) for v in choice.values]
+            row += [Rounded(value, printed.decimals) for value in (printed.value, *values)]
+        rows.append(tuple(row))
+    columns = [f"#{m}\n{what}" for m in MEASURES for what in ("published", *choice.values)]
+    return Table(f"{choice.title}; percent, growth as printed", ("program", *columns), rows)
+
+
+@dataclass(frozen=True)
+class Luck:
+    """Measures of one policy on Espresso with one more live object, a run for each of `NUDGES`.
+
+    `early` is the number of runs whose peak heap came when far less than the most was live.
+    """
+
+    policy: str
+    plain: dict[int, float]
+    nudged: dict[int, list[float]]
+    early: int
+
+
+def luck(runs: Runs) -> list[Luck]:
+    """Return how far one small object more moves each policy's figures on Espresso."""
+    found = []
+    for policy in NUDGED:
+        text = AS_PRINTED.policies[policy]
+        plain = runs[Job("espresso", text)]
+        nudged = [runs[Job("espresso", text, alteration=Objects((n,)))] for n in NUDGES]
+        found.append(
+            Luck(
+                policy,
+                {m: percent(plain, m) for m in MEASURES},
+                {m: [percent(run, m) for run in nudged] for m in MEASURES},
+                sum(run.live_bytes_at_peak_heap < 0.9 * run.max_live_bytes for run in nudged),
+            )
+        )
+    return found
+
+
+def luck_table(runs: Runs) -> Table:
+    """Return a row a policy: published, as recorded, and the spread over the nudged runs."""
+    rows: list[tuple[Value, ...]] = []
+    for one in luck(runs):
+        row: list[Value] = [label(one.policy)]
+        for measure in MEASURES:
+            printed = table(measure).cells[one.policy]["espresso"]
+            spread = one.nudged[measure]
+            values = (printed.value, one.plain[measure], min(spread), median(spread), max(spread))
+            row += [Rounded(value, printed.decimals) for value in values]
+        rows.append((*row, one.early))
+    columns = [
+        f"#{m}\n{what}"
+        for m in MEASURES
+        for what in ("published", "here", "least", "median", "most")
+    ]
+    title = f"Espresso with one more live object of {NUDGES[0]} to {NUDGES[-1]} bytes, percent"
+    note = (
+        f"{len(NUDGES)} runs a policy, growth as printed. Early: runs with the peak heap "
+        "while live bytes were more than a tenth below theirs."
+    )
+    return Table(title, ("policy", *columns, "early"), rows, (note,))

@@ -1,0 +1,48 @@
+"""Files of results are whole or not there."""
+
+import csv
+
+import pytest
+
+from experiments.johnstone_wilson.exhibits import Exhibit
+from experiments.johnstone_wilson.output import write_figure, write_tables, write_text
+from simalloc.report import Rounded, Table
+
+TABLE = Table("A table", ("policy", "percent"), [("best fit", Rounded(1 / 3, 2))])
+
+
+def test_tables_go_to_csv_one_by_one_and_to_markdown_together(tmp_path):
+    write_tables({"first": Exhibit(TABLE, TABLE), "second": Exhibit(TABLE, TABLE)}, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"first.csv", "second.csv", "tables.md"}
+    with (tmp_path / "first.csv").open() as file:
+        assert list(csv.reader(file)) == [["policy", "percent"], ["best fit", str(1 / 3)]]
+    text = (tmp_path / "tables.md").read_text()
+    assert text.startswith("# Johnstone & Wilson 1998")
+    assert text.count("| best fit | 0.33 |") == 2
+
+
+def test_what_was_there_stays_if_drawing_fails(tmp_path):
+    path = tmp_path / "figure.png"
+    write_text("old", path)
+
+    def draw(draft):
+        draft.write_text("half a pic")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_figure(draw, path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_figure_is_drawn_beside_its_place(tmp_path):
+    seen = []
+
+    def draw(draft):
+        seen.append(draft)
+        draft.write_bytes(b"picture")
+
+    write_figure(draw, tmp_path / "figure.png")
+    assert seen[0].suffix == ".png"
+    assert (tmp_path / "figure.png").read_bytes() == b"picture"
+    assert not seen[0].exists()

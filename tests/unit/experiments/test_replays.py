@@ -1,0 +1,68 @@
+"""Many simulations on every core."""
+
+import threading
+import time
+
+import pytest
+
+from experiments.johnstone_wilson import replays
+from experiments.johnstone_wilson.alterations import Objects
+from experiments.johnstone_wilson.replays import Job, percent, replay_all, total_events
+from simalloc.errors import PolicyError
+from simalloc.heap import Realloc, simulate
+from simalloc.trace import Trace
+
+TRACES = {
+    "one": Trace.from_events([0, 0, 2, 1], [0, 1, 0, 1], [100, 50, 300, 0], name="one"),
+    "two": Trace.from_events([0] * 9, range(9), [40] * 9, name="two"),
+}
+
+
+def test_every_job_is_carried_out_as_simulate_does():
+    jobs = [
+        Job("one", "best-fit-ao"),
+        Job("one", "best-fit-ao", Realloc.MOVE),
+        Job("two", "simple-seg-2n"),
+        Job("one", "best-fit-ao", alteration=Objects((64, 64))),
+        Job("one", "binary-buddy", alteration=Objects((64, 64))),
+    ]
+    advanced = []
+    runs = replay_all([*jobs, *jobs], TRACES, advanced.append)
+    assert set(runs) == set(jobs)
+    assert runs[jobs[0]] == simulate(TRACES["one"], "best-fit-ao")
+    assert runs[jobs[1]] == simulate(TRACES["one"], "best-fit-ao", realloc="move")
+    assert runs[jobs[3]].max_live_bytes == runs[jobs[0]].max_live_bytes + 128
+    assert total_events(jobs, TRACES) == 4 * 4 + 9
+    assert sum(advanced) == 4 * 2 + 9 + 6 * 2  # an altered trace has its own number of events
+
+
+def test_percent_is_the_measure_times_a_hundred():
+    run = simulate(TRACES["two"], "simple-seg-2n")
+    assert percent(run, 4) == 100 * (run.peak_heap_bytes / run.max_live_bytes - 1)
+
+
+def test_the_first_error_stops_the_rest_and_is_raised(monkeypatch):
+    others = threading.active_count()
+    started = []
+    real = replays.simulate
+
+    def counted(trace, policy, **keywords):
+        started.append(policy)
+        time.sleep(0.01)
+        return real(trace, policy, **keywords)
+
+    monkeypatch.setattr(replays, "simulate", counted)
+    rest = [Job("one", f"best-fit-ao:growth={n}") for n in range(1, 400)]
+    jobs = [Job("two", "no-such-policy"), *rest]
+    with pytest.raises(PolicyError, match="no-such-policy"):
+        replay_all(jobs, TRACES, lambda _: None)
+    assert threading.active_count() == others
+    assert len(started) < 100
+
+
+def test_an_interruption_stops_the_running_simulations():
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        replay_all([Job("two", "best-fit-ao"), Job("one", "best-fit-ao")], TRACES, interrupt)
