@@ -1,6 +1,7 @@
 """The same trace through real allocators, each in a process of its own."""
 
 from simalloc.heap.native.allocators import GLIBC, NAMES, Allocator, find_allocator, installed
+from simalloc.heap.native.measure import REPEATS, NativeRun, passes, replay_natively
 from simalloc.heap.native.process import (
     Columns,
     NativeProcess,
@@ -13,13 +14,17 @@ from simalloc.heap.native.process import (
 __all__ = [
     "GLIBC",
     "NAMES",
+    "REPEATS",
     "Allocator",
     "Columns",
     "NativeProcess",
+    "NativeRun",
     "PassTime",
     "PeakMemory",
     "columns_of",
     "find_allocator",
     "installed",
     "native_process",
+    "passes",
+    "replay_natively",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
@@ -76,6 +77,9 @@ def native_process(
         ) as process,
     ):
         try:
+            # If a trace touches more memory than there is, this is the process that is to go.
+            with suppress(OSError):
+                Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
             yield NativeProcess(trace, allocator, process, complaints)
         finally:
             process.kill()
@@ -98,8 +102,10 @@ class NativeProcess:
         self._allocator = allocator
         self._process = process
         self._complaints = complaints
-        self.library = self._read_line()
+        origin, _, library = self._read_line().partition(" ")
+        self.library: Final = library
         """The path of the library that malloc is in."""
+        self._check_origin(origin)
 
     def time_pass(self) -> PassTime:
         """Replay the trace once; afterwards everything is freed, outside the time taken."""
@@ -128,6 +134,23 @@ class NativeProcess:
             )
         return [int(figure) for figure in figures]
 
+    def _check_origin(self, origin: str) -> None:
+        """Raise if malloc is another's: the linker goes on without what it cannot load."""
+        name, preload = self._allocator.name, self._allocator.preload
+        if origin == "preloaded" and not preload:
+            raise SimallocError(
+                f"{name}: {self.library} takes the C library's place in every process here; "
+                "see /etc/ld.so.preload"
+            )
+        if origin == "system" and preload:
+            said = self._said()
+            why = (
+                f"the dynamic linker did not load it: {said}"
+                if said
+                else "it has no malloc of its own"
+            )
+            raise SimallocError(f"{preload} cannot stand in for malloc: {why}")
+
     def _read_line(self) -> str:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
@@ -135,9 +158,16 @@ class NativeProcess:
             return line.decode().rstrip("\n")
         code = self._process.wait()
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
-        self._complaints.seek(0)
-        said = self._complaints.read().decode(errors="replace").strip().splitlines()
-        why = f": {said[-1]}" if said else ""
+        said = self._said()
+        why = (
+            f": {said}" if said else ", as when memory runs out" if code == -signal.SIGKILL else ""
+        )
         raise SimallocError(
             f"{self._trace.name}: the process with {self._allocator.name} {how}{why}"
         )
+
+    def _said(self) -> str:
+        """Return the last line that the process wrote to stderr."""
+        self._complaints.seek(0)
+        lines = self._complaints.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""
