@@ -9,6 +9,7 @@ from simalloc.heap.native.process import (
     PeakMemory,
     columns_of,
     native_process,
+    replay_command,
 )
 
 __all__ = [
@@ -26,5 +27,6 @@ __all__ = [
     "installed",
     "native_process",
     "passes",
+    "replay_command",
     "replay_natively",
 ]

@@ -55,6 +55,13 @@ def columns_of(trace: Trace) -> Iterator[Columns]:
         yield Columns(trace, file)
 
 
+def replay_command(columns: Columns, *, touch: bool) -> list[str]:
+    """Return the command of a process that replays; it has to inherit the columns' file."""
+    trace = columns.trace
+    sizes = (columns.file.fileno(), len(trace), trace.slots, int(touch))
+    return [PROGRAM, *map(str, sizes)]
+
+
 @contextmanager
 def native_process(
     columns: Columns, allocator: Allocator, *, touch: bool
@@ -64,15 +71,14 @@ def native_process(
     With `touch` each block is written to when it is allocated, one byte in every cache line of 64.
     Raises `SimallocError` if the allocator cannot be loaded or brings the process down.
     """
-    trace, number = columns.trace, columns.file.fileno()
     with (
         TemporaryFile(prefix="simalloc-") as complaints,
         subprocess.Popen(  # noqa: S603 - our own program, and numbers
-            [PROGRAM, str(number), str(len(trace)), str(trace.slots), str(int(touch))],
+            replay_command(columns, touch=touch),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,
-            pass_fds=[number],
+            pass_fds=[columns.file.fileno()],
             env={**os.environ, "LD_PRELOAD": allocator.preload},
         ) as process,
     ):
@@ -80,7 +86,7 @@ def native_process(
             # If a trace touches more memory than there is, this is the process that is to go.
             with suppress(OSError):
                 Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
-            yield NativeProcess(trace, allocator, process, complaints)
+            yield NativeProcess(columns.trace, allocator, process, complaints)
         finally:
             process.kill()
 
