@@ -72,14 +72,19 @@ def standings(title: str, cells: Cells) -> Table:
 
 
 def headline(contests: Sequence[Contest]) -> dict[str, Any]:
-    """Return the geometric mean of times by glibc's, and the worst cell, of each group."""
+    """Return for each group the geometric mean of times by glibc's, the worst, and where it is."""
     cells = ratios(contests)
-    return {
-        group: {"geometric_mean": geometric_mean(those.values()), "worst": max(those.values())}
-        for group, members in _GROUPS.items()
-        for those in [{cell: ratio for cell, ratio in cells.items() if _plain(cell[0]) in members}]
-        if those
-    }
+    figures = {}
+    for group, members in _GROUPS.items():
+        those = {cell: ratio for cell, ratio in cells.items() if _plain(cell[0]) in members}
+        if those:
+            worst = max(those, key=lambda cell: those[cell])
+            figures[group] = {
+                "geometric_mean": geometric_mean(those.values()),
+                "worst": those[worst],
+                "worst_at": list(worst),
+            }
+    return figures
 
 
 def _plain(name: str) -> str:
