@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import median
 from typing import TYPE_CHECKING
 
 from simalloc.heap import simulate
 from simalloc.heap.native import GLIBC, columns_of, native_process
+from simalloc.policy import spell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from simalloc.heap.native import Allocator
     from simalloc.policy import Policy
@@ -60,7 +60,7 @@ def hold(
             return lambda: process.time_pass().cpu
 
         glibc = native(GLIBC)
-        contestants = {policy.name: _ours(trace, policy) for policy in policies}
+        contestants = {spell(policy): _ours(trace, policy) for policy in policies}
         contestants |= {allocator.name: native(allocator) for allocator in allocators}
         contests = [Contest(trace.name, name) for name in contestants]
         each = 1e9 / max(len(trace), 1)
@@ -70,12 +70,6 @@ def hold(
                 contest.nanoseconds.append(each * contestants[contest.contestant]())
                 contest.glibc.append(each * glibc())
     return contests
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of positive values; nan of none."""
-    logarithms = [math.log(value) for value in values]
-    return math.exp(fmean(logarithms)) if logarithms else math.nan
 
 
 def _ours(trace: Trace, policy: Policy) -> Callable[[], float]:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from simalloc.heap._core import COMPILER
+
 
 def environment() -> dict[str, str | int | None]:
     """Return what a figure depends on, in words."""
@@ -19,6 +21,7 @@ def environment() -> dict[str, str | int | None]:
         "cpu": _cpu(),
         "cores": os.cpu_count(),
         "system": platform.platform(),
+        "compiler": COMPILER,
         "libc": " ".join(platform.libc_ver()),
         "python": f"{platform.python_version()} ({sys.implementation.name})",
         "numpy": np.__version__,

@@ -17,6 +17,9 @@ COMMANDS: Final = {
     "record": Command("simalloc.cli.record", "Run COMMAND and record what it asks of malloc."),
     "import": Command("simalloc.cli.import_log", "Turn an allocation log into a trace."),
     "export": Command("simalloc.cli.export", "Write a trace as a log that other tools read."),
+    "native": Command(
+        "simalloc.cli.native", "Replay traces through real allocators and print what each needs."
+    ),
     "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
     "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
 }

@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+COMPILER: str
+
 class Simulation:
     def __init__(
         self,

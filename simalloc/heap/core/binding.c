@@ -288,6 +288,13 @@ static PyType_Spec simulation_spec = {
     .slots = simulation_slots,
 };
 
+/* Figures of speed name what they were compiled with. */
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "GCC " __VERSION__
+#endif
+
 static int module_exec(PyObject *module)
 {
     PyObject *type = PyType_FromSpec(&simulation_spec);
@@ -295,7 +302,7 @@ static int module_exec(PyObject *module)
         return -1;
     int status = PyModule_AddObjectRef(module, "Simulation", type);
     Py_DECREF(type);
-    return status;
+    return status < 0 ? -1 : PyModule_AddStringConstant(module, "COMPILER", COMPILER);
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -1,6 +1,7 @@
 """The same trace through real allocators, each in a process of its own."""
 
 from simalloc.heap.native.allocators import GLIBC, NAMES, Allocator, find_allocator, installed
+from simalloc.heap.native.measure import REPEATS, NativeRun, passes, replay_natively
 from simalloc.heap.native.process import (
     Columns,
     NativeProcess,
@@ -8,18 +9,24 @@ from simalloc.heap.native.process import (
     PeakMemory,
     columns_of,
     native_process,
+    replay_command,
 )
 
 __all__ = [
     "GLIBC",
     "NAMES",
+    "REPEATS",
     "Allocator",
     "Columns",
     "NativeProcess",
+    "NativeRun",
     "PassTime",
     "PeakMemory",
     "columns_of",
     "find_allocator",
     "installed",
     "native_process",
+    "passes",
+    "replay_command",
+    "replay_natively",
 ]

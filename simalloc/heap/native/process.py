@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
@@ -54,6 +55,13 @@ def columns_of(trace: Trace) -> Iterator[Columns]:
         yield Columns(trace, file)
 
 
+def replay_command(columns: Columns, *, touch: bool) -> list[str]:
+    """Return the command of a process that replays; it has to inherit the columns' file."""
+    trace = columns.trace
+    sizes = (columns.file.fileno(), len(trace), trace.slots, int(touch))
+    return [PROGRAM, *map(str, sizes)]
+
+
 @contextmanager
 def native_process(
     columns: Columns, allocator: Allocator, *, touch: bool
@@ -63,20 +71,22 @@ def native_process(
     With `touch` each block is written to when it is allocated, one byte in every cache line of 64.
     Raises `SimallocError` if the allocator cannot be loaded or brings the process down.
     """
-    trace, number = columns.trace, columns.file.fileno()
     with (
         TemporaryFile(prefix="simalloc-") as complaints,
         subprocess.Popen(  # noqa: S603 - our own program, and numbers
-            [PROGRAM, str(number), str(len(trace)), str(trace.slots), str(int(touch))],
+            replay_command(columns, touch=touch),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,
-            pass_fds=[number],
+            pass_fds=[columns.file.fileno()],
             env={**os.environ, "LD_PRELOAD": allocator.preload},
         ) as process,
     ):
         try:
-            yield NativeProcess(trace, allocator, process, complaints)
+            # If a trace touches more memory than there is, this is the process that is to go.
+            with suppress(OSError):
+                Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
+            yield NativeProcess(columns.trace, allocator, process, complaints)
         finally:
             process.kill()
 
@@ -98,8 +108,10 @@ class NativeProcess:
         self._allocator = allocator
         self._process = process
         self._complaints = complaints
-        self.library = self._read_line()
+        origin, _, library = self._read_line().partition(" ")
+        self.library: Final = library
         """The path of the library that malloc is in."""
+        self._check_origin(origin)
 
     def time_pass(self) -> PassTime:
         """Replay the trace once; afterwards everything is freed, outside the time taken."""
@@ -128,6 +140,23 @@ class NativeProcess:
             )
         return [int(figure) for figure in figures]
 
+    def _check_origin(self, origin: str) -> None:
+        """Raise if malloc is another's: the linker goes on without what it cannot load."""
+        name, preload = self._allocator.name, self._allocator.preload
+        if origin == "preloaded" and not preload:
+            raise SimallocError(
+                f"{name}: {self.library} takes the C library's place in every process here; "
+                "see /etc/ld.so.preload"
+            )
+        if origin == "system" and preload:
+            said = self._said()
+            why = (
+                f"the dynamic linker did not load it: {said}"
+                if said
+                else "it has no malloc of its own"
+            )
+            raise SimallocError(f"{preload} cannot stand in for malloc: {why}")
+
     def _read_line(self) -> str:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
@@ -135,9 +164,16 @@ class NativeProcess:
             return line.decode().rstrip("\n")
         code = self._process.wait()
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
-        self._complaints.seek(0)
-        said = self._complaints.read().decode(errors="replace").strip().splitlines()
-        why = f": {said[-1]}" if said else ""
+        said = self._said()
+        why = (
+            f": {said}" if said else ", as when memory runs out" if code == -signal.SIGKILL else ""
+        )
         raise SimallocError(
             f"{self._trace.name}: the process with {self._allocator.name} {how}{why}"
         )
+
+    def _said(self) -> str:
+        """Return the last line that the process wrote to stderr."""
+        self._complaints.seek(0)
+        lines = self._complaints.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""

@@ -1,12 +1,13 @@
 /* simalloc-native FILE EVENTS SLOTS TOUCH: replays a trace through the malloc of its own process.
  *
  * FILE is the number of an inherited file that holds the columns size, slot and op; TOUCH is 0 or 1.
- * It first writes the path of the library that malloc comes from. Then each byte read from stdin is
- * a command, answered by a line: `t` times one pass over the trace (nanoseconds of CPU and of the
- * clock on the wall), `m` measures memory over one pass (bytes mapped and resident at their peak).
- * The answer to a pass in which the allocator refused an event is `refused EVENT`.
+ * It first writes whether malloc is the C library's (`system`) or another's (`preloaded`), and the
+ * path of the library. Then each byte read from stdin is a command, answered by a line: `t` times
+ * one pass over the trace (nanoseconds of CPU and of the clock on the wall), `m` measures memory
+ * over one pass (bytes mapped and resident at their peak). The answer to a pass in which the
+ * allocator refused an event is `refused EVENT`.
  *
- * Nothing here calls malloc but the trace: stdio is not used. */
+ * Nothing here calls malloc but the trace: stdio is not used but to complain. */
 #include "memory.h"
 #include "trace.h"
 
@@ -61,13 +62,25 @@ static bool measure_memory(const struct trace *trace, bool touch)
     return answer(line);
 }
 
+/* Where the dynamic linker found a function; the address in the program's own table of calls, which
+ * `malloc` can mean, does not tell. */
+static Dl_info library_of(const char *function)
+{
+    Dl_info library = {0};
+    void *found = dlsym(RTLD_DEFAULT, function);
+    if (found != NULL)
+        dladdr(found, &library);
+    return library;
+}
+
 static bool name_allocator(void)
 {
     char line[4096];
-    Dl_info library;
-    if (dladdr((void *)(uintptr_t)malloc, &library) == 0)
+    Dl_info allocator = library_of("malloc");
+    bool system = allocator.dli_fbase == library_of("getpid").dli_fbase;
+    if (allocator.dli_fname == NULL)
         return false;
-    snprintf(line, sizeof line, "%s\n", library.dli_fname);
+    snprintf(line, sizeof line, "%s %s\n", system ? "system" : "preloaded", allocator.dli_fname);
     return answer(line);
 }
 
@@ -79,8 +92,11 @@ int main(int count, char **arguments)
         return 2;
     bool touch = arguments[4][0] == '1';
     if (!trace_map(&trace, atoi(arguments[1]), strtoull(arguments[2], NULL, 10),
-                   strtoull(arguments[3], NULL, 10)) ||
-        !name_allocator())
+                   strtoull(arguments[3], NULL, 10))) {
+        perror("the trace's columns");
+        return 1;
+    }
+    if (!name_allocator())
         return 1;
     while (read(STDIN_FILENO, &command, 1) == 1)
         if (!(command == 'm' ? measure_memory(&trace, touch) : time_pass(&trace, touch)))

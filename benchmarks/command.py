@@ -1,0 +1,50 @@
+"""What the benchmarks' command lines share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from benchmarks.environment import environment
+from simalloc.errors import SimallocError
+from simalloc.files import replacing
+from simalloc.policy import CATALOGUE
+from simalloc.policy import policy as find_policy
+
+if TYPE_CHECKING:
+    from simalloc.policy import Policy
+
+
+def policies_named(text: str) -> list[Policy]:
+    """Return the policies of a list such as `first-fit-ao,phk`, or all.
+
+    Where one has parameters, which have commas of their own, semicolons separate.
+    """
+    if text == "all":
+        return list(CATALOGUE.values())
+    return [find_policy(name) for name in text.split(";" if ":" in text else ",")]
+
+
+def say(what: str) -> None:
+    """Show on stderr what is being measured, if someone is looking."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{what:<79}\r")
+
+
+def write_json(target: str, figures: dict[str, Any]) -> None:
+    """Write figures with the environment that they were measured in."""
+    text = json.dumps({"environment": environment(), **figures}, indent=1)
+    with replacing(target) as stream:
+        stream.write(f"{text}\n".encode())
+
+
+def run(command: click.Command) -> None:
+    """Run a benchmark's command line; what is wrong in its input is a line and exit code 2."""
+    try:
+        command()
+    except SimallocError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,129 @@
+"""What one event costs in the steady state of a large heap, in time and in memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, cast
+
+import click
+import numpy as np
+
+from benchmarks.steady import SEED, Kind, Steady, steady
+from simalloc.heap import Realloc
+from simalloc.heap.native import GLIBC, columns_of, native_process
+from simalloc.heap.simulate import new_simulation, replay
+from simalloc.policy import policy as find_policy
+from simalloc.policy import spell
+
+if TYPE_CHECKING:
+    from simalloc.heap._core import Simulation
+    from simalloc.policy import Policy
+    from simalloc.trace import Trace
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Nanoseconds of CPU an event, the median of the repeats, with `size` objects or free blocks.
+
+    `free_blocks` is their mean number in the steady state, where that is known.
+    """
+
+    kind: Kind
+    size: int
+    contestant: str
+    nanoseconds: float
+    free_blocks: float | None = None
+
+
+def cost_of_policy(made: Steady, policy: Policy, kind: Kind, size: int, repeats: int) -> Cost:
+    """Time a policy on the steady state alone, measures and timeline included."""
+    times, free_blocks = zip(*(_turns(made, policy) for _ in range(repeats)), strict=True)
+    return Cost(kind, size, spell(policy), median(times), free_blocks[0])
+
+
+def cost_of_glibc(made: Steady, kind: Kind, size: int, repeats: int) -> Cost:
+    """Time glibc on the whole trace and on the ramp alone, and return the difference."""
+    whole, ramp = (
+        _pass_of_glibc(trace, repeats) for trace in (made.trace, made.trace.prefix(made.ramp))
+    )
+    return Cost(kind, size, "glibc", 1e9 * (whole - ramp) / (len(made.trace) - made.ramp))
+
+
+def cost_of_cache_lines(kind: Kind, size: int, turns: int, repeats: int) -> Cost:
+    """Time the reading of one cache line of 64 bytes an event, of `size` of them, at random.
+
+    The reads do not wait for one another, which is the best a processor can do.
+    """
+    lines = np.ones((size, 8))
+    order = np.random.default_rng(SEED).integers(0, size, turns)
+    times = []
+    for _ in range(repeats):
+        started = time.thread_time()
+        lines[order, 0].sum()
+        times.append(1e9 * (time.thread_time() - started) / turns)
+    return Cost(kind, size, "one cache line", median(times))
+
+
+def bytes_a_live_object(kind: Kind, size: int, policy: Policy) -> float:
+    """Return by what a simulation's resident memory grows for each live object, in a child."""
+    command = [sys.executable, "-m", "benchmarks.cost", kind, str(size), spell(policy)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def _turns(made: Steady, policy: Policy) -> tuple[float, float]:
+    """Return nanoseconds an event of the steady state, and the mean of free blocks in it."""
+    simulation = _simulation(policy)
+    _replay(simulation, made.trace, slice(0, made.ramp))
+    before = simulation.figures()
+    started = time.thread_time()
+    _replay(simulation, made.trace, slice(made.ramp, None))
+    taken = time.thread_time() - started
+    after = simulation.figures()
+    events = after["events"] - before["events"]
+    free_blocks = after["sum_of_free_blocks"] - before["sum_of_free_blocks"]
+    return 1e9 * taken / events, free_blocks / events
+
+
+def _pass_of_glibc(trace: Trace, repeats: int) -> float:
+    with (
+        columns_of(trace) as columns,
+        native_process(columns, GLIBC, touch=False) as process,
+    ):
+        process.time_pass()
+        return median(process.time_pass().cpu for _ in range(repeats))
+
+
+def _simulation(policy: Policy) -> Simulation:
+    return new_simulation(policy, scale=16, realloc=Realloc.FREE_FIRST)
+
+
+def _replay(simulation: Simulation, trace: Trace, events: slice) -> None:
+    replay(simulation, trace.op[events], trace.size[events], trace.slot[events])
+
+
+def _resident() -> int:
+    lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("Anonymous:"))
+
+
+@click.command()
+@click.argument("kind")
+@click.argument("size", type=int)
+@click.argument("policy")
+def _measure_memory(kind: str, size: int, policy: str) -> None:
+    """Print what `bytes_a_live_object` returns."""
+    made = steady(cast("Kind", kind), size, 0)
+    simulation = _simulation(find_policy(policy))
+    before = _resident()
+    _replay(simulation, made.trace, slice(None))
+    live = np.count_nonzero(made.trace.op == 0) - np.count_nonzero(made.trace.op == 1)
+    click.echo((_resident() - before) / live)
+
+
+if __name__ == "__main__":
+    _measure_memory()

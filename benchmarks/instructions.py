@@ -1,0 +1,101 @@
+"""Instructions an event, counted by callgrind: a figure that the machine's load cannot move."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from simalloc.errors import SimallocError
+from simalloc.heap.native import columns_of, replay_command
+from simalloc.heap.simulate import STRIDE, simulate
+from simalloc.policy import spell
+from simalloc.trace.catalogue import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.heap.native import Allocator
+    from simalloc.policy import Policy
+    from simalloc.trace import Trace
+
+EVENTS: Final = STRIDE
+"""Of each trace, its first events: as many as `simulate` hands to the core in one call."""
+
+_OURS: Final = "simulation_replay"
+_ALLOCATORS: Final = "pass"
+"""The functions within which instructions are counted, ours and the allocators'."""
+
+
+def count(
+    name: str, policies: Sequence[Policy], allocators: Sequence[Allocator]
+) -> dict[str, float]:
+    """Return instructions an event by policy and allocator, over the first events of a trace.
+
+    A policy's are those of the replay with its measures; an allocator's those of its second pass.
+    Raises `SimallocError` if callgrind is not there or fails.
+    """
+    trace = load(name).prefix(EVENTS)
+    each = 1 / max(len(trace), 1)
+    spelled = [spell(policy) for policy in policies]
+    ours = _callgrind(_OURS, [sys.executable, "-m", "benchmarks.instructions", name, *spelled])
+    counted = {text: each * counts for text, counts in zip(spelled, ours, strict=True)}
+    return counted | {allocator.name: each * _native(trace, allocator) for allocator in allocators}
+
+
+def _native(trace: Trace, allocator: Allocator) -> int:
+    with columns_of(trace) as columns:
+        command = replay_command(columns, touch=False)
+        file = columns.file.fileno()
+        _, second = _callgrind(_ALLOCATORS, command, b"tt", file, allocator.preload)
+    return second
+
+
+def _callgrind(
+    function: str, command: Sequence[str], commands: bytes = b"", file: int = 0, preload: str = ""
+) -> list[int]:
+    """Run a command and return the instructions of each call of one of its functions."""
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise SimallocError("valgrind is not installed; Debian has it in the package valgrind")
+    with TemporaryDirectory(prefix="simalloc-") as folder:
+        counts = Path(folder) / "counts"
+        options = [f"--callgrind-out-file={counts}"]
+        options += [f"--{option}={function}" for option in ("toggle-collect", "dump-after")]
+        result = subprocess.run(
+            [valgrind, "--tool=callgrind", "--quiet", *options, *command],
+            input=commands,
+            capture_output=True,
+            pass_fds=[file] if file else [],
+            env={**os.environ, "LD_PRELOAD": preload},
+            check=False,
+        )
+        dumps = sorted(Path(folder).glob("counts.*"), key=lambda path: int(path.suffix[1:]))
+        if result.returncode or not dumps:
+            raise SimallocError(f"callgrind failed: {result.stderr.decode(errors='replace')}")
+        return [_total(dump) for dump in dumps]
+
+
+def _total(dump: Path) -> int:
+    lines = dump.read_text(encoding="utf-8", errors="replace").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("totals:"))
+
+
+@click.command()
+@click.argument("trace")
+@click.argument("policies", nargs=-1)
+def _replay(trace: str, policies: Sequence[str]) -> None:
+    """Replay a trace's first events under policies: what callgrind runs."""
+    first = load(trace).prefix(EVENTS)
+    for policy in policies:
+        simulate(first, policy)
+
+
+if __name__ == "__main__":
+    _replay()

@@ -1,0 +1,91 @@
+"""What came out of the contests: tables, and the figures that stand for the whole."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.policy import CATALOGUE
+from simalloc.policy.catalogue.johnstone_wilson import POLICIES
+from simalloc.report import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from benchmarks.contest import Contest
+
+Cells = dict[tuple[str, str], float]
+"""A figure for each contestant and trace."""
+
+_GROUPS: Final[Mapping[str, frozenset[str]]] = {
+    "Johnstone & Wilson's": frozenset(policy.name for policy in POLICIES),
+    "all policies": frozenset(CATALOGUE),
+}
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Return the geometric mean of positive values; nan of none."""
+    logarithms = [math.log(value) for value in values]
+    return math.exp(fmean(logarithms)) if logarithms else math.nan
+
+
+def ratios(contests: Sequence[Contest]) -> Cells:
+    """Return the time of each contestant by glibc's."""
+    return {(contest.contestant, contest.trace): contest.ratio for contest in contests}
+
+
+def nanoseconds(contests: Sequence[Contest]) -> Cells:
+    """Return the median time an event of each contestant, and of glibc over all its passes."""
+    cells = {
+        (contest.contestant, contest.trace): median(contest.nanoseconds) for contest in contests
+    }
+    for trace in dict.fromkeys(contest.trace for contest in contests):
+        passes = [time for contest in contests if contest.trace == trace for time in contest.glibc]
+        cells["glibc", trace] = median(passes)
+    return cells
+
+
+def standings(title: str, cells: Cells) -> Table:
+    """Return a row a contestant and a column a trace, with means and the worst cell.
+
+    Below stand the geometric means over Johnstone & Wilson's policies and over all.
+    """
+    names = list(dict.fromkeys(name for name, _ in cells))
+    traces = list(dict.fromkeys(trace for _, trace in cells))
+    rows = {name: [[cells[name, trace]] for trace in traces] for name in names}
+    for group, members in _GROUPS.items():
+        present = [name for name in names if _plain(name) in members]
+        if present:
+            rows[group] = [[cells[name, trace] for name in present] for trace in traces]
+    return Table(
+        title,
+        ("", *traces, "mean", "worst"),
+        [
+            [name, *map(geometric_mean, columns), geometric_mean(all_of), max(all_of)]
+            for name, columns in rows.items()
+            for all_of in [list(itertools.chain(*columns))]
+        ],
+        ("Means are geometric; the worst is that of a single policy and trace.",),
+    )
+
+
+def headline(contests: Sequence[Contest]) -> dict[str, Any]:
+    """Return for each group the geometric mean of times by glibc's, the worst, and where it is."""
+    cells = ratios(contests)
+    figures = {}
+    for group, members in _GROUPS.items():
+        those = {cell: ratio for cell, ratio in cells.items() if _plain(cell[0]) in members}
+        if those:
+            worst = max(those, key=lambda cell: those[cell])
+            figures[group] = {
+                "geometric_mean": geometric_mean(those.values()),
+                "worst": those[worst],
+                "worst_at": list(worst),
+            }
+    return figures
+
+
+def _plain(name: str) -> str:
+    return name.partition(":")[0]

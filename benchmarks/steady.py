@@ -1,0 +1,98 @@
+"""Traces that hold a number of live objects, or of free blocks, steady; from a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from simalloc.trace import Op, Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Kind = Literal["live", "free"]
+"""What is held steady: live objects or free blocks."""
+
+SEED: Final = 1998
+MEAN_SIZE: Final = 48
+
+
+@dataclass(frozen=True)
+class Steady:
+    """A trace whose events from `ramp` on are the steady state.
+
+    There each object that is freed, at random, is followed by one that is allocated.
+    """
+
+    trace: Trace
+    ramp: int
+
+
+def steady(kind: Kind, size: int, turns: int) -> Steady:
+    """Return a trace that holds `size` objects or free blocks for `turns` frees and mallocs."""
+    return (steady_live if kind == "live" else steady_free)(size, turns)
+
+
+def steady_live(live: int, turns: int) -> Steady:
+    """Hold `live` objects: each that is freed is replaced at once by one of its size.
+
+    What was freed is all there is to reuse, so next to no free blocks come into being, and the cost
+    is that of objects that are far apart.
+    """
+    random = np.random.default_rng(SEED)
+    size = _sizes(random, live)
+    place = random.integers(0, live, turns)
+    return _steady(
+        f"{live} live",
+        [(Op.MALLOC, np.arange(live), size)],
+        place,
+        size[place],
+    )
+
+
+def steady_free(free: int, turns: int) -> Steady:
+    """Hold about `free` free blocks: gaps of many sizes between objects that stay for ever.
+
+    Every second object stays. Half of the others are freed, at random; then at random one is freed
+    and one of another size allocated. How many free blocks that makes depends on the policy.
+    """
+    random = np.random.default_rng(SEED)
+    movers = 2 * free
+    emptied = random.permutation(movers)[:free]
+    filled = np.setdiff1d(np.arange(movers), emptied)
+    return _steady(
+        f"{free} free",
+        [
+            (Op.MALLOC, np.arange(2 * movers), _sizes(random, 2 * movers)),
+            (Op.FREE, 2 * emptied, np.zeros(free, np.int64)),
+        ],
+        2 * filled[random.integers(0, len(filled), turns)],
+        _sizes(random, turns),
+    )
+
+
+def _steady(
+    name: str,
+    ramp: list[tuple[Op, NDArray[np.int64], NDArray[np.int64]]],
+    place: NDArray[np.int64],
+    size: NDArray[np.int64],
+) -> Steady:
+    """Append the steady state: at each place an object is freed and one of a size allocated."""
+    op = [np.full(len(key), kind) for kind, key, _ in ramp]
+    op.append(np.tile([Op.FREE, Op.MALLOC], len(place)))
+    key = [*(part for _, part, _ in ramp), np.repeat(place, 2)]
+    sizes = [*(part for _, _, part in ramp), np.stack([np.zeros_like(size), size], 1).ravel()]
+    trace = Trace.from_events(
+        np.concatenate(op).astype(np.uint8),
+        np.concatenate(key),
+        np.concatenate(sizes),
+        name=name,
+    )
+    return Steady(trace, sum(len(part) for _, part, _ in ramp))
+
+
+def _sizes(random: np.random.Generator, count: int) -> NDArray[np.int64]:
+    """Draw sizes from a geometric distribution: many small ones, some large."""
+    return random.geometric(1 / MEAN_SIZE, count).astype(np.int64)

@@ -1,0 +1,81 @@
+"""`simalloc native`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from simalloc.cli.options import format_option
+from simalloc.cli.progress import progress
+from simalloc.heap.native import REPEATS, find_allocator, installed, passes, replay_natively
+from simalloc.report import write_table
+from simalloc.report.native import native_records_table, native_table
+from simalloc.trace.catalogue import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.heap.native import Allocator, NativeRun
+    from simalloc.report import Format
+
+
+@click.command(
+    "native",
+    epilog="\b\nExamples:\n"
+    "  simalloc native espresso\n"
+    "  simalloc native espresso my-program.npz -a glibc,jemalloc,./libmine.so --no-touch",
+)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.option(
+    "-a",
+    "--allocators",
+    metavar="NAME,...",
+    help="glibc, jemalloc, mimalloc, tcmalloc, or the path of a shared library; "
+    "if not given, all of these names that are installed.",
+)
+@click.option(
+    "--touch/--no-touch",
+    default=True,
+    show_default=True,
+    help="Write to each block when it is allocated, one byte in every 64.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=REPEATS,
+    show_default=True,
+    help="Passes that are timed; their median is printed.",
+)
+@format_option
+def command(
+    traces: Sequence[str],
+    allocators: str | None,
+    touch: bool,  # noqa: FBT001 - click passes every option by name
+    repeats: int,
+    table_format: Format,
+) -> None:
+    """Replay traces through real allocators and print what each needs.
+
+    Each allocator has a process of its own, in which it takes the place of the C library's malloc.
+    Memory is what it has from the system at its peak; time is the processor's, with memory warm.
+    """
+    chosen = installed() if allocators is None else _allocators(allocators)
+    runs = [run for name in traces for run in _run_all(name, chosen, touch=touch, repeats=repeats)]
+    table = native_records_table if table_format in {"json", "csv"} else native_table
+    write_table(table(runs), table_format, sys.stdout)
+
+
+def _allocators(names: str) -> list[Allocator]:
+    return [find_allocator(name.strip()) for name in names.split(",")]
+
+
+def _run_all(
+    name: str, allocators: Sequence[Allocator], *, touch: bool, repeats: int
+) -> list[NativeRun]:
+    trace = load(name)
+    with progress(trace.name, passes(repeats) * len(allocators)) as advance:
+        return replay_natively(
+            trace, allocators, touch=touch, repeats=repeats, progress=lambda _: advance(1)
+        )

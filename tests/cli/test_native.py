@@ -1,0 +1,170 @@
+"""`simalloc native`: what it prints, and how it ends on what is wrong."""
+
+import csv
+import io
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from simalloc.cli import main
+from simalloc.heap.native import allocators
+from simalloc.trace import Op, Trace, write_trace
+
+CRASHING = "void *malloc(unsigned long size) { (void)size; __builtin_trap(); }"
+HANGING = 'void *malloc(unsigned long size) { for (;;) __asm__ volatile("" : : "r"(size)); }'
+
+
+def native(*args):
+    return CliRunner().invoke(main, ["native", *map(str, args)])
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "small.npz"
+    write_trace(Trace.from_events([0, 0, 2, 1], [1, 2, 1, 2], [10, 20, 30, 0], name="small"), path)
+    return path
+
+
+@pytest.fixture
+def greedy(tmp_path):
+    """A trace of four gigabytes."""
+    path = tmp_path / "greedy.npz"
+    op = [Op.MALLOC] * 4
+    write_trace(Trace.from_events(op, range(4), [1 << 30] * 4, name="greedy"), path)
+    return path
+
+
+def test_a_row_a_trace_and_allocator(trace):
+    names = [allocator.name for allocator in allocators.installed()]
+    result = native(trace, trace, "-a", ",".join(names), "--repeats", 1, "--format", "json")
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)
+    assert [row["allocator"] for row in rows] == names * 2
+    for row in rows:
+        assert (row["trace"], row["events"], row["max_live_bytes"]) == ("small", 4, 50)
+        assert row["touch"] is True
+        assert row["passes"] == 1
+        assert row["mapped_to_live"] == row["peak_mapped_bytes"] / 50
+        assert row["resident_to_live"] == row["peak_resident_bytes"] / 50
+        assert row["nanoseconds"] > 0
+
+
+def test_all_that_are_installed_by_default(trace):
+    result = native(trace, "--repeats", 1, "--no-touch", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [row["allocator"] for row in rows] == [a.name for a in allocators.installed()]
+    assert {row["touch"] for row in rows} == {"False"}
+
+
+@pytest.mark.parametrize("table_format", ["table", "markdown"])
+def test_tables_for_people(trace, table_format):
+    result = native(trace, "-a", "glibc", "--format", table_format)
+    assert re.search(r"small\W+glibc\W+50\W+\d", result.stdout)
+    assert "never calls malloc" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "nonsense",
+            "no allocator 'nonsense'; it is glibc, jemalloc, mimalloc, tcmalloc or a path",
+        ),
+        ("glibc,", "no allocator ''"),
+        ("./nothing.so", "./nothing.so: there is no such file"),
+    ],
+)
+def test_an_allocator_that_does_not_exist(trace, name, words):
+    result = native(trace, "-a", name)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        ("jemalloc", "libjemalloc2"),
+        ("mimalloc", "libmimalloc2.0"),
+        ("tcmalloc", "libtcmalloc-minimal4"),
+    ],
+)
+def test_one_that_is_not_installed_names_its_package(trace, monkeypatch, name, package):
+    monkeypatch.setattr(allocators, "find_library", lambda _: None)
+    result = native(trace, "-a", name)
+    assert result.exit_code == 2
+    assert f"{name} is not installed" in result.stderr
+    assert package in result.stderr
+    assert native(trace, "--format", "csv", "--repeats", 1).stdout.count("\n") == 2
+
+
+def test_what_the_linker_would_pass_over_in_silence(trace, tmp_path):
+    text = tmp_path / "text.so"
+    text.write_text("not a library")
+    result = native(trace, "-a", text)
+    assert result.exit_code == 2
+    assert f"{text} cannot stand in for malloc: the dynamic linker did not load it" in result.stderr
+
+
+def test_a_library_that_crashes(trace, shared_library):
+    result = native(trace, "-a", shared_library(CRASHING))
+    assert result.exit_code == 2
+    assert re.search(
+        r"small: the process with .*libmade.so was killed by SIG(ILL|TRAP)", result.stderr
+    )
+
+
+def test_a_trace_that_does_not_exist():
+    result = native("nothing-of-the-kind")
+    assert result.exit_code == 2
+    assert "nothing-of-the-kind: there is no such file" in result.stderr
+
+
+def test_running_out_of_memory(greedy):
+    limited = ["sh", "-c", 'ulimit -v 3145728; exec "$@"', "sh", sys.executable]
+    result = subprocess.run(
+        [*limited, "-m", "simalloc", "native", str(greedy), "-a", "glibc", "--no-touch"],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert re.search(r"greedy: glibc has no memory for event [12], which asks for", result.stderr)
+
+
+def test_ctrl_c_ends_the_allocators_process_too(trace, shared_library):
+    library = shared_library(HANGING)
+    with subprocess.Popen(
+        [sys.executable, "-m", "simalloc", "native", str(trace), "-a", str(library)],
+        stderr=subprocess.PIPE,
+    ) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        child = _wait_for(lambda: _preloaded(children, library))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(5) == 130
+        assert process.stderr.read() == b"\nsimalloc: interrupted\n"
+    assert not Path(f"/proc/{child}").exists()
+
+
+def _preloaded(children, library):
+    """The child process that has mapped a library."""
+    for child in children.read_text().split():
+        if str(library) in Path(f"/proc/{child}/maps").read_text():
+            return child
+    return None
+
+
+def _wait_for(question, seconds=30):
+    end = time.monotonic() + seconds
+    while (answer := question()) is None:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return answer
