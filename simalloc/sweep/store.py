@@ -1,0 +1,143 @@
+"""The results of sweeps in an SQLite file: a row a run.
+
+Every change is one transaction in SQLite's safest mode (a rollback journal, flushed to the disk), so
+that the file is never half-changed, whatever happens to the process. It is one file at rest, may lie
+on a network file system, and any number of processes may write to it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from simalloc.errors import ResultsError
+from simalloc.sweep.sqlite import MEMORY, complaint, connect
+from simalloc.sweep.task import Key, Outcome
+from simalloc.sweep.timeline import pack_timeline, unpack_timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from os import PathLike
+
+    from simalloc.sweep.task import Task
+
+_KEY: Final = ", ".join(Key._fields)
+_IS_KEY: Final = " AND ".join(f"{name} = ?" for name in Key._fields)
+
+SCHEMA: Final = (
+    """CREATE TABLE run (
+      id INTEGER PRIMARY KEY,
+      trace_sha256 TEXT NOT NULL,
+      policy TEXT NOT NULL,
+      scale INTEGER NOT NULL,
+      realloc TEXT NOT NULL,
+      code TEXT NOT NULL,
+      trace TEXT NOT NULL,
+      parameters TEXT NOT NULL,
+      finished TEXT NOT NULL,
+      host TEXT NOT NULL,
+      error TEXT,
+      UNIQUE (trace_sha256, policy, scale, realloc, code))""",
+    """CREATE TABLE timeline (
+      run INTEGER PRIMARY KEY REFERENCES run (id),
+      interval INTEGER NOT NULL,
+      extremes BLOB NOT NULL)""",
+)
+"""A run's figures are further columns of `run`; they are added with the first run that has them."""
+
+
+class Store:
+    """A file of results, open for reading and writing; use it in a `with` statement.
+
+    With `create` a file that does not exist is made. Raises `ResultsError`, saying what to do, if
+    the file is none of simalloc's, is damaged, or cannot be written. It may be used from any thread.
+    """
+
+    def __init__(self, path: str | PathLike[str], *, create: bool = False) -> None:
+        self.path = path
+        self._lock = Lock()
+        with self._errors():
+            self._connection = connect(path, SCHEMA, create=create)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def is_done(self, task: Task, *, retry_failed: bool = False) -> bool:
+        """Whether the file has all that a task asks for; a failed run counts unless it is retried."""
+        return not self.missing([task], retry_failed=retry_failed)
+
+    def missing(self, tasks: Iterable[Task], *, retry_failed: bool = False) -> list[Task]:
+        """Return the tasks that are not done, in their order."""
+        query = (
+            f"SELECT error IS NULL, timeline.run IS NOT NULL FROM run "
+            f"LEFT JOIN timeline ON timeline.run = run.id WHERE {_IS_KEY}"  # noqa: S608 - no input in it
+        )
+        left = []
+        with self._lock, self._errors():
+            for task in tasks:
+                found = self._connection.execute(query, task.key).fetchone()
+                succeeded, has_timeline = found or (False, False)
+                failed = found is not None and not succeeded
+                if failed and not retry_failed:
+                    continue
+                if not succeeded or (task.timeline and not has_timeline):
+                    left.append(task)
+        return left
+
+    def add(self, outcomes: Iterable[Outcome]) -> int:
+        """Write outcomes, all of them or none, and return how many are new.
+
+        A run that is there is not written again, except that a failed one makes way for another.
+        """
+        with self._lock, self._errors(), self._transaction():
+            return sum([self._add(outcome) for outcome in outcomes])
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield every run with its timeline."""
+        with self._lock, self._errors():
+            cursor = self._connection.execute("SELECT * FROM run ORDER BY id")
+            columns = [column[0] for column in cursor.description]
+            for values in cursor:
+                yield self._outcome(dict(zip(columns, values, strict=True)))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the row of every run, with the columns that the file has in their order."""
+        with self._lock, self._errors():
+            cursor = self._connection.execute("SELECT * FROM run ORDER BY id")
+            columns = [column[0] for column in cursor.description]
+            rows = [dict(zip(columns, values, strict=True)) for values in cursor]
+        return [_plain_row(row) for row in rows]
+
+    def _add(self, outcome: Outcome) -> bool:
+        query = f"SELECT id, error FROM run WHERE {_IS_KEY}"  # noqa: S608 - no input in it
+        run, error = self._connection.execute(query, outcome.key).fetchone() or (None, None)
+        is_new = run is None or error is not None
+        if is_new:
+            self._connection.execute("DELETE FROM run WHERE id = ?", (run,))
+            run = self._insert(outcome.row)
+        if outcome.timeline is not None:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO timeline VALUES (?, ?, ?)",
+                (run, outcome.timeline.interval, pack_timeline(outcome.timeline)),
+            )
+        return is_new
+
+    def _insert(self, row: dict[str, Any]) -> int | None:
+        known = {column[1] for column in self._connection.execute("PRAGMA table_info (run)")}
+        for column in row.keys() - known:
+            self._connection.execute(f'ALTER TABLE run ADD COLUMN "{column}"')
+        names = ", ".join(f'"{column}"' for column in row)
+        marks = ", ".join("?" * len(row))
+        values = (json.dumps(value) if isinstance(value, dict) else value for value in row.values())
+        return self._connection.execute(
+            f"INSERT INTO run ({names}) VALUES ({marks})",  # noqa: S608 - names of our own figures
+            tuple(values),
+        ).lastrowid
+
