@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from os.path import commonprefix
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -61,4 +61,5 @@ def _path(parsed: dict[str, Any]) -> tuple[str, ...]:
 
 def _common(path: tuple[str, ...], key: tuple[str, ...]) -> int:
     """Return how many names `path` and `key` begin with in common."""
-    return len(commonprefix([path, key]))
+    same = (ours == wanted for ours, wanted in zip(path, key, strict=False))
+    return sum(takewhile(bool, same))

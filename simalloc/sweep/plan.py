@@ -13,6 +13,7 @@ from simalloc.heap.simulate import check_scale
 from simalloc.policy import CATALOGUE, Policy, spell
 from simalloc.policy import policy as find_policy
 from simalloc.sweep.task import Task
+from simalloc.sweep.values import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -50,8 +51,8 @@ class Plan:
 def expand_policies(policies: Iterable[str] | Mapping[str, Grid]) -> tuple[Policy, ...]:
     """Return the policies that names, patterns and grids of parameters stand for.
 
-    A name may be a pattern such as `first-fit-*`, or `all`. Given a mapping, each name has its grid:
-    the policy with every combination of the values. Raises `PlanError` with the wrong key.
+    A name may be a pattern such as `first-fit-*`, or `all`. Given a mapping, each name has its
+    grid: the policy with every combination of the values. Raises `PlanError` with the wrong key.
     """
     if not isinstance(policies, dict):
         return tuple(_unique([found for text in policies for found in _named(text)]))
@@ -69,9 +70,10 @@ def check_scales(scales: object) -> tuple[int, ...]:
     """Return the scales of a plan; raises `PlanError` for one that cannot be."""
     values = listed(scales)
     for value in values:
+        if type(value) is not int:
+            reason = f"scale is {value!r}; it takes a whole number"
+            raise PlanError(reason, key=("scales",), value=value)
         try:
-            if type(value) is not int:
-                raise SimallocError(f"scale is {value!r}; it takes a whole number")
             check_scale(value)
         except SimallocError as error:
             raise PlanError(str(error), key=("scales",), value=value) from None
@@ -91,11 +93,6 @@ def check_reallocs(reallocs: object) -> tuple[Realloc, ...]:
     if not values:
         raise PlanError("there are no realloc rules", key=("reallocs",))
     return tuple(Realloc(value) for value in values)
-
-
-def listed(value: Any) -> list[Any]:
-    """Return the values of a key that may have one or several."""
-    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def _named(text: str) -> list[Policy]:
@@ -144,9 +141,7 @@ def _with_grid(policy: Policy, grid: Mapping[str, Any], key: tuple[str, ...]) ->
     return found
 
 
-def _blame(
-    policy: Policy, parameters: Mapping[str, Any], key: tuple[str, ...]
-) -> PlanError | None:
+def _blame(policy: Policy, parameters: Mapping[str, Any], key: tuple[str, ...]) -> PlanError | None:
     """Return the complaint about the parameter that is wrong by itself, if there is one."""
     for name, value in parameters.items():
         try:

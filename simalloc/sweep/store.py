@@ -1,8 +1,8 @@
 """The results of sweeps in an SQLite file: a row a run.
 
-Every change is one transaction in SQLite's safest mode (a rollback journal, flushed to the disk), so
-that the file is never half-changed, whatever happens to the process. It is one file at rest, may lie
-on a network file system, and any number of processes may write to it.
+Every change is one transaction in SQLite's safest mode (a rollback journal, flushed to the disk),
+so that the file is never half-changed, whatever happens to the process. It is one file at rest, may
+lie on a network file system, and any number of processes may write to it.
 """
 
 from __future__ import annotations
@@ -10,23 +10,24 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from simalloc.errors import ResultsError
-from simalloc.sweep.sqlite import MEMORY, complaint, connect
-from simalloc.sweep.task import Key, Outcome
+from simalloc.sweep.sqlite import complaint, connect
+from simalloc.sweep.task import Key
 from simalloc.sweep.timeline import pack_timeline, unpack_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
-    from simalloc.sweep.task import Task
+    from simalloc.heap import Timeline
+    from simalloc.sweep.task import Outcome, Task
 
-_KEY: Final = ", ".join(Key._fields)
-_IS_KEY: Final = " AND ".join(f"{name} = ?" for name in Key._fields)
+_OF_KEY: Final = "FROM run LEFT JOIN timeline ON timeline.run = run.id WHERE " + " AND ".join(
+    f"{name} = ?" for name in Key._fields
+)
+_STATE: Final = f"SELECT run.id, error IS NOT NULL, timeline.run IS NOT NULL {_OF_KEY}"
 
 SCHEMA: Final = (
     """CREATE TABLE run (
@@ -54,7 +55,7 @@ class Store:
     """A file of results, open for reading and writing; use it in a `with` statement.
 
     With `create` a file that does not exist is made. Raises `ResultsError`, saying what to do, if
-    the file is none of simalloc's, is damaged, or cannot be written. It may be used from any thread.
+    the file is none of simalloc's, is damaged, or cannot be written. Any thread may use it.
     """
 
     def __init__(self, path: str | PathLike[str], *, create: bool = False) -> None:
@@ -70,24 +71,20 @@ class Store:
         self._connection.close()
 
     def is_done(self, task: Task, *, retry_failed: bool = False) -> bool:
-        """Whether the file has all that a task asks for; a failed run counts unless it is retried."""
+        """Whether the file has all that a task asks for, be it an error that is not retried."""
         return not self.missing([task], retry_failed=retry_failed)
 
     def missing(self, tasks: Iterable[Task], *, retry_failed: bool = False) -> list[Task]:
         """Return the tasks that are not done, in their order."""
-        query = (
-            f"SELECT error IS NULL, timeline.run IS NOT NULL FROM run "
-            f"LEFT JOIN timeline ON timeline.run = run.id WHERE {_IS_KEY}"  # noqa: S608 - no input in it
-        )
         left = []
         with self._lock, self._errors():
             for task in tasks:
-                found = self._connection.execute(query, task.key).fetchone()
-                succeeded, has_timeline = found or (False, False)
-                failed = found is not None and not succeeded
-                if failed and not retry_failed:
+                found = self._connection.execute(_STATE, task.key).fetchone()
+                if found is None:
+                    left.append(task)
                     continue
-                if not succeeded or (task.timeline and not has_timeline):
+                _, failed, has_timeline = found
+                if retry_failed if failed else task.timeline and not has_timeline:
                     left.append(task)
         return left
 
@@ -99,26 +96,26 @@ class Store:
         with self._lock, self._errors(), self._transaction():
             return sum([self._add(outcome) for outcome in outcomes])
 
-    def outcomes(self) -> Iterator[Outcome]:
-        """Yield every run with its timeline."""
-        with self._lock, self._errors():
-            cursor = self._connection.execute("SELECT * FROM run ORDER BY id")
-            columns = [column[0] for column in cursor.description]
-            for values in cursor:
-                yield self._outcome(dict(zip(columns, values, strict=True)))
-
     def rows(self) -> list[dict[str, Any]]:
-        """Return the row of every run, with the columns that the file has in their order."""
+        """Return every run's row, in the order in which they were written.
+
+        A row has the columns of the file, None where the run has no such figure, `id` first.
+        """
         with self._lock, self._errors():
             cursor = self._connection.execute("SELECT * FROM run ORDER BY id")
             columns = [column[0] for column in cursor.description]
-            rows = [dict(zip(columns, values, strict=True)) for values in cursor]
-        return [_plain_row(row) for row in rows]
+            return [plain_row(columns, values) for values in cursor]
+
+    def timeline(self, run: int) -> Timeline | None:
+        """Return the timeline of the run whose row has this `id`, if it was kept."""
+        query = "SELECT interval, extremes FROM timeline WHERE run = ?"
+        with self._lock, self._errors():
+            found = self._connection.execute(query, (run,)).fetchone()
+            return unpack_timeline(*found) if found else None
 
     def _add(self, outcome: Outcome) -> bool:
-        query = f"SELECT id, error FROM run WHERE {_IS_KEY}"  # noqa: S608 - no input in it
-        run, error = self._connection.execute(query, outcome.key).fetchone() or (None, None)
-        is_new = run is None or error is not None
+        found = self._connection.execute(_STATE, outcome.key).fetchone()
+        run, is_new, _ = found or (None, True, False)
         if is_new:
             self._connection.execute("DELETE FROM run WHERE id = ?", (run,))
             run = self._insert(outcome.row)
@@ -141,3 +138,28 @@ class Store:
             tuple(values),
         ).lastrowid
 
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Do the block's changes as one; others wait, and what fails leaves no trace."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise complaint(self.path, error) from error
+
+
+def plain_row(columns: list[str], values: Iterable[Any]) -> dict[str, Any]:
+    """Return a row of `run` by its columns; raises `ValueError` if its parameters are no JSON."""
+    row = dict(zip(columns, values, strict=True))
+    row["parameters"] = json.loads(row["parameters"])
+    return row

@@ -68,9 +68,7 @@ class Outcome:
         return self.row["error"] is not None
 
 
-def carry_out(
-    task: Task, trace: Trace, progress: Callable[[int], None] | None = None
-) -> Outcome:
+def carry_out(task: Task, trace: Trace, progress: Callable[[int], None] | None = None) -> Outcome:
     """Replay a trace as a task says; whatever goes wrong is an outcome, too."""
     try:
         run = simulate(
