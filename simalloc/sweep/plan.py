@@ -48,19 +48,20 @@ class Plan:
         return list({task.key: task for task in tasks}.values())
 
 
-def expand_policies(policies: Iterable[str] | Mapping[str, Grid]) -> tuple[Policy, ...]:
+def expand_policies(policies: object) -> tuple[Policy, ...]:
     """Return the policies that names, patterns and grids of parameters stand for.
 
-    A name may be a pattern such as `first-fit-*`, or `all`. Given a mapping, each name has its
-    grid: the policy with every combination of the values. Raises `PlanError` with the wrong key.
+    They are given as one or several of `Policy` and of names, which may be patterns such as
+    `first-fit-*`, or `all`; or as a mapping from names to grids, for the policy with every
+    combination of the values. Raises `PlanError` with the wrong key.
     """
     if not isinstance(policies, dict):
-        return tuple(_unique([found for text in policies for found in _named(text)]))
+        policies = {item: {} for item in listed(policies)}
     found: list[Policy] = []
     for name, grid in policies.items():
         _check_grid(name, grid)
         for policy in _named(name):
-            found += _with_grid(policy, grid, ("policies", name))
+            found += _with_grid(policy, grid, ("policies", str(name)))
     if not found:
         raise PlanError("there are no policies", key=("policies",))
     return tuple(_unique(found))
@@ -95,7 +96,11 @@ def check_reallocs(reallocs: object) -> tuple[Realloc, ...]:
     return tuple(Realloc(value) for value in values)
 
 
-def _named(text: str) -> list[Policy]:
+def _named(text: object) -> list[Policy]:
+    if isinstance(text, Policy):
+        return [text]
+    if not isinstance(text, str):
+        raise PlanError(f"{text!r} is not the name of a policy", key=("policies",), value=text)
     name, colon, parameters = text.partition(":")
     pattern = "*" if name == ALL else name
     if not set("*?[") & set(pattern):
@@ -113,11 +118,11 @@ def _checked(text: str, key: tuple[str, ...]) -> Policy:
         raise PlanError(str(error), key=key, value=text) from None
 
 
-def _check_grid(policy: str, grid: object) -> None:
+def _check_grid(policy: object, grid: object) -> None:
     if not isinstance(grid, dict):
-        raise PlanError(f"{policy} is not a table of parameters", key=("policies", policy))
+        raise PlanError(f"{policy} is not a table of parameters", key=("policies", str(policy)))
     for name, values in grid.items():
-        key = ("policies", policy, name)
+        key = ("policies", str(policy), name)
         if isinstance(values, dict):
             hint = 'a name with a dot is quoted, as in [policies."lea-2.6.1"]'
             raise PlanError(f"{policy}.{name} is a table; {hint}", key=key)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 APPLICATION: Final = 0x53494D41
 """SQLite's application id of a file of results: "SIMA"."""
 VERSION: Final = 1
-MEMORY: Final = ":memory:"
-"""The path of results that are kept in memory only."""
 
 PATIENCE: Final = 60.0
 """Seconds that one process waits for another to finish its transaction."""
@@ -59,7 +57,7 @@ def connect(
 
     With `create` a file that is missing or empty gets the `schema`, and no other is touched.
     """
-    if not create and path != MEMORY and not Path(path).exists():
+    if not create and not Path(path).exists():
         raise ResultsError(f"{path}: there is no such file of results")
     connection = sqlite3.connect(
         path, timeout=PATIENCE, isolation_level=None, check_same_thread=False

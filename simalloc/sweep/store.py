@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from simalloc.sweep.sqlite import complaint, connect
-from simalloc.sweep.task import Key
+from simalloc.sweep.task import Key, Outcome, key_of
 from simalloc.sweep.timeline import pack_timeline, unpack_timeline
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from simalloc.heap import Timeline
-    from simalloc.sweep.task import Outcome, Task
+    from simalloc.sweep.task import Task
 
 _OF_KEY: Final = "FROM run LEFT JOIN timeline ON timeline.run = run.id WHERE " + " AND ".join(
     f"{name} = ?" for name in Key._fields
@@ -106,6 +106,10 @@ class Store:
             columns = [column[0] for column in cursor.description]
             return [plain_row(columns, values) for values in cursor]
 
+    def outcomes(self) -> list[Outcome]:
+        """Return every run with its timeline, in the order in which they were written."""
+        return [outcome_of(row, self.timeline(row["id"])) for row in self.rows()]
+
     def timeline(self, run: int) -> Timeline | None:
         """Return the timeline of the run whose row has this `id`, if it was kept."""
         query = "SELECT interval, extremes FROM timeline WHERE run = ?"
@@ -163,3 +167,9 @@ def plain_row(columns: list[str], values: Iterable[Any]) -> dict[str, Any]:
     row = dict(zip(columns, values, strict=True))
     row["parameters"] = json.loads(row["parameters"])
     return row
+
+
+def outcome_of(row: dict[str, Any], timeline: Timeline | None) -> Outcome:
+    """Return the outcome that a row of `run` was made of."""
+    known = {name: value for name, value in row.items() if name != "id" and value is not None}
+    return Outcome(key_of(row), {**known, "error": row["error"]}, timeline)

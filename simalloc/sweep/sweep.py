@@ -12,7 +12,6 @@ from simalloc.errors import SimallocError
 from simalloc.sweep.claims import Claims
 from simalloc.sweep.local import default_jobs, default_memory, run_locally
 from simalloc.sweep.observer import Observer
-from simalloc.sweep.sqlite import MEMORY
 from simalloc.sweep.store import Store
 
 if TYPE_CHECKING:
@@ -68,11 +67,10 @@ def carry_out_plan(
     done = failed = 0
     with ExitStack() as stack:
         store = stack.enter_context(Store(results, create=True))
-        claims = None if results == MEMORY else stack.enter_context(Claims(results))
+        claims = stack.enter_context(Claims(results))
 
         def claim(task: Task) -> bool:
-            ours = claims is None or claims.take(task.key)
-            if ours and not store.is_done(task, retry_failed=retry_failed):
+            if claims.take(task.key) and not store.is_done(task, retry_failed=retry_failed):
                 return True
             told.left(task)
             return False
@@ -82,8 +80,7 @@ def carry_out_plan(
         for outcomes in stack.enter_context(closing(executor(missing, claim, told))):
             store.add(outcomes)
             for outcome in outcomes:
-                if claims is not None:
-                    claims.release(outcome.key)
+                claims.release(outcome.key)
                 told.finished(outcome)
             done += len(outcomes)
             failed += sum(outcome.failed for outcome in outcomes)

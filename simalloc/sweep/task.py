@@ -14,7 +14,7 @@ from simalloc.report.runs import flat_record
 from simalloc.version import code_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from simalloc.heap import Timeline
     from simalloc.sweep.source import Source
@@ -29,6 +29,11 @@ class Key(NamedTuple):
     scale: int
     realloc: str
     code: str
+
+
+def key_of(row: Mapping[str, Any]) -> Key:
+    """Return the key of the run that a row is of."""
+    return Key(*(row[name] for name in Key._fields))
 
 
 @dataclass(frozen=True)

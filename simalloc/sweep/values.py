@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
 def listed(value: Any) -> list[Any]:
-    """Return the values of a key that holds one value or a list of them."""
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+    """Return the values of a key that holds one value or several."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return [value]
+    return list(value)
