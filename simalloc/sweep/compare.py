@@ -109,7 +109,7 @@ class Comparison:
         chance = chances(means, RESAMPLES)[0, 1]
         change = (
             f"On average over {means.shape[1]} traces, B - A is {shown[0]} "
-            f"({100 * CONFIDENCE:g} % interval {shown[1]} to {shown[2]}; a difference so consistent "
+            f"({100 * CONFIDENCE:g} % interval {shown[1]} to {shown[2]}; a difference as steady "
             f"would come by chance with probability {chance:.2g})."
         )
         return [change]

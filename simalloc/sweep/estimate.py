@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simalloc.sweep.board import Group
     from simalloc.sweep.task import Task
 
-PREFIX: Final = 1 << 19
+PREFIX: Final = 1 << 21
 """Events of a trace that are replayed for an estimate."""
 SECONDS: Final = 5.0
 """How long the measuring may take, about."""

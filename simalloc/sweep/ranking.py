@@ -159,10 +159,11 @@ def _root_mean_squares(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _signs(columns: int, resamples: int) -> NDArray[np.float64]:
     """Return assignments of -1 and 1; the first is all ones. A sign to all changes nothing."""
     if columns <= EXACT_TRACES:
-        numbers = np.arange(1 << (columns - 1))[:, None]
-        return 1.0 - 2.0 * (numbers >> np.arange(columns) & 1)
-    drawn = np.random.default_rng(SEED).choice([-1.0, 1.0], (resamples, columns))
-    return np.concatenate([np.ones((1, columns)), drawn])
+        flipped = np.arange(1 << (columns - 1))[:, None] >> np.arange(columns) & 1
+    else:
+        flipped = np.zeros((resamples + 1, columns), np.int64)
+        flipped[1:] = np.random.default_rng(SEED).integers(2, size=(resamples, columns))
+    return (1 - 2 * flipped).astype(np.float64)
 
 
 def _ranges(numbers: list[int]) -> str:

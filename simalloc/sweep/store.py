@@ -88,13 +88,20 @@ class Store:
                     left.append(task)
         return left
 
+    def failed(self, tasks: Iterable[Task]) -> int:
+        """Return how many of the tasks have ended with an error."""
+        with self._lock, self._errors():
+            found = (self._connection.execute(_STATE, task.key).fetchone() for task in tasks)
+            return sum(state is not None and state[1] for state in found)
+
     def add(self, outcomes: Iterable[Outcome]) -> int:
         """Write outcomes, all of them or none, and return how many are new.
 
         A run that is there is not written again, except that a failed one makes way for another.
         """
         with self._lock, self._errors(), self._transaction():
-            return sum([self._add(outcome) for outcome in outcomes])
+            columns = {column[1] for column in self._connection.execute("PRAGMA table_info (run)")}
+            return sum([self._add(outcome, columns) for outcome in outcomes])
 
     def rows(self) -> list[dict[str, Any]]:
         """Return every run's row, in the order in which they were written.
@@ -117,12 +124,13 @@ class Store:
             found = self._connection.execute(query, (run,)).fetchone()
             return unpack_timeline(*found) if found else None
 
-    def _add(self, outcome: Outcome) -> bool:
+    def _add(self, outcome: Outcome, columns: set[str]) -> bool:
         found = self._connection.execute(_STATE, outcome.key).fetchone()
         run, is_new, _ = found or (None, True, False)
         if is_new:
-            self._connection.execute("DELETE FROM run WHERE id = ?", (run,))
-            run = self._insert(outcome.row)
+            if run is not None:
+                self._connection.execute("DELETE FROM run WHERE id = ?", (run,))
+            run = self._insert(outcome.row, columns)
         if outcome.timeline is not None:
             self._connection.execute(
                 "INSERT OR IGNORE INTO timeline VALUES (?, ?, ?)",
@@ -130,9 +138,10 @@ class Store:
             )
         return is_new
 
-    def _insert(self, row: dict[str, Any]) -> int | None:
-        known = {column[1] for column in self._connection.execute("PRAGMA table_info (run)")}
-        for column in row.keys() - known:
+    def _insert(self, row: dict[str, Any], columns: set[str]) -> int | None:
+        """Write a row, with columns made for what the file has not had yet."""
+        for column in [name for name in row if name not in columns]:
+            columns.add(column)
             self._connection.execute(f'ALTER TABLE run ADD COLUMN "{column}"')
         names = ", ".join(f'"{column}"' for column in row)
         marks = ", ".join("?" * len(row))

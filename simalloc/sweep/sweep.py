@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class Summary:
     """How a sweep ended: how many runs it asked for, and what became of them.
 
-    `present` were in the results before, `done` were run now, `failed` of them with an error, and
-    `left` were done or in hand by another sweep when their turn came.
+    `present` were in the results before, `done` were run now, and `left` were done or in hand by
+    another sweep when their turn came. `failed` are in the results with an error.
     """
 
     asked: int
@@ -64,7 +64,7 @@ def carry_out_plan(
     tasks = plan.tasks() if shard is None else shard.of(plan.tasks())
     executor = _executor(jobs, memory, dask)
     told = observer or Observer()
-    done = failed = 0
+    done = 0
     with ExitStack() as stack:
         store = stack.enter_context(Store(results, create=True))
         claims = stack.enter_context(Claims(results))
@@ -83,7 +83,7 @@ def carry_out_plan(
                 claims.release(outcome.key)
                 told.finished(outcome)
             done += len(outcomes)
-            failed += sum(outcome.failed for outcome in outcomes)
+        failed = store.failed(tasks)
     return Summary(
         asked=len(tasks),
         present=len(tasks) - len(missing),
