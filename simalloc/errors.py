@@ -54,3 +54,37 @@ class TraceError(SimallocError):
             line=self.line if line is None else line,
             event=self.event if event is None else event,
         )
+
+
+class PlanError(SimallocError):
+    """A plan of a sweep is wrong.
+
+    `key` is the path of the wrong key in the plan and `value` what is wrong about it, if it is one
+    value of several; `path` and `line` (1-based) say where that stands in a file.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        key: tuple[str, ...] = (),
+        value: object = None,
+        path: str | PathLike[str] | None = None,
+        line: int | None = None,
+    ) -> None:
+        self.reason = reason
+        self.key = key
+        self.value = value
+        self.path = path
+        self.line = line
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        where = [] if self.path is None else [str(self.path)]
+        if self.line is not None:
+            where.append(f"line {self.line}")
+        return f"{', '.join(where)}: {self.reason}" if where else self.reason
+
+
+class ResultsError(SimallocError):
+    """A file of results cannot be read or written, or what was asked of it is not there."""

@@ -20,6 +20,14 @@ COMMANDS: Final = {
     "native": Command(
         "simalloc.cli.native", "Replay traces through real allocators and print what each needs."
     ),
+    "sweep": Command(
+        "simalloc.cli.sweep", "Replay many traces under many policies, and keep a row a run."
+    ),
+    "results": Command(
+        "simalloc.cli.results", "Print the results of sweeps: a row a run, a pivot, or a ranking."
+    ),
+    "compare": Command("simalloc.cli.compare", "Print what changed between two files of results."),
+    "merge": Command("simalloc.cli.merge", "Put the runs of several files of results into one."),
     "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
     "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
 }

@@ -1,4 +1,4 @@
-"""A table of results, and the four ways it is printed."""
+"""A table of results, and the ways it is printed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
+
+from simalloc.report.latex import latex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +38,7 @@ class Rounded(float):
         return rounded
 
 
-Format = Literal["table", "json", "csv", "markdown"]
+Format = Literal["table", "json", "csv", "markdown", "latex"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 _PIPE_WIDTH: Final = 120
@@ -71,9 +73,9 @@ def write_table(
     format: Format,  # noqa: A002 - the word of the command line's --format
     stream: TextIO,
 ) -> None:
-    """Write a table as text for a terminal, a JSON list of objects, CSV or Markdown.
+    """Write a table as text for a terminal, a JSON list of objects, CSV, Markdown or LaTeX.
 
-    JSON and CSV hold numbers in full; the other two group thousands and round to four digits.
+    JSON and CSV hold numbers in full; the others group thousands and round to four digits.
     """
     _WRITERS[format](table, stream)
 
@@ -147,6 +149,12 @@ def _write_markdown(table: Table, stream: TextIO) -> None:
     stream.writelines(f"\n{note}\n" for note in table.notes)
 
 
+def _write_latex(table: Table, stream: TextIO) -> None:
+    numbers = [table.is_number(place) for place in range(len(table.columns))]
+    rows = [[spell(value) for value in row] for row in table.rows]
+    stream.write(latex(table.title, table.columns, rows, numbers, table.notes))
+
+
 def _markdown_row(cells: Sequence[str]) -> str:
     escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |\n"
@@ -157,4 +165,5 @@ _WRITERS: Final = {
     "json": _write_json,
     "csv": _write_csv,
     "markdown": _write_markdown,
+    "latex": _write_latex,
 }

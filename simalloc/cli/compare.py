@@ -1,0 +1,76 @@
+"""`simalloc compare`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from simalloc.cli.options import condition, format_option
+from simalloc.report import write_table
+from simalloc.sweep import Results, compare
+
+if TYPE_CHECKING:
+    from simalloc.report import Format
+
+
+@click.command(
+    "compare",
+    epilog="\b\nExamples:\n"
+    "  simalloc compare old.sqlite new.sqlite\n"
+    "  simalloc compare r.sqlite r.sqlite --in-a growth=4K --in-b growth=64K --ignore growth",
+)
+@click.argument("a", type=click.Path(path_type=Path), metavar="A.sqlite")
+@click.argument("b", type=click.Path(path_type=Path), metavar="B.sqlite")
+@click.option(
+    "--measure",
+    default="4",
+    show_default=True,
+    metavar="MEASURE",
+    help="1 to 4 for fragmentation, or a column of numbers.",
+)
+@click.option(
+    "--in-a",
+    type=condition,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Take only these runs of A, as --where of `simalloc results`.",
+)
+@click.option(
+    "--in-b", type=condition, multiple=True, metavar="NAME=VALUE", help="Take only these runs of B."
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="NAME",
+    help="Pair runs that differ in this: a parameter, parameters, policy, scale, realloc "
+    "or code. May be given several times.  [default: code]",
+)
+@click.option("--every", is_flag=True, help="Print the pairs that did not change, too.")
+@format_option
+def command(
+    a: Path,
+    b: Path,
+    measure: str,
+    in_a: tuple[tuple[str, str], ...],
+    in_b: tuple[tuple[str, str], ...],
+    ignore: tuple[str, ...],
+    every: bool,  # noqa: FBT001 - click passes flags by name
+    table_format: Format,
+) -> None:
+    """Print what changed between two files of results.
+
+    Runs of the same trace, policy, parameters, scale and realloc rule are compared, whichever
+    version computed them. The largest change comes first.
+    """
+    comparison = compare(_chosen(a, in_a), _chosen(b, in_b), measure, ignore={"code", *ignore})
+    write_table(comparison.table(every=every), table_format, sys.stdout)
+
+
+def _chosen(path: Path, conditions: tuple[tuple[str, str], ...]) -> Results:
+    results = Results.read(path)
+    for name, value in conditions:
+        results = results.where(**{name: value})
+    return results

@@ -1,0 +1,45 @@
+"""`simalloc merge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from simalloc.sweep import merge
+
+
+@click.command(
+    "merge",
+    epilog="\b\nExamples:\n"
+    "  simalloc merge part-*.sqlite -o results.sqlite\n"
+    "  simalloc merge --salvage damaged.sqlite -o saved.sqlite",
+)
+@click.argument(
+    "inputs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS.sqlite..."
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where the runs are put; those it has already stay.",
+)
+@click.option("--salvage", is_flag=True, help="Take what can be read of damaged files.")
+def command(
+    inputs: tuple[Path, ...],
+    output: Path,
+    salvage: bool,  # noqa: FBT001 - click passes flags by name
+) -> None:
+    """Put the runs of several files of results into one.
+
+    A run that several files have is there once. All is merged or nothing: files that disagree
+    about a run are refused.
+    """
+    merged = merge(inputs, output, damaged=salvage)
+    lost = f", {merged.lost:,} could not be read" if merged.lost else ""
+    click.echo(
+        f"simalloc: {merged.new:,} runs added, {merged.present:,} were there{lost}; {output}",
+        err=True,
+    )

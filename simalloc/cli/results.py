@@ -1,0 +1,109 @@
+"""`simalloc results`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from simalloc.cli.options import condition, format_option
+from simalloc.report import write_table
+from simalloc.sweep import Results
+from simalloc.sweep.tables import records
+
+if TYPE_CHECKING:
+    from simalloc.report import Format, Table
+
+
+@click.command(
+    "results",
+    epilog="\b\nExamples:\n"
+    "  simalloc results results.sqlite --format csv\n"
+    "  simalloc results results.sqlite --pivot 3 --sort espresso --format latex\n"
+    "  simalloc results results.sqlite --rank 4 --where policy='*-ao*' --where growth=64K",
+)
+@click.argument("file", type=click.Path(path_type=Path), metavar="RESULTS.sqlite")
+@click.option(
+    "--pivot",
+    metavar="MEASURE",
+    help="Print one measure by policy and trace, with averages and deviations.",
+)
+@click.option(
+    "--rank",
+    metavar="MEASURE",
+    help="Print the policies in order of one measure, and how sure the order is.",
+)
+@click.option(
+    "--where",
+    "conditions",
+    type=condition,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Only runs with this in a column or parameter; VALUE may be a pattern, and "
+    "code=latest is the version of the latest run. May be given several times.",
+)
+@click.option("--failed", is_flag=True, help="Only runs that ended with an error.")
+@click.option(
+    "--sort",
+    metavar="COLUMN",
+    default="average",
+    show_default=True,
+    help="Order of a pivot: average, policy, or a trace.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of a ranking's intervals.",
+)
+@click.option(
+    "--resamples",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Samples of traces drawn for a ranking's intervals.",
+)
+@format_option
+def command(
+    file: Path,
+    pivot: str | None,
+    rank: str | None,
+    conditions: tuple[tuple[str, str], ...],
+    failed: bool,  # noqa: FBT001 - click passes flags by name
+    sort: str,
+    confidence: float,
+    resamples: int,
+    table_format: Format,
+) -> None:
+    """Print the results of sweeps: a row a run, a pivot, or a ranking.
+
+    MEASURE is 1, 2, 3 or 4 for the measures of fragmentation, or any column of numbers, such as
+    peak_heap_bytes or visited_mean. CSV and JSON hold all columns and all digits, with what is
+    needed to reproduce each number.
+    """
+    if pivot is not None and rank is not None:
+        raise click.UsageError("--pivot and --rank exclude each other.")
+    results = Results.read(file)
+    for name, value in conditions:
+        results = results.where(**{name: value})
+    if failed:
+        results = results.failed
+    if rank is not None:
+        ranking = results.rank(rank, confidence=confidence, resamples=resamples)
+        write_table(ranking.table(), table_format, sys.stdout)
+    elif pivot is not None:
+        table = results.pivot(pivot).sorted_by(sort).table(full=table_format in ("csv", "json"))
+        write_table(table, table_format, sys.stdout)
+    elif table_format == "json":
+        json.dump(records(results), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        write_table(_rows(results, table_format), table_format, sys.stdout)
+
+
+def _rows(results: Results, table_format: Format) -> Table:
+    return results.records_table() if table_format == "csv" else results.table()

@@ -1,0 +1,140 @@
+"""`simalloc sweep`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from simalloc.cli.sweep_progress import SweepProgress
+from simalloc.policy import parse_size
+from simalloc.sweep import carry_out_plan, read_plan
+from simalloc.sweep.estimate import estimate
+from simalloc.sweep.local import default_jobs
+from simalloc.sweep.shard import Shard
+from simalloc.sweep.store import Store
+
+if TYPE_CHECKING:
+    from simalloc.sweep import Plan, Summary
+
+EXIT_FAILED_RUNS: Final = 1
+
+
+@click.command(
+    "sweep",
+    epilog="\b\nExamples:\n"
+    "  simalloc sweep plan.toml -o results.sqlite\n"
+    "  simalloc sweep plan.toml -o part-3.sqlite --shard 3/16\n"
+    "  simalloc sweep plan.toml --dry-run",
+)
+@click.argument("plan", type=click.Path(path_type=Path), metavar="PLAN.toml")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="RESULTS.sqlite",
+    help="The file of results; what it has already is not run again.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Runs at a time.  [default: the number of cores]",
+)
+@click.option(
+    "--memory",
+    type=parse_size,
+    metavar="SIZE",
+    help="Bytes that traces may take, as in 4G.  [default: 3/4 of the memory]",
+)
+@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+@click.option("--shard", metavar="I/N", help="Run share I of N, for `simalloc merge` afterwards.")
+@click.option("--retry-failed", is_flag=True, help="Run again what ended with an error.")
+@click.option("--dry-run", is_flag=True, help="Say how many runs and how long, and run nothing.")
+def command(
+    plan: Path,
+    output: Path | None,
+    jobs: int | None,
+    memory: int | None,
+    dask: str | None,
+    shard: str | None,
+    retry_failed: bool,  # noqa: FBT001 - click passes flags by name
+    dry_run: bool,  # noqa: FBT001 - click passes flags by name
+) -> None:
+    """Replay many traces under many policies, and keep a row a run.
+
+    PLAN.toml names traces, policies with lists of parameters, and scales. It may be stopped at any
+    moment and go on later: a run that is in the results is not done again. Several sweeps into one
+    file share the work. The exit code is 1 if runs failed; their rows say why.
+    """
+    asked = read_plan(plan)
+    share = None if shard is None else Shard.parse(shard)
+    if dry_run:
+        _say_how_much(asked, output, share, jobs or default_jobs(), retry_failed=retry_failed)
+        return
+    if output is None:
+        raise click.UsageError("Missing option '-o': the file of results.")
+    with SweepProgress() as observer:
+        try:
+            summary = carry_out_plan(
+                asked,
+                output,
+                jobs=jobs,
+                memory=memory,
+                dask=dask,
+                shard=share,
+                retry_failed=retry_failed,
+                observer=observer,
+            )
+        except KeyboardInterrupt:
+            click.echo(
+                f"simalloc: stopped; {observer.done} runs are safe in {output}. "
+                "The same command goes on from there.",
+                err=True,
+            )
+            raise
+    _report(summary, output)
+
+
+def _say_how_much(
+    plan: Plan, output: Path | None, shard: Shard | None, jobs: int, *, retry_failed: bool
+) -> None:
+    tasks = plan.tasks() if shard is None else shard.of(plan.tasks())
+    missing = tasks
+    if output is not None and output.exists():
+        with Store(output) as store:
+            missing = store.missing(tasks, retry_failed=retry_failed)
+    work = estimate(missing)
+    click.echo(
+        f"{len(tasks):,} runs ({len(plan.sources):,} traces, {len(plan.policies):,} policies), "
+        f"{work.runs:,} of them still to be done: {work.events:,} events."
+    )
+    click.echo(
+        f"About {spell_seconds(work.seconds / jobs)} with {jobs} at a time, judging by the "
+        f"beginnings of {work.measured:,} of them."
+    )
+
+
+def _report(summary: Summary, output: Path) -> None:
+    left = f", {summary.left:,} are with another sweep" if summary.left else ""
+    click.echo(
+        f"simalloc: {summary.asked:,} runs: {summary.present:,} were there, {summary.done:,} done "
+        f"in {spell_seconds(summary.seconds)}{left}; {output}",
+        err=True,
+    )
+    if summary.failed:
+        click.echo(
+            f"simalloc: {summary.failed:,} runs failed; `simalloc results {output} --failed` says "
+            "why, and --retry-failed runs them again.",
+            err=True,
+        )
+        click.get_current_context().exit(EXIT_FAILED_RUNS)
+
+
+def spell_seconds(seconds: float) -> str:
+    """Return a duration as people say it: 4.2 s, 12 min, 3.4 h, 2.1 days."""
+    for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.1f} s"

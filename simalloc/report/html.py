@@ -1,0 +1,33 @@
+"""A table as HTML, for notebooks and pages."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from simalloc.report.table import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simalloc.report.table import Table
+
+
+def html(table: Table) -> str:
+    """Return a table as a fragment of HTML, its title above and its notes below."""
+    numbers = [table.is_number(place) for place in range(len(table.columns))]
+    head = _row("th", table.columns, numbers)
+    body = "\n".join(_row("td", map(spell, row), numbers) for row in table.rows)
+    notes = "".join(f"<p>{escape(note)}</p>\n" for note in table.notes)
+    return (
+        f"<table>\n<caption>{escape(table.title)}</caption>\n<thead>\n{head}\n</thead>\n"
+        f"<tbody>\n{body}\n</tbody>\n</table>\n{notes}"
+    )
+
+
+def _row(tag: str, cells: Iterable[str], numbers: Iterable[bool]) -> str:
+    texts = (
+        f'<{tag} style="text-align: {"right" if number else "left"}">{escape(cell)}</{tag}>'
+        for cell, number in zip(cells, numbers, strict=True)
+    )
+    return f"<tr>{''.join(texts)}</tr>"

@@ -1,0 +1,60 @@
+"""A sweep from Python in one call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from simalloc.sweep.plan import Plan, check_reallocs, check_scales, expand_policies
+from simalloc.sweep.results import Results
+from simalloc.sweep.source import find_sources
+from simalloc.sweep.sweep import carry_out_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from os import PathLike
+
+    from simalloc.heap import Realloc
+    from simalloc.policy import Policy
+    from simalloc.sweep.observer import Observer
+    from simalloc.sweep.plan import Grid
+    from simalloc.trace import Trace
+
+
+def sweep(
+    traces: Iterable[Trace | str | Path] | Trace | str | Path,
+    policies: Iterable[Policy | str] | Policy | str | Mapping[str, Grid] = "all",
+    *,
+    scales: Iterable[int] | int = 16,
+    reallocs: Iterable[Realloc | str] | Realloc | str = "free-first",
+    timelines: bool = False,
+    results: str | PathLike[str] | None = None,
+    jobs: int | None = None,
+    memory: int | None = None,
+    dask: str | None = None,
+    observer: Observer | None = None,
+) -> Results:
+    """Replay traces under policies on all cores, and return a row a run.
+
+    A trace is a `Trace`, a path, a pattern or a bare name; a policy a `Policy`, or text such as
+    `first-fit-ao:growth=64K`, `best-fit-*` or `all`. A mapping gives each policy its grid of
+    parameters: `{"first-fit-ao": {"growth": ["4K", "64K"]}}`. All are combined with all `scales`
+    and `reallocs`.
+
+    With `results`, the runs are kept in that file, and only those that it does not have are run;
+    with `timelines` as well, so are theirs, for `Results.timeline`. `jobs`, `memory` and `dask` are
+    those of `carry_out_plan`. Raises `PlanError` if anything asked for does not exist.
+    """
+    plan = Plan(
+        find_sources(traces, Path()),
+        expand_policies(policies),
+        check_scales(scales),
+        check_reallocs(reallocs),
+        timelines,
+    )
+    with TemporaryDirectory(prefix="simalloc-") as folder:
+        path = Path(folder) / "results.sqlite" if results is None else Path(results)
+        carry_out_plan(plan, path, jobs=jobs, memory=memory, dask=dask, observer=observer)
+        wanted = {task.key for task in plan.tasks()}
+        return Results.read(path).of_keys(wanted)

@@ -1,0 +1,128 @@
+"""What is left to do, in which order, and which traces are in memory meanwhile.
+
+Runs are grouped by trace, so that a trace is loaded once, and the longest traces come first, so
+that all threads are busy to the end: what is left then is short. Of a trace's runs, the policy that
+has been slowest so far goes first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from threading import Condition
+from typing import TYPE_CHECKING
+
+from simalloc.errors import SimallocError
+from simalloc.policy import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simalloc.sweep.source import Source
+    from simalloc.sweep.task import Outcome, Task
+    from simalloc.trace import Trace
+
+
+@dataclass(eq=False)
+class Group:
+    """The runs of one trace. Loaded while `trace` is there, or why it could not be."""
+
+    source: Source
+    waiting: list[Task] = field(default_factory=list)
+    running: int = 0
+    loading: bool = False
+    trace: Trace | Exception | None = None
+
+
+def grouped(tasks: Iterable[Task]) -> list[Group]:
+    """Return the runs by trace, the longest trace first."""
+    groups: dict[str, Group] = {}
+    for task in tasks:
+        group = groups.setdefault(task.source.sha256, Group(task.source))
+        group.waiting.append(task)
+    return sorted(groups.values(), key=lambda group: -group.source.events)
+
+
+class Board:
+    """Deals tasks to `workers` threads, with traces in memory up to `budget` bytes."""
+
+    def __init__(self, tasks: Iterable[Task], *, workers: int, budget: int) -> None:
+        self._groups = grouped(tasks)
+        self._workers = workers
+        self._left = budget
+        self._seconds_an_event: dict[str, float] = defaultdict(lambda: float("inf"))
+        self._changed = Condition()
+        self._stopped = False
+        for group in self._groups:
+            if self._footprint(group) > budget:
+                needed, allowed = (
+                    f"{size / 2**20:,.0f} MB" for size in (self._footprint(group), budget)
+                )
+                raise SimallocError(
+                    f"{group.source.name} takes {needed} of memory with {workers} replays at a "
+                    f"time, and the budget is {allowed}; raise it with --memory, or lower --jobs"
+                )
+
+    def take(self) -> tuple[Group, Task] | None:
+        """Return a task whose trace is loaded, loading one first if need be; None at the end."""
+        while True:
+            with self._changed:
+                while (group := self._choose()) is None:
+                    if self._stopped or not any(group.waiting for group in self._groups):
+                        return None
+                    self._changed.wait()
+                if group.trace is not None:
+                    group.running += 1
+                    return group, self._slowest(group)
+                group.loading = True
+                self._left -= self._footprint(group)
+            loaded = _load(group.source)
+            with self._changed:
+                group.trace, group.loading = loaded, False
+                self._changed.notify_all()
+
+    def done(self, group: Group, outcome: Outcome | None) -> None:
+        """Take note that a task of a group has ended, or was left to others (None)."""
+        with self._changed:
+            group.running -= 1
+            if outcome is not None and not outcome.failed and outcome.row["events"]:
+                seconds = outcome.row["seconds"] / outcome.row["events"]
+                self._seconds_an_event[outcome.key.policy] = seconds
+            if not group.running and not group.waiting:
+                group.trace = None
+                self._left += self._footprint(group)
+                self._groups.remove(group)
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Deal no more tasks."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def _choose(self) -> Group | None:
+        """Return the next group to work on: one that is loaded or else may be; None: wait."""
+        waiting = [] if self._stopped else [group for group in self._groups if group.waiting]
+        loaded = (group for group in waiting if group.trace is not None)
+        fitting = (
+            group for group in waiting if not group.loading and self._footprint(group) <= self._left
+        )
+        return next(loaded, None) or next(fitting, None)
+
+    def _slowest(self, group: Group) -> Task:
+        """Remove and return the task that takes longest, as far as is known; unknown ones first."""
+        place = max(
+            range(len(group.waiting)),
+            key=lambda place: self._seconds_an_event[spell(group.waiting[place].policy)],
+        )
+        return group.waiting.pop(place)
+
+    def _footprint(self, group: Group) -> int:
+        return group.source.footprint(self._workers)
+
+
+def _load(source: Source) -> Trace | Exception:
+    try:
+        return source.load()
+    except Exception as error:  # noqa: BLE001 - it becomes the error of the trace's runs
+        return error

@@ -1,0 +1,192 @@
+"""Running tasks on a Dask cluster; needs the `distributed` extra.
+
+What is sent to a worker is a batch: runs of one trace that take it a second or two, so that
+thousands of cores do not ask the scheduler for work more often than it can answer. A batch whose
+worker is lost is done again elsewhere; if that keeps happening, its runs go out one by one, and the
+one that kills its workers becomes a row with that error.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import dask
+from distributed import Client, KilledWorker, as_completed
+
+from simalloc.errors import SimallocError, TraceError
+from simalloc.sweep.board import grouped
+from simalloc.sweep.task import failure
+from simalloc.sweep.worker import carry_out_batch
+from simalloc.version import code_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+    from distributed import Future
+
+    from simalloc.sweep.observer import Observer
+    from simalloc.sweep.source import Source
+    from simalloc.sweep.task import Outcome, Task
+
+BATCH_EVENTS: Final = 50_000_000
+"""Events replayed by a batch: a second or two."""
+BATCH_RUNS: Final = 500
+BATCHES_A_THREAD: Final = 3
+"""How many batches are under way or wait for each thread of the cluster."""
+INTERVAL: Final = 5.0
+"""Seconds between two looks at how many workers there are."""
+PATIENCE: Final = 30
+"""Seconds to wait for the scheduler, and for its first worker."""
+
+
+def run_on_cluster(
+    tasks: Sequence[Task],
+    claim: Callable[[Task], bool],
+    observer: Observer,
+    *,
+    address: str,
+) -> Generator[list[Outcome]]:
+    """Yield the tasks' outcomes as they come from the workers of the scheduler at `address`.
+
+    `claim` is asked just before a task is sent whether it is still to be done here. A trace is read
+    by each worker from its path, if that leads to it there, and else sent by the scheduler.
+    """
+    if tasks:
+        with _connect(address) as client:
+            yield from _Dispatch(client, claim, observer).outcomes(tasks)
+
+
+class _Dispatch:
+    """Keeps a cluster busy with batches, and takes in what comes back."""
+
+    def __init__(self, client: Client, claim: Callable[[Task], bool], observer: Observer) -> None:
+        self._client = client
+        self._claim = claim
+        self._observer = observer
+        self._under_way: dict[Future[Any], Sequence[Task]] = {}
+        self._returned = as_completed(with_results=True, raise_errors=False, loop=client.loop)
+        self._packed: dict[str, Future[bytes]] = {}
+        self._threads = _Threads(client)
+
+    def outcomes(self, tasks: Sequence[Task]) -> Generator[list[Outcome]]:
+        """Yield what comes of the tasks, several batches at a time if several have come."""
+        batches = _batches(tasks, self._threads.count())
+        try:
+            self._fill(batches)
+            for returned in self._returned.batches():
+                ended = [
+                    outcome for future, result in returned for outcome in self._take(future, result)
+                ]
+                if ended:
+                    yield ended
+                self._fill(batches)
+        finally:
+            self._client.cancel(list(self._under_way))
+
+    def _fill(self, batches: Iterator[Sequence[Task]]) -> None:
+        """Send batches until there are enough under way."""
+        while len(self._under_way) < BATCHES_A_THREAD * self._threads.count():
+            batch = next(batches, None)
+            if batch is None:
+                return
+            claimed = [task for task in batch if self._claim(task)]
+            if claimed:
+                self._send(claimed)
+
+    def _send(self, batch: Sequence[Task]) -> None:
+        packed = self._packed.get(batch[0].source.sha256)
+        future = self._client.submit(carry_out_batch, batch, code_version(), packed, pure=False)
+        self._under_way[future] = batch
+        self._returned.add(future)
+
+    def _take(self, future: Future[Any], result: Any) -> list[Outcome]:
+        """Return the outcomes of a batch that has come back, or send it again in another way."""
+        batch = self._under_way.pop(future)
+        if future.status == "finished":
+            return self._received(batch, result)
+        if future.status != "error":
+            raise SimallocError(
+                "the cluster's scheduler is gone; what was finished is safe in the file. "
+                "Run the same command again when there is a scheduler: it does what is missing"
+            )
+        error = result[1]
+        if isinstance(error, KilledWorker) and len(batch) > 1:
+            for task in batch:
+                self._send([task])
+            return []
+        return [failure(task, error) for task in batch]
+
+    def _received(self, batch: Sequence[Task], outcomes: list[Outcome] | None) -> list[Outcome]:
+        if outcomes is not None:
+            self._observer.advanced(sum(task.source.events for task in batch))
+            return outcomes
+        source = batch[0].source
+        try:
+            if source.sha256 not in self._packed:
+                self._packed[source.sha256] = self._share(source)
+        except (OSError, TraceError) as error:
+            return [failure(task, error) for task in batch]
+        self._send(batch)
+        return []
+
+    def _share(self, source: Source) -> Future[bytes]:
+        """Have the scheduler keep a trace's bytes and send them where they are needed.
+
+        They are the argument of a task, so that they survive every worker.
+        """
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            key = f"simalloc-trace-{source.sha256}"
+            return self._client.submit(bytes, source.pack(), key=key)
+
+
+class _Threads:
+    """How many threads a cluster's workers have, asked at most every few seconds."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._asked = -INTERVAL
+        self._count = 1
+
+    def count(self) -> int:
+        """Return the number of threads, at least 1."""
+        now = time.monotonic()
+        if now - self._asked > INTERVAL:
+            self._asked = now
+            self._count = max(1, sum(self._client.nthreads().values()))
+        return self._count
+
+
+def _batches(tasks: Sequence[Task], threads: int) -> Iterator[Sequence[Task]]:
+    """Cut tasks into runs of one trace, small enough that each thread has its share of them."""
+    events = sum(task.source.events for task in tasks)
+    limit = min(BATCH_EVENTS, events // (BATCHES_A_THREAD * threads))
+    for group in grouped(tasks):
+        runs = max(1, min(BATCH_RUNS, limit // max(1, group.source.events)))
+        for start in range(0, len(group.waiting), runs):
+            yield group.waiting[start : start + runs]
+
+
+@contextmanager
+def _connect(address: str) -> Iterator[Client]:
+    """Connect to a scheduler and see that its workers have the code that is here."""
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise SimallocError(f"there is no Dask scheduler at {address}: {error}") from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise SimallocError(f"the scheduler at {address} has no workers") from None
+        for worker, answer in client.run(_version_here, on_error="return").items():
+            if answer != code_version():
+                raise SimallocError(
+                    f"worker {worker} does not have simalloc {code_version()} but: {answer}"
+                )
+        yield client
+
+
+def _version_here() -> str:
+    return code_version()

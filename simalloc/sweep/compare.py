@@ -1,0 +1,172 @@
+"""What changed between two sets of results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from simalloc.errors import ResultsError
+from simalloc.report import Table
+from simalloc.report.html import html
+from simalloc.sweep.measures import Measure, distinct
+from simalloc.sweep.ranking import bootstrap_means, chances
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterable, Mapping
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    Row: TypeAlias = Mapping[str, Any]
+
+RESAMPLES: Final = 10_000
+CONFIDENCE: Final = 0.95
+_SHOWN_EXAMPLES: Final = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs of two sets, A and B, that are alike but for what was ignored.
+
+    `pairs` holds the rows of A and B; `only_a` and `only_b` the rows without a counterpart.
+    """
+
+    measure: Measure
+    pairs: tuple[tuple[Row, Row], ...] = field(repr=False)
+    only_a: tuple[Row, ...] = field(repr=False)
+    only_b: tuple[Row, ...] = field(repr=False)
+
+    @property
+    def changed(self) -> list[tuple[Row, Row]]:
+        """The pairs whose measure differs, the largest difference first."""
+        differing = [pair for pair in self.pairs if self._difference(pair)]
+        return sorted(differing, key=lambda pair: -abs(self._difference(pair)))
+
+    def table(self, *, every: bool = False) -> Table:
+        """Return a row for each pair that changed, or for every pair."""
+        shown = self.measure.shown
+        two_policies = any(a["policy"] != b["policy"] for a, b in self.pairs)
+        rows = [
+            (
+                a["trace"],
+                a["policy"],
+                *([b["policy"]] if two_policies else []),
+                *(shown(self.measure.value(row)) for row in (a, b)),
+                shown(self._difference((a, b))),
+            )
+            for a, b in (self.pairs if every else self.changed)
+        ]
+        policies = ("policy of A", "policy of B") if two_policies else ("policy",)
+        columns = ("trace", *policies, "A", "B", "B - A")
+        return Table(f"{self.measure.title}: A and B", columns, rows, self.notes())
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was compared, what has no counterpart, and the change on average."""
+        same = len(self.pairs) - len(self.changed)
+        return (
+            f"{len(self.pairs)} pairs of runs, {same} of them with the same figure.",
+            *(
+                f"Only in {name}: {len(rows)} runs, such as {_examples(rows)}."
+                for name, rows in (("A", self.only_a), ("B", self.only_b))
+                if rows
+            ),
+            *self._average_change(),
+            *(
+                f"{name} was computed by {', '.join(self._codes(side))}."
+                for side, name in enumerate("AB")
+            ),
+        )
+
+    def _codes(self, side: int) -> list[str]:
+        return distinct(pair[side]["code"] for pair in self.pairs)
+
+    def _difference(self, pair: tuple[Row, Row]) -> float:
+        """Return B - A; where only one of them is defined, infinity, so that it shows."""
+        a, b = (self.measure.value(row) for row in pair)
+        if np.isnan(a) and np.isnan(b):
+            return 0.0
+        return float(np.inf if np.isnan(a) or np.isnan(b) else b - a)
+
+    def _by_trace(self) -> NDArray[np.float64]:
+        """Return the mean of A and of B for each trace (2 x traces), over what both have."""
+        by_trace: dict[str, list[tuple[float, float]]] = {}
+        for a, b in self.pairs:
+            values = self.measure.value(a), self.measure.value(b)
+            if not np.isnan(values).any():
+                by_trace.setdefault(a["trace_sha256"], []).append(values)
+        return np.array([np.mean(values, axis=0) for values in by_trace.values()]).T
+
+    def _average_change(self) -> list[str]:
+        means = self._by_trace()
+        if means.size == 0 or means.shape[1] < 2:
+            return []
+        resampled = bootstrap_means(means[1:] - means[:1], RESAMPLES)
+        tail = (1 - CONFIDENCE) / 2
+        low, high = np.quantile(resampled, [tail, 1 - tail])
+        shown = [self.measure.text(value) for value in ((means[1] - means[0]).mean(), low, high)]
+        chance = chances(means, RESAMPLES)[0, 1]
+        change = (
+            f"On average over {means.shape[1]} traces, B - A is {shown[0]} "
+            f"({100 * CONFIDENCE:g} % interval {shown[1]} to {shown[2]}; a difference as steady "
+            f"would come by chance with probability {chance:.2g})."
+        )
+        return [change]
+
+    def _repr_html_(self) -> str:
+        return html(self.table())
+
+
+def compare(
+    a: Iterable[Row],
+    b: Iterable[Row],
+    measure: str | int = 4,
+    *,
+    ignore: Collection[str] = ("code",),
+) -> Comparison:
+    """Pair the runs of `a` and `b` that are alike but for what is in `ignore`.
+
+    Runs are told apart by trace, policy, each of its parameters, scale, realloc rule and code;
+    `ignore` takes any of these names (`code`, `scale`, `growth` ...), and `parameters` for all of
+    a policy's, `policy` for all about it. Raises `ResultsError` if two runs of one side are then
+    alike.
+    """
+    rows_a, rows_b = _index(a, ignore, "A"), _index(b, ignore, "B")
+    return Comparison(
+        Measure.of(measure),
+        tuple((row, rows_b[key]) for key, row in rows_a.items() if key in rows_b),
+        tuple(row for key, row in rows_a.items() if key not in rows_b),
+        tuple(row for key, row in rows_b.items() if key not in rows_a),
+    )
+
+
+def _index(rows: Iterable[Row], ignore: Collection[str], side: str) -> dict[Hashable, Row]:
+    found: dict[Hashable, Row] = {}
+    for row in rows:
+        if row["error"] is not None:
+            continue
+        parts = _identity(row)
+        if "policy" in ignore or "parameters" in ignore:
+            parts = {name: part for name, part in parts.items() if name not in row["parameters"]}
+        key = frozenset((name, part) for name, part in parts.items() if name not in ignore)
+        if key in found:
+            twin = _identity(found[key])
+            differing = sorted(name for name, part in parts.items() if twin[name] != part)
+            raise ResultsError(
+                f"{side} has several runs of {row['policy']} on {row['trace']} that differ in "
+                f"{', '.join(differing)} alone, which is to be ignored; choose among them"
+            )
+        found[key] = row
+    return found
+
+
+def _identity(row: Row) -> dict[str, Hashable]:
+    """Return all that tells runs apart, by name."""
+    fixed = {name: row[name] for name in ("trace_sha256", "scale", "realloc", "code")}
+    return {**fixed, "policy": row["policy"].partition(":")[0], **row["parameters"]}
+
+
+def _examples(rows: Collection[Row]) -> str:
+    names = [f"{row['policy']} on {row['trace']}" for row in list(rows)[:_SHOWN_EXAMPLES]]
+    return ", ".join(names)

@@ -1,0 +1,65 @@
+"""Which line of a TOML file a key stands on; the parser itself does not say."""
+
+from __future__ import annotations
+
+import tomllib
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def line_of(text: str, key: tuple[str, ...], value: object = None) -> int:
+    """Return the line (1-based) where `key`, or else the nearest key around it, is set.
+
+    If `value` is one of several values of the key, it is the line where that one stands. The text
+    is known to be valid TOML. What is found serves a message: text that looks like a key within a
+    string of several lines can mislead it.
+    """
+    lines = text.splitlines()
+    places = list(_places(lines))
+    if not key or not places:
+        return 1
+    depths = [_common(path, key) for _, path in places]
+    nearest = depths.index(max(depths))
+    start, end = places[nearest][0], len(lines)
+    if nearest + 1 < len(places):
+        end = places[nearest + 1][0] - 1
+    holding = (
+        number
+        for number in range(start, end + 1)
+        if value is not None and str(value) in lines[number - 1].partition("#")[0]
+    )
+    return next(holding, start)
+
+
+def _places(lines: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield each line that begins a table or sets a key, with the key's whole path."""
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(lines, 1):
+        is_table = line.lstrip().startswith("[")
+        try:
+            parsed = tomllib.loads(line if is_table else f"{line.partition('=')[0]}= 0")
+        except tomllib.TOMLDecodeError:
+            continue
+        path = _path(parsed)
+        if is_table:
+            table = path
+        yield number, path if is_table else table + path
+
+
+def _path(parsed: dict[str, Any]) -> tuple[str, ...]:
+    """Return the path of the only key of a document."""
+    path: list[str] = []
+    inner: Any = parsed
+    while isinstance(inner, dict) and inner:
+        (name, inner), *_ = inner.items()
+        path.append(name)
+    return tuple(path)
+
+
+def _common(path: tuple[str, ...], key: tuple[str, ...]) -> int:
+    """Return how many names `path` and `key` begin with in common."""
+    same = (ours == wanted for ours, wanted in zip(path, key, strict=False))
+    return sum(takewhile(bool, same))

@@ -1,0 +1,114 @@
+"""Running tasks on the cores of this machine: in threads, since the core releases the GIL."""
+
+from __future__ import annotations
+
+import os
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from simalloc.sweep.board import Board
+from simalloc.sweep.task import Outcome, carry_out, failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from simalloc.sweep.board import Group
+    from simalloc.sweep.observer import Observer
+    from simalloc.sweep.task import Task
+
+
+class _Stopped(BaseException):
+    """Ends a replay under way when the sweep stops."""
+
+
+def default_jobs() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def default_memory() -> int:
+    """Return three quarters of this machine's memory, in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
+
+
+def run_locally(
+    tasks: Sequence[Task],
+    claim: Callable[[Task], bool],
+    observer: Observer,
+    *,
+    jobs: int,
+    memory: int,
+) -> Generator[list[Outcome]]:
+    """Yield the tasks' outcomes as they come, several at a time if several have come.
+
+    `jobs` threads work at once, and traces take up to `memory` bytes. `claim` is asked just before
+    a task begins whether it is still to be done here. Closing the iterator stops the work within
+    milliseconds.
+    """
+    board = Board(tasks, workers=jobs, budget=memory)
+    ended: SimpleQueue[Outcome | BaseException | None] = SimpleQueue()
+    stopped = Event()
+
+    def work() -> None:
+        try:
+            while (dealt := board.take()) is not None:
+                group, task = dealt
+                outcome = _replay(group, task, observer, stopped) if claim(task) else None
+                board.done(group, outcome)
+                if outcome is not None:
+                    ended.put(outcome)
+        except _Stopped:
+            pass
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            ended.put(error)
+        finally:
+            ended.put(None)
+
+    threads = [Thread(target=work, name=f"sweep-{number}") for number in range(jobs)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield from _batches(ended, jobs)
+    finally:
+        stopped.set()
+        board.stop()
+        for thread in threads:
+            thread.join()
+
+
+def _batches(
+    ended: SimpleQueue[Outcome | BaseException | None], jobs: int
+) -> Generator[list[Outcome]]:
+    """Yield what has come out of the queue, until each of the threads has put its None."""
+    while jobs:
+        batch = []
+        item = ended.get()
+        while True:
+            if isinstance(item, BaseException):
+                raise item
+            if item is None:
+                jobs -= 1
+            else:
+                batch.append(item)
+            try:
+                item = ended.get_nowait()
+            except Empty:
+                break
+        if batch:
+            yield batch
+
+
+def _replay(group: Group, task: Task, observer: Observer, stopped: Event) -> Outcome:
+    if group.trace is None or isinstance(group.trace, Exception):
+        return failure(task, group.trace or RuntimeError("its trace was dropped"))
+    done = 0
+
+    def progress(events: int) -> None:
+        nonlocal done
+        if stopped.is_set():
+            raise _Stopped
+        observer.advanced(events - done)
+        done = events
+
+    return carry_out(task, group.trace, progress)

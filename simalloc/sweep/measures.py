@@ -1,0 +1,83 @@
+"""Which figure of a run is looked at, and how it is shown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.errors import ResultsError
+from simalloc.report import Rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from simalloc.report.table import Value
+
+FRAGMENTATION: Final = ("1", "2", "3", "4")
+_LONGEST_PERCENT: Final = 2
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of results; fragmentation is shown in percent."""
+
+    column: str
+
+    @classmethod
+    def of(cls, measure: str | int) -> Measure:
+        """Return the measure that 1 to 4, or the name of a column, stands for."""
+        text = str(measure).removeprefix("#")
+        return cls(f"fragmentation_{text}" if text in FRAGMENTATION else text)
+
+    @property
+    def percent(self) -> bool:
+        """Whether it is a fraction that people read in percent."""
+        return self.column.startswith("fragmentation_")
+
+    @property
+    def title(self) -> str:
+        """What it is called above a table."""
+        if self.percent:
+            return f"Fragmentation #{self.column.removeprefix('fragmentation_')}, percent"
+        return self.column.replace("_", " ").capitalize()
+
+    def value(self, row: Mapping[str, Any]) -> float:
+        """Return the figure of a run, nan where it is not defined."""
+        if self.column not in row:
+            raise ResultsError(f"the results have no column {self.column!r}")
+        value = row[self.column]
+        if isinstance(value, (str, dict)):
+            raise ResultsError(f"{self.column} does not hold numbers")
+        return math.nan if value is None else float(value)
+
+    def shown(self, value: float) -> Value:
+        """Return a figure as a table's cell, empty where it is not defined."""
+        if not math.isfinite(value):
+            return None
+        return percent(value) if self.percent else _whole(value)
+
+    def text(self, value: float) -> str:
+        """Return a difference of figures in words."""
+        return f"{percent(value).text} points" if self.percent else f"{value:,.4g}"
+
+
+def percent(fraction: float) -> Rounded:
+    """Return a fraction in percent as Johnstone & Wilson print it: 0.26, 9.98, 45.8, 162, 13,328.
+
+    That is three digits, and no more than two behind the point.
+    """
+    value = 100 * fraction
+    for decimals in range(_LONGEST_PERCENT, 0, -1):
+        if round(abs(value), decimals) < 10 ** (3 - decimals):
+            return Rounded(value, decimals)
+    return Rounded(value, 0)
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Return the different values in the order of their first appearance."""
+    return list(dict.fromkeys(values))
+
+
+def _whole(value: float) -> Value:
+    return int(value) if value.is_integer() else value

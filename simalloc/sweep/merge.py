@@ -1,0 +1,75 @@
+"""Putting several files of results into one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import ResultsError
+from simalloc.sweep.salvage import salvage
+from simalloc.sweep.store import Store
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from simalloc.sweep.task import Outcome
+
+CIRCUMSTANCES: Final = {"id", "trace", "finished", "host", "seconds"}
+"""Columns in which two runs of the same thing may differ."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge did: runs that were new and that were there already, and rows lost to damage."""
+
+    new: int
+    present: int
+    lost: int
+
+
+def merge(
+    inputs: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    damaged: bool = False,
+) -> Merged:
+    """Add the runs of the files `inputs` to the file `output`, all of them or none.
+
+    A run that several files have is written once; one that failed makes way for one that did not.
+    With `damaged` the inputs may be damaged, and what can be read is taken. Raises `ResultsError`
+    if two files disagree about a run, naming it.
+    """
+    if any(Path(path).resolve() == Path(output).resolve() for path in inputs):
+        raise ResultsError(f"{output}: is to be written, so it cannot be merged into itself")
+    read = [salvage(path) if damaged else (_all(path), 0) for path in inputs]
+    with Store(output, create=True) as store:
+        known = {outcome.key: outcome for outcome in store.outcomes()}
+        for path, (outcomes, _) in zip(inputs, read, strict=True):
+            for outcome in outcomes:
+                _check_agreement(path, known.setdefault(outcome.key, outcome), outcome)
+        given = [outcome for outcomes, _ in read for outcome in outcomes]
+        new = store.add(given)
+    return Merged(new, len(given) - new, sum(lost for _, lost in read))
+
+
+def _all(path: str | os.PathLike[str]) -> list[Outcome]:
+    with Store(path) as store:
+        return list(store.outcomes())
+
+
+def _check_agreement(path: str | os.PathLike[str], known: Outcome, outcome: Outcome) -> None:
+    if known.failed or outcome.failed:
+        return
+    ours, theirs = known.row, outcome.row
+    differing = sorted(
+        name for name in (ours.keys() & theirs.keys()) - CIRCUMSTANCES if ours[name] != theirs[name]
+    )
+    if differing:
+        name = differing[0]
+        raise ResultsError(
+            f"{path}: its run of {outcome.key.policy} on {theirs['trace']} has {name} "
+            f"{theirs[name]}, another file has {ours[name]} for the same run. One of the files was "
+            "altered or made by a faulty machine; nothing was merged"
+        )

@@ -1,0 +1,26 @@
+"""Who is told how a sweep comes along."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.sweep.task import Outcome, Task
+
+
+class Observer:
+    """Is told how a sweep comes along, and does nothing about it; subclass it to show progress."""
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        """Take note of the runs that are to be done."""
+
+    def advanced(self, events: int) -> None:
+        """Take note that so many more events were replayed; called from any thread."""
+
+    def finished(self, outcome: Outcome) -> None:
+        """Take note of a run that has ended and is safe in the file of results."""
+
+    def left(self, task: Task) -> None:
+        """Take note of a run that another sweep has done or in hand; called from any thread."""

@@ -1,0 +1,203 @@
+"""One measure by policy and trace, with averages and standard deviations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from simalloc.errors import ResultsError
+from simalloc.report import Table
+from simalloc.report.html import html
+from simalloc.sweep.frames import frame
+from simalloc.sweep.measures import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from simalloc.report.table import Value
+
+AVERAGE: Final = "Average"
+DEVIATION: Final = "Std Dev"
+DIGITS: Final = 12
+"""Of a trace's SHA-256 where it stands for the trace in tables."""
+
+
+class Setting(NamedTuple):
+    """What a row of a pivot stands for: how traces were replayed, and by which code."""
+
+    policy: str
+    scale: int
+    realloc: str
+    code: str
+
+
+class Column(NamedTuple):
+    """The trace that a column of a pivot stands for."""
+
+    trace: str
+    sha256: str
+
+    @property
+    def label(self) -> str:
+        """Name and content in one."""
+        return f"{self.trace}@{self.sha256[:DIGITS]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Pivot:
+    """A measure by setting (rows) and trace (columns).
+
+    `values` (float64, settings x traces) is nan where there is no run that has the figure.
+    """
+
+    measure: Measure
+    settings: tuple[Setting, ...]
+    traces: tuple[Column, ...]
+    values: NDArray[np.float64] = field(repr=False)
+
+    @property
+    def averages(self) -> NDArray[np.float64]:
+        """The arithmetic mean of each row, nan for a row with gaps."""
+        return np.asarray(self.values.mean(axis=1))
+
+    @property
+    def deviations(self) -> NDArray[np.float64]:
+        """The standard deviation of each row as a sample (over n - 1), nan for a row with gaps.
+
+        Johnstone & Wilson's tables 3 and 4 agree with this one to the last digit printed.
+        """
+        return _deviations(self.values)
+
+    def sorted_by(self, name: str) -> Pivot:
+        """Return the rows in order of `average`, `policy` or a trace's name, the gaps last.
+
+        Raises `ResultsError` if there is no such column.
+        """
+        if name == "policy":
+            order = sorted(range(len(self.settings)), key=lambda row: self.settings[row])
+        else:
+            order = np.argsort(self._column(name), kind="stable").tolist()
+        settings = tuple(self.settings[row] for row in order)
+        return Pivot(self.measure, settings, self.traces, self.values[order])
+
+    def complete(self) -> Pivot:
+        """Return the pivot without rows that have no figure, and then without columns with gaps."""
+        rows = np.flatnonzero(~np.isnan(self.values).all(axis=1)).tolist()
+        columns = np.flatnonzero(~np.isnan(self.values[rows]).any(axis=0)).tolist()
+        return Pivot(
+            self.measure,
+            tuple(self.settings[row] for row in rows),
+            tuple(self.traces[column] for column in columns),
+            self.values[np.ix_(rows, columns)],
+        )
+
+    def table(self, *, full: bool = False) -> Table:
+        """Return the pivot as Johnstone & Wilson print theirs, provenance in the notes.
+
+        With `full` it is for other programs: every row and column says where it comes from by
+        itself, fragmentation is a fraction, and there are no rows of averages.
+        """
+        shown = list(Setting._fields) if full else self.varying()
+        labels = [column.label for column in self.traces] if full else self._labels()
+        cells = _plain if full else self._cells
+        rows = [
+            (*(getattr(setting, name) for name in shown), *cells([*values, mean, deviation]))
+            for setting, values, mean, deviation in zip(
+                self.settings, self.values, self.averages, self.deviations, strict=True
+            )
+        ]
+        if not full and len(rows) > 1:
+            empty = [None] * (len(shown) - 1)
+            for label, summary in (
+                (AVERAGE, self.values.mean(axis=0)),
+                (DEVIATION, _deviations(self.values.T)),
+            ):
+                rows.append((label, *empty, *self._cells([*summary, np.nan, np.nan])))
+        columns = (*shown, *labels, AVERAGE, DEVIATION)
+        title = self.measure.column if full else self.measure.title
+        return Table(title, columns, rows, () if full else self.notes())
+
+    def varying(self) -> list[str]:
+        """Return what tells the rows apart: the policy, and whatever is not the same for all."""
+        return [
+            name
+            for name in Setting._fields
+            if name == "policy" or len({getattr(row, name) for row in self.settings}) > 1
+        ]
+
+    def notes(self) -> tuple[str, ...]:
+        """Return where the numbers come from, and what is missing."""
+        common = [
+            f"{name} {getattr(self.settings[0], name)}"
+            for name in Setting._fields[1:]
+            if name not in self.varying()
+        ]
+        gaps = int(np.isnan(self.values).sum())
+        return (
+            f"Traces: {', '.join(column.label for column in self.traces)} (name and SHA-256).",
+            *([f"Everywhere: {', '.join(common)}."] if common else ()),
+            *([f"{gaps} cells are empty, and so are averages over them."] if gaps else ()),
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the full table; needs pandas (the `frame` extra)."""
+        return frame(self.table(full=True))
+
+    def _repr_html_(self) -> str:
+        return html(self.table())
+
+    def _labels(self) -> list[str]:
+        names = [column.trace for column in self.traces]
+        return [
+            column.label if names.count(column.trace) > 1 else column.trace
+            for column in self.traces
+        ]
+
+    def _column(self, name: str) -> NDArray[np.float64]:
+        if name.lower() == AVERAGE.lower():
+            return self.averages
+        labels = self._labels()
+        if name not in labels:
+            raise ResultsError(f"there is no {name!r} to sort by; there are average, policy and "
+                               f"the traces {', '.join(labels)}")  # fmt: skip
+        return self.values[:, labels.index(name)]
+
+    def _cells(self, values: Iterable[float]) -> list[Value]:
+        return [self.measure.shown(float(value)) for value in values]
+
+
+def _plain(values: Iterable[float]) -> list[Value]:
+    return [None if np.isnan(value) else float(value) for value in values]
+
+
+def pivot(rows: Sequence[Mapping[str, Any]], measure: str | int) -> Pivot:
+    """Return a measure of runs by setting and trace; raises `ResultsError` if there are none."""
+    if not rows:
+        raise ResultsError("there are no runs to show")
+    chosen = Measure.of(measure)
+    names = {row["trace_sha256"]: row["trace"] for row in reversed(rows)}
+    traces = sorted(Column(name, sha256) for sha256, name in names.items())
+    settings = sorted({_setting(row) for row in rows})
+    values = np.full((len(settings), len(traces)), np.nan)
+    row_of = {setting: place for place, setting in enumerate(settings)}
+    column_of = {column.sha256: place for place, column in enumerate(traces)}
+    for row in rows:
+        values[row_of[_setting(row)], column_of[row["trace_sha256"]]] = chosen.value(row)
+    return Pivot(chosen, tuple(settings), tuple(traces), values)
+
+
+def _setting(row: Mapping[str, Any]) -> Setting:
+    return Setting(*(row[name] for name in Setting._fields))
+
+
+def _deviations(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the standard deviation of each row; nan if it has one value only."""
+    if values.shape[1] < 2:
+        return np.full(len(values), np.nan)
+    return np.asarray(values.std(axis=1, ddof=1))

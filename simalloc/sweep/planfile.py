@@ -1,0 +1,70 @@
+"""Reading a plan from a TOML file, all of it or, with the wrong line named, nothing."""
+
+from __future__ import annotations
+
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.errors import PlanError
+from simalloc.sweep.lines import line_of
+from simalloc.sweep.plan import Plan, check_reallocs, check_scales, expand_policies
+from simalloc.sweep.source import find_sources
+from simalloc.sweep.values import listed
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+KEYS: Final = ("traces", "workloads", "policies", "scales", "reallocs", "keep")
+KEEP: Final = ("measures", "timelines")
+
+
+def read_plan(path: str | PathLike[str]) -> Plan:
+    """Read a plan (docs/sweeps.md has its format); traces are looked for from its own folder.
+
+    Raises `PlanError` with the file and the line for whatever is wrong in it.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+        return plan_of(tomllib.loads(text), Path(path).parent)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not text in UTF-8"
+        raise PlanError(f"cannot be read: {reason}", path=path) from None
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"is not TOML: {error}", path=path) from None
+    except PlanError as error:
+        line = line_of(text, error.key, error.value)
+        raise PlanError(
+            error.reason, key=error.key, value=error.value, path=path, line=line
+        ) from None
+
+
+def plan_of(document: dict[str, Any], folder: Path) -> Plan:
+    """Return the plan that a document of the file's form describes."""
+    for key in document:
+        if key not in KEYS:
+            near = get_close_matches(key, KEYS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KEYS)}"
+            raise PlanError(f"a plan has no key {key!r}; {hint}", key=(key,))
+    sources = find_sources(document.get("traces", []), folder)
+    if not sources:
+        raise PlanError("there are no traces", key=("traces",))
+    policies = document.get("policies", {})
+    if not isinstance(policies, dict):
+        raise PlanError("policies are tables, as in [policies.first-fit-ao]", key=("policies",))
+    return Plan(
+        sources,
+        expand_policies(policies),
+        check_scales(document.get("scales", [16])),
+        check_reallocs(document.get("reallocs", ["free-first"])),
+        _keeps_timelines(document.get("keep", [])),
+    )
+
+
+def _keeps_timelines(keep: object) -> bool:
+    for value in listed(keep):
+        if value not in KEEP:
+            reason = f"there is no {value!r} to keep; there are {', '.join(KEEP)}"
+            raise PlanError(reason, key=("keep",), value=value)
+    return "timelines" in listed(keep)

@@ -1,0 +1,147 @@
+"""The results of sweeps, as Python has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final, Self, overload
+
+from simalloc.errors import PolicyError, ResultsError
+from simalloc.policy import parse_size
+from simalloc.report.html import html
+from simalloc.sweep.frames import frame
+from simalloc.sweep.pivot import Pivot, pivot
+from simalloc.sweep.ranking import Ranking, rank
+from simalloc.sweep.store import Store
+from simalloc.sweep.tables import records_table, runs_table
+from simalloc.sweep.task import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+    from os import PathLike
+
+    import pandas as pd
+
+    from simalloc.heap import Timeline
+    from simalloc.report import Table
+    from simalloc.sweep.task import Key
+
+Row = Mapping[str, Any]
+
+LATEST: Final = "latest"
+"""As a value of `code`: the version under which the latest run was made."""
+
+_ORDER: Final = ("trace", "policy", "scale", "realloc", "code")
+
+
+class Results(Sequence[Row]):
+    """Runs as rows, ordered by trace and policy; immutable.
+
+    A row has what names the run (`trace_sha256`, `policy`, `scale`, `realloc`, `code`), `trace`,
+    `parameters` (a dict), `finished`, `host`, `error` (None unless it failed) and every figure that
+    `simalloc run --format csv` prints, None where there is none.
+    """
+
+    def __init__(self, rows: Iterable[Row], path: str | PathLike[str] | None = None) -> None:
+        self._path = path
+        self._rows = tuple(sorted(rows, key=lambda row: [str(row[name]) for name in _ORDER]))
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Self:
+        """Read a file of results; raises `ResultsError` if it is none, or damaged."""
+        with Store(path) as store:
+            return cls(store.rows(), path)
+
+    def of_keys(self, keys: Container[Key]) -> Results:
+        """Return the runs that have these names."""
+        return self._only(row for row in self._rows if key_of(row) in keys)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> Results: ...
+    def __getitem__(self, place: int | slice) -> Row | Results:
+        return self._only(self._rows[place]) if isinstance(place, slice) else self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<Results: {len(self)} runs, {len(self.failed)} failed>"
+
+    @property
+    def failed(self) -> Results:
+        """The runs that ended with an error."""
+        return self._only(row for row in self._rows if row["error"] is not None)
+
+    @property
+    def succeeded(self) -> Results:
+        """The runs that have figures."""
+        return self._only(row for row in self._rows if row["error"] is None)
+
+    def where(self, **conditions: object) -> Results:
+        """Return the rows that meet all conditions.
+
+        A condition is on a column or a parameter of policies: `trace="gcc"`, `scale=16`,
+        `growth="64K"`. Text may be a pattern such as `policy="first-fit-*"`; `code="latest"` is the
+        version of the latest run. Raises `ResultsError` for a name that no row has.
+        """
+        rows = self._rows
+        for name, wanted in conditions.items():
+            if rows and not any(name in row or name in row["parameters"] for row in rows):
+                raise ResultsError(f"the results have no column or parameter {name!r}")
+            value = self._latest() if (name, wanted) == ("code", LATEST) else wanted
+            rows = tuple(row for row in rows if _meets(row, name, value))
+        return self._only(rows)
+
+    def pivot(self, measure: str | int = 4) -> Pivot:
+        """Return a measure by policy and trace: 1 to 4, or the name of any column of numbers."""
+        return pivot(self.succeeded, measure)
+
+    def rank(
+        self, measure: str | int = 4, *, confidence: float = 0.95, resamples: int = 10_000
+    ) -> Ranking:
+        """Return the policies from best to worst by their average over the traces.
+
+        See `simalloc.sweep.ranking.rank` for how far to trust the order.
+        """
+        return rank(self.pivot(measure), confidence=confidence, resamples=resamples)
+
+    def timeline(self, row: Row) -> Timeline | None:
+        """Return the timeline of a run, read from the file, if the sweep kept it."""
+        if self._path is None:
+            raise ResultsError("these results come from no file, so there are no timelines")
+        with Store(self._path) as store:
+            return store.timeline(row["id"])
+
+    def table(self) -> Table:
+        """Return a row a run with what most people look for."""
+        return runs_table(self)
+
+    def records_table(self) -> Table:
+        """Return a row a run with all that is known."""
+        return records_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a run with all that is known; needs pandas (the `frame` extra)."""
+        return frame(self.records_table())
+
+    def _only(self, rows: Iterable[Row]) -> Results:
+        return Results(rows, self._path)
+
+    def _latest(self) -> str:
+        latest = max(self._rows, key=lambda row: str(row["finished"]), default={"code": ""})
+        return str(latest["code"])
+
+    def _repr_html_(self) -> str:
+        return html(self.table())
+
+
+def _meets(row: Row, name: str, wanted: object) -> bool:
+    value = row[name] if name in row else row["parameters"].get(name)
+    if isinstance(value, int) and isinstance(wanted, str):
+        try:
+            return value == parse_size(wanted)
+        except PolicyError:
+            return False
+    return fnmatchcase(str(value), str(wanted)) if value is not None else wanted is None

@@ -1,0 +1,67 @@
+"""Reading what can still be read of a damaged file of results."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.sweep.sqlite import complaint, connect
+from simalloc.sweep.store import outcome_of, plain_row
+from simalloc.sweep.timeline import unpack_timeline
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from simalloc.heap import Timeline
+    from simalloc.sweep.task import Outcome
+
+SMALLEST_ROW: Final = 64
+"""No row takes fewer bytes: its trace's SHA-256 alone takes as many."""
+
+_SHA256: Final = re.compile("[0-9a-f]{64}")
+_DAMAGE: Final = (sqlite3.Error, ValueError, TypeError, KeyError)
+
+
+def salvage(path: str | PathLike[str]) -> tuple[list[Outcome], int]:
+    """Return the runs of a damaged file that are still whole, and how many places were not.
+
+    Every row is asked for by itself, so that a damaged page takes only its own rows with it. Raises
+    `ResultsError` if not even the file's layout can be read.
+    """
+    found, unreadable = [], 0
+    try:
+        with closing(connect(path, (), create=False, check=False)) as connection:
+            names = [column[1] for column in connection.execute("PRAGMA table_info (run)")]
+            for run in range(1, Path(path).stat().st_size // SMALLEST_ROW + 1):
+                try:
+                    row = _row(connection, names, run)
+                except _DAMAGE:
+                    unreadable += 1
+                    continue
+                if row is not None:
+                    found.append(outcome_of(row, _timeline(connection, run)))
+    except sqlite3.Error as error:
+        raise complaint(path, error) from error
+    return found, unreadable
+
+
+def _row(connection: sqlite3.Connection, names: list[str], run: int) -> dict[str, Any] | None:
+    """Return a row, None if there is none; raises one of `_DAMAGE` for one that is not whole."""
+    values = connection.execute("SELECT * FROM run WHERE id = ?", (run,)).fetchone()
+    if values is None:
+        return None
+    row = plain_row(names, values)
+    if not _SHA256.fullmatch(row["trace_sha256"]):
+        raise ValueError("its trace has no SHA-256")
+    return row
+
+
+def _timeline(connection: sqlite3.Connection, run: int) -> Timeline | None:
+    with suppress(*_DAMAGE):
+        query = "SELECT interval, extremes FROM timeline WHERE run = ?"
+        kept = connection.execute(query, (run,)).fetchone()
+        return unpack_timeline(*kept) if kept else None
+    return None

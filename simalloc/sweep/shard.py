@@ -1,0 +1,58 @@
+"""A sweep cut into shares for machines that do not know of each other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from simalloc.errors import SimallocError
+from simalloc.sweep.board import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.sweep.task import Task
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Share `index` (from 1) of `count`."""
+
+    index: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read `I/N`; raises `SimallocError` unless 1 <= I <= N."""
+        match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            raise SimallocError(f"shard is {text!r}; it takes I/N with I from 1 to N, as in 3/16")
+        return cls(int(match[1]), int(match[2]))
+
+    def of(self, tasks: Sequence[Task]) -> list[Task]:
+        """Return this share of the tasks.
+
+        It depends on the tasks alone, so that all shares together are all tasks, each once. A share
+        is one stretch of the tasks in order of their traces, so that few traces are needed by
+        more than one share, and all stretches have as many events. Within a trace the order
+        is by hash, so that slow policies fall to all shares alike.
+        """
+        in_order = [
+            task
+            for group in grouped(sorted(tasks, key=lambda task: task.source.sha256))
+            for task in sorted(group.waiting, key=_hash)
+        ]
+        weights = [task.source.events + 1 for task in in_order]
+        total, before, share = sum(weights), 0, []
+        for task, weight in zip(in_order, weights, strict=True):
+            middle = 2 * before + weight
+            if middle * self.count // (2 * total) == self.index - 1:
+                share.append(task)
+            before += weight
+        return share
+
+
+def _hash(task: Task) -> bytes:
+    return sha256("\n".join(map(str, task.key)).encode()).digest()

@@ -1,0 +1,107 @@
+"""Opening a file of results, and what SQLite's errors mean to the person at the keyboard."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import ResultsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+APPLICATION: Final = 0x53494D41
+"""SQLite's application id of a file of results: "SIMA"."""
+VERSION: Final = 1
+
+PATIENCE: Final = 60.0
+"""Seconds that one process waits for another to finish its transaction."""
+
+_PRIMARY: Final = 0xFF
+_ADVICE: Final = {
+    sqlite3.SQLITE_FULL: "the disk is full; what was finished before is safe in the file. "
+    "Make room and run the same command again: it does what is missing",
+    sqlite3.SQLITE_IOERR: "the disk failed or is full; what was finished before is safe in the "
+    "file. See to the disk and run the same command again: it does what is missing",
+    sqlite3.SQLITE_BUSY: f"another process has kept it locked for {PATIENCE:.0f} seconds; "
+    "run the same command again when it has ended",
+    sqlite3.SQLITE_READONLY: "it, or its folder, cannot be written; give another file with -o",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; its folder must exist and be writable",
+}
+
+
+def complaint(path: str | PathLike[str], error: sqlite3.Error) -> ResultsError:
+    """Return what an error of SQLite means, and what to do about it."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
+    if code == sqlite3.SQLITE_NOTADB:
+        return ResultsError(f"{path}: is not a file of results")
+    if code in _ADVICE:
+        return ResultsError(f"{path}: {_ADVICE[code]} ({error})")
+    return damage(path, str(error))
+
+
+def damage(path: str | PathLike[str], reason: str) -> ResultsError:
+    """Return the complaint about a damaged file."""
+    return ResultsError(
+        f"{path}: is damaged ({reason}). Save what can be read with "
+        f"`simalloc merge --salvage {path} -o NEW.sqlite`, then go on with NEW.sqlite"
+    )
+
+
+def connect(
+    path: str | PathLike[str], schema: Iterable[str], *, create: bool, check: bool = True
+) -> sqlite3.Connection:
+    """Open a file of results in autocommit mode, after a look at whether it is one and is whole.
+
+    With `create` a file that is missing or empty gets the `schema`, and no other is touched.
+    """
+    if not create and not Path(path).exists():
+        raise ResultsError(f"{path}: there is no such file of results")
+    connection = sqlite3.connect(
+        path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+    )
+    try:
+        if create:
+            _create(connection, schema)
+        _check_identity(path, connection)
+        if check:
+            _check_pages(path, connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _create(connection: sqlite3.Connection, schema: Iterable[str]) -> None:
+    """Lay out a file that has nothing in it; of several processes, one does it."""
+    connection.execute("BEGIN IMMEDIATE")
+    (things,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if not things and not _pragma(connection, "application_id"):
+        for statement in schema:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
+
+
+def _check_identity(path: str | PathLike[str], connection: sqlite3.Connection) -> None:
+    if _pragma(connection, "application_id") != APPLICATION:
+        raise ResultsError(f"{path}: is a database, but not one of simalloc's results")
+    version = _pragma(connection, "user_version")
+    if version != VERSION:
+        raise ResultsError(
+            f"{path}: its format is number {version}; this simalloc reads number {VERSION}"
+        )
+
+
+def _check_pages(path: str | PathLike[str], connection: sqlite3.Connection) -> None:
+    (verdict,) = connection.execute("PRAGMA quick_check (1)").fetchone()
+    if verdict != "ok":
+        raise damage(path, verdict)
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
+    return value

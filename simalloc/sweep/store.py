@@ -1,0 +1,184 @@
+"""The results of sweeps in an SQLite file: a row a run.
+
+Every change is one transaction in SQLite's safest mode (a rollback journal, flushed to the disk),
+so that the file is never half-changed, whatever happens to the process. It is one file at rest, may
+lie on a network file system, and any number of processes may write to it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from simalloc.sweep.sqlite import complaint, connect
+from simalloc.sweep.task import Key, Outcome, key_of
+from simalloc.sweep.timeline import pack_timeline, unpack_timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from os import PathLike
+
+    from simalloc.heap import Timeline
+    from simalloc.sweep.task import Task
+
+_OF_KEY: Final = "FROM run LEFT JOIN timeline ON timeline.run = run.id WHERE " + " AND ".join(
+    f"{name} = ?" for name in Key._fields
+)
+_STATE: Final = f"SELECT run.id, error IS NOT NULL, timeline.run IS NOT NULL {_OF_KEY}"
+
+SCHEMA: Final = (
+    """CREATE TABLE run (
+      id INTEGER PRIMARY KEY,
+      trace_sha256 TEXT NOT NULL,
+      policy TEXT NOT NULL,
+      scale INTEGER NOT NULL,
+      realloc TEXT NOT NULL,
+      code TEXT NOT NULL,
+      trace TEXT NOT NULL,
+      parameters TEXT NOT NULL,
+      finished TEXT NOT NULL,
+      host TEXT NOT NULL,
+      error TEXT,
+      UNIQUE (trace_sha256, policy, scale, realloc, code))""",
+    """CREATE TABLE timeline (
+      run INTEGER PRIMARY KEY REFERENCES run (id),
+      interval INTEGER NOT NULL,
+      extremes BLOB NOT NULL)""",
+)
+"""A run's figures are further columns of `run`; they are added with the first run that has them."""
+
+
+class Store:
+    """A file of results, open for reading and writing; use it in a `with` statement.
+
+    With `create` a file that does not exist is made. Raises `ResultsError`, saying what to do, if
+    the file is none of simalloc's, is damaged, or cannot be written. Any thread may use it.
+    """
+
+    def __init__(self, path: str | PathLike[str], *, create: bool = False) -> None:
+        self.path = path
+        self._lock = Lock()
+        with self._errors():
+            self._connection = connect(path, SCHEMA, create=create)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def is_done(self, task: Task, *, retry_failed: bool = False) -> bool:
+        """Whether the file has all that a task asks for, be it an error that is not retried."""
+        return not self.missing([task], retry_failed=retry_failed)
+
+    def missing(self, tasks: Iterable[Task], *, retry_failed: bool = False) -> list[Task]:
+        """Return the tasks that are not done, in their order."""
+        left = []
+        with self._lock, self._errors():
+            for task in tasks:
+                found = self._connection.execute(_STATE, task.key).fetchone()
+                if found is None:
+                    left.append(task)
+                    continue
+                _, failed, has_timeline = found
+                if retry_failed if failed else task.timeline and not has_timeline:
+                    left.append(task)
+        return left
+
+    def failed(self, tasks: Iterable[Task]) -> int:
+        """Return how many of the tasks have ended with an error."""
+        with self._lock, self._errors():
+            found = (self._connection.execute(_STATE, task.key).fetchone() for task in tasks)
+            return sum(state is not None and state[1] for state in found)
+
+    def add(self, outcomes: Iterable[Outcome]) -> int:
+        """Write outcomes, all of them or none, and return how many are new.
+
+        A run that is there is not written again, except that a failed one makes way for another.
+        """
+        with self._lock, self._errors(), self._transaction():
+            columns = {column[1] for column in self._connection.execute("PRAGMA table_info (run)")}
+            return sum([self._add(outcome, columns) for outcome in outcomes])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return every run's row, in the order in which they were written.
+
+        A row has the columns of the file, None where the run has no such figure, `id` first.
+        """
+        with self._lock, self._errors():
+            cursor = self._connection.execute("SELECT * FROM run ORDER BY id")
+            columns = [column[0] for column in cursor.description]
+            return [plain_row(columns, values) for values in cursor]
+
+    def outcomes(self) -> list[Outcome]:
+        """Return every run with its timeline, in the order in which they were written."""
+        return [outcome_of(row, self.timeline(row["id"])) for row in self.rows()]
+
+    def timeline(self, run: int) -> Timeline | None:
+        """Return the timeline of the run whose row has this `id`, if it was kept."""
+        query = "SELECT interval, extremes FROM timeline WHERE run = ?"
+        with self._lock, self._errors():
+            found = self._connection.execute(query, (run,)).fetchone()
+            return unpack_timeline(*found) if found else None
+
+    def _add(self, outcome: Outcome, columns: set[str]) -> bool:
+        found = self._connection.execute(_STATE, outcome.key).fetchone()
+        run, is_new, _ = found or (None, True, False)
+        if is_new:
+            if run is not None:
+                self._connection.execute("DELETE FROM run WHERE id = ?", (run,))
+            run = self._insert(outcome.row, columns)
+        if outcome.timeline is not None:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO timeline VALUES (?, ?, ?)",
+                (run, outcome.timeline.interval, pack_timeline(outcome.timeline)),
+            )
+        return is_new
+
+    def _insert(self, row: dict[str, Any], columns: set[str]) -> int | None:
+        """Write a row, with columns made for what the file has not had yet."""
+        for column in [name for name in row if name not in columns]:
+            columns.add(column)
+            self._connection.execute(f'ALTER TABLE run ADD COLUMN "{column}"')
+        names = ", ".join(f'"{column}"' for column in row)
+        marks = ", ".join("?" * len(row))
+        values = (json.dumps(value) if isinstance(value, dict) else value for value in row.values())
+        return self._connection.execute(
+            f"INSERT INTO run ({names}) VALUES ({marks})",  # noqa: S608 - names of our own figures
+            tuple(values),
+        ).lastrowid
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Do the block's changes as one; others wait, and what fails leaves no trace."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise complaint(self.path, error) from error
+
+
+def plain_row(columns: list[str], values: Iterable[Any]) -> dict[str, Any]:
+    """Return a row of `run` by its columns; raises `ValueError` if its parameters are no JSON."""
+    row = dict(zip(columns, values, strict=True))
+    row["parameters"] = json.loads(row["parameters"])
+    return row
+
+
+def outcome_of(row: dict[str, Any], timeline: Timeline | None) -> Outcome:
+    """Return the outcome that a row of `run` was made of."""
+    known = {name: value for name, value in row.items() if name != "id" and value is not None}
+    return Outcome(key_of(row), {**known, "error": row["error"]}, timeline)

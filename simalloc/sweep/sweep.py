@@ -1,0 +1,110 @@
+"""Doing what a plan asks for and the results do not have yet."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from simalloc.errors import SimallocError
+from simalloc.sweep.claims import Claims
+from simalloc.sweep.local import default_jobs, default_memory, run_locally
+from simalloc.sweep.observer import Observer
+from simalloc.sweep.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from os import PathLike
+
+    from simalloc.sweep.plan import Plan
+    from simalloc.sweep.shard import Shard
+    from simalloc.sweep.task import Outcome, Task
+
+    Executor = Callable[
+        [Sequence[Task], Callable[[Task], bool], Observer], Generator[list[Outcome]]
+    ]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a sweep ended: how many runs it asked for, and what became of them.
+
+    `present` were in the results before, `done` were run now, and `left` were done or in hand by
+    another sweep when their turn came. `failed` are in the results with an error.
+    """
+
+    asked: int
+    present: int
+    done: int
+    failed: int
+    left: int
+    seconds: float
+
+
+def carry_out_plan(
+    plan: Plan,
+    results: str | PathLike[str],
+    *,
+    jobs: int | None = None,
+    memory: int | None = None,
+    dask: str | None = None,
+    shard: Shard | None = None,
+    retry_failed: bool = False,
+    observer: Observer | None = None,
+) -> Summary:
+    """Run what a plan asks for and the file `results` does not have, and write it there.
+
+    The work is done by `jobs` threads (None: one a core) with up to `memory` bytes of traces (None:
+    three quarters of what there is), or on the Dask cluster whose scheduler is at `dask`. `shard`
+    limits it to a share. Runs that failed before are done again with `retry_failed` only.
+    """
+    started = time.monotonic()
+    tasks = plan.tasks() if shard is None else shard.of(plan.tasks())
+    executor = _executor(jobs, memory, dask)
+    told = observer or Observer()
+    done = 0
+    with ExitStack() as stack:
+        store = stack.enter_context(Store(results, create=True))
+        claims = stack.enter_context(Claims(results))
+
+        def claim(task: Task) -> bool:
+            if claims.take(task.key) and not store.is_done(task, retry_failed=retry_failed):
+                return True
+            told.left(task)
+            return False
+
+        missing = store.missing(tasks, retry_failed=retry_failed)
+        told.begin(missing)
+        for outcomes in stack.enter_context(closing(executor(missing, claim, told))):
+            store.add(outcomes)
+            for outcome in outcomes:
+                claims.release(outcome.key)
+                told.finished(outcome)
+            done += len(outcomes)
+        failed = store.failed(tasks)
+    return Summary(
+        asked=len(tasks),
+        present=len(tasks) - len(missing),
+        done=done,
+        failed=failed,
+        left=len(missing) - done,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _executor(jobs: int | None, memory: int | None, dask: str | None) -> Executor:
+    if dask is not None:
+        try:
+            from simalloc.sweep.cluster import run_on_cluster  # noqa: PLC0415 - needs an extra
+        except ImportError as error:
+            raise SimallocError(
+                f"a sweep on a cluster needs Dask: pip install 'simalloc[distributed]' ({error})"
+            ) from error
+        return partial(run_on_cluster, address=dask)
+    return partial(
+        run_locally,
+        jobs=default_jobs() if jobs is None else jobs,
+        memory=default_memory() if memory is None else memory,
+    )

@@ -1,0 +1,65 @@
+"""Runs of a file of results as records and tables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.report import Table
+from simalloc.sweep.measures import FRAGMENTATION, Measure, distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Row = Mapping[str, Any]
+
+_FIRST: Final = ("trace", "trace_sha256", "policy", "parameters", "scale", "realloc", "code")
+_LAST: Final = ("finished", "host", "error")
+_SETTING: Final = ("scale", "realloc", "code")
+
+
+def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return every run with all that is known: what names it, its figures, and how it ended."""
+    apart = {*_FIRST, *_LAST, "id"}
+    figures = distinct(name for row in rows for name in row if name not in apart)
+    return [{name: row.get(name) for name in (*_FIRST, *figures, *_LAST)} for row in rows]
+
+
+def records_table(rows: Sequence[Row]) -> Table:
+    """Return the records as a table, parameters in JSON."""
+    all_records = records(rows)
+    columns = tuple(all_records[0]) if all_records else (*_FIRST, *_LAST)
+    cells = [
+        [json.dumps(value) if isinstance(value, dict) else value for value in record.values()]
+        for record in all_records
+    ]
+    return Table("Results", columns, cells)
+
+
+def runs_table(rows: Sequence[Row]) -> Table:
+    """Return a row a run with the four measures in percent, and bytes, or with its error."""
+    varying = [name for name in _SETTING if len(distinct(row[name] for row in rows)) > 1]
+    errors = ["error"] if any(row["error"] is not None for row in rows) else []
+    measures = [Measure.of(number) for number in FRAGMENTATION]
+    cells = [
+        (
+            *(row[name] for name in ("trace", "policy", *varying)),
+            *(measure.shown(measure.value(row)) if measure.column in row else None
+              for measure in measures),
+            *(row.get(name) for name in ("peak_heap_bytes", "max_live_bytes", *errors)),
+        )
+        for row in rows
+    ]  # fmt: skip
+    percents = [f"#{number} %" for number in FRAGMENTATION]
+    columns = ("trace", "policy", *varying, *percents, "peak heap", "peak live", *errors)
+    return Table("Results", columns, cells, _notes(rows, varying))
+
+
+def _notes(rows: Sequence[Row], varying: Sequence[str]) -> tuple[str, ...]:
+    """Return the provenance that all rows share."""
+    common = [f"{name} {rows[0][name]}" for name in _SETTING if rows and name not in varying]
+    return (
+        "#1 mean of heap/live - 1; #2 the same at peak live; #3 at peak heap;",
+        "#4 peak heap / peak live - 1. Bytes are the program's.",
+        *([f"Everywhere: {', '.join(common)}."] if common else []),
+    )

@@ -1,0 +1,101 @@
+"""One run of a sweep: what is to be done, what names it, and what came out."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simalloc.errors import SimallocError
+from simalloc.heap import Realloc, simulate
+from simalloc.policy import Policy, spell
+from simalloc.report.runs import flat_record
+from simalloc.version import code_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from simalloc.heap import Timeline
+    from simalloc.sweep.source import Source
+    from simalloc.trace import Trace
+
+
+class Key(NamedTuple):
+    """What decides the outcome of a run, and so names it: two runs with one key are one run."""
+
+    trace_sha256: str
+    policy: str
+    scale: int
+    realloc: str
+    code: str
+
+
+def key_of(row: Mapping[str, Any]) -> Key:
+    """Return the key of the run that a row is of."""
+    return Key(*(row[name] for name in Key._fields))
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run that a plan asks for."""
+
+    source: Source
+    policy: Policy
+    scale: int
+    realloc: Realloc
+    timeline: bool = False
+
+    @property
+    def key(self) -> Key:
+        """The run's name, under the code that is installed here."""
+        return Key(
+            self.source.sha256, spell(self.policy), self.scale, self.realloc.value, code_version()
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of a run: a row of plain values, and the timeline if it was asked for.
+
+    The row holds the fields of `Key`, `trace` (its name), `parameters` (all of the policy's, by
+    name), `finished` (UTC), `host`, `error` (None or why it failed) and, unless it failed, every
+    figure of `simalloc.report.runs.flat_record`.
+    """
+
+    key: Key
+    row: dict[str, Any]
+    timeline: Timeline | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run ended with an error."""
+        return self.row["error"] is not None
+
+
+def carry_out(task: Task, trace: Trace, progress: Callable[[int], None] | None = None) -> Outcome:
+    """Replay a trace as a task says; whatever goes wrong is an outcome, too."""
+    try:
+        run = simulate(
+            trace, task.policy, scale=task.scale, realloc=task.realloc, progress=progress
+        )
+    except Exception as error:  # noqa: BLE001 - one run's failure must not stop the others
+        return failure(task, error)
+    row = _identity(task) | flat_record(run) | {"trace": task.source.name, "error": None}
+    return Outcome(task.key, row, run.timeline if task.timeline else None)
+
+
+def failure(task: Task, error: BaseException) -> Outcome:
+    """Return the outcome of a run that failed."""
+    kind = "" if isinstance(error, SimallocError) else f"{type(error).__name__}: "
+    return Outcome(task.key, _identity(task) | {"error": f"{kind}{error}"})
+
+
+def _identity(task: Task) -> dict[str, Any]:
+    return {
+        **task.key._asdict(),
+        "trace": task.source.name,
+        "parameters": task.policy.parameters,
+        "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "host": socket.gethostname(),
+    }

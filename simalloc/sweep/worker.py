@@ -1,0 +1,77 @@
+"""What a worker of a cluster does: fetch a trace once, and replay it as it is told."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import SimallocError, TraceError
+from simalloc.sweep.local import default_memory
+from simalloc.sweep.task import carry_out
+from simalloc.version import code_version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.sweep.source import Source
+    from simalloc.sweep.task import Outcome, Task
+    from simalloc.trace import Trace
+
+
+class TraceCache:
+    """The traces that a process has fetched, by content; the one used longest ago goes first.
+
+    They take up to `budget` bytes, but the latest is kept whatever it takes.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._traces: OrderedDict[str, tuple[Trace, int]] = OrderedDict()
+        self._lock = Lock()
+        self._fetching: defaultdict[str, Lock] = defaultdict(Lock)
+
+    def get(self, source: Source, packed: bytes | None) -> Trace:
+        """Return a trace, from memory or from its source, or else from the bytes of its file."""
+        with self._lock:
+            fetching = self._fetching[source.sha256]
+        with fetching:  # of several threads that want a trace, one fetches it
+            if source.sha256 not in self._traces:
+                trace = source.load() if packed is None else source.unpack(packed)
+                with self._lock:
+                    self._traces[source.sha256] = trace, source.memory
+                    self._shrink()
+            with self._lock:
+                self._traces.move_to_end(source.sha256)
+                return self._traces[source.sha256][0]
+
+    def _shrink(self) -> None:
+        while len(self._traces) > 1 and sum(size for _, size in self._traces.values()) > (
+            self._budget
+        ):
+            self._traces.popitem(last=False)
+
+
+CACHE: Final = TraceCache(default_memory() // 4)
+
+
+def carry_out_batch(
+    tasks: Sequence[Task], code: str, packed: bytes | None = None
+) -> list[Outcome] | None:
+    """Replay one trace as several tasks say.
+
+    `code` is the version that the results are to be of. The trace comes from its path or, if
+    `packed` is given, from the bytes of its file; None means that the path does not lead to it from
+    here, and that the bytes are needed.
+    """
+    if code_version() != code:
+        raise SimallocError(
+            f"this worker has simalloc {code_version()}, and the sweep is of {code}"
+        )
+    try:
+        trace = CACHE.get(tasks[0].source, packed)
+    except (OSError, TraceError):
+        if packed is not None:
+            raise
+        return None
+    return [carry_out(task, trace) for task in tasks]
