@@ -70,7 +70,7 @@ POLICIES: Final = (
         source=f"{_PAPER}, section 2.3.1; Knowlton 1965",
         reading=(
             "One aligned space; the low half of a split block is used; among free blocks of a size "
-            "the oldest, the only order that meets the 384 KiB of Espresso in table 4."
+            "the oldest. Newest or lowest first gives the same peak heaps on the shipped traces."
         ),
     ),
     Policy(
