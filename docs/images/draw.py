@@ -1,0 +1,43 @@
+"""Draw the pictures of this folder again: `python docs/images/draw.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simalloc.heap import simulate
+from simalloc.measure import heap_map
+from simalloc.measure.ranking import ranking
+from simalloc.policy import CATALOGUE
+from simalloc.report.figures.heap_map import draw_heap_maps
+from simalloc.report.figures.ranking import draw_ranking
+from simalloc.report.figures.style import PALETTES
+from simalloc.trace.catalogue import catalogue, load
+
+HERE = Path(__file__).parent
+
+
+def draw_maps() -> None:
+    """Draw Ghostscript's heap under first fit, newest block first and by address."""
+    trace = load("ghostscript")
+    runs = [simulate(trace, name, addresses=True) for name in ("first-fit-lifo", "first-fit-ao")]
+    maps = [heap_map(trace, run) for run in runs]
+    titles = [
+        f"{run.policy.name}: peak heap {run.peak_heap_bytes / run.max_live_bytes:.2f} × peak live"
+        for run in runs
+    ]
+    for theme in PALETTES:
+        draw_heap_maps(maps, titles, theme=theme).savefig(HERE / f"heap-maps-{theme}.png", dpi=220)
+
+
+def draw_ranks() -> None:
+    """Draw the ranking of the catalogue over all recorded traces."""
+    recorded = [load(entry.path) for entry in catalogue().values() if entry.kind == "recorded"]
+    runs = [simulate(trace, policy) for trace in recorded for policy in CATALOGUE.values()]
+    for theme in PALETTES:
+        figure = draw_ranking(ranking(runs), theme=theme)
+        figure.savefig(HERE / f"ranking-{theme}.png", dpi=180)
+
+
+if __name__ == "__main__":
+    draw_maps()
+    draw_ranks()

@@ -1,0 +1,135 @@
+"""The heap map: time across, addresses up, what is live and how old."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.measure._native import add_placements
+from simalloc.measure.placements import placements_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.heap import Run
+    from simalloc.trace import Trace
+
+COLUMNS: Final = 1600
+ROWS: Final = 800
+
+
+@dataclass(frozen=True, eq=False)
+class HeapMap:
+    """Cells of equal size over a window of events and addresses; row 0 holds the lowest addresses.
+
+    Column `c` holds the events `first_event + c * cell_events` up to the next column's, row `r` the
+    bytes from `lowest_address + r * cell_bytes` on. What is not live is free, or lost to rounding.
+    """
+
+    live: NDArray[np.float64]
+    """The share of each cell's bytes and events that objects cover, 0 to 1: (rows, columns)."""
+    age: NDArray[np.float64]
+    """How many events ago what is live in the cell was put there, on average; nan where nothing."""
+    heap: NDArray[np.float64]
+    """The most bytes that the heap has in each column: (columns,)."""
+    first_event: int
+    last_event: int
+    """One past the window's last event; the last column may end beyond it."""
+    cell_events: int
+    lowest_address: float
+    """In bytes of the program, as all byte figures here."""
+    cell_bytes: float
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """The events and addresses at the edges of the cells: left, right, bottom, top."""
+        rows, columns = self.live.shape
+        return (
+            self.first_event,
+            self.first_event + columns * self.cell_events,
+            self.lowest_address,
+            self.lowest_address + rows * self.cell_bytes,
+        )
+
+
+def heap_map(
+    trace: Trace,
+    run: Run,
+    *,
+    events: tuple[int, int] | None = None,
+    addresses: tuple[float, float] | None = None,
+    columns: int = COLUMNS,
+    rows: int = ROWS,
+) -> HeapMap:
+    """Return the map of a run, made with `addresses=True`, or of a window of it.
+
+    `events` are the first and the one past the last, `addresses` in bytes of the program; both are
+    everything if not given. There are at most `columns` times `rows` cells.
+
+    Raises `SimallocError` if the run is not the trace's, or without addresses.
+    """
+    placed = placements_of(trace, run)
+    first, last = events or (0, len(trace))
+    low, high = (
+        (0, round(run.peak_heap_bytes * run.scale))
+        if addresses is None
+        else (int(addresses[0] * run.scale), round(addresses[1] * run.scale))
+    )
+    if not 0 <= first <= last <= len(trace) or not 0 <= low <= high:
+        raise ValueError(f"events {first} to {last}, addresses {low} to {high} are no window")
+    cell_events, wide = _cells(last - first, columns)
+    cell_bytes, tall = _cells(high - low, rows)
+    covered = np.zeros((wide + 1, tall))
+    born = np.zeros((wide + 1, tall))
+    add_placements(
+        (trace.op, trace.size, trace.slot, placed),
+        (covered.ravel(), born.ravel()),
+        slots=trace.slots,
+        scale=run.scale,
+        first_event=first,
+        lowest_address=low,
+        cell_events=cell_events,
+        cell_bytes=cell_bytes,
+        columns=wide,
+        rows=tall,
+    )
+    lengths = _lengths(first, last, cell_events, wide)
+    middle = first + cell_events * np.arange(wide) + lengths / 2
+    with np.errstate(invalid="ignore"):
+        age = middle - born[:wide].T / covered[:wide].T
+    return HeapMap(
+        live=covered[:wide].T / (lengths * cell_bytes),
+        age=np.maximum(age, 0.0),
+        heap=_heap(run, first + cell_events * np.arange(wide), lengths),
+        first_event=first,
+        last_event=last,
+        cell_events=cell_events,
+        lowest_address=low / run.scale,
+        cell_bytes=cell_bytes / run.scale,
+    )
+
+
+def _cells(length: int, most: int) -> tuple[int, int]:
+    """Return the size and number of whole cells that cover a length, `most` at the most."""
+    size = max(1, -(-length // most))
+    return size, max(1, -(-length // size))
+
+
+def _lengths(first: int, last: int, cell_events: int, columns: int) -> NDArray[np.float64]:
+    """Return the events in each column: those of the last end with the window."""
+    lengths = np.full(columns, float(cell_events))
+    lengths[-1] = max(1, last - first - (columns - 1) * cell_events)
+    return lengths
+
+
+def _heap(run: Run, starts: NDArray[np.int64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the timeline's heap in each column, at its most."""
+    line = run.timeline
+    if not len(line.heap_high):
+        return np.zeros(len(starts))
+    first = starts // line.interval
+    last = (starts + lengths.astype(np.int64) - 1) // line.interval
+    last = np.minimum(last, len(line.heap_high) - 1)
+    return np.array([line.heap_high[a : b + 1].max() for a, b in zip(first, last, strict=True)])

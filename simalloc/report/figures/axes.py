@@ -1,0 +1,75 @@
+"""Axes that say their units: bytes in KiB and MiB, events in thousands and millions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, MultipleLocator, NullLocator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+_UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+_SHARES: Final = (
+    0.0,
+    0.005,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    20.0,
+    50.0,
+    100.0,
+)
+_STEPS: Final = (1, 2, 2.5, 5, 10)
+
+
+def spell_bytes(size: float) -> str:
+    """Spell bytes in the largest unit that they reach: 1536 is 1.5 KiB."""
+    unit, name = next((pair for pair in _UNITS if abs(size) >= pair[0]), _UNITS[-1])
+    return f"{size / unit:.3g} {name}" if size else "0"
+
+
+def spell_events(count: float) -> str:
+    """Spell a number of events: 1,500,000 is 1.5 M."""
+    for unit, name in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(count) >= unit:
+            return f"{count / unit:.4g}{name}"
+    return f"{count:.4g}"
+
+
+def bytes_axis(axis: Axis, top: float) -> None:
+    """Mark an axis from 0 to `top` bytes at round numbers of its unit."""
+    unit = next((unit for unit, _ in _UNITS if top >= unit), 1)
+    step = next(
+        step * scale
+        for scale in (0.1, 1, 10, 100)
+        for step in _STEPS
+        if top / unit <= 6 * step * scale
+    )
+    axis.set_major_locator(MultipleLocator(step * unit))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: spell_bytes(value)))
+
+
+def events_axis(axis: Axis) -> None:
+    """Mark an axis of events."""
+    axis.set_major_locator(MaxNLocator(5, integer=True))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: spell_events(value)))
+
+
+def share_axis(axes: Axes, values: Sequence[float]) -> None:
+    """Mark the horizontal axis for fractions, in percent: linear up to 1 %, then logarithmic."""
+    axes.set_xscale("symlog", linthresh=0.01, linscale=0.6)
+    axes.set_xlim(min(0.0, *values) - 0.0004, max(0.01, *values) * 1.15)
+    axes.xaxis.set_major_locator(FixedLocator(_SHARES))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))

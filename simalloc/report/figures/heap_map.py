@@ -1,0 +1,107 @@
+"""The picture of a heap map: what is live and how old, what is free, and what pins the heap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, ListedColormap, LogNorm, to_rgb
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from simalloc.report.figures.axes import bytes_axis, events_axis, spell_events
+from simalloc.report.figures.style import Palette, Theme, new_figure, styled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from simalloc.measure import HeapMap
+
+_STRENGTH: Final = 0.75
+"""A cell of which a share is live shows that share's power of this, so that small blocks that
+stand alone are seen."""
+
+
+def draw_heap_maps(
+    maps: Sequence[HeapMap], titles: Sequence[str], *, theme: Theme = "light"
+) -> Figure:
+    """Return the maps side by side, on the same axes and with the same colours."""
+    with styled(theme) as palette:
+        figure = new_figure(3.4, 7.0)
+        panels = figure.subplots(1, len(maps), sharey=True, squeeze=False)[0]
+        norm = age_norm(maps)
+        for axes, heap, title in zip(panels, maps, titles, strict=True):
+            draw_heap_map(axes, heap, palette, norm)
+            axes.set_title(title)
+        top = max(float(heap.heap.max()) for heap in maps)
+        panels[0].set_ylim(0, 1.03 * top)
+        panels[0].set_ylabel("address")
+        bytes_axis(panels[0].yaxis, top)
+        _key(min(zip(panels, maps, strict=True), key=lambda pair: pair[1].heap.max())[0], palette)
+        _age_bar(figure, panels, norm, palette)
+    return figure
+
+
+def _key(axes: Axes, palette: Palette) -> None:
+    handles = [
+        Line2D([], [], color=palette.ink, linewidth=0.8, label="end of the heap"),
+        Patch(facecolor=palette.free, edgecolor=palette.faint, linewidth=0.4, label="free"),
+    ]
+    axes.legend(handles=handles, loc="upper left", handlelength=1.4, borderaxespad=0.2)
+
+
+def _age_bar(figure: Figure, panels: Any, norm: LogNorm, palette: Palette) -> None:
+    shades = ScalarMappable(norm, age_colours(palette))
+    bar = figure.colorbar(shades, ax=panels, fraction=0.03, pad=0.02, aspect=30)
+    bar.set_label("live, by age (events)")
+    bar.outline.set_visible(False)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: spell_events(value)))
+    bar.ax.minorticks_off()
+
+
+def draw_heap_map(axes: Axes, heap: HeapMap, palette: Palette, norm: LogNorm) -> None:
+    """Draw one map on axes."""
+    left, right, bottom, top = heap.extent
+    axes.imshow(
+        heap_pixels(heap, palette, norm),
+        extent=(left, right, bottom, top),
+        origin="lower",
+        aspect="auto",
+        interpolation="antialiased",
+    )
+    edges = left + heap.cell_events * np.arange(len(heap.heap) + 1)
+    axes.stairs(heap.heap, edges, baseline=None, color=palette.ink, linewidth=0.8)
+    axes.set_xlim(left, heap.last_event)
+    axes.set_xlabel("time (events)")
+    events_axis(axes.xaxis)
+
+
+def heap_pixels(heap: HeapMap, palette: Palette, norm: LogNorm) -> NDArray[np.uint8]:
+    """Return the colours of a map's cells: (rows, columns, 4), transparent above the break."""
+    rows = len(heap.live)
+    ages = age_colours(palette)(norm(np.nan_to_num(heap.age, nan=1.0)))[..., :3]
+    share = np.clip(heap.live, 0, 1)[..., None] ** _STRENGTH
+    free = np.array(to_rgb(palette.free))
+    colour = share * ages + (1 - share) * free
+    middle = heap.lowest_address + heap.cell_bytes * (np.arange(rows) + 0.5)
+    inside = middle[:, None] < heap.heap[None, :]
+    return (255 * np.dstack((colour, inside))).round().astype(np.uint8)
+
+
+def age_colours(palette: Palette) -> Colormap:
+    """Return the colours from the youngest to the oldest."""
+    shades = np.linspace(palette.youngest, palette.oldest, 256)
+    return ListedColormap(mpl.colormaps["plasma"](shades))
+
+
+def age_norm(maps: Sequence[HeapMap]) -> LogNorm:
+    """Return the scale of ages that maps share: four powers of ten below the oldest."""
+    oldest = max((float(np.nanmax(heap.age, initial=10)) for heap in maps), default=10)
+    return LogNorm(max(1.0, oldest / 1e4), oldest, clip=True)

@@ -1,0 +1,86 @@
+"""The ranking of policies as a picture: every trace a dot, the mean with its interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.report.figures.axes import share_axis
+from simalloc.report.figures.style import Theme, new_figure, styled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from simalloc.measure.ranking import Rank
+    from simalloc.report.figures.style import Palette
+
+_MEANING: Final = {
+    1: "heap / live − 1, mean over events",
+    2: "heap / live − 1 when most is live",
+    3: "heap / live − 1 when the heap first peaks",
+    4: "peak heap / peak live − 1",
+}
+"""Johnstone & Wilson's measures, as an axis says them."""
+
+
+def draw_ranking(ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "light") -> Figure:
+    """Return the ranking, the best policy on top; fragmentation in percent, on a log scale."""
+    with styled(theme) as palette:
+        figure = new_figure(0.75 + 0.2 * len(ranks))
+        axes = figure.add_subplot()
+        for place, rank in enumerate(ranks):
+            _draw_rank(axes, rank, place, palette)
+        axes.set_yticks(range(len(ranks)), [rank.policy for rank in ranks])
+        axes.set_ylim(len(ranks) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        values = [value for rank in ranks for value in rank.by_trace.values()]
+        share_axis(axes, values)
+        axes.set_xlabel(f"fragmentation, measure #{measure} ({_MEANING[measure]})")
+        axes.grid(axis="x", alpha=0.5)
+        axes.set_axisbelow(True)
+        axes.legend(*_handles(axes), loc="upper right")
+    return figure
+
+
+def _draw_rank(axes: Axes, rank: Rank, place: int, palette: Palette) -> None:
+    axes.plot(
+        list(rank.by_trace.values()),
+        [place] * len(rank.by_trace),
+        linestyle="",
+        marker="o",
+        markersize=3.2,
+        markerfacecolor="none",
+        markeredgecolor=palette.faint,
+        markeredgewidth=0.8,
+        label="a trace",
+    )
+    if rank.low is not None and rank.high is not None:
+        axes.plot(
+            [rank.low, rank.high],
+            [place, place],
+            color=palette.lines[0],
+            linewidth=2.2,
+            alpha=0.45,
+            solid_capstyle="butt",
+            label="95 % interval of the mean",
+        )
+    axes.plot(
+        rank.mean,
+        place,
+        color=palette.lines[0],
+        linestyle="",
+        marker="D",
+        markersize=4,
+        label="mean",
+    )
+
+
+def _handles(axes: Axes) -> tuple[list[Any], list[str]]:
+    """Return one of each kind of mark, for the legend."""
+    by_label: dict[str, Any] = {}
+    for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+        by_label.setdefault(label, handle)
+    return list(by_label.values()), list(by_label)

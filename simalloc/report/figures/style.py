@@ -1,0 +1,108 @@
+"""How every figure looks: colours that the colour-blind tell apart, sizes for paper, themes.
+
+Line colours are Okabe & Ito's (2008), brightened where the background is dark; ages run through
+matplotlib's plasma, which is even in lightness, so that it reads in grey too.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Theme = Literal["light", "dark"]
+
+PAPER_WIDTH: Final = 7.0
+"""Inches: two columns of a paper, or a page of a report."""
+
+
+@dataclass(frozen=True)
+class Palette:
+    """A theme's colours."""
+
+    paper: str
+    ink: str
+    faint: str
+    """Grid lines, and text that steps back."""
+    free: str
+    """Memory of the heap that nothing lives in."""
+    accent: str
+    """What the eye shall find at once."""
+    lines: tuple[str, ...]
+    """For things of different kinds, the first for the most important."""
+    youngest: float
+    """Where in plasma, from 0 to 1, ages begin; what is old stands out from the paper."""
+    oldest: float
+
+
+PALETTES: Final[dict[Theme, Palette]] = {
+    "light": Palette(
+        paper="#ffffff",
+        ink="#1b1b1b",
+        faint="#9a9a9a",
+        free="#eceae4",
+        accent="#009e73",
+        lines=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5d5d5d"),
+        youngest=0.9,
+        oldest=0.0,
+    ),
+    "dark": Palette(
+        paper="#14171c",
+        ink="#e9e7e2",
+        faint="#767b84",
+        free="#2b3038",
+        accent="#4fe0b0",
+        lines=("#56b4e9", "#ff8a3d", "#2fc799", "#e59ac4", "#f2c14e", "#3f8fd0", "#b4b4b4"),
+        youngest=0.2,
+        oldest=0.98,
+    ),
+}
+
+
+@contextmanager
+def styled(theme: Theme) -> Iterator[Palette]:
+    """Draw what the block draws in a theme."""
+    palette = PALETTES[theme]
+    settings: Any = {
+        "axes.edgecolor": palette.ink,
+        "axes.facecolor": palette.paper,
+        "axes.grid": False,
+        "axes.labelcolor": palette.ink,
+        "axes.labelsize": 8,
+        "axes.linewidth": 0.6,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlelocation": "left",
+        "axes.titlesize": 9,
+        "figure.dpi": 150,
+        "figure.facecolor": palette.paper,
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans"],
+        "font.size": 8,
+        "grid.color": palette.faint,
+        "grid.linewidth": 0.4,
+        "legend.fontsize": 7.5,
+        "legend.frameon": False,
+        "savefig.facecolor": palette.paper,
+        "svg.hashsalt": "simalloc",
+        "text.color": palette.ink,
+        "xtick.color": palette.ink,
+        "xtick.labelsize": 7.5,
+        "xtick.major.width": 0.6,
+        "ytick.color": palette.ink,
+        "ytick.labelsize": 7.5,
+        "ytick.major.width": 0.6,
+    }
+    with mpl.rc_context(settings):
+        yield palette
+
+
+def new_figure(height: float, width: float = PAPER_WIDTH) -> Figure:
+    """Return an empty figure, in inches, that belongs to no window."""
+    return Figure(figsize=(width, height), layout="constrained")
