@@ -1,0 +1,96 @@
+"""What pins the heap: live objects without which free memory would lie together, or could go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.heap import Moment, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simalloc.heap import Run
+    from simalloc.trace import Trace
+
+MOST: Final = 10
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One live object. Bytes are the program's."""
+
+    object: int
+    """Its number, in the order of allocation."""
+    address: float
+    requested: int
+    """Bytes asked for."""
+    since: int
+    """The event that put it there or gave it its size."""
+    age: int
+    """Events since then."""
+    site: int | None
+    """Where in the program that was, if the trace says so."""
+    free_below: float
+    """Bytes free right below it."""
+    free_above: float
+    """Bytes free right above it."""
+
+    @property
+    def holds(self) -> float:
+        """The free bytes that this object keeps from their neighbours."""
+        return self.free_below + self.free_above
+
+
+@dataclass(frozen=True)
+class Pins:
+    """What pins the heap after an event; both lists have the worst first."""
+
+    event: int
+    heap_bytes: float
+    live_bytes: int
+    free_bytes: float
+    highest: tuple[Pin, ...]
+    """The objects at the highest addresses: while one of them lives, the heap reaches up to it."""
+    alone: tuple[Pin, ...]
+    """The objects with the most free memory right below and above them."""
+
+
+def pins(trace: Trace, run: Run, event: int | None = None, *, most: int = MOST) -> Pins:
+    """Return what pins the heap of a run after an event; without one, when it first has its peak.
+
+    Raises `SimallocError` if the run is not the trace's or there is no such event.
+    """
+    heap = moment(trace, run, event)
+    free = np.where(heap.object == Moment.FREE, heap.size, 0.0)
+    below = np.concatenate(([0.0], free))[:-1]
+    above = np.concatenate((free, [0.0]))[1:]
+    live = np.flatnonzero(heap.object >= 0)
+    alone = live[np.argsort(-(below + above)[live], kind="stable")]
+    sites = trace.site
+
+    def named(places: Iterable[np.int64]) -> tuple[Pin, ...]:
+        return tuple(
+            Pin(
+                object=int(heap.object[at]),
+                address=float(heap.address[at]),
+                requested=int(heap.requested[at]),
+                since=int(heap.since[at]),
+                age=heap.event - int(heap.since[at]),
+                site=None if sites is None else int(sites[heap.since[at]]),
+                free_below=float(below[at]),
+                free_above=float(above[at]),
+            )
+            for at in places
+        )
+
+    return Pins(
+        event=heap.event,
+        heap_bytes=heap.heap_bytes,
+        live_bytes=int(heap.requested.sum()),
+        free_bytes=float(free.sum()),
+        highest=named(live[::-1][:most]),
+        alone=named(alone[:most]),
+    )
