@@ -1,7 +1,19 @@
 """What a policy's decisions do to the heap: the simulation, in C and in plain Python."""
 
-from simalloc.heap.moment import Moment, moment
+from simalloc.heap.moment import FREE, WASTE, Moment, Tiling, moment, tilings
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.simulate import simulate
 
-__all__ = ["Counters", "Moment", "Realloc", "Run", "Timeline", "moment", "simulate"]
+__all__ = [
+    "FREE",
+    "WASTE",
+    "Counters",
+    "Moment",
+    "Realloc",
+    "Run",
+    "Tiling",
+    "Timeline",
+    "moment",
+    "simulate",
+    "tilings",
+]

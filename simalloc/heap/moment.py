@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -11,11 +11,27 @@ from simalloc.errors import SimallocError
 from simalloc.heap.simulate import new_simulation, replay
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
     from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
     from simalloc.trace import Trace
+
+
+FREE: Final = -1
+"""What a block holds instead of an object."""
+WASTE: Final = -2
+
+
+class Tiling(NamedTuple):
+    """The blocks of the heap by address, scaled; an entry a block in every array."""
+
+    address: NDArray[np.int64]
+    size: NDArray[np.int64]
+    slot: NDArray[np.int64]
+    """Where the trace numbers the object that lives there, or `FREE` or `WASTE`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +40,6 @@ class Moment:
 
     Bytes are the program's. Blocks that hold no object have 0 requested bytes and `since` of -1.
     """
-
-    FREE: ClassVar[int] = -1
-    WASTE: ClassVar[int] = -2
 
     event: int
     heap_bytes: float
@@ -43,19 +56,38 @@ class Moment:
 def moment(trace: Trace, run: Run, event: int | None = None) -> Moment:
     """Return the heap of a run after an event; without one, when the heap first has its peak.
 
-    The trace is replayed up to there. Raises `SimallocError` if there is no such event, or the
-    trace is empty.
+    The trace is replayed up to there. Raises `SimallocError` if there is no such event, or the run
+    is not the trace's.
     """
+    if event is not None:
+        return _moment(next(tilings(trace, run, [event])), trace, event, run.scale)
+    simulation = _begin(trace, run)
+    event = _replay_to_peak(simulation, trace, run)
+    return _moment(_tiling(simulation), trace, event, run.scale)
+
+
+def tilings(trace: Trace, run: Run, events: Iterable[int]) -> Iterator[Tiling]:
+    """Yield how blocks tile the heap of a run after each of some events, which ascend.
+
+    Raises as `moment` does.
+    """
+    simulation = _begin(trace, run)
+    done = 0
+    for event in events:
+        if not done - 1 <= event < len(trace):
+            raise SimallocError(
+                f"event {event} of {trace.name} cannot be shown: it takes an event of "
+                f"{max(done - 1, 0)} to {len(trace) - 1}"
+            )
+        _replay_events(simulation, trace, done, event + 1)
+        done = event + 1
+        yield _tiling(simulation)
+
+
+def _begin(trace: Trace, run: Run) -> Simulation:
     if run.events != len(trace) or run.objects != trace.objects:
         raise SimallocError(f"the run of {run.trace} is not one of this trace, {trace.name}")
-    if event is not None and not 0 <= event < len(trace):
-        raise SimallocError(f"there is no event {event} in {trace.name}; it has {len(trace)}")
-    simulation = new_simulation(run.policy, scale=run.scale, realloc=run.realloc)
-    if event is None:
-        event = _replay_to_peak(simulation, trace, run)
-    else:
-        _replay_events(simulation, trace, 0, event + 1)
-    return _moment(simulation, trace, event, run.scale)
+    return new_simulation(run.policy, scale=run.scale, realloc=run.realloc)
 
 
 def _replay_to_peak(simulation: Simulation, trace: Trace, run: Run) -> int:
@@ -78,18 +110,23 @@ def _replay_events(simulation: Simulation, trace: Trace, start: int, stop: int) 
     replay(simulation, trace.op[part], trace.size[part], trace.slot[part])
 
 
-def _moment(simulation: Simulation, trace: Trace, event: int, scale: int) -> Moment:
+def _tiling(simulation: Simulation) -> Tiling:
     count = simulation.block_count()
-    address, size, slot = (np.empty(count, np.int64) for _ in range(3))
-    simulation.blocks(address, size, slot)
+    tiling = Tiling(*(np.empty(count, np.int64) for _ in Tiling._fields))
+    simulation.blocks(*tiling)
+    return tiling
+
+
+def _moment(tiling: Tiling, trace: Trace, event: int, scale: int) -> Moment:
+    address, size, slot = tiling
     latest = np.full(trace.slots, -1, np.int64)
     latest[trace.slot[: event + 1]] = np.arange(event + 1)  # the last event of each slot stays
     taken = slot >= 0
-    since = np.full(count, -1, np.int64)
+    since = np.full(len(slot), -1, np.int64)
     since[taken] = latest[slot[taken]]
     return Moment(
         event=event,
-        heap_bytes=simulation.figures()["heap"] / scale,
+        heap_bytes=float(size.sum()) / scale,
         address=address / scale,
         size=size / scale,
         object=np.where(taken, trace.object[since], slot),

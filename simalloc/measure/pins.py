@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.heap import Moment, moment
+from simalloc.heap import FREE, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,7 +64,7 @@ def pins(trace: Trace, run: Run, event: int | None = None, *, most: int = MOST) 
     Raises `SimallocError` if the run is not the trace's or there is no such event.
     """
     heap = moment(trace, run, event)
-    free = np.where(heap.object == Moment.FREE, heap.size, 0.0)
+    free = np.where(heap.object == FREE, heap.size, 0.0)
     below = np.concatenate(([0.0], free))[:-1]
     above = np.concatenate((free, [0.0]))[1:]
     live = np.flatnonzero(heap.object >= 0)

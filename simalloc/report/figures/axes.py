@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, MultipleLocator, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    MultipleLocator,
+    NullLocator,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,23 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 _UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
-_SHARES: Final = (
-    0.0,
-    0.005,
-    0.01,
-    0.02,
-    0.05,
-    0.1,
-    0.2,
-    0.5,
-    1.0,
-    2.0,
-    5.0,
-    10.0,
-    20.0,
-    50.0,
-    100.0,
-)
+_SHARES: Final = (0, 0.5, *(step * 10**power for power in range(6) for step in (1, 2, 5)))
+"""Percentages worth a mark."""
 _STEPS: Final = (1, 2, 2.5, 5, 10)
 
 
@@ -60,6 +52,13 @@ def bytes_axis(axis: Axis, top: float) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: spell_bytes(value)))
 
 
+def log_bytes_axis(axis: Axis) -> None:
+    """Mark a logarithmic axis of bytes at every fifth power of two."""
+    axis.set_major_locator(LogLocator(base=32.0, numticks=20))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: spell_bytes(value)))
+
+
 def events_axis(axis: Axis) -> None:
     """Mark an axis of events."""
     axis.set_major_locator(MaxNLocator(5, integer=True))
@@ -70,6 +69,6 @@ def share_axis(axes: Axes, values: Sequence[float]) -> None:
     """Mark the horizontal axis for fractions, in percent: linear up to 1 %, then logarithmic."""
     axes.set_xscale("symlog", linthresh=0.01, linscale=0.6)
     axes.set_xlim(min(0.0, *values) - 0.0004, max(0.01, *values) * 1.15)
-    axes.xaxis.set_major_locator(FixedLocator(_SHARES))
+    axes.xaxis.set_major_locator(FixedLocator([share / 100 for share in _SHARES]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))

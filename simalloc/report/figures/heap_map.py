@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from simalloc.measure import HeapMap
+    from simalloc.measure import HeapMap, Pin, Pins
 
 _STRENGTH: Final = 0.75
 """A cell of which a share is live shows that share's power of this, so that small blocks that
@@ -30,9 +30,16 @@ stand alone are seen."""
 
 
 def draw_heap_maps(
-    maps: Sequence[HeapMap], titles: Sequence[str], *, theme: Theme = "light"
+    maps: Sequence[HeapMap],
+    titles: Sequence[str],
+    *,
+    pins: Sequence[Pins] = (),
+    theme: Theme = "light",
 ) -> Figure:
-    """Return the maps side by side, on the same axes and with the same colours."""
+    """Return the maps side by side, on the same axes and with the same colours.
+
+    With `pins`, one a map, the objects of their `alone` are numbered on it.
+    """
     with styled(theme) as palette:
         figure = new_figure(3.4, 7.0)
         panels = figure.subplots(1, len(maps), sharey=True, squeeze=False)[0]
@@ -40,6 +47,8 @@ def draw_heap_maps(
         for axes, heap, title in zip(panels, maps, titles, strict=True):
             draw_heap_map(axes, heap, palette, norm)
             axes.set_title(title)
+        for axes, pinned in zip(panels, pins, strict=False):
+            mark_pins(axes, pinned.alone, pinned.event, palette)
         top = max(float(heap.heap.max()) for heap in maps)
         panels[0].set_ylim(0, 1.03 * top)
         panels[0].set_ylabel("address")
@@ -64,6 +73,29 @@ def _age_bar(figure: Figure, panels: Any, norm: LogNorm, palette: Palette) -> No
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: spell_events(value)))
     bar.ax.minorticks_off()
+
+
+def mark_pins(axes: Axes, pins: Sequence[Pin], until: int, palette: Palette) -> None:
+    """Number objects on a map and draw each from when it was put there to event `until`."""
+    for number, pin in enumerate(pins, start=1):
+        middle = pin.address + pin.requested / 2
+        axes.plot([pin.since, until], [middle, middle], color=palette.accent, linewidth=1.0)
+        axes.annotate(
+            str(number),
+            (pin.since, middle),
+            (-3, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            color=palette.ink,
+            fontsize=6.5,
+            bbox={
+                "boxstyle": "circle,pad=0.15",
+                "fc": palette.paper,
+                "ec": palette.accent,
+                "lw": 0.8,
+            },
+        )
 
 
 def draw_heap_map(axes: Axes, heap: HeapMap, palette: Palette, norm: LogNorm) -> None:

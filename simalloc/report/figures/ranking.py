@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simalloc.measure.ranking import Rank
     from simalloc.report.figures.style import Palette
 
-_MEANING: Final = {
+MEANING: Final = {
     1: "heap / live − 1, mean over events",
     2: "heap / live − 1 when most is live",
     3: "heap / live − 1 when the heap first peaks",
@@ -38,7 +38,7 @@ def draw_ranking(ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "lig
         axes.spines["left"].set_visible(False)
         values = [value for rank in ranks for value in rank.by_trace.values()]
         share_axis(axes, values)
-        axes.set_xlabel(f"fragmentation, measure #{measure} ({_MEANING[measure]})")
+        axes.set_xlabel(f"fragmentation, measure #{measure} ({MEANING[measure]})")
         axes.grid(axis="x", alpha=0.5)
         axes.set_axisbelow(True)
         axes.legend(*_handles(axes), loc="upper right")

@@ -36,6 +36,8 @@ class Palette:
     """What the eye shall find at once."""
     lines: tuple[str, ...]
     """For things of different kinds, the first for the most important."""
+    deepest: str
+    """Where shades of the second line colour end."""
     youngest: float
     """Where in plasma, from 0 to 1, ages begin; what is old stands out from the paper."""
     oldest: float
@@ -49,6 +51,7 @@ PALETTES: Final[dict[Theme, Palette]] = {
         free="#eceae4",
         accent="#009e73",
         lines=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5d5d5d"),
+        deepest="#5e1f00",
         youngest=0.9,
         oldest=0.0,
     ),
@@ -59,6 +62,7 @@ PALETTES: Final[dict[Theme, Palette]] = {
         free="#2b3038",
         accent="#4fe0b0",
         lines=("#56b4e9", "#ff8a3d", "#2fc799", "#e59ac4", "#f2c14e", "#3f8fd0", "#b4b4b4"),
+        deepest="#ffe3cf",
         youngest=0.2,
         oldest=0.98,
     ),

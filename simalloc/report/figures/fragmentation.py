@@ -1,0 +1,72 @@
+"""Fragmentation by policy and trace: a number a cell, shaded so that patterns show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.colors import Colormap, LinearSegmentedColormap, PowerNorm
+
+from simalloc.measure import ranking
+from simalloc.report.figures.ranking import MEANING
+from simalloc.report.figures.style import new_figure, styled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from simalloc.heap import Run
+    from simalloc.report.figures.style import Palette, Theme
+
+
+def draw_fragmentation(runs: Sequence[Run], *, measure: int = 4, theme: Theme = "light") -> Figure:
+    """Return a measure, #1 to #4, in percent: a row a policy, the best first, a column a trace.
+
+    Raises `SimallocError` unless every policy has exactly one run of every trace.
+    """
+    ranks = ranking(runs, measure)
+    with styled(theme) as palette:
+        figure = new_figure(0.75 + 0.2 * len(ranks))
+        axes = figure.add_subplot()
+        traces = list(ranks[0].by_trace)
+        values = np.array([[rank.by_trace[trace] for trace in traces] for rank in ranks])
+        norm = PowerNorm(0.4, vmin=0.0, vmax=max(1.0, float(values.max())), clip=True)
+        shades = _shades(palette)
+        axes.imshow(values, aspect="auto", cmap=shades, norm=norm)
+        _write(axes, values, shades(norm(values)))
+        axes.set_xticks(range(len(traces)), traces)
+        axes.set_yticks(range(len(ranks)), [rank.policy for rank in ranks])
+        axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        axes.set_xlabel(f"fragmentation in percent, measure #{measure} ({MEANING[measure]})")
+    return figure
+
+
+def _shades(palette: Palette) -> Colormap:
+    return LinearSegmentedColormap.from_list(
+        "waste", [palette.paper, palette.lines[1], palette.deepest]
+    )
+
+
+def _write(axes: Axes, values: NDArray[np.float64], colours: NDArray[np.float64]) -> None:
+    """Write each number in black or white, whichever its cell's colour sets off."""
+    for (row, column), value in np.ndenumerate(values):
+        lightness = colours[row, column, :3] @ (0.299, 0.587, 0.114)
+        axes.text(
+            column,
+            row,
+            _percent(value),
+            color="#111111" if lightness > 0.5 else "#f4f4f4",
+            ha="center",
+            va="center",
+            fontsize=7,
+        )
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    return f"{percent:.1f}" if abs(percent) < 9.95 else f"{percent:.0f}"

@@ -1,0 +1,106 @@
+"""Heap and live bytes over time, for several policies."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from simalloc.errors import SimallocError
+from simalloc.policy import spell
+from simalloc.report.figures.axes import bytes_axis, events_axis
+from simalloc.report.figures.style import new_figure, styled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from simalloc.heap import Run, Timeline
+    from simalloc.report.figures.style import Palette, Theme
+
+
+def draw_timelines(
+    runs: Sequence[Run],
+    *,
+    events: tuple[int, int] | None = None,
+    theme: Theme = "light",
+) -> Figure:
+    """Return the heaps of a trace under some policies, above the bytes that were live.
+
+    Every interval of the timelines is drawn from its least to its most, so that no spike is lost;
+    `events` cuts a window out. Raises `SimallocError` if the runs are of several traces.
+    """
+    if len({(run.trace, run.events) for run in runs}) != 1:
+        raise SimallocError("a picture of heaps over time takes runs of one trace")
+    with styled(theme) as palette:
+        figure = new_figure(3.2)
+        axes = figure.add_subplot()
+        line = runs[0].timeline
+        _draw_live(axes, line, palette)
+        order = sorted(range(len(runs)), key=lambda place: -runs[place].peak_heap_bytes)
+        for place, colour in zip(order, cycle(palette.lines), strict=False):
+            _draw_heap(axes, runs[place], colour)
+        axes.set_xlim(events or (0, runs[0].events))
+        top = max(run.peak_heap_bytes for run in runs)
+        axes.set_ylim(0, 1.05 * top)
+        bytes_axis(axes.yaxis, top)
+        events_axis(axes.xaxis)
+        axes.set_xlabel("time (events)")
+        axes.set_ylabel("heap")
+        axes.grid(axis="y", alpha=0.4)
+        axes.set_axisbelow(True)
+        _key(axes, [runs[place] for place in order], palette)
+    return figure
+
+
+def _key(axes: Axes, runs: Sequence[Run], palette: Palette) -> None:
+    handles: list[Line2D | Patch] = [
+        Line2D([], [], color=colour, linewidth=1.5, label=f"{spell(run.policy)}, {_excess(run)}")
+        for run, colour in zip(runs, cycle(palette.lines), strict=False)
+    ]
+    handles.append(Patch(facecolor=palette.faint, edgecolor=palette.ink, label="live bytes"))
+    axes.legend(
+        handles=handles,
+        title="peak heap / peak live",
+        alignment="left",
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.02),
+        borderaxespad=0.2,
+    )
+
+
+def _excess(run: Run) -> str:
+    return f"{run.peak_heap_bytes / run.max_live_bytes:.2f}" if run.max_live_bytes else "no live"
+
+
+def _draw_live(axes: Axes, line: Timeline, palette: Palette) -> None:
+    time = _times(line)
+    axes.fill_between(
+        time, 0, np.repeat(line.live_high, 2), color=palette.ink, alpha=0.16, linewidth=0
+    )
+    low, high = np.repeat(line.live_low, 2), np.repeat(line.live_high, 2)
+    axes.fill_between(time, low, high, color=palette.ink, linewidth=0.5)
+
+
+def _draw_heap(axes: Axes, run: Run, colour: str) -> None:
+    line = run.timeline
+    time = _times(line)
+    axes.fill_between(
+        time,
+        np.repeat(line.heap_low, 2),
+        np.repeat(line.heap_high, 2),
+        color=colour,
+        linewidth=0.9,
+    )
+
+
+def _times(line: Timeline) -> NDArray[np.float64]:
+    """Return the first and the last event of each interval."""
+    starts = line.interval * np.arange(len(line.heap_low), dtype=np.float64)
+    return np.stack((starts, starts + line.interval - 1), axis=1).ravel()

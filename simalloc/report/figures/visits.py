@@ -1,0 +1,51 @@
+"""How many free blocks searches look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.ticker import FuncFormatter
+
+from simalloc.policy import spell
+from simalloc.report.figures.axes import spell_events
+from simalloc.report.figures.style import new_figure, styled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    from simalloc.heap import Run
+    from simalloc.report.figures.style import Theme
+
+
+def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Figure:
+    """Return the free blocks that an allocation looks at, mean and worst, a row a run.
+
+    They are what a search of the policy's plain structure would visit (docs/policies.md).
+    """
+    ordered = sorted(runs, key=lambda run: run.counters.visited_mean)
+    several = len({run.trace for run in runs}) > 1
+    with styled(theme) as palette:
+        figure = new_figure(0.75 + 0.2 * len(ordered))
+        axes = figure.add_subplot()
+        rows = range(len(ordered))
+        means = [run.counters.visited_mean for run in ordered]
+        worst = [run.counters.visited_worst for run in ordered]
+        axes.hlines(rows, means, worst, color=palette.faint, linewidth=0.8)
+        axes.plot(means, rows, "D", color=palette.lines[0], markersize=4, label="mean")
+        axes.plot(worst, rows, "|", color=palette.lines[1], markersize=8, label="worst")
+        names = [f"{run.trace}, {spell(run.policy)}" if several else spell(run.policy)
+                 for run in ordered]  # fmt: skip
+        axes.set_yticks(rows, names)
+        axes.set_ylim(len(ordered) - 0.4, -0.6)
+        axes.set_xscale("symlog", linthresh=1.0)
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: spell_events(value)))
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.set_xlabel("free blocks that an allocation looks at")
+        axes.grid(axis="x", alpha=0.4)
+        axes.set_axisbelow(True)
+        axes.legend(loc="upper right")
+    return figure
