@@ -5,16 +5,21 @@ BIN    := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 NATIVE := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
+.DELETE_ON_ERROR:
 .PHONY: tables page test lint unit sanitize clean
 
-tables: $(VENV)/built
-	$(BIN)/python -m experiments.johnstone_wilson --out out
+tables: out/tables.txt
+	@cat $<
 
 # The page of plain words in docs, made anew.
-page: tables
+page: out/tables.txt
 	cp out/johnstone-wilson.md out/johnstone-wilson-figure-1.png docs
 
 test: lint unit sanitize
+
+out/tables.txt: $(VENV)/built $(shell find experiments/johnstone_wilson simalloc traces -type f -not -name '*.pyc')
+	mkdir -p out
+	$(BIN)/python -m experiments.johnstone_wilson --out out > $@
 
 lint: $(VENV)/built
 	$(BIN)/ruff check .

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from simalloc.trace import Op, Trace
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-STDIO_BUFFER = 8192
+STDIO_BUFFER: Final = 8192
 """Bytes of a stdio buffer in the C libraries of the 1990s."""
 
 

@@ -48,13 +48,10 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """The table's number and caption, unit and variant."""
-        parts = (
-            f"Table {self.published.number}. {self.published.caption}",
-            self.unit,
-            self.variant,
-        )
-        return "; ".join(part for part in parts if part)
+        """The table's number, page and caption, unit and variant."""
+        published = self.published
+        caption = f"Table {published.number} (page {published.page}). {published.caption}"
+        return "; ".join(part for part in (caption, self.unit, self.variant) if part)
 
     def pairs(self) -> list[tuple[str, str, float, float]]:
         """Return (row, column, published, measured) for every cell that has both."""

@@ -14,6 +14,7 @@ from experiments.johnstone_wilson.growth_unit import ROWS_4K, pinned_live
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE
 from experiments.johnstone_wilson.published import table
 from experiments.johnstone_wilson.replays import Job, percent
+from experiments.johnstone_wilson.statistics import comparisons
 from experiments.johnstone_wilson.variants import AS_PRINTED, VARIANTS
 from simalloc.report import Rounded, Table
 from simalloc.trace.statistics import live_bytes, lives_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from experiments.johnstone_wilson.exhibits import Results
     from experiments.johnstone_wilson.fragmentation import Runs
     from experiments.johnstone_wilson.sensitivity import Choice
+    from experiments.johnstone_wilson.statistics import Described
     from experiments.johnstone_wilson.variants import Variant
     from simalloc.report.table import Value
     from simalloc.trace import Trace
@@ -75,6 +77,16 @@ def closeness_table(runs: Runs) -> Table:
     return Table(
         f"Distance from print, points of percent, {len(GENUINE)} genuine traces", columns, rows
     )
+
+
+def statistics_gaps(described: Described, names: Sequence[str]) -> dict[int, float]:
+    """Return, by table, the widest difference from print in the rows of some programs."""
+    return {
+        one.published.number: max(
+            abs(measured - printed) for row, _, printed, measured in one.pairs() if row in names
+        )
+        for one in comparisons(described)
+    }
 
 
 def printed_live_at_peak(program: str, policy: str) -> float:

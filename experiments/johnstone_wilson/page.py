@@ -130,8 +130,11 @@ def _agreement(results: Results) -> dict[str, Any]:
     order = {(one.program, one.number): one for one in orders(runs)}
     printed = [table(3).cells[row]["espresso"].value for row in _CLOSE]
     here = [percent(runs[Job("espresso", AS_PRINTED.policies[row])], 3) for row in _CLOSE]
+    gaps = findings.statistics_gaps(results.described, ("espresso", "p2c"))
     equal, near_by, cells = findings.equal_steps(runs)
     return {
+        "classes_gap": gaps[2],
+        "sizes_gap": gaps[7],
         "range_best_fit": _range("best-fit-ao-8k", runs),
         "range_first_fit": _range("first-fit-ao-8k", runs),
         "near_printed": near[AS_PRINTED.key].within(0.1),

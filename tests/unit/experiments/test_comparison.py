@@ -69,7 +69,7 @@ def test_summaries_are_over_the_cells_that_have_both():
 
 def test_title_notes_and_the_word_reconstructed():
     table = COMPARISON.table()
-    assert table.title == "Table 4. A caption; percent; a variant"
+    assert table.title == "Table 4 (page 9). A caption; percent; a variant"
     assert table.notes == ("One cell was mended.",)
     assert table.columns == ("", "Espresso", "Hyper\nreconstructed")
 
