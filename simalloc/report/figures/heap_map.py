@@ -76,7 +76,7 @@ def _age_bar(figure: Figure, panels: Any, norm: LogNorm, palette: Palette) -> No
 
 
 def mark_pins(axes: Axes, pins: Sequence[Pin], until: int, palette: Palette) -> None:
-    """Number objects on a map, and draw each from when it was put there until an event."""
+    """Put numbers on a map, and draw each object from when it was put there until an event."""
     for number, pin in enumerate(pins, start=1):
         middle = pin.address + pin.requested / 2
         axes.plot([pin.since, until], [middle, middle], color=palette.accent, linewidth=1.0)
