@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import PlanError
+from simalloc.sweep.finding import find_sources, find_workloads, unique
 from simalloc.sweep.lines import line_of
 from simalloc.sweep.plan import Plan, check_reallocs, check_scales, expand_policies
-from simalloc.sweep.source import find_sources
 from simalloc.sweep.values import listed
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def plan_of(document: dict[str, Any], folder: Path) -> Plan:
             near = get_close_matches(key, KEYS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KEYS)}"
             raise PlanError(f"a plan has no key {key!r}; {hint}", key=(key,))
-    sources = find_sources(document.get("traces", []), folder)
+    traces = find_sources(document.get("traces", []), folder)
+    sources = unique((*traces, *find_workloads(document.get("workloads", {}))))
     if not sources:
         raise PlanError("there are no traces", key=("traces",))
     policies = document.get("policies", {})

@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from simalloc.errors import PlanError, TraceError
-from simalloc.sweep.values import listed
+from simalloc.errors import TraceError
 from simalloc.trace import OPTIONAL_COLUMNS, Trace, TraceReader, read_trace, write_trace
-from simalloc.trace.catalogue import find_trace
+from simalloc.trace.catalogue import load
+from simalloc.trace.workloads import workload
 
 BYTES_AN_EVENT: Final = 21
 """What op, object, size and slot take in memory."""
@@ -74,13 +74,50 @@ class FileSource(Source):
     def load(self) -> Trace:
         """Read the file, and see that it still holds the same trace."""
         with TraceReader(self.path) as reader:
-            if reader.header.sha256 != self.sha256:
-                raise TraceError("has become another trace since the plan was read", path=self.path)
+            _check_same(self, reader.header.sha256)
             return reader.read()
 
     def pack(self) -> bytes:
         """Return the file as it is."""
         return self.path.read_bytes()
+
+
+@dataclass(frozen=True)
+class LogSource(Source):
+    """An allocation log in another format, which is read whole to know it."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, path: Path) -> LogSource:
+        """Return the source of a log; raises `TraceError` if it cannot be read."""
+        return cls(*_described(load(path)), path.resolve())
+
+    def load(self) -> Trace:
+        """Read the log again, and see that it still says the same."""
+        trace = load(self.path)
+        _check_same(self, trace.sha256())
+        return trace
+
+
+@dataclass(frozen=True)
+class WorkloadSource(Source):
+    """A trace that is generated wherever it is needed."""
+
+    workload: str
+    seed: int
+
+    @classmethod
+    def of(cls, name: str, seed: int) -> WorkloadSource:
+        """Return the source of a workload; raises `SimallocError` if there is none of the name."""
+        title, *rest = _described(workload(name, seed))
+        return cls(f"{title}, seed {seed}", *rest, name, seed)
+
+    def load(self) -> Trace:
+        """Generate the trace."""
+        trace = workload(self.workload, self.seed)
+        _check_same(self, trace.sha256())
+        return trace
 
 
 @dataclass(frozen=True)
@@ -92,9 +129,7 @@ class MemorySource(Source):
     @classmethod
     def of(cls, trace: Trace) -> MemorySource:
         """Return the source of a trace."""
-        optional = sum(column.itemsize for column in trace.columns.values())
-        memory = len(trace) * (BYTES_AN_EVENT + optional)
-        return cls(trace.name, trace.sha256(), len(trace), trace.slots, memory, trace)
+        return cls(*_described(trace), trace)
 
     def load(self) -> Trace:
         """Return the trace."""
@@ -104,34 +139,12 @@ class MemorySource(Source):
         return Source, (self.name, self.sha256, self.events, self.slots, self.memory)
 
 
-def find_sources(given: object, folder: Path) -> tuple[Source, ...]:
-    """Return what a plan's `traces` stand for, each trace once.
-
-    Each is a `Trace`, a path or a pattern such as `logs/*.npz` (from `folder`, with `**` for
-    folders at any depth), or the bare name of a trace that `simalloc traces` lists. Raises
-    `PlanError` for one that cannot be found or is no trace.
-    """
-    found: list[Source] = []
-    for item in listed(given):
-        try:
-            if isinstance(item, Trace):
-                found.append(MemorySource.of(item))
-            else:
-                found += [FileSource.of(path) for path in _paths(item, folder)]
-        except (TraceError, OSError) as error:
-            raise PlanError(str(error), key=("traces",), value=item) from None
-    return tuple({source.sha256: source for source in reversed(found)}.values())[::-1]
+def _described(trace: Trace) -> tuple[str, str, int, int, int]:
+    """Return the fields of a `Source`."""
+    width = BYTES_AN_EVENT + sum(column.itemsize for column in trace.columns.values())
+    return trace.name, trace.sha256(), len(trace), trace.slots, len(trace) * width
 
 
-def _paths(item: object, folder: Path) -> list[Path]:
-    if not isinstance(item, (str, Path)):
-        raise TraceError(f"{item!r} is not a trace, a name or a path")
-    if set("*?[") & set(str(item)):
-        start = Path(Path(item).anchor or folder)
-        pattern = str(Path(item).relative_to(Path(item).anchor))
-        paths = sorted(path for path in start.glob(pattern) if path.is_file())
-        if not paths:
-            raise TraceError(f"no file matches {str(item)!r} in {folder}")
-        return paths
-    path = folder / item
-    return [path if path.is_file() else find_trace(item)]
+def _check_same(source: Source, sha256: str) -> None:
+    if sha256 != source.sha256:
+        raise TraceError(f"{source.name} has become another trace since the plan was read")

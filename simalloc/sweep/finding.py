@@ -1,0 +1,91 @@
+"""Finding the traces that a plan names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simalloc.errors import PlanError, SimallocError, TraceError
+from simalloc.sweep.source import FileSource, LogSource, MemorySource, WorkloadSource
+from simalloc.sweep.values import listed
+from simalloc.trace import Trace
+from simalloc.trace.catalogue import find_trace
+from simalloc.trace.reader import is_trace_file
+from simalloc.trace.workloads import WORKLOADS
+from simalloc.trace.workloads.provenance import SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simalloc.sweep.source import Source
+
+
+def find_sources(given: object, folder: Path) -> tuple[Source, ...]:
+    """Return what a plan's `traces` stand for, each trace once.
+
+    Each is a `Trace`, a path or a pattern such as `logs/*.npz` (from `folder`, with `**` for
+    folders at any depth), or the bare name of a trace that `simalloc traces` lists. Raises
+    `PlanError` for one that cannot be found or is no trace.
+    """
+    found: list[Source] = []
+    for item in listed(given):
+        try:
+            found += _sources(item, folder)
+        except (SimallocError, OSError) as error:
+            raise PlanError(str(error), key=("traces",), value=item) from None
+    return unique(found)
+
+
+def find_workloads(given: object) -> tuple[Source, ...]:
+    """Return what a plan's `workloads` stand for: tables by name, each with its `seed` or seeds."""
+    if not isinstance(given, dict):
+        raise PlanError("workloads are tables, as in [workloads.lrusim]", key=("workloads",))
+    found: list[Source] = []
+    for name, table in given.items():
+        key = ("workloads", name)
+        if name not in WORKLOADS:
+            known = ", ".join(WORKLOADS)
+            raise PlanError(f"there is no workload {name!r}; there are {known}", key=key)
+        if not isinstance(table, dict) or table.keys() - {"seed"}:
+            raise PlanError(f"a workload has the key seed, and {name} has others", key=key)
+        for seed in listed(table.get("seed", SEED)):
+            found.append(WorkloadSource.of(name, _checked_seed(seed, (*key, "seed"))))
+    return unique(found)
+
+
+def unique(sources: Iterable[Source]) -> tuple[Source, ...]:
+    """Return the sources without those whose trace has come before."""
+    kept: dict[str, Source] = {}
+    for source in sources:
+        kept.setdefault(source.sha256, source)
+    return tuple(kept.values())
+
+
+def _checked_seed(seed: Any, key: tuple[str, ...]) -> int:
+    if type(seed) is not int or seed < 0:
+        raise PlanError(f"seed is {seed!r}; it takes whole numbers from 0", key=key, value=seed)
+    return seed
+
+
+def _sources(item: object, folder: Path) -> list[Source]:
+    if isinstance(item, Trace):
+        return [MemorySource.of(item)]
+    if not isinstance(item, (str, Path)):
+        raise TraceError(f"{item!r} is not a trace, a name or a path")
+    return [
+        FileSource.of(path) if is_trace_file(path) else LogSource.of(path)
+        for path in _paths(Path(item), folder)
+    ]
+
+
+def _paths(item: Path, folder: Path) -> list[Path]:
+    if not set("*?[") & set(str(item)):
+        path = folder / item
+        return [path if path.is_file() else find_trace(item)]
+    start = Path(item.anchor or folder)
+    found = sorted(
+        path for path in start.glob(str(item.relative_to(item.anchor))) if path.is_file()
+    )
+    if not found:
+        raise TraceError(f"no file matches {str(item)!r} in {folder.resolve()}")
+    return found
