@@ -48,8 +48,8 @@ def find_workloads(given: object) -> tuple[Source, ...]:
             raise PlanError(f"there is no workload {name!r}; there are {known}", key=key)
         if not isinstance(table, dict) or table.keys() - {"seed"}:
             raise PlanError(f"a workload has the key seed, and {name} has others", key=key)
-        for seed in listed(table.get("seed", SEED)):
-            found.append(WorkloadSource.of(name, _checked_seed(seed, (*key, "seed"))))
+        seeds = [_checked(seed, (*key, "seed")) for seed in listed(table.get("seed", SEED))]
+        found += [WorkloadSource.of(name, seed) for seed in seeds]
     return unique(found)
 
 
@@ -61,7 +61,7 @@ def unique(sources: Iterable[Source]) -> tuple[Source, ...]:
     return tuple(kept.values())
 
 
-def _checked_seed(seed: Any, key: tuple[str, ...]) -> int:
+def _checked(seed: Any, key: tuple[str, ...]) -> int:
     if type(seed) is not int or seed < 0:
         raise PlanError(f"seed is {seed!r}; it takes whole numbers from 0", key=key, value=seed)
     return seed

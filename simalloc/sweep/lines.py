@@ -46,7 +46,9 @@ def _places(lines: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
         path = _path(parsed)
         if is_table:
             table = path
-        yield number, path if is_table else table + path
+            yield number, table
+        elif path:
+            yield number, table + path
 
 
 def _path(parsed: dict[str, Any]) -> tuple[str, ...]:

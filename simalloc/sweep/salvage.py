@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sqlite3
+import struct
 from contextlib import closing, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.sweep.sqlite import complaint, connect
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 SMALLEST_ROW: Final = 64
 """No row takes fewer bytes: its trace's SHA-256 alone takes as many."""
 
+_HEADER: Final = struct.Struct(">16xH10xI")
+"""Where SQLite's file header says the size of a page (1: 65,536 bytes) and their number."""
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 _DAMAGE: Final = (sqlite3.Error, ValueError, TypeError, KeyError)
 
@@ -33,7 +38,12 @@ def salvage(path: str | PathLike[str]) -> tuple[list[Outcome], int]:
     """
     found, unreadable = [], 0
     try:
-        with closing(connect(path, (), create=False, check=False)) as connection:
+        with (
+            TemporaryDirectory(prefix="simalloc-") as folder,
+            closing(
+                connect(_copy(Path(path), Path(folder)), (), create=False, check=False)
+            ) as connection,
+        ):
             names = [column[1] for column in connection.execute("PRAGMA table_info (run)")]
             for run in range(1, Path(path).stat().st_size // SMALLEST_ROW + 1):
                 try:
@@ -46,6 +56,26 @@ def salvage(path: str | PathLike[str]) -> tuple[list[Outcome], int]:
     except sqlite3.Error as error:
         raise complaint(path, error) from error
     return found, unreadable
+
+
+def _copy(path: Path, folder: Path) -> Path:
+    """Return a copy of a file with its journal, filled up with zeros if its end is missing.
+
+    SQLite reads nothing of a file that is shorter than its header says, and what is damaged is
+    better not written to.
+    """
+    copy = folder / path.name
+    shutil.copyfile(path, copy)
+    journal = path.with_name(f"{path.name}-journal")
+    if journal.exists():
+        shutil.copyfile(journal, folder / journal.name)
+    with copy.open("rb+") as stream:
+        header = stream.read(_HEADER.size)
+        if len(header) == _HEADER.size:
+            page_size, pages = _HEADER.unpack(header)
+            size = (page_size if page_size > 1 else 1 << 16) * pages
+            stream.truncate(max(size, path.stat().st_size))
+    return copy
 
 
 def _row(connection: sqlite3.Connection, names: list[str], run: int) -> dict[str, Any] | None:

@@ -110,8 +110,8 @@ class WorkloadSource(Source):
     @classmethod
     def of(cls, name: str, seed: int) -> WorkloadSource:
         """Return the source of a workload; raises `SimallocError` if there is none of the name."""
-        title, *rest = _described(workload(name, seed))
-        return cls(f"{title}, seed {seed}", *rest, name, seed)
+        title, sha256, events, slots, memory = _described(workload(name, seed))
+        return cls(f"{title}, seed {seed}", sha256, events, slots, memory, name, seed)
 
     def load(self) -> Trace:
         """Generate the trace."""

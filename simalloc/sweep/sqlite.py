@@ -99,7 +99,7 @@ def _check_identity(path: str | PathLike[str], connection: sqlite3.Connection) -
 def _check_pages(path: str | PathLike[str], connection: sqlite3.Connection) -> None:
     (verdict,) = connection.execute("PRAGMA quick_check (1)").fetchone()
     if verdict != "ok":
-        raise damage(path, verdict)
+        raise damage(path, verdict.splitlines()[-1])
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

@@ -1,0 +1,134 @@
+"""Kills real sweeps at random moments and looks at what is left.
+
+Run it by hand with the number of kills: `python tests/cli/kill_sweeps.py 200`.
+"""
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from simalloc.sweep import Results, carry_out_plan, read_plan
+from simalloc.trace import Trace, write_trace
+
+PLAN = """
+traces = ["*.npz"]
+keep = ["timelines"]
+[policies.all]
+[policies."*-fit-*"]
+growth = ["8K", "16K", "32K", "64K", "128K"]
+"""
+
+# A sweep in a process of its own that says of each run when it is safe.
+SWEEP = """
+import sys
+from simalloc.sweep import Observer, carry_out_plan, read_plan
+
+class Says(Observer):
+    def finished(self, outcome):
+        print(*outcome.key, sep="\\t", flush=True)
+
+print("begun", flush=True)
+carry_out_plan(read_plan(sys.argv[1]), sys.argv[2], jobs=2, observer=Says())
+"""
+
+CIRCUMSTANCES = {"id", "finished", "seconds", "host"}
+LONGEST = 1.2
+
+
+def make_plan(folder):
+    """Write traces of 500 to 30,000 events and a plan of 100 runs and more on them."""
+    for number, events in enumerate((500, 2000, 8000, 30_000)):
+        draw = np.random.default_rng(number)
+        op = np.zeros(events, np.uint8)
+        op[1::2] = 1
+        objects = np.repeat(np.arange(events // 2), 2)
+        sizes = draw.integers(1, 5000, events)
+        write_trace(
+            Trace.from_events(op, objects, sizes, name=f"t{number}"), folder / f"{number}.npz"
+        )
+    path = folder / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+def figures(rows):
+    """Return what must come out alike by key, and that no key comes twice."""
+    found = {}
+    for row in rows:
+        key = tuple(
+            str(row[name]) for name in ("trace_sha256", "policy", "scale", "realloc", "code")
+        )
+        assert key not in found, f"{key} is there twice"
+        found[key] = {name: row[name] for name in row if name not in CIRCUMSTANCES}
+    return found
+
+
+def check_file(path, expected, said, before):
+    """See that the file is whole and holds nothing but right rows; return their keys."""
+    if not path.exists() or not path.stat().st_size:
+        assert not said
+        return set()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        kept = connection.execute("SELECT count(*) FROM timeline").fetchone()
+        laid_out = connection.execute("PRAGMA application_id").fetchone()[0]
+    assert laid_out
+    found = figures(Results.read(path))
+    assert kept[0] == len(found)
+    assert found.items() <= expected.items()
+    assert said <= found.keys(), "a run that was finished is lost"
+    assert before <= found.keys(), "a run that was there is gone"
+    return set(found)
+
+
+def kill_sweeps(folder, kills, seed=0):
+    """Kill that many sweeps, one or two at a time, beginning anew whenever one is complete.
+
+    Returns how many kills met a sweep under way, and how many sweeps were completed.
+    """
+    draw = random.Random(seed)
+    plan = make_plan(folder)
+    carry_out_plan(read_plan(plan), folder / "expected.sqlite")
+    expected = figures(Results.read(folder / "expected.sqlite"))
+    path, said, before, met, completed = folder / "killed.sqlite", set(), set(), 0, 0
+    for _ in range(kills):
+        command = [sys.executable, "-c", SWEEP, plan, path]
+        sweeps = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            for _ in range(draw.choice((1, 1, 2)))
+        ]
+        assert sweeps[0].stdout.readline() == "begun\n"
+        time.sleep(draw.uniform(0, LONGEST))
+        for sweep in sweeps:
+            met += sweep.poll() is None
+            sweep.send_signal(signal.SIGKILL)
+        for sweep in sweeps:
+            text, _ = sweep.communicate()
+            lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+            said |= {tuple(line[:-1].split("\t")) for line in lines if line != "begun\n"}
+        before = check_file(path, expected, said, before)
+        if len(before) == len(expected):
+            completed += 1
+            path.unlink()
+            said, before = set(), set()
+    carry_out_plan(read_plan(plan), path)
+    assert figures(Results.read(path)) == expected
+    return met, completed
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as made:
+        started = time.monotonic()
+        under_way, whole = kill_sweeps(Path(made), int(sys.argv[1]))
+        sys.stdout.write(
+            f"{sys.argv[1]} times, {under_way} sweeps under way killed, {whole} sweeps completed, "
+            f"nothing lost, nothing twice, in {time.monotonic() - started:.0f} s\n"
+        )
