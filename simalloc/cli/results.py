@@ -12,10 +12,10 @@ import click
 from simalloc.cli.options import condition, format_option
 from simalloc.report import write_table
 from simalloc.sweep import Results
-from simalloc.sweep.tables import records
+from simalloc.sweep.tables import failures_table, records
 
 if TYPE_CHECKING:
-    from simalloc.report import Format, Table
+    from simalloc.report import Format
 
 
 @click.command(
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     help="Only runs with this in a column or parameter; VALUE may be a pattern, and "
     "code=latest is the version of the latest run. May be given several times.",
 )
-@click.option("--failed", is_flag=True, help="Only runs that ended with an error.")
+@click.option("--failed", is_flag=True, help="Print the runs that ended with an error, and why.")
 @click.option(
     "--sort",
     metavar="COLUMN",
@@ -85,25 +85,22 @@ def command(
     peak_heap_bytes or visited_mean. CSV and JSON hold all columns and all digits, with what is
     needed to reproduce each number.
     """
-    if pivot is not None and rank is not None:
-        raise click.UsageError("--pivot and --rank exclude each other.")
+    if sum([pivot is not None, rank is not None, failed]) > 1:
+        raise click.UsageError("--pivot, --rank and --failed exclude each other.")
     results = Results.read(file)
     for name, value in conditions:
         results = results.where(**{name: value})
-    if failed:
-        results = results.failed
     if rank is not None:
         ranking = results.rank(rank, confidence=confidence, resamples=resamples)
         write_table(ranking.table(), table_format, sys.stdout)
     elif pivot is not None:
         table = results.pivot(pivot).sorted_by(sort).table(full=table_format in ("csv", "json"))
         write_table(table, table_format, sys.stdout)
+    elif failed:
+        write_table(failures_table(results.failed), table_format, sys.stdout)
     elif table_format == "json":
         json.dump(records(results), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        write_table(_rows(results, table_format), table_format, sys.stdout)
-
-
-def _rows(results: Results, table_format: Format) -> Table:
-    return results.records_table() if table_format == "csv" else results.table()
+        table = results.records_table() if table_format == "csv" else results.table()
+        write_table(table, table_format, sys.stdout)

@@ -55,6 +55,12 @@ def runs_table(rows: Sequence[Row]) -> Table:
     return Table("Results", columns, cells, _notes(rows, varying))
 
 
+def failures_table(rows: Sequence[Row]) -> Table:
+    """Return a row a run with why it failed."""
+    columns = ("trace", "policy", "error", "finished", "host")
+    return Table("Failed runs", columns, [[row[name] for name in columns] for row in rows])
+
+
 def _notes(rows: Sequence[Row], varying: Sequence[str]) -> tuple[str, ...]:
     """Return the provenance that all rows share."""
     common = [f"{name} {rows[0][name]}" for name in _SETTING if rows and name not in varying]

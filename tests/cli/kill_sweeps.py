@@ -43,17 +43,18 @@ CIRCUMSTANCES = {"id", "finished", "seconds", "host"}
 LONGEST = 1.2
 
 
+def made_trace(seed, events):
+    """Return a trace that frees each object at once."""
+    op = np.arange(events) % 2
+    objects = np.repeat(np.arange(events // 2), 2)
+    sizes = np.random.default_rng(seed).integers(1, 5000, events)
+    return Trace.from_events(op, objects, sizes, name=f"t{seed}")
+
+
 def make_plan(folder):
     """Write traces of 500 to 30,000 events and a plan of 100 runs and more on them."""
     for number, events in enumerate((500, 2000, 8000, 30_000)):
-        draw = np.random.default_rng(number)
-        op = np.zeros(events, np.uint8)
-        op[1::2] = 1
-        objects = np.repeat(np.arange(events // 2), 2)
-        sizes = draw.integers(1, 5000, events)
-        write_trace(
-            Trace.from_events(op, objects, sizes, name=f"t{number}"), folder / f"{number}.npz"
-        )
+        write_trace(made_trace(number, events), folder / f"{number}.npz")
     path = folder / "plan.toml"
     path.write_text(PLAN)
     return path

@@ -1,0 +1,116 @@
+"""Sweeps on a real Dask cluster of several worker processes on this machine."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from kill_sweeps import figures, made_trace, make_plan
+
+from simalloc.errors import SimallocError
+from simalloc.sweep import Results, carry_out_plan, read_plan, sweep
+
+pytest.importorskip("distributed")
+
+WORKERS = 3
+PATIENCE = 60
+TRACE = made_trace(1, 4000)
+
+
+class Cluster:
+    """A scheduler and workers without nannies, so that a killed one stays dead."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.log = (folder / "log.txt").open("w")
+        self.file = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        wait_until(self.file.exists, self.scheduler)
+        self.address = json.loads(self.file.read_text())["address"]
+        self.workers = [
+            self._start("worker", "--no-nanny", "--nthreads", "1") for _ in range(WORKERS)
+        ]
+
+    def _start(self, kind, *options):
+        module = f"distributed.cli.dask_{kind}"
+        command = [sys.executable, "-m", module, "--scheduler-file", self.file, "--no-dashboard"]
+        return subprocess.Popen(
+            [*command, *options], stdout=self.log, stderr=self.log, cwd=self.folder
+        )
+
+    def close(self):
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+        self.log.close()
+
+
+def wait_until(condition, process):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert process.poll() is None, process.args
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with contextlib.closing(Cluster(tmp_path_factory.mktemp("cluster"))) as running:
+        yield running
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """A plan of a few seconds' work, on traces of very different lengths."""
+    path = make_plan(tmp_path)
+    path.write_text(
+        'traces = ["*.npz"]\n[policies.all]\n'
+        "[workloads.ellermann-8-512]\n[workloads.lrusim]\nseed = [1, 2]\n"
+    )
+    return path
+
+
+def test_a_lost_worker_s_runs_are_done_elsewhere(cluster, plan, tmp_path):
+    path, expected = tmp_path / "cluster.sqlite", tmp_path / "local.sqlite"
+    command = [
+        sys.executable,
+        "-m",
+        "simalloc",
+        "sweep",
+        plan,
+        "-o",
+        path,
+        "--dask",
+        cluster.address,
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        wait_until(lambda: path.exists() and path.stat().st_size > 20_000, running)
+        assert running.poll() is None
+        cluster.workers[0].send_signal(signal.SIGKILL)
+        text = running.stderr.read()
+        assert running.wait() == 0, text
+    carry_out_plan(read_plan(plan), expected)
+    assert figures(Results.read(path)) == figures(Results.read(expected))
+    assert f"{len(Results.read(expected))} done" in text
+
+
+def test_a_trace_that_no_worker_can_reach_is_sent(cluster):
+    found = sweep(TRACE, "*-fit-ao", dask=cluster.address)
+    assert figures(found) == figures(sweep(TRACE, "*-fit-ao"))
+
+
+def test_without_a_scheduler_the_message_says_so(monkeypatch):
+    monkeypatch.setattr("simalloc.sweep.cluster.PATIENCE", 1)
+    with pytest.raises(SimallocError, match="no Dask scheduler at tcp://127"):
+        sweep(TRACE, "first-fit-ao", dask="tcp://127.0.0.1:9")
+    with pytest.raises(SimallocError, match="no Dask scheduler at nonsense"):
+        sweep(TRACE, "first-fit-ao", dask="nonsense://x")
+
+
+def test_workers_of_another_version_are_refused(cluster, monkeypatch):
+    monkeypatch.setattr("simalloc.sweep.cluster.code_version", lambda: "9.9.9+0123456789ab")
+    with pytest.raises(SimallocError, match=r"does not have simalloc 9.9.9\+0123456789ab but"):
+        sweep(TRACE, "first-fit-ao", dask=cluster.address)
