@@ -1,7 +1,7 @@
 """Running tasks on a Dask cluster; needs the `distributed` extra.
 
-What is sent to a worker is a batch: runs of one trace that take it a second or two, so that
-thousands of cores do not ask the scheduler for work more often than it can answer. A batch whose
+What is sent to a worker is a batch: runs of one trace that take it seconds, so that a thousand cores
+do not ask the scheduler for work more often than it can answer (docs/sweeps.md). A batch whose
 worker is lost is done again elsewhere; if that keeps happening, its runs go out one by one, and the
 one that kills its workers becomes a row with that error.
 """
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from simalloc.sweep.task import Outcome, Task
 
 BATCH_EVENTS: Final = 50_000_000
-"""Events replayed by a batch: a second or two."""
+"""Events replayed by a batch: a second or two's work."""
+BATCH_EVENTS_A_THREAD: Final = 300_000
+"""The same for each thread of a large cluster, so that some 100 batches a second come back."""
 BATCH_RUNS: Final = 500
 BATCHES_A_THREAD: Final = 3
 """How many batches are under way or wait for each thread of the cluster."""
@@ -161,7 +163,8 @@ class _Threads:
 def _batches(tasks: Sequence[Task], threads: int) -> Iterator[Sequence[Task]]:
     """Cut tasks into runs of one trace, small enough that each thread has its share of them."""
     events = sum(task.source.events for task in tasks)
-    limit = min(BATCH_EVENTS, events // (BATCHES_A_THREAD * threads))
+    largest = max(BATCH_EVENTS, threads * BATCH_EVENTS_A_THREAD)
+    limit = min(largest, events // (BATCHES_A_THREAD * threads))
     for group in grouped(tasks):
         runs = max(1, min(BATCH_RUNS, limit // max(1, group.source.events)))
         for start in range(0, len(group.waiting), runs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simalloc.errors import SimallocError
@@ -46,7 +47,7 @@ class Task:
     realloc: Realloc
     timeline: bool = False
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """The run's name, under the code that is installed here."""
         return Key(
