@@ -56,7 +56,9 @@ class Run:
         return raw
 
 
-def run_recorded(command: Sequence[str | Path], directory: Path, columns: Sequence[str] = ()) -> Run:
+def run_recorded(
+    command: Sequence[str | Path], directory: Path, columns: Sequence[str] = ()
+) -> Run:
     """Run a program to its end, recording into `directory`."""
     directory.mkdir(exist_ok=True)
     if os.geteuid() == 0:
@@ -74,7 +76,9 @@ def read_all(raw: RawRecording) -> RawEvents:
     """Return all events of a recording in one piece."""
     chunks = list(raw.chunks())
     assert chunks, "there are no events"
-    return RawEvents(*(np.concatenate(column) for column in zip(*map(_columns, chunks), strict=True)))
+    return RawEvents(
+        *(np.concatenate(column) for column in zip(*map(_columns, chunks), strict=True))
+    )
 
 
 def _columns(chunk: RawEvents) -> tuple[object, ...]:

@@ -173,7 +173,9 @@ def test_every_form_of_new_and_delete(tmp_path):
     program = compile_program("objects.cc", tmp_path, "-std=c++17")
     run = run_recorded([program], tmp_path / "raw")
     assert run.output == "5801\n"
-    asked = {(size, alignment) for op, _, size, alignment in events_of(read_all(run.raw)) if op == "m"}
+    asked = {
+        (size, alignment) for op, _, size, alignment in events_of(read_all(run.raw)) if op == "m"
+    }
     assert {(4, 0), (1777, 0), (384, 128), (16, 0), (4 * 2345, 0), (3457, 0)} <= asked
     assert_nothing_missing(run.raw)
 
@@ -197,7 +199,9 @@ def test_times_and_sites(tmp_path):
     sites = run.raw.sites
     used = {sites[number] for number in np.unique(events.site)}
     symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
-    (main,) = [int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" T main")]
+    (main,) = [
+        int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" T main")
+    ]
     offsets = [int(site.partition("+")[2], 16) for site in used if site.startswith(str(program))]
     assert len(offsets) == 4  # the mark, the malloc, and the two frees
     assert all(main < offset < main + 1000 for offset in offsets)
