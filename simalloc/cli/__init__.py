@@ -10,7 +10,7 @@ from simalloc.cli.group import Command, LazyGroup
 
 COMMANDS: Final = {
     "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
-    "record": Command("simalloc.cli.record", "Run a command and record what it asks of malloc."),
+    "record": Command("simalloc.cli.record", "Run COMMAND and record what it asks of malloc."),
     "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
     "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
 }
