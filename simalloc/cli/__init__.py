@@ -38,7 +38,7 @@ COMMANDS: Final = {
     cls=LazyGroup,
     lazy_commands=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="\b\nExample:\n  simalloc policies --format csv",
+    epilog="\b\nExample:\n  simalloc run espresso -p first-fit-ao -p best-fit-lifo:growth=64K",
 )
 @click.version_option(package_name="simalloc", prog_name="simalloc")
 def main() -> None:

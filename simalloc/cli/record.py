@@ -22,9 +22,7 @@ _MOST_OTHERS: Final = 5
 @click.command(
     "record",
     context_settings={"allow_interspersed_args": False},
-    epilog="\b\nExamples:\n"
-    "  simalloc record -o sort.npz -- sort -u words.txt\n"
-    "  simalloc record --sites --times -o build.npz -- make -j4",
+    epilog="\b\nExample:\n  simalloc record -o sort.npz -- sort -u words.txt",
 )
 @click.option(
     "-o",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -67,6 +68,8 @@ def record(
     """
     prefix, parent = f"{output.stem}.", output.resolve().parent
     directory = Path(tempfile.mkdtemp(prefix=prefix, suffix=".recording", dir=parent))
+    if os.geteuid() == 0:  # programs may become other users, who must be able to go on recording
+        directory.chmod(0o733)
     try:
         process = _run(command, directory, observer, columns, wait=wait)
     except BaseException:

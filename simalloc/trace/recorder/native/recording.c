@@ -24,10 +24,10 @@ static bool map_again(struct recording *recording)
     if (fstat(recording->descriptor, &status) != 0)
         return false;
     uint64_t size = (uint64_t)status.st_size;
-    if (size == recording->size)
-        return true;
     if (size < recording->size || size < sizeof(struct recording_header))
         return complain(recording, size, "ends here, which is too early");
+    if (size == recording->size)
+        return true;
     void *bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, recording->descriptor, 0);
     if (bytes == MAP_FAILED)
         return false;
@@ -71,7 +71,7 @@ static bool have_stream(struct recording *recording, uint32_t stream)
 static bool scan(struct recording *recording)
 {
     uint64_t unit = recording_header(recording)->unit;
-    while (recording->size - recording->scanned >= unit) {
+    while (recording->size - recording->scanned >= sizeof(struct segment_header)) {
         uint64_t offset = recording->scanned;
         const struct segment_header *segment =
             (const struct segment_header *)(recording->bytes + offset);

@@ -59,16 +59,22 @@ void process_unlock(struct process *of)
     __atomic_store_n(&of->locked, 0, __ATOMIC_RELEASE);
 }
 
-void process_lose(struct process *of, uint64_t sequence, int reason)
+void process_lose(uint64_t sequence, int reason)
 {
-    uint64_t lost_from = __atomic_load_n(&of->header->lost_from, __ATOMIC_RELAXED);
+    struct recording_header *header = process->header;
+    uint64_t lost_from = __atomic_load_n(&header->lost_from, __ATOMIC_RELAXED);
     if (lost_from == NOTHING_LOST)
-        __atomic_store_n(&of->header->lost_reason, (uint32_t)reason, __ATOMIC_RELAXED);
+        __atomic_store_n(&header->lost_reason, (uint32_t)reason, __ATOMIC_RELAXED);
     while (sequence < lost_from &&
-           !__atomic_compare_exchange_n(&of->header->lost_from, &lost_from, sequence, false,
+           !__atomic_compare_exchange_n(&header->lost_from, &lost_from, sequence, false,
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
-    of->stopped = true;
+    process->stopped = true;
+}
+
+void process_lose_from_now(int reason)
+{
+    process_lose(__atomic_load_n(&process->header->sequence, __ATOMIC_RELAXED), reason);
 }
 
 static bool file_is_ours(void)
@@ -105,8 +111,11 @@ static bool create_file(void)
     for (int image = 1; image < MOST_IMAGES; image++) {
         snprintf(path, sizeof path, "%s/%d.%d.raw", directory, (int)getpid(), image);
         int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (descriptor >= 0)
+        if (descriptor >= 0) {
+            if (geteuid() == 0) /* it may become another user, who must be able to go on */
+                fchmod(descriptor, 0666);
             return keep_file(descriptor);
+        }
         if (errno != EEXIST)
             return false;
     }
@@ -226,6 +235,12 @@ struct process *process_begun(void)
     return process;
 }
 
+/* Before the program can close files, clear its environment or give up its rights. */
+__attribute__((constructor)) static void begin_early(void)
+{
+    process_begun();
+}
+
 struct segment_header *process_add_segment(struct process *of, uint64_t bytes, uint32_t stream)
 {
     if (__atomic_load_n(&of->header->lost_from, __ATOMIC_RELAXED) != NOTHING_LOST) {
@@ -236,7 +251,7 @@ struct segment_header *process_add_segment(struct process *of, uint64_t bytes, u
     uint64_t rounded = (bytes + unit - 1) / unit * unit;
     struct segment_header *segment = map_more(rounded);
     if (segment == NULL) {
-        process_lose(of, __atomic_load_n(&of->header->sequence, __ATOMIC_RELAXED), errno);
+        process_lose_from_now(errno);
         return NULL;
     }
     segment->bytes = rounded;

@@ -39,8 +39,10 @@ struct segment_header *process_add_segment(struct process *process, uint64_t byt
                                            uint32_t stream);
 void process_release_segment(struct segment_header *segment);
 
-/* Notes that the record with this number, and so all later ones, cannot be used. */
-void process_lose(struct process *process, uint64_t sequence, int reason);
+/* Notes that the record with this number, or the next to be numbered, and all later ones cannot be
+ * used. The recording must have begun. */
+void process_lose(uint64_t sequence, int reason);
+void process_lose_from_now(int reason);
 
 /* Memory for the recorder's own state, zeroed in a forked child, or NULL. */
 void *process_memory(size_t bytes);

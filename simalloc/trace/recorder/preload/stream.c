@@ -12,7 +12,7 @@
 #define likely(condition) __builtin_expect(!!(condition), true)
 #define always_inline inline __attribute__((always_inline))
 
-enum { SMALLEST_SEGMENT = 16 << 10, LARGEST_SEGMENT = 1 << 20, GROWTH = 8, ASIDE = 16 };
+enum { SMALLEST_SEGMENT = 16 << 10, LARGEST_SEGMENT = 1 << 20, GROWTH = 8, ASIDE = 64 };
 
 struct event {
     enum kind kind;
@@ -32,11 +32,11 @@ struct stream {
     _Atomic uint64_t *sequence; /* the process' counter */
     struct segment_header *segment;
     uint32_t columns;
-    volatile sig_atomic_t busy; /* a record is being written */
+    volatile sig_atomic_t busy; /* records are being written */
     struct codec codec;
     /* What signal handlers did while the stream was busy, first come first. */
     struct event aside[ASIDE];
-    int aside_count;
+    volatile sig_atomic_t aside_count;
     uint32_t number;
     uint64_t bytes;           /* of all its segments */
     struct stream *next_idle; /* for the list in struct process */
@@ -101,7 +101,7 @@ static struct stream *take_stream(struct process *process)
         process->idle = stream->next_idle;
     process_unlock(process);
     if (stream == NULL && (stream = new_stream(process)) == NULL) {
-        process_lose(process, __atomic_load_n(&process->header->sequence, __ATOMIC_RELAXED), errno);
+        process_lose_from_now(errno);
         return NULL;
     }
     if (stream->cursor >= stream->limit && !add_segment(process, stream))
@@ -206,29 +206,37 @@ static always_inline void put_event(struct stream *stream, struct event event)
     commit(stream, out);
 }
 
-/* A signal handler allocates in the middle of a record: it is written when that is done. */
+/* A signal handler allocates in the middle of a record: it is written when that is done. Handlers
+ * may interrupt one another here. */
 static __attribute__((noinline)) void put_aside(struct stream *stream, struct event event)
 {
-    if (stream->aside_count < ASIDE)
-        stream->aside[stream->aside_count++] = event;
-    else
-        process_lose(process_begun(), event.sequence, EOVERFLOW);
+    int place = __atomic_fetch_add(&stream->aside_count, 1, __ATOMIC_RELAXED);
+    if (place < ASIDE) {
+        stream->aside[place] = event;
+        return;
+    }
+    __atomic_fetch_sub(&stream->aside_count, 1, __ATOMIC_RELAXED);
+    process_lose(event.sequence, EOVERFLOW);
 }
 
+/* The stream is busy, so that more may be put aside meanwhile. */
 static __attribute__((noinline)) void put_what_is_aside(struct stream *stream)
 {
     int done = 0, count;
     do {
-        for (; done < stream->aside_count && ready_stream() == stream; done++) {
-            stream->busy = 1;
-            __atomic_signal_fence(__ATOMIC_SEQ_CST);
-            put_event(stream, stream->aside[done]);
-            __atomic_signal_fence(__ATOMIC_SEQ_CST);
-            stream->busy = 0;
-        }
+        for (; done < stream->aside_count; done++)
+            if (stream->cursor < stream->limit || ready_stream() == stream)
+                put_event(stream, stream->aside[done]);
         count = done;
     } while (!__atomic_compare_exchange_n(&stream->aside_count, &count, 0, false, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
+}
+
+static always_inline void set_busy(struct stream *stream, int busy)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    stream->busy = busy;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 static always_inline void record(struct event event)
@@ -244,13 +252,14 @@ static always_inline void record(struct event event)
         put_aside(stream, event);
         return;
     }
-    stream->busy = 1;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    set_busy(stream, 1);
     put_event(stream, event);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    stream->busy = 0;
-    if (!likely(stream->aside_count == 0))
+    set_busy(stream, 0);
+    while (!likely(stream->aside_count == 0)) {
+        set_busy(stream, 1);
         put_what_is_aside(stream);
+        set_busy(stream, 0);
+    }
 }
 
 void record_malloc(const void *address, size_t size, size_t alignment, const void *caller)

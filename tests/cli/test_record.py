@@ -1,0 +1,217 @@
+"""`simalloc record` as a user meets it."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from simalloc.trace import read_trace
+
+RECORD = [sys.executable, "-m", "simalloc", "record"]
+FORKING = "import os; p = os.fork(); p or os._exit(5); os.waitpid(p, 0)"
+
+
+def run(tmp_path, *words, **options):
+    return subprocess.run(
+        [*RECORD, *map(str, words)],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        **options,
+    )
+
+
+@contextmanager
+def started(tmp_path, *command):
+    """Start a command that says "ready" when it is, in a process group of its own."""
+    with subprocess.Popen(
+        [*RECORD, "-o", "out.npz", *command],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        yield process
+
+
+def names(tmp_path):
+    return sorted(path.name for path in tmp_path.iterdir())
+
+
+def test_the_command_runs_as_it_is(tmp_path):
+    script = "read word; echo got $word; echo problem >&2; exit 9"
+    done = run(tmp_path, "-o", "out.npz", "--", "sh", "-c", script, input="hello\n")
+    assert done.stdout == "got hello\n"
+    assert done.stderr.startswith("problem\n")
+    assert done.returncode == 9
+    assert names(tmp_path) == ["out.npz"]
+    trace = read_trace(tmp_path / "out.npz")
+    assert len(trace) > 10
+    assert trace.provenance["command"] == ["sh", "-c", script]
+    assert trace.provenance["whole"] is True
+    assert set(trace.columns) == {"alignment", "thread"}
+    assert re.search(r"simalloc: out\.npz: \w+ \(\d+\), \d+ events on \d+ objects", done.stderr)
+
+
+def test_a_command_that_is_killed_has_a_trace(tmp_path):
+    done = run(tmp_path, "-o", "out.npz", "sh", "-c", "kill -9 $$")
+    assert done.returncode == 128 + signal.SIGKILL
+    assert len(read_trace(tmp_path / "out.npz")) > 10
+
+
+def test_options_after_the_command_are_the_command_s(tmp_path):
+    done = run(tmp_path, "-o", "out.npz", "sort", "-o", "sorted", "-", input="b\na\n")
+    assert done.returncode == 0
+    assert (tmp_path / "sorted").read_text() == "a\nb\n"
+
+
+def test_each_process_has_a_trace(tmp_path):
+    done = run(tmp_path, "-o", "out.npz", sys.executable, "-c", FORKING)
+    assert done.returncode == 0
+    (child,) = [name for name in names(tmp_path) if name != "out.npz"]
+    assert re.fullmatch(r"out\.\d+\.npz", child)
+    assert read_trace(tmp_path / child).provenance["process"] == int(child.split(".")[1])
+    assert "1 more traces" in done.stderr
+    assert child in done.stderr
+    assert "frees were skipped" in done.stderr
+
+
+def test_the_trace_is_that_of_the_last_program_that_the_command_became(tmp_path):
+    done = run(tmp_path, "-o", "out.npz", "--", "env", "A=1", "sh", "-c", "exec ls")
+    assert done.returncode == 0
+    assert read_trace(tmp_path / "out.npz").provenance["command"] == ["ls"]
+    first, second = (name for name in names(tmp_path) if name != "out.npz")
+    assert (first.split(".")[2], second.split(".")[2]) == ("1", "2")
+    assert read_trace(tmp_path / first).provenance["command"][0] == "env"
+    assert read_trace(tmp_path / second).provenance["command"][0] == "sh"
+
+
+def test_times_and_sites(tmp_path):
+    assert run(tmp_path, "-o", "out.npz", "--times", "--sites", "ls").returncode == 0
+    trace = read_trace(tmp_path / "out.npz")
+    assert (trace.time[1:] >= trace.time[:-1]).all()
+    sites = trace.provenance["sites"]
+    assert len(sites) > trace.site.max()
+    assert any(re.search(r"/libc\.so\.6\+0x[0-9a-f]+$", site) for site in sites)
+
+
+def test_progress(tmp_path):
+    done = run(tmp_path, "-o", "out.npz", "--progress", "sh", "-c", "sleep 1; cat /dev/null")
+    lines = re.findall(r"simalloc: [\d,]+ events, [\d.]+ K?B live, 2 processes\n", done.stderr)
+    assert lines
+    quiet = run(tmp_path, "-o", "out.npz", "sh", "-c", "sleep 1")
+    assert " live" not in quiet.stderr.partition("out.npz: ")[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        (["no-such-program"], 127, "no-such-program: there is no such program"),
+        (["/"], 126, "/: is a directory"),
+        (["./script"], 126, "neither a program nor a script"),
+    ],
+)
+def test_what_cannot_be_recorded(tmp_path, command, code, message):
+    (tmp_path / "script").write_text("echo hello\n")
+    (tmp_path / "script").chmod(0o755)
+    done = run(tmp_path, "-o", "out.npz", "--", *command)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert names(tmp_path) == ["script"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["-o", "out.npz"], ["ls"], ["-o", "no/such/out.npz", "ls"], ["-o", ".", "ls"]],
+)
+def test_wrong_usage(tmp_path, words):
+    done = run(tmp_path, *words)
+    assert done.returncode == 2
+    assert "simalloc: error: " in done.stderr
+    assert names(tmp_path) == []
+
+
+def test_ctrl_c_goes_to_the_program(tmp_path):
+    script = "trap 'echo interrupted; exit 3' INT; echo ready; while :; do sleep 0.1; done"
+    with started(tmp_path, "sh", "-c", script) as process:
+        os.killpg(process.pid, signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert output == "interrupted\n"
+    assert process.returncode == 3
+    assert "out.npz: " in errors
+    assert (tmp_path / "out.npz").exists()
+
+
+def test_sigterm_is_passed_on(tmp_path):
+    with started(tmp_path, "sh", "-c", "echo ready; exec sleep 100") as process:
+        process.terminate()
+        assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert (tmp_path / "out.npz").exists()
+
+
+LEAVES = "(sleep 3; echo later >out) >/dev/null 2>&1 </dev/null & echo here"
+
+
+def test_processes_left_running_are_waited_for(tmp_path):
+    done = run(tmp_path, "-o", "out.npz", "sh", "-c", LEAVES)
+    assert done.returncode == 0
+    assert "the command has ended; still recording" in done.stderr
+    assert (tmp_path / "out").exists()
+    assert "ends early" not in done.stderr
+
+
+def test_or_not(tmp_path):
+    done = run(tmp_path, "-o", "out.npz", "--no-wait", "sh", "-c", LEAVES)
+    assert done.returncode == 0
+    assert not (tmp_path / "out").exists()
+    assert "ends early: it was still running" in done.stderr
+
+
+def test_what_was_recorded_is_recovered_when_simalloc_is_killed(tmp_path):
+    with started(tmp_path, "sh", "-c", "echo ready; sleep 1") as process:
+        process.kill()
+        process.wait()
+        process.stdout.read()  # until the program has ended too
+    (directory,) = tmp_path.glob("out.*.recording")
+    done = run(tmp_path, "-o", "out.npz", "--recover", directory)
+    assert done.returncode == 0
+    assert read_trace(tmp_path / "out.npz").provenance["command"][0] == "sh"
+    assert not directory.exists()
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "no raw recordings here" in run(tmp_path, "-o", "x.npz", "--recover", empty).stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [sys.executable, "-c", "import json; print(len(json.dumps(list(range(20000)))))"],
+        ["perl", "-e", "my %h; $h{$_ % 999} .= $_ for 1..50000; print scalar(keys %h), qq(\n)"],
+        ["git", "--version"],
+        ["sort", "-r", "/etc/services"],
+        ["bash", "-c", "for i in 1 2 3; do a=$(ls / | wc -l); done; echo $a"],
+    ],
+)
+def test_real_programs(tmp_path, command):
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"there is no {command[0]}")
+    environment = {**os.environ, "PYTHONMALLOC": "malloc"}
+    alone = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = run(tmp_path, "-o", "out.npz", "--", *command, env=environment)
+    assert done.stdout == alone.stdout
+    assert done.returncode == alone.returncode
+    trace = read_trace(tmp_path / "out.npz")
+    assert len(trace) > 100
+    assert trace.provenance["frees_unseen"] == 0
+    assert trace.provenance["frees_of_unknown"] == 0

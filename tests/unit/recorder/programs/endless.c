@@ -1,0 +1,39 @@
+/* Threads that allocate and free until they are killed. Each counts in shared memory what it has
+ * done: the argument names a file of one number a thread. */
+#include "say.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+
+enum { THREADS = 4, LIVE = 100 };
+
+static void *work(void *argument)
+{
+    _Atomic uint64_t *done = argument;
+    void *blocks[LIVE] = {NULL};
+    for (uint64_t i = 0;; i++) {
+        void **block = &blocks[i * 31 % LIVE];
+        if (i % 7 == 0) {
+            *block = realloc(*block, 8 + i % 3000);
+        } else {
+            free(*block);
+            *block = malloc(8 + i % 300);
+        }
+        __atomic_store_n(done, i + 1, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+int main(int count, char **arguments)
+{
+    pthread_t thread;
+    int file = count > 1 ? open(arguments[1], O_RDWR) : -1;
+    _Atomic uint64_t *done =
+        mmap(NULL, THREADS * sizeof *done, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (done == MAP_FAILED)
+        return 1;
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&thread, NULL, work, (void *)&done[i]);
+    pause();
+    return 0;
+}

@@ -1,0 +1,125 @@
+"""Runs test programs under the recorder, and reads what they say they did."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from simalloc.trace import Op
+from simalloc.trace.recorder.convert import raw_recordings
+from simalloc.trace.recorder.launch import preload_library, start
+from simalloc.trace.recorder.raw import RawEvents
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.trace.recorder import RawRecording
+
+PROGRAMS = Path(__file__).with_name("programs")
+MARK = 1234567
+LETTERS = {Op.MALLOC: "m", Op.FREE: "f", Op.REALLOC: "r"}
+
+Event = tuple[str, int, int, int]
+
+
+def compile_program(source: str, directory: Path, *flags: str) -> Path:
+    """Compile a program of the folder `programs`; skips the test if there is no compiler."""
+    compiler = "c++" if source.endswith(".cc") else "cc"
+    if shutil.which(compiler) is None:
+        pytest.skip(f"there is no {compiler}")
+    path = directory / source.rpartition(".")[0]
+    command = [compiler, "-O1", "-fno-builtin", "-Wall", "-Wextra", "-Werror", "-pthread"]
+    subprocess.run([*command, "-o", path, PROGRAMS / source, *flags, "-ldl"], check=True)
+    return path
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a recorded program ended, what it wrote, and the recordings it left."""
+
+    code: int
+    output: str
+    errors: str
+    raws: list[RawRecording]
+
+    @property
+    def raw(self) -> RawRecording:
+        """The only recording."""
+        (raw,) = self.raws
+        return raw
+
+
+def run_recorded(
+    command: Sequence[str | Path], directory: Path, columns: Sequence[str] = ()
+) -> Run:
+    """Run a program to its end, recording into `directory`."""
+    directory.mkdir(exist_ok=True)
+    if os.geteuid() == 0:
+        directory.chmod(0o733)
+    words = [str(word) for word in command]
+    with preload_library() as library:
+        process = start(
+            words, library, directory, columns, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        output, errors = process.communicate()
+    return Run(process.returncode, output.decode(), errors.decode(), raw_recordings(directory))
+
+
+def read_all(raw: RawRecording) -> RawEvents:
+    """Return all events of a recording in one piece."""
+    chunks = list(raw.chunks())
+    assert chunks, "there are no events"
+    return RawEvents(
+        *(np.concatenate(column) for column in zip(*map(_columns, chunks), strict=True))
+    )
+
+
+def _columns(chunk: RawEvents) -> tuple[object, ...]:
+    return tuple(vars(chunk).values())
+
+
+def events_of(events: RawEvents, thread: int | None = None) -> list[Event]:
+    """Return events as test programs say them, of one thread or of all."""
+    wanted = slice(None) if thread is None else events.thread == thread
+    columns = (events.op, events.address, events.size, events.alignment)
+    return [
+        (LETTERS[Op(op)], address, size, alignment)
+        for op, address, size, alignment in zip(
+            *(column[wanted].tolist() for column in columns), strict=True
+        )
+    ]
+
+
+def between_marks(events: list[Event]) -> list[Event]:
+    """Return what happened between the allocation and the free of the marking block."""
+    begin = next(i for i, event in enumerate(events) if event[0] == "m" and event[2] == MARK)
+    address = events[begin][1]
+    end = next(i for i, event in enumerate(events) if i > begin and event[:2] == ("f", address))
+    return events[begin + 1 : end]
+
+
+def said_by(output: str) -> list[Event]:
+    """Return the events in a program's account."""
+    events = []
+    for line in output.splitlines():
+        letter, *numbers = line.split()
+        address, size, alignment = map(int, numbers)
+        events.append((letter, address, size, alignment))
+    return events
+
+
+def assert_nothing_missing(raw: RawRecording) -> None:
+    """Check that all records were read, and that they fit together."""
+    counts = raw.counts
+    assert counts.read == counts.records
+    assert counts.frees_of_unknown == 0
+    assert counts.reallocs_of_unknown == 0
+    assert counts.frees_unseen == 0
+    assert counts.lost_reason is None

@@ -1,0 +1,216 @@
+"""The recording of a program is compared with what the program says it did."""
+
+import signal
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from recorded import (
+    assert_nothing_missing,
+    between_marks,
+    compile_program,
+    events_of,
+    read_all,
+    run_recorded,
+    said_by,
+)
+
+from simalloc.trace import Op
+
+
+def test_every_function_and_its_corner_cases(tmp_path):
+    program = compile_program("corners.c", tmp_path, "-Wno-unused-result")
+    run = run_recorded([program], tmp_path / "raw")
+    assert run.code == 0
+    said = said_by(run.output)
+    assert {event[0] for event in said} == {"m", "f", "r"}
+    assert between_marks(events_of(read_all(run.raw))) == said
+    assert_nothing_missing(run.raw)
+    assert run.raw.counts.reallocs_failed == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ("return", 0),
+        ("_exit", 7),
+        ("segv", -signal.SIGSEGV),
+        ("abort", -signal.SIGABRT),
+        ("kill", -signal.SIGKILL),
+        ("exec", 0),
+    ],
+)
+def test_nothing_is_lost_however_the_program_ends(tmp_path, how, code):
+    program = compile_program("ends.c", tmp_path)
+    run = run_recorded([program, how], tmp_path / "raw")
+    assert run.code == code
+    output = run.output.removesuffix("done\n")
+    assert between_marks(events_of(read_all(run.raws[0]))) == said_by(output)
+    assert_nothing_missing(run.raws[0])
+    assert len(run.raws) == (2 if how == "exec" else 1)
+
+
+def test_a_program_that_execs_is_recorded_twice_under_one_number(tmp_path):
+    program = compile_program("ends.c", tmp_path)
+    run = run_recorded([program, "exec"], tmp_path / "raw")
+    first, second = run.raws
+    assert first.process == second.process
+    assert (first.image, second.image) == (1, 2)
+    assert first.command == [str(program), "exec"]
+    assert second.command == ["echo", "done"]
+    assert second.executable.endswith("/echo")
+
+
+@pytest.mark.parametrize("threads", [2, 16])
+def test_threads_are_recorded_in_one_order(tmp_path, threads):
+    program = compile_program("threads.c", tmp_path)
+    run = run_recorded([program, str(threads), "20000"], tmp_path / "raw")
+    events = read_all(run.raw)
+    accounts = [said_by(text) for text in run.output.split("thread\n")[1:]]
+    recorded = {number: events_of(events, number) for number in np.unique(events.thread)}
+    assert len(accounts) == threads
+    for account in accounts:
+        number = next(n for n, of_thread in recorded.items() if of_thread == account)
+        del recorded[number]
+    assert len(recorded) == 1  # the first thread
+    # No free of an unknown block and none unseen: at no time is an address seen held twice.
+    assert_nothing_missing(run.raw)
+
+
+def test_many_short_threads_share_their_streams(tmp_path):
+    program = compile_program("mayflies.c", tmp_path)
+    run = run_recorded([program], tmp_path / "raw")
+    events = read_all(run.raw)
+    assert np.count_nonzero(events.size == 77) == 3000
+    assert np.count_nonzero(events.size == 78) == 3000
+    assert len(np.unique(events.thread)) > 3000
+    assert_nothing_missing(run.raw)
+    assert run.raw.path.stat().st_size < 500_000
+
+
+def test_killed_while_threads_allocate(tmp_path):
+    program = compile_program("endless.c", tmp_path)
+    shared = tmp_path / "done"
+    shared.write_bytes(bytes(32))
+    killer = f"{program} {shared} & sleep 0.3; kill -9 $!"
+    run = run_recorded(["sh", "-c", killer], tmp_path / "raw")
+    raw = next(raw for raw in run.raws if raw.executable == str(program))
+    events = read_all(raw)
+    done = np.sort(np.fromfile(shared, np.int64))
+    assert done[0] > 100
+    # A round is one realloc, or one malloc after a free.
+    made = np.bincount(events.thread[events.op != Op.FREE])
+    beyond = np.sort(made[1:]) - done
+    assert len(beyond) == len(done)
+    assert np.all((beyond == 0) | (beyond == 1))
+    assert raw.counts.frees_unseen == 0
+    assert raw.counts.frees_of_unknown == 0
+    assert raw.counts.records - raw.counts.read <= len(done)
+
+
+def test_each_process_has_a_recording_however_it_was_forked(tmp_path):
+    program = compile_program("family.c", tmp_path)
+    run = run_recorded([program], tmp_path / "raw")
+    assert run.code == 0
+    sizes = []
+    for raw in run.raws:
+        if raw.executable != str(program):
+            continue
+        last = read_all(raw)
+        mallocs = last.size[last.op == Op.MALLOC]
+        sizes.append(int(mallocs[-1]))
+        is_parent = sizes[-1] == 1006
+        assert raw.counts.frees_of_unknown == (0 if is_parent else 1)
+        assert raw.counts.frees_unseen == 0
+        assert len(mallocs) == (4 if is_parent else 1)
+    assert sorted(sizes) == [1001, 1002, 1003, 1004, 1005, 1006]
+    shells = [raw for raw in run.raws if raw.command == ["sh", "-c", "exit 0"]]
+    assert len(shells) == 1
+
+
+def test_signal_handlers_that_allocate(tmp_path, monkeypatch):
+    program = compile_program("interrupted.c", tmp_path)
+    library = compile_program("bump.c", tmp_path, "-shared", "-fPIC")
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    run = run_recorded([program, "500000"], tmp_path / "raw")
+    assert run.code == 0
+    handled = int(run.output)
+    assert handled > 100
+    events = read_all(run.raw)
+    of_handler = events.size == 333
+    assert np.count_nonzero(of_handler & (events.op == Op.MALLOC)) == handled
+    assert np.count_nonzero(of_handler & (events.op == Op.REALLOC)) == handled
+    assert np.count_nonzero(events.size == 16) == 500_000
+    assert_nothing_missing(run.raw)
+
+
+def test_addresses_that_are_no_multiples_of_16(tmp_path, monkeypatch):
+    program = compile_program("ends.c", tmp_path)
+    library = compile_program("bump.c", tmp_path, "-shared", "-fPIC")
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    run = run_recorded([program], tmp_path / "raw")
+    said = said_by(run.output)
+    assert any(address % 16 for _, address, _, _ in said)
+    assert between_marks(events_of(read_all(run.raw))) == said
+
+
+def test_a_library_loaded_at_run_time(tmp_path):
+    program = compile_program("loads.c", tmp_path)
+    library = compile_program("plugin.c", tmp_path, "-shared", "-fPIC")
+    run = run_recorded([program, library], tmp_path / "raw")
+    assert run.code == 0
+    events = events_of(read_all(run.raw))
+    (early,) = [event for event in events if event[2] == 4321]
+    (late,) = [event for event in events if event[2] == 4322]
+    assert ("f", early[1], 0, 0) in events
+    assert ("f", late[1], 0, 0) in events
+    assert_nothing_missing(run.raw)
+
+
+def test_every_form_of_new_and_delete(tmp_path):
+    program = compile_program("objects.cc", tmp_path, "-std=c++17")
+    run = run_recorded([program], tmp_path / "raw")
+    assert run.output == "5801\n"
+    asked = {
+        (size, alignment) for op, _, size, alignment in events_of(read_all(run.raw)) if op == "m"
+    }
+    assert {(4, 0), (1777, 0), (384, 128), (16, 0), (4 * 2345, 0), (3457, 0)} <= asked
+    assert_nothing_missing(run.raw)
+
+
+def test_a_program_that_closes_files_and_gives_up_its_rights(tmp_path):
+    program = compile_program("untidy.c", tmp_path)
+    with TemporaryDirectory() as directory:  # where any user may go
+        run = run_recorded([program], Path(directory))
+        assert run.code == 0, run.errors
+        events = read_all(run.raw)
+    assert np.count_nonzero(events.op == Op.MALLOC) >= 300_000
+    assert_nothing_missing(run.raw)
+
+
+def test_times_and_sites(tmp_path):
+    program = compile_program("ends.c", tmp_path, "-no-pie")
+    run = run_recorded([program], tmp_path / "raw", ["time", "site"])
+    events = read_all(run.raw)
+    assert np.all(np.diff(events.time) >= 0)
+    assert 0 < events.time[-1] < 60e9
+    sites = run.raw.sites
+    used = {sites[number] for number in np.unique(events.site)}
+    symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+    (main,) = [
+        int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" T main")
+    ]
+    offsets = [int(site.partition("+")[2], 16) for site in used if site.startswith(str(program))]
+    assert len(offsets) == 4  # the mark, the malloc, and the two frees
+    assert all(main < offset < main + 1000 for offset in offsets)
+
+
+def test_sites_look_through_operator_new(tmp_path):
+    program = compile_program("objects.cc", tmp_path, "-std=c++17")
+    run = run_recorded([program], tmp_path / "raw", ["site"])
+    events = read_all(run.raw)
+    sites = run.raw.sites
+    (number,) = events.site[(events.size == 1777)].tolist()
+    assert sites[number].startswith(f"{program}+0x")
