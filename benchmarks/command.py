@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,6 +16,16 @@ from simalloc.policy import policy as find_policy
 
 if TYPE_CHECKING:
     from simalloc.policy import Policy
+
+
+table_option: Final = click.option(
+    "--format",
+    "table_format",
+    type=click.Choice(["table", "markdown"]),
+    default="table",
+    show_default=True,
+    help="How the tables are printed.",
+)
 
 
 def policies_named(text: str) -> list[Policy]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from benchmarks.command import policies_named, run, say, write_json
+from benchmarks.command import policies_named, run, say, table_option, write_json
 from benchmarks.contest import hold
 from benchmarks.instructions import EVENTS, count
 from benchmarks.standings import headline, nanoseconds, ratios, standings
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from benchmarks.standings import Cells
     from simalloc.policy import Policy
+    from simalloc.report import Format
 
 TRACES: Final = "espresso,gcc,ghostscript,p2c,perl,gawk,cfrac"
 
@@ -32,9 +33,16 @@ TRACES: Final = "espresso,gcc,ghostscript,p2c,perl,gawk,cfrac"
 )
 @click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--instructions", is_flag=True, help="Count them too, with valgrind: minutes.")
+@table_option
 @click.option("--json", "target", type=click.Path(dir_okay=False), help="Write every figure there.")
 def main(
-    *, traces: str, policies: str, repeats: int, instructions: bool, target: str | None
+    *,
+    traces: str,
+    policies: str,
+    repeats: int,
+    instructions: bool,
+    table_format: Format,
+    target: str | None,
 ) -> None:
     """Time the replay of traces under policies, and through the allocators that are installed."""
     described = policies_named(policies)
@@ -45,14 +53,14 @@ def main(
         for contest in hold(load(name), described, others, repeats, say)
     ]
     tables = [
-        standings("Nanoseconds of CPU an event, median", nanoseconds(contests)),
-        standings("Times glibc's, median of the passes side by side", ratios(contests)),
+        standings("Nanoseconds of CPU an event, median", nanoseconds(contests), 1),
+        standings("Times glibc's, median of the passes side by side", ratios(contests), 2),
     ]
     counted = _count(traces.split(","), described) if instructions else {}
     if counted:
-        tables.append(standings(f"Instructions an event, of the first {EVENTS:,}", counted))
+        tables.append(standings(f"Instructions an event, of the first {EVENTS:,}", counted, 0))
     for table in tables:
-        write_table(table, "table", sys.stdout)
+        write_table(table, table_format, sys.stdout)
     if target is not None:
         figures = {
             "headline": headline(contests),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from benchmarks.command import policies_named, run, say, write_json
+from benchmarks.command import policies_named, run, say, table_option, write_json
 from benchmarks.cost import (
     Cost,
     bytes_a_live_object,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from simalloc.policy import Policy
+    from simalloc.report import Format
 
 MEMORY_FROM: Final = 100_000
 """Live objects or free blocks below which resident memory says little of each."""
@@ -47,6 +48,7 @@ def _sizes(_context: click.Context, _option: click.Parameter, text: str) -> list
 @click.option("--policies", default="all", show_default=True)
 @click.option("--turns", type=click.IntRange(min=1), default=500_000, show_default=True)
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True)
+@table_option
 @click.option("--json", "target", type=click.Path(dir_okay=False), help="Write every figure there.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw a picture (PNG) there.")
 def main(
@@ -56,6 +58,7 @@ def main(
     policies: str,
     turns: int,
     repeats: int,
+    table_format: Format,
     target: str | None,
     plot: str | None,
 ) -> None:
@@ -75,7 +78,7 @@ def main(
         for policy in described
     }
     for table in _tables(costs, memory):
-        write_table(table, "table", sys.stdout)
+        write_table(table, table_format, sys.stdout)
     if target is not None:
         bytes_each = [[*key, figure] for key, figure in memory.items()]
         figures = {"costs": [asdict(cost) for cost in costs], "bytes_a_live_object": bytes_each}

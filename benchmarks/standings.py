@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.policy import CATALOGUE
 from simalloc.policy.catalogue.johnstone_wilson import POLICIES
-from simalloc.report import Table
+from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ def nanoseconds(contests: Sequence[Contest]) -> Cells:
     return cells
 
 
-def standings(title: str, cells: Cells) -> Table:
+def standings(title: str, cells: Cells, decimals: int) -> Table:
     """Return a row a contestant and a column a trace, with means and the worst cell.
 
     Below stand the geometric means over Johnstone & Wilson's policies and over all.
@@ -63,12 +63,16 @@ def standings(title: str, cells: Cells) -> Table:
         title,
         ("", *traces, "mean", "worst"),
         [
-            [name, *map(geometric_mean, columns), geometric_mean(all_of), max(all_of)]
+            [name, *(Rounded(figure, decimals) for figure in _figures(columns))]
             for name, columns in rows.items()
-            for all_of in [list(itertools.chain(*columns))]
         ],
         ("Means are geometric; the worst is that of a single policy and trace.",),
     )
+
+
+def _figures(columns: Sequence[Sequence[float]]) -> list[float]:
+    whole = list(itertools.chain(*columns))
+    return [*map(geometric_mean, columns), geometric_mean(whole), max(whole)]
 
 
 def headline(contests: Sequence[Contest]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def test_geometric_mean():
 
 
 def test_standings_end_with_the_groups_and_leave_allocators_out_of_them():
-    table = standings("ratios", ratios(CONTESTS))
+    table = standings("ratios", ratios(CONTESTS), 2)
     rows = {row[0]: row[1:] for row in table.rows}
     assert table.columns == ("", "one", "two", "mean", "worst")
     assert rows["first-fit-ao"] == pytest.approx([4, 1, 2, 4])
