@@ -2,8 +2,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 def add_placements(
-    events: tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]],
-    cells: tuple[NDArray[np.float64], NDArray[np.float64]],
+    op: NDArray[np.uint8],
+    size: NDArray[np.int64],
+    slot: NDArray[np.uint32],
+    address: NDArray[np.int64],
+    live: NDArray[np.float64],
+    born: NDArray[np.float64],
     /,
     *,
     slots: int,

@@ -84,8 +84,12 @@ def heap_map(
     covered = np.zeros((wide + 1, tall))
     born = np.zeros((wide + 1, tall))
     add_placements(
-        (trace.op, trace.size, trace.slot, placed),
-        (covered.ravel(), born.ravel()),
+        trace.op,
+        trace.size,
+        trace.slot,
+        placed,
+        covered.ravel(),
+        born.ravel(),
         slots=trace.slots,
         scale=run.scale,
         first_event=first,

@@ -119,24 +119,30 @@ static struct replay *idle(PyObject *object)
     return NULL;
 }
 
+enum { EVENT_COLUMNS = 4, BLOCK_COLUMNS = 3 };
+
 static PyObject *simulation_replay(PyObject *object, PyObject *args)
 {
-    static const struct column wanted[] = {
-        {"op", 1, false, false},
-        {"size", 8, false, false},
-        {"slot", 4, false, false},
-        {"address", 8, true, true},
+    struct column columns[EVENT_COLUMNS] = {
+        {.name = "op", .width = 1},
+        {.name = "size", .width = 8},
+        {.name = "slot", .width = 4},
+        {.name = "address", .width = 8, .writable = true, .optional = true},
     };
+    PyObject *given[EVENT_COLUMNS];
+    Py_ssize_t count;
     struct replay *replay = idle(object);
-    struct columns columns;
-    if (replay == NULL || !columns_hold(&columns, wanted, 4, args))
+    if (replay == NULL ||
+        !PyArg_UnpackTuple(args, "replay", EVENT_COLUMNS, EVENT_COLUMNS, &given[0], &given[1],
+                           &given[2], &given[3]) ||
+        !columns_hold(columns, given, EVENT_COLUMNS, &count))
         return NULL;
     struct events events = {
-        .count = (size_t)columns.buffer[0].len,
-        .op = columns.data[0],
-        .size = columns.data[1],
-        .slot = columns.data[2],
-        .address = columns.data[3],
+        .count = (size_t)count,
+        .op = columns[0].view.buf,
+        .size = columns[1].view.buf,
+        .slot = columns[2].view.buf,
+        .address = columns[3].view.buf,
     };
     size_t done = 0;
     ((Simulation *)object)->busy = true;
@@ -145,7 +151,7 @@ static PyObject *simulation_replay(PyObject *object, PyObject *args)
         done = replay->mechanism->replay(replay, &events);
     Py_END_ALLOW_THREADS
     ((Simulation *)object)->busy = false;
-    columns_release(&columns);
+    columns_release(columns, EVENT_COLUMNS);
     return Py_BuildValue("nz", (Py_ssize_t)done, replay->heap->failure);
 }
 
@@ -221,41 +227,63 @@ static PyObject *simulation_block_count(PyObject *object, PyObject *unused)
 /* What a block holds, for Python: the slot of an object, or one of these. */
 enum { HOLDS_NOTHING = -1, HOLDS_WASTE = -2 };
 
-static PyObject *simulation_blocks(PyObject *object, PyObject *args)
+/* The slot of the object that each block holds, by block id; 0 for those that hold none. */
+static int64_t *slots_by_block(const struct replay *replay)
 {
-    static const struct column wanted[] = {
-        {"address", 8, true, false},
-        {"size", 8, true, false},
-        {"slot", 8, true, false},
-    };
-    const struct replay *replay = idle(object);
-    struct columns columns;
-    if (replay == NULL || !columns_hold(&columns, wanted, 3, args))
+    int64_t *slots = calloc((size_t)replay->heap->used + 1, sizeof *slots);
+    if (slots == NULL)
         return NULL;
-    const struct heap *heap = replay->heap;
-    int64_t *slot_of = calloc((size_t)heap->used + 1, sizeof *slot_of);
-    if (slot_of == NULL || count_blocks(heap) != columns.length) {
-        bool no_memory = slot_of == NULL;
-        free(slot_of);
-        columns_release(&columns);
-        return no_memory ? PyErr_NoMemory()
-                         : PyErr_Format(PyExc_ValueError, "the columns need block_count() items");
-    }
     for (uint64_t slot = 0; slot < replay->slot_count; slot++)
         if (replay->slots[slot].block != NO_BLOCK)
-            slot_of[replay->slots[slot].block] = (int64_t)slot;
-    int64_t *address = columns.data[0], *size = columns.data[1], *slot = columns.data[2];
+            slots[replay->slots[slot].block] = (int64_t)slot;
+    return slots;
+}
+
+static bool write_blocks(const struct replay *replay, struct column *columns, Py_ssize_t count)
+{
+    const struct heap *heap = replay->heap;
+    if (count != count_blocks(heap)) {
+        PyErr_SetString(PyExc_ValueError, "the columns need block_count() items");
+        return false;
+    }
+    int64_t *slots = slots_by_block(replay);
+    if (slots == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    int64_t *address = columns[0].view.buf;
+    int64_t *size = columns[1].view.buf;
+    int64_t *slot = columns[2].view.buf;
     for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
         const struct block *block = &heap->blocks[id];
         *address++ = (int64_t)block->address;
         *size++ = (int64_t)block->size;
         *slot++ = is_free(block)                  ? HOLDS_NOTHING
-                  : block->home == HOME_ALLOCATED ? slot_of[id]
+                  : block->home == HOME_ALLOCATED ? slots[id]
                                                   : HOLDS_WASTE;
     }
-    free(slot_of);
-    columns_release(&columns);
-    return Py_NewRef(Py_None);
+    free(slots);
+    return true;
+}
+
+static PyObject *simulation_blocks(PyObject *object, PyObject *args)
+{
+    struct column columns[BLOCK_COLUMNS] = {
+        {.name = "address", .width = 8, .writable = true},
+        {.name = "size", .width = 8, .writable = true},
+        {.name = "slot", .width = 8, .writable = true},
+    };
+    PyObject *given[BLOCK_COLUMNS];
+    Py_ssize_t count;
+    const struct replay *replay = idle(object);
+    if (replay == NULL ||
+        !PyArg_UnpackTuple(args, "blocks", BLOCK_COLUMNS, BLOCK_COLUMNS, &given[0], &given[1],
+                           &given[2]) ||
+        !columns_hold(columns, given, BLOCK_COLUMNS, &count))
+        return NULL;
+    bool written = write_blocks(replay, columns, count);
+    columns_release(columns, BLOCK_COLUMNS);
+    return written ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyMethodDef simulation_methods[] = {

@@ -3,16 +3,7 @@
 #include "../../native/columns.h"
 #include "heap_map.h"
 
-static const struct column placement_columns[] = {
-    {"op", 1, false, false},
-    {"size", 8, false, false},
-    {"slot", 4, false, false},
-    {"address", 8, false, false},
-};
-static const struct column cell_columns[] = {
-    {"live", 8, true, false},
-    {"born", 8, true, false},
-};
+enum { PLACEMENT_COLUMNS = 4, CELL_COLUMNS = 2 };
 
 static bool cells_fit(const struct heap_map *map, Py_ssize_t cells)
 {
@@ -20,43 +11,61 @@ static bool cells_fit(const struct heap_map *map, Py_ssize_t cells)
            (Py_ssize_t)((map->columns + 1) * map->rows) == cells;
 }
 
-static PyObject *add(struct heap_map *map, struct placements *placements, PyObject *events,
-                     PyObject *cells)
+/* Adds what the held columns say; the GIL is released. */
+static PyObject *add(struct heap_map *map, struct placements *placements,
+                     const struct column *events, const struct column *cells)
 {
-    struct columns given;
-    struct columns filled;
-    if (!columns_hold(&given, placement_columns, 4, events))
-        return NULL;
-    if (!columns_hold(&filled, cell_columns, 2, cells)) {
-        columns_release(&given);
-        return NULL;
-    }
-    placements->count = (size_t)given.length;
-    placements->op = given.data[0];
-    placements->size = given.data[1];
-    placements->slot = given.data[2];
-    placements->address = given.data[3];
-    map->live = filled.data[0];
-    map->born = filled.data[1];
-    bool fit = cells_fit(map, filled.length);
+    placements->op = events[0].view.buf;
+    placements->size = events[1].view.buf;
+    placements->slot = events[2].view.buf;
+    placements->address = events[3].view.buf;
+    map->live = cells[0].view.buf;
+    map->born = cells[1].view.buf;
     bool added = false;
-    if (fit) {
-        Py_BEGIN_ALLOW_THREADS
-        added = heap_map_add(map, placements);
-        Py_END_ALLOW_THREADS
-    }
-    columns_release(&filled);
-    columns_release(&given);
-    if (!fit)
-        return PyErr_Format(PyExc_ValueError, "the cells need rows * (columns + 1) items");
+    Py_BEGIN_ALLOW_THREADS
+    added = heap_map_add(map, placements);
+    Py_END_ALLOW_THREADS
     if (!added)
         return PyErr_Format(PyExc_ValueError, "a slot is not below slots, or memory is exhausted");
     return Py_NewRef(Py_None);
 }
 
+static PyObject *hold_and_add(struct heap_map *map, struct placements *placements,
+                              PyObject *const *given)
+{
+    struct column events[PLACEMENT_COLUMNS] = {
+        {.name = "op", .width = 1},
+        {.name = "size", .width = 8},
+        {.name = "slot", .width = 4},
+        {.name = "address", .width = 8},
+    };
+    struct column cells[CELL_COLUMNS] = {
+        {.name = "live", .width = 8, .writable = true},
+        {.name = "born", .width = 8, .writable = true},
+    };
+    Py_ssize_t count;
+    Py_ssize_t items;
+    PyObject *answer = NULL;
+    if (!columns_hold(events, given, PLACEMENT_COLUMNS, &count))
+        return NULL;
+    if (columns_hold(cells, given + PLACEMENT_COLUMNS, CELL_COLUMNS, &items)) {
+        placements->count = (size_t)count;
+        answer = cells_fit(map, items)
+                     ? add(map, placements, events, cells)
+                     : PyErr_Format(PyExc_ValueError, "the cells need rows * (columns + 1) items");
+        columns_release(cells, CELL_COLUMNS);
+    }
+    columns_release(events, PLACEMENT_COLUMNS);
+    return answer;
+}
+
 static PyObject *add_placements(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"",
+                            "",
+                            "",
+                            "",
+                            "",
                             "",
                             "slots",
                             "scale",
@@ -67,14 +76,14 @@ static PyObject *add_placements(PyObject *module, PyObject *args, PyObject *keyw
                             "columns",
                             "rows",
                             NULL};
-    PyObject *events;
-    PyObject *cells;
+    PyObject *given[PLACEMENT_COLUMNS + CELL_COLUMNS];
     unsigned long long slots, scale, lowest, bytes;
     long long first, length;
     Py_ssize_t columns, rows;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO$KKLKLKnn", names, &events, &cells, &slots,
-                                     &scale, &first, &lowest, &length, &bytes, &columns, &rows))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO$KKLKLKnn", names, &given[0], &given[1],
+                                     &given[2], &given[3], &given[4], &given[5], &slots, &scale,
+                                     &first, &lowest, &length, &bytes, &columns, &rows))
         return NULL;
     struct placements placements = {.slots = slots, .scale = scale};
     struct heap_map map = {
@@ -85,12 +94,12 @@ static PyObject *add_placements(PyObject *module, PyObject *args, PyObject *keyw
         .columns = (size_t)columns,
         .rows = (size_t)rows,
     };
-    return add(&map, &placements, events, cells);
+    return hold_and_add(&map, &placements, given);
 }
 
 static PyMethodDef methods[] = {
     {"add_placements", (PyCFunction)(void (*)(void))add_placements, METH_VARARGS | METH_KEYWORDS,
-     "add_placements((op, size, slot, address), (live, born), *, slots, scale, first_event, ...)\n"
+     "add_placements(op, size, slot, address, live, born, *, slots, scale, first_event, ...)\n"
      "--\n\nAdd a replay to the cells of a heap map (heap_map.h). The GIL is released."},
     {NULL, NULL, 0, NULL},
 };

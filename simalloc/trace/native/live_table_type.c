@@ -1,5 +1,5 @@
 /* LiveTable: struct live_table for Python. */
-#include "columns.h"
+#include "../../native/columns.h"
 #include "live_table.h"
 #include "types.h"
 

@@ -1,6 +1,6 @@
 /* simalloc.trace._native: the hot loops over a trace's columns, for Python. */
 #include "codec.h"
-#include "columns.h"
+#include "../../native/columns.h"
 #include "scan.h"
 #include "types.h"
 
