@@ -43,7 +43,8 @@ static struct module module_of(const void *address)
 
 static bool is_runtime(struct module module)
 {
-    return strstr(module.path, "/libstdc++.so") != NULL || strstr(module.path, "/libc++.so") != NULL;
+    return strstr(module.path, "/libstdc++.so") != NULL ||
+           strstr(module.path, "/libc++.so") != NULL;
 }
 
 static uint8_t *put_site(uint8_t *out, uint32_t number, const void *address, struct module module)

@@ -27,7 +27,9 @@ static uint64_t roll(struct worker *worker)
 static size_t size_of(struct worker *worker)
 {
     uint64_t die = roll(worker);
-    return die % 64 == 0 ? 200000 + die % 400000 : die % 8 == 0 ? 1 + die % 5000 : 16 + die % 4 * 16;
+    if (die % 64 == 0)
+        return 200000 + die % 400000;
+    return die % 8 == 0 ? 1 + die % 5000 : 16 + die % 4 * 16;
 }
 
 static void *work(void *argument)
