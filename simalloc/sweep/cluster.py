@@ -1,9 +1,9 @@
 """Running tasks on a Dask cluster; needs the `distributed` extra.
 
 What is sent to a worker is a batch: runs of one trace that take it seconds, so that a thousand
-cores do not ask the scheduler for work more often than it can answer (docs/sweeps.md). A batch whose
-worker is lost is done again elsewhere; if that keeps happening, its runs go out one by one, and the
-one that kills its workers becomes a row with that error.
+cores do not ask the scheduler for work more often than it can answer (docs/sweeps.md). A batch
+whose worker is lost is done again elsewhere; if that keeps happening, its runs go out one by one,
+and the one that kills its workers becomes a row with that error.
 """
 
 from __future__ import annotations

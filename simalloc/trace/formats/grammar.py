@@ -6,6 +6,8 @@ A pattern is the line's text with a brace for each part that varies:
     {key:p}   a pointer: 0x and hex, hex, # and decimal, or (nil)
     {}        a word                  {>]}      everything through the next ]
     { }       blanks or nothing       {...}     the rest of the line
+    {key=7}   nothing: key is 7       {key>]}   as {>]}, and key is a hash of what it took
+    {!}       from here on, a line is like this pattern or like none
 
 A space stands for one or more blanks. The first pattern of a grammar that fits a line is taken.
 """
@@ -28,13 +30,20 @@ if TYPE_CHECKING:
 NO_EVENT: Final = 255
 """The op of a line that is no event."""
 
+UNLIKE: Final = 254
+"""The op of a line that is like no pattern, which there is only where that is let pass."""
+
+_KINDS: Final = 256
+
 # The steps of native/scan.h.
-_END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, _WORD, _THROUGH, _REST, _DEFAULT = range(
-    11
-)
+_STEPS: Final = range(13)
+_END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, *_OTHERS = _STEPS
+_WORD, _THROUGH, _REST, _DEFAULT, _COMMIT, _TEXT = _OTHERS
 _NUMBERS: Final = {"": _DECIMAL, ":x": _HEX, ":p": _POINTER}
 _DEFAULTS: Final = {"count": 1}  # a field that a pattern lacks is 0 but for these
-_NUMBER: Final = re.compile(r"([a-z_]+)(:[xp])?")
+_NUMBER: Final = re.compile(r"([a-z_]+)(:[xp]|=\d+|>.)?")
+_SHOWN: Final = 4
+_SHAPES: Final = {"": "WORD", " ": "", "!": ""}
 _PARTS: Final = re.compile(r"\{([^}]*)\}|(.)", re.DOTALL)
 
 
@@ -43,7 +52,7 @@ class Grammar:
     """Patterns and what their lines mean: an op, or None for a line that is no event.
 
     `steps` is what the C scanner takes, `fields` names its rows of numbers in order, and `ops` has
-    the op of each pattern.
+    the op of each kind of line, which is the number of its pattern (native/scan.h).
     """
 
     patterns: Mapping[str, Op | None]
@@ -59,19 +68,22 @@ class Grammar:
             if part[1] and (number := _NUMBER.fullmatch(part[1]))
         }
         fields = tuple(names)
-        ops = [NO_EVENT if op is None else int(op) for op in self.patterns.values()]
+        ops = np.full(_KINDS, UNLIKE, np.uint8)
+        for kind, op in enumerate(self.patterns.values()):
+            ops[kind] = NO_EVENT if op is None else op
         object.__setattr__(self, "fields", fields)
         object.__setattr__(self, "steps", b"".join(_compiled(p, fields) for p in self.patterns))
-        object.__setattr__(self, "ops", np.array(ops, np.uint8))
+        object.__setattr__(self, "ops", ops)
 
     @property
     def shapes(self) -> str:
-        """The lines that are events, for messages."""
-        return ", ".join(
+        """What lines that are events look like, for messages; of many only the first."""
+        shapes = [
             f"`{_PARTS.sub(_shape, pattern)}`"
             for pattern, op in self.patterns.items()
             if op is not None
-        )
+        ]
+        return ", ".join(shapes[:_SHOWN]) + (", and more" if len(shapes) > _SHOWN else "")
 
 
 def _compiled(pattern: str, fields: tuple[str, ...]) -> bytes:
@@ -84,12 +96,12 @@ def _compiled(pattern: str, fields: tuple[str, ...]) -> bytes:
         if char is not None:
             steps += bytes([_BLANKS]) if char == " " else bytes([_BYTE, ord(char)])
         elif number:
-            steps += bytes([_NUMBERS[number[2] or ""], fields.index(number[1])])
+            steps += _number_step(number[2] or "", fields.index(number[1]))
             given.add(number[1])
         elif brace.startswith(">"):
             steps += bytes([_THROUGH, ord(brace[1])])
         else:
-            steps.append({"": _WORD, " ": _PADDING, "...": _REST}[brace])
+            steps.append({"": _WORD, " ": _PADDING, "...": _REST, "!": _COMMIT}[brace])
     for place, name in enumerate(fields):
         if name not in given:
             steps += bytes([_DEFAULT, place, _DEFAULTS.get(name, 0)])
@@ -97,9 +109,19 @@ def _compiled(pattern: str, fields: tuple[str, ...]) -> bytes:
     return bytes([len(steps)]) + steps
 
 
+def _number_step(kind: str, place: int) -> bytes:
+    if kind.startswith("="):
+        return bytes([_DEFAULT, place, int(kind[1:])])
+    if kind.startswith(">"):
+        return bytes([_TEXT, place, ord(kind[1])])
+    return bytes([_NUMBERS[kind], place])
+
+
 def _shape(part: re.Match[str]) -> str:
     brace, char = part.groups()
     if char is not None:
         return char
     number = _NUMBER.fullmatch(brace)
-    return number[1].upper() if number else {"": "WORD", " ": ""}.get(brace, "...")
+    if number and (number[2] or ":").startswith(":"):
+        return number[1].upper()
+    return "" if number and number[2].startswith("=") else _SHAPES.get(brace, "...")
