@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -70,9 +71,15 @@ def cost_of_cache_lines(kind: Kind, size: int, turns: int, repeats: int) -> Cost
 
 
 def bytes_a_live_object(kind: Kind, size: int, policy: Policy) -> float:
-    """Return by what a simulation's resident memory grows for each live object, in a child."""
+    """Return by what a simulation's resident memory grows for each live object, in a child.
+
+    There what numpy has freed goes back to the system, or the simulation would grow into it unseen:
+    the C library's threshold for mappings, once it is set, does not rise.
+    """
     command = [sys.executable, "-m", "benchmarks.cost", kind, str(size), spell(policy)]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    fixed = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(128 << 10)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=fixed)
+    return float(done.stdout)
 
 
 def _turns(made: Steady, policy: Policy) -> tuple[float, float]:
