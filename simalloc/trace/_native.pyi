@@ -13,6 +13,19 @@ class LiveTable:
         new_key: NDArray[np.int64] | None = None,
         /,
     ) -> tuple[int, int]: ...
+    def enter_lenient(
+        self,
+        op: NDArray[np.uint8],
+        key: NDArray[np.int64],
+        size: NDArray[np.int64],
+        new_key: NDArray[np.int64] | None,
+        kept_op: NDArray[np.uint8],
+        object: NDArray[np.int64],  # noqa: A002
+        kept_size: NDArray[np.int64],
+        slot: NDArray[np.uint32],
+        source: NDArray[np.int64],
+        /,
+    ) -> tuple[int, int, int, dict[int, tuple[int, int]]]: ...
     @property
     def objects(self) -> int: ...
     @property

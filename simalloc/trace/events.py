@@ -85,7 +85,7 @@ _TEXTS: Final = {
 }
 
 
-def complaint(reason: Reason, op: int, key: int, size: int) -> str:
+def complaint(reason: Reason, op: int, key: int | str, size: int) -> str:
     """Say in words why an event is not valid."""
     return _TEXTS[reason].format(op=op, key=key, size=size)
 

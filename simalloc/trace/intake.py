@@ -124,6 +124,14 @@ class Chunk:
         return len(self.op)
 
 
+@dataclass(frozen=True)
+class Skipped:
+    """How many events of a run were wrong for one reason, and the number of the first."""
+
+    count: int
+    first: int
+
+
 class Intake(ABC):
     """Checks events as they come, numbers objects and slots, and stores whole chunks.
 
@@ -172,6 +180,22 @@ class Intake(ABC):
                 return done, reason
         return done, Reason.NONE
 
+    def append_lenient(self, events: Events) -> tuple[int, Reason, dict[Reason, Skipped]]:
+        """Take in what is valid of a run of events (native/live_table.h has the rules).
+
+        Returns how many were taken in or skipped, why no more (`Reason.NONE` if that was all), and
+        what was wrong.
+        """
+        done, reason = 0, Reason.NONE
+        skipped: dict[Reason, Skipped] = {}
+        while done < len(events) and reason is Reason.NONE:
+            taken, reason, wrong = self._enter_lenient(events.part(done, done + CHUNK_EVENTS))
+            for why, (count, first) in wrong.items():
+                before = skipped.get(Reason(why), Skipped(0, done + first))
+                skipped[Reason(why)] = Skipped(before.count + count, before.first)
+            done += taken
+        return done, reason, skipped
+
     def flush(self) -> None:
         """Store what has been taken in since the last whole chunk."""
         if self._filled:
@@ -188,10 +212,32 @@ class Intake(ABC):
         )
         for name, values in room.columns.items():
             values[:] = part.columns[name]
-        self._filled += entered
+        self._advance(entered)
+        return entered, Reason(reason)
+
+    def _enter_lenient(self, part: Events) -> tuple[int, Reason, dict[int, tuple[int, int]]]:
+        room = self._buffer.part(self._filled, self._filled + 2 * len(part))
+        source = np.empty(len(room), np.int64)
+        taken, kept, reason, wrong = self.table.enter_lenient(
+            part.op,
+            part.key,
+            part.size,
+            part.new_key,
+            room.op,
+            room.object,
+            room.size,
+            room.slot,
+            source,
+        )
+        for name, values in room.columns.items():
+            values[:kept] = part.columns[name][source[:kept]]
+        self._advance(kept)
+        return taken, Reason(reason), wrong
+
+    def _advance(self, events: int) -> None:
+        self._filled += events
         if self._filled == CHUNK_EVENTS:
             self.flush()
-        return entered, Reason(reason)
 
 
 class Collector(Intake):

@@ -6,6 +6,8 @@ A pattern is the line's text with a brace for each part that varies:
     {key:p}   a pointer: 0x and hex, hex, # and decimal, or (nil)
     {}        a word                  {>]}      everything through the next ]
     { }       blanks or nothing       {...}     the rest of the line
+    {key=7}   nothing: key is 7       {key>]}   as {>]}, and key is a hash of what it took
+    {!}       from here on, a line is like this pattern or like none
 
 A space stands for one or more blanks. The first pattern of a grammar that fits a line is taken.
 """
@@ -29,12 +31,14 @@ NO_EVENT: Final = 255
 """The op of a line that is no event."""
 
 # The steps of native/scan.h.
-_END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, _WORD, _THROUGH, _REST, _DEFAULT = range(
-    11
-)
+_STEPS: Final = range(13)
+_END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, *_OTHERS = _STEPS
+_WORD, _THROUGH, _REST, _DEFAULT, _COMMIT, _TEXT = _OTHERS
 _NUMBERS: Final = {"": _DECIMAL, ":x": _HEX, ":p": _POINTER}
 _DEFAULTS: Final = {"count": 1}  # a field that a pattern lacks is 0 but for these
-_NUMBER: Final = re.compile(r"([a-z_]+)(:[xp])?")
+_NUMBER: Final = re.compile(r"([a-z_]+)(:[xp]|=\d+|>.)?")
+_SHOWN: Final = 4
+_SHAPES: Final = {"": "WORD", " ": "", "!": ""}
 _PARTS: Final = re.compile(r"\{([^}]*)\}|(.)", re.DOTALL)
 
 
@@ -66,12 +70,13 @@ class Grammar:
 
     @property
     def shapes(self) -> str:
-        """The lines that are events, for messages."""
-        return ", ".join(
+        """What lines that are events look like, for messages; of many only the first."""
+        shapes = [
             f"`{_PARTS.sub(_shape, pattern)}`"
             for pattern, op in self.patterns.items()
             if op is not None
-        )
+        ]
+        return ", ".join(shapes[:_SHOWN]) + (", and more" if len(shapes) > _SHOWN else "")
 
 
 def _compiled(pattern: str, fields: tuple[str, ...]) -> bytes:
@@ -84,12 +89,12 @@ def _compiled(pattern: str, fields: tuple[str, ...]) -> bytes:
         if char is not None:
             steps += bytes([_BLANKS]) if char == " " else bytes([_BYTE, ord(char)])
         elif number:
-            steps += bytes([_NUMBERS[number[2] or ""], fields.index(number[1])])
+            steps += _number_step(number[2] or "", fields.index(number[1]))
             given.add(number[1])
         elif brace.startswith(">"):
             steps += bytes([_THROUGH, ord(brace[1])])
         else:
-            steps.append({"": _WORD, " ": _PADDING, "...": _REST}[brace])
+            steps.append({"": _WORD, " ": _PADDING, "...": _REST, "!": _COMMIT}[brace])
     for place, name in enumerate(fields):
         if name not in given:
             steps += bytes([_DEFAULT, place, _DEFAULTS.get(name, 0)])
@@ -97,9 +102,19 @@ def _compiled(pattern: str, fields: tuple[str, ...]) -> bytes:
     return bytes([len(steps)]) + steps
 
 
+def _number_step(kind: str, place: int) -> bytes:
+    if kind.startswith("="):
+        return bytes([_DEFAULT, place, int(kind[1:])])
+    if kind.startswith(">"):
+        return bytes([_TEXT, place, ord(kind[1])])
+    return bytes([_NUMBERS[kind], place])
+
+
 def _shape(part: re.Match[str]) -> str:
     brace, char = part.groups()
     if char is not None:
         return char
     number = _NUMBER.fullmatch(brace)
-    return number[1].upper() if number else {"": "WORD", " ": ""}.get(brace, "...")
+    if number and (number[2] or ":").startswith(":"):
+        return number[1].upper()
+    return "" if number and number[2].startswith("=") else _SHAPES.get(brace, "...")

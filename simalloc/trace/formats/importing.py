@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-import numpy as np
-
 from simalloc.errors import TraceError
-from simalloc.trace.events import Op, Reason, complaint
+from simalloc.trace.events import Reason, complaint
 from simalloc.trace.formats.log import Log
 from simalloc.trace.formats.registry import FORMATS, detect
 from simalloc.trace.formats.stream import LogStream
 from simalloc.trace.header import Totals
-from simalloc.trace.intake import Collector, Events
+from simalloc.trace.intake import Collector
 from simalloc.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
@@ -30,13 +28,11 @@ if TYPE_CHECKING:
 
 STDIN: Final = "-"
 
-_AFTER_A_MISTAKE: Final = 64  # events taken in at once: more of the kind are likely to follow
-
 _SKIPPED: Final = {
     Reason.FREE_OF_DEAD: "frees of unknown objects",
     Reason.REALLOC_OF_DEAD: "reallocs of unknown objects",
-    Reason.MALLOC_OF_LIVE: "missing frees, supplied when the key was given out again",
-    Reason.MOVE_TO_LIVE: "missing frees, supplied when the key was given out again",
+    Reason.MALLOC_OF_LIVE: "lost frees, made up for when the key was given out again",
+    Reason.MOVE_TO_LIVE: "lost frees, made up for when the key was given out again",
     Reason.SIZE: "sizes out of range",
 }
 """What can be skipped in a log that is read leniently, by the reason why it is wrong."""
@@ -109,17 +105,16 @@ def import_log(
     `TraceError`, and leaves nothing behind, for a log that is wrong; if `lenient`, what can be
     skipped is skipped and counted.
     """
-    with (
-        open_log(source, from_format=from_format, lenient=lenient) as opened,
-        TraceWriter(target, name=name or _name(source), columns=opened.format.columns) as writer,
-    ):
-        share = 0.0
-        for batch in opened.format.read(opened.log):
-            feed(opened.log, batch, writer)
-            if progress is not None:
-                progress(opened.share - share)
-                share = opened.share
-        writer.provenance.update(opened.provenance)
+    with open_log(source, from_format=from_format, lenient=lenient) as opened:
+        reading = opened.format.read(opened.log)
+        with TraceWriter(target, name=name or _name(source), columns=reading.columns) as writer:
+            share = 0.0
+            for batch in reading.batches:
+                feed(opened.log, batch, writer)
+                if progress is not None:
+                    progress(opened.share - share)
+                    share = opened.share
+            writer.provenance.update(opened.provenance)
     return Imported(Totals.of(writer.table, writer.events), opened.format, opened.log.left_out)
 
 
@@ -128,8 +123,9 @@ def load_log(
 ) -> Trace:
     """Return a log as a trace in memory."""
     with open_log(source, from_format=from_format, lenient=lenient) as opened:
-        collector = Collector(opened.format.columns)
-        for batch in opened.format.read(opened.log):
+        reading = opened.format.read(opened.log)
+        collector = Collector(reading.columns)
+        for batch in reading.batches:
             feed(opened.log, batch, collector)
     return collector.trace(_name(source), opened.provenance)
 
@@ -137,32 +133,17 @@ def load_log(
 def feed(log: Log, batch: Batch, intake: Intake) -> None:
     """Take in a batch; what is not valid is an error, or is skipped and counted if lenient."""
     events = batch.events
-    start, window = 0, len(events)
-    while start < len(events):
-        done, reason = intake.append_valid(events.part(start, start + window))
-        start += done
-        if reason is Reason.NONE:
-            window *= 2
-            continue
-        window = _AFTER_A_MISTAKE
-        text = complaint(
-            reason, int(events.op[start]), int(events.key[start]), int(events.size[start])
-        )
-        if reason not in _SKIPPED:
-            raise log.wrong(text, batch.line(start))
-        log.complain(_SKIPPED[reason], text, batch.line(start))
-        if reason in (Reason.MALLOC_OF_LIVE, Reason.MOVE_TO_LIVE):
-            intake.append(_free_of_the_holder(events.part(start, start + 1), reason))
-        else:
-            start += 1
-
-
-def _free_of_the_holder(event: Events, reason: Reason) -> Events:
-    """Return a free of the object that still has the key that an event is about to give out."""
-    key = event.key
-    if reason is Reason.MOVE_TO_LIVE and event.new_key is not None:
-        key = event.new_key
-    return Events(np.array([Op.FREE], np.uint8), key, np.zeros(1, np.int64), None, event.columns)
+    if log.lenient:
+        done, reason, skipped = intake.append_lenient(events)
+        for why, wrong in skipped.items():
+            log.leave_out(_SKIPPED[why], wrong.count, batch.line(wrong.first))
+    else:
+        done, reason = intake.append_valid(events)
+    if reason is not Reason.NONE:
+        text = complaint(reason, int(events.op[done]), batch.key(done), int(events.size[done]))
+        if reason in _SKIPPED:
+            text += f"; --lenient skips and counts {_SKIPPED[reason]}"
+        raise log.wrong(text, batch.line(done))
 
 
 def _name(source: str | os.PathLike[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from simalloc.errors import TraceError
 
@@ -48,11 +48,11 @@ class Log:
         if count:
             self.left_out.setdefault(what, Tally()).add(count, line)
 
-    def complain(self, kind: str, reason: str, line: int | None = None) -> None:
+    def complain(self, kind: str, reason: str, line: int | None = None, count: int = 1) -> None:
         """Raise `TraceError` for a mistake, or count it if the log is read leniently."""
         if not self.lenient:
-            raise self.wrong(reason, line)
-        self.leave_out(kind, 1, line)
+            raise self.wrong(f"{reason}; --lenient skips and counts such {kind}", line)
+        self.leave_out(kind, count, line)
 
     def wrong(self, reason: str, line: int | None = None) -> TraceError:
         """Return an error that names the log."""
@@ -64,18 +64,31 @@ class Batch:
     """A run of events, and where in the log they stand.
 
     Event `i` is on line `first_line + rows[i]`, or `first_line + i` where `rows` is None; a log
-    without lines has no `first_line`.
+    without lines has no `first_line`. The log's keys are `hexadecimal`, or not.
     """
 
     events: Events
     first_line: int | None = None
     rows: NDArray[np.int64] | None = None
+    hexadecimal: bool = False
+
+    def key(self, event: int) -> str:
+        """Return the key of one of the events as the log has it."""
+        key = int(self.events.key[event])
+        return hex(key % 2**64) if self.hexadecimal else str(key)
 
     def line(self, event: int) -> int | None:
         """Return the line of one of the events."""
         if self.first_line is None:
             return None
         return self.first_line + (event if self.rows is None else int(self.rows[event]))
+
+
+class Reading(NamedTuple):
+    """What a format makes of a log: the optional columns that its events have, and the events."""
+
+    columns: tuple[str, ...]
+    batches: Iterator[Batch]
 
 
 class Format(Protocol):
@@ -89,12 +102,8 @@ class Format(Protocol):
     def title(self) -> str:
         """What people call it."""
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The optional columns that its events have."""
-
     def sniff(self, head: bytes) -> bool:
         """Whether a log that begins with `head` is of this kind."""
 
-    def read(self, log: Log) -> Iterator[Batch]:
-        """Yield the log's events; raises `TraceError` for what cannot be read."""
+    def read(self, log: Log) -> Reading:
+        """Read the log's events; raises `TraceError`, now or later, for what cannot be read."""

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import TraceError
-from simalloc.trace.formats import text
+from simalloc.trace.formats import (
+    gabber,
+    heaptrack,
+    logalloc,
+    ltrace,
+    memory_replay,
+    mtrace,
+    rep,
+    text,
+    valgrind,
+)
 from simalloc.trace.formats.stream import HEAD_BYTES
 from simalloc.trace.reader import ZIP_START
 
@@ -19,11 +29,22 @@ if TYPE_CHECKING:
 
     Writer = Callable[[Header, Iterable[Chunk]], Iterator[bytes]]
 
-FORMATS: Final[dict[str, Format]] = {each.name: each for each in (text.FORMAT,)}
+_FORMATS: Final[tuple[Format, ...]] = (
+    text.FORMAT,
+    rep.FORMAT,
+    gabber.FORMAT,
+    mtrace.FORMAT,
+    heaptrack.FORMAT,
+    logalloc.FORMAT,
+    memory_replay.FORMAT,
+    valgrind.FORMAT,
+    ltrace.FORMAT,
+)
+
+FORMATS: Final[dict[str, Format]] = {each.name: each for each in _FORMATS}
 """In the order in which they are tried."""
 
-
-WRITERS: Final[dict[str, Writer]] = {"text": text.write}
+WRITERS: Final[dict[str, Writer]] = {"text": text.write, "gabber": gabber.write, "rep": rep.write}
 """The formats that a trace can be written in."""
 
 

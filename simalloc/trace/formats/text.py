@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import Grammar
-from simalloc.trace.formats.lines import LineFormat, printed
+from simalloc.trace.formats.line_format import LineFormat
+from simalloc.trace.formats.lines import printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -177,25 +177,29 @@ static enum reason resize(struct live_table *table, int64_t key, int64_t new_key
     return REASON_NONE;
 }
 
+enum reason live_table_enter_one(struct live_table *table, const struct events *events, size_t i,
+                                 int64_t *object, uint32_t *slot)
+{
+    int64_t key = events->key[i], size = events->size[i];
+    if (size < 0 || size > MAX_SIZE)
+        return REASON_SIZE;
+    if (events->op[i] == OP_MALLOC)
+        return add(table, key, size, object, slot);
+    if (events->op[i] == OP_FREE)
+        return take_away(table, key, object, slot);
+    if (events->op[i] == OP_REALLOC)
+        return resize(table, key, events->new_key ? events->new_key[i] : key, size, object, slot);
+    return REASON_OP;
+}
+
 size_t live_table_enter(struct live_table *table, const struct events *events, int64_t *object,
                         uint32_t *slot, enum reason *why)
 {
-    *why = REASON_NONE;
     for (size_t i = 0; i < events->count; i++) {
-        int64_t key = events->key[i], size = events->size[i];
-        if (size < 0 || size > MAX_SIZE)
-            *why = REASON_SIZE;
-        else if (events->op[i] == OP_MALLOC)
-            *why = add(table, key, size, &object[i], &slot[i]);
-        else if (events->op[i] == OP_FREE)
-            *why = take_away(table, key, &object[i], &slot[i]);
-        else if (events->op[i] == OP_REALLOC)
-            *why = resize(table, key, events->new_key ? events->new_key[i] : key, size, &object[i],
-                          &slot[i]);
-        else
-            *why = REASON_OP;
+        *why = live_table_enter_one(table, events, i, &object[i], &slot[i]);
         if (*why != REASON_NONE)
             return i;
     }
+    *why = REASON_NONE;
     return events->count;
 }

@@ -72,10 +72,80 @@ static PyObject *live_table_enter_method(PyObject *object, PyObject *args)
     return Py_BuildValue("ni", (Py_ssize_t)done, (int)why);
 }
 
+static PyObject *leniency_as_tuple(const struct leniency *leniency)
+{
+    PyObject *skipped = PyDict_New();
+    for (int why = 0; skipped != NULL && why < REASON_COUNT; why++) {
+        if (leniency->count[why] == 0)
+            continue;
+        PyObject *key = PyLong_FromLong(why);
+        PyObject *value = Py_BuildValue("LL", leniency->count[why], leniency->first[why]);
+        if (key == NULL || value == NULL || PyDict_SetItem(skipped, key, value) < 0)
+            Py_CLEAR(skipped);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+    }
+    if (skipped == NULL)
+        return NULL;
+    return Py_BuildValue("nniN", (Py_ssize_t)leniency->taken, (Py_ssize_t)leniency->kept,
+                         (int)leniency->why, skipped);
+}
+
+static PyObject *live_table_enter_lenient_method(PyObject *object, PyObject *args)
+{
+    enum { OP, KEY, SIZE, NEW_KEY, GIVEN, KEPT_OP = GIVEN, OBJECT, KEPT_SIZE, SLOT, SOURCE, COLUMNS };
+    struct column columns[COLUMNS] = {
+        [OP] = {.name = "op", .width = 1},
+        [KEY] = {.name = "key", .width = 8},
+        [SIZE] = {.name = "size", .width = 8},
+        [NEW_KEY] = {.name = "new_key", .width = 8, .optional = true},
+        [KEPT_OP] = {.name = "kept op", .width = 1, .writable = true},
+        [OBJECT] = {.name = "object", .width = 8, .writable = true},
+        [KEPT_SIZE] = {.name = "kept size", .width = 8, .writable = true},
+        [SLOT] = {.name = "slot", .width = 4, .writable = true},
+        [SOURCE] = {.name = "source", .width = 8, .writable = true},
+    };
+    PyObject *given[COLUMNS];
+    Py_ssize_t count, capacity;
+    if (!PyArg_UnpackTuple(args, "enter_lenient", COLUMNS, COLUMNS, &given[OP], &given[KEY],
+                           &given[SIZE], &given[NEW_KEY], &given[KEPT_OP], &given[OBJECT],
+                           &given[KEPT_SIZE], &given[SLOT], &given[SOURCE]) ||
+        !columns_hold(columns, given, GIVEN, &count))
+        return NULL;
+    if (!columns_hold(columns + GIVEN, given + GIVEN, COLUMNS - GIVEN, &capacity)) {
+        columns_release(columns, GIVEN);
+        return NULL;
+    }
+    struct events events = {
+        .count = (size_t)count,
+        .op = columns[OP].view.buf,
+        .key = columns[KEY].view.buf,
+        .size = columns[SIZE].view.buf,
+        .new_key = columns[NEW_KEY].view.buf,
+    };
+    struct kept_events kept = {
+        .capacity = (size_t)capacity,
+        .op = columns[KEPT_OP].view.buf,
+        .object = columns[OBJECT].view.buf,
+        .size = columns[KEPT_SIZE].view.buf,
+        .slot = columns[SLOT].view.buf,
+        .source = columns[SOURCE].view.buf,
+    };
+    struct leniency leniency;
+    Py_BEGIN_ALLOW_THREADS
+    live_table_enter_lenient(&((LiveTable *)object)->table, &events, &kept, &leniency);
+    Py_END_ALLOW_THREADS
+    columns_release(columns, COLUMNS);
+    return leniency.why == REASON_MEMORY ? PyErr_NoMemory() : leniency_as_tuple(&leniency);
+}
+
 static PyMethodDef live_table_methods[] = {
     {"enter", live_table_enter_method, METH_VARARGS,
      "enter(op, key, size, object, slot, new_key=None) -> (events done, reason)\n--\n\n"
      "Check events and fill in object and slot; stops at the first that is not valid."},
+    {"enter_lenient", live_table_enter_lenient_method, METH_VARARGS,
+     "enter_lenient(op, key, size, new_key, kept_op, object, kept_size, slot, source)\n--\n\n"
+     "Keep what is valid -> (events taken, kept, reason to stop, {reason: (count, first)})."},
     {NULL, NULL, 0, NULL},
 };
 

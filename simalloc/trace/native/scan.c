@@ -7,6 +7,7 @@
 struct outcome {
     const char *at;
     enum scan_trouble trouble;
+    bool committed;
 };
 
 static unsigned digit_of(char c)
@@ -78,6 +79,24 @@ static const char *pointer(const char *at, int64_t *value, enum scan_trouble *tr
     return hex(at, value, trouble);
 }
 
+/* All up to and with the first `stop` of the line, or nothing if there is none. */
+static const char *through(const char *at, uint8_t stop)
+{
+    const char *start = at;
+    while (*at != '\n' && (uint8_t)*at != stop)
+        at++;
+    return *at == '\n' ? start : at + 1;
+}
+
+/* FNV-1a, 64 bits. */
+static int64_t hash_of(const char *at, const char *end)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; at < end; at++)
+        hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+    return (int64_t)hash;
+}
+
 static const char *word(const char *at)
 {
     while (*at != ' ' && *at != '\t' && *at != '\r' && *at != '\n')
@@ -90,13 +109,14 @@ static struct outcome match(const uint8_t *steps, const char *at, const char *li
                             int64_t *fields, size_t stride)
 {
     enum scan_trouble trouble = SCAN_FINE;
+    bool committed = false;
     for (;;) {
         const char *start = at;
         switch ((enum scan_step)*steps++) {
         case SCAN_END:
             at = blanks(at);
             at += *at == '\r';
-            return (struct outcome){at, *at == '\n' ? SCAN_FINE : SCAN_MISMATCH};
+            return (struct outcome){at, *at == '\n' ? SCAN_FINE : SCAN_MISMATCH, committed};
         case SCAN_DEFAULT:
             fields[steps[0] * stride] = steps[1];
             steps += 2;
@@ -107,11 +127,16 @@ static struct outcome match(const uint8_t *steps, const char *at, const char *li
         case SCAN_REST:
             at = memchr(at, '\n', (size_t)(limit - at));
             continue;
+        case SCAN_COMMIT:
+            committed = true;
+            continue;
         case SCAN_THROUGH:
-            while (*at != '\n' && (uint8_t)*at != *steps)
-                at++;
-            at = *at == '\n' ? start : at + 1;
-            steps++;
+            at = through(at, *steps++);
+            break;
+        case SCAN_TEXT:
+            at = through(at, steps[1]);
+            fields[steps[0] * stride] = hash_of(start, at);
+            steps += 2;
             break;
         case SCAN_BYTE:
             at += (uint8_t)*at == *steps++;
@@ -133,9 +158,9 @@ static struct outcome match(const uint8_t *steps, const char *at, const char *li
             break;
         }
         if (trouble != SCAN_FINE)
-            return (struct outcome){start, trouble};
+            return (struct outcome){start, trouble, committed};
         if (at == start)
-            return (struct outcome){start, SCAN_MISMATCH};
+            return (struct outcome){start, SCAN_MISMATCH, committed};
     }
 }
 
@@ -143,11 +168,11 @@ static struct outcome match(const uint8_t *steps, const char *at, const char *li
 static struct outcome match_any(const struct scan_patterns *patterns, const char *line,
                                 const char *limit, uint8_t *kind, int64_t *fields, size_t stride)
 {
-    struct outcome furthest = {line, SCAN_MISMATCH};
+    struct outcome furthest = {line, SCAN_MISMATCH, false};
     *kind = 0;
     for (size_t place = 0; place < patterns->length; place += 1 + patterns->steps[place]) {
         struct outcome outcome = match(patterns->steps + place + 1, line, limit, fields, stride);
-        if (outcome.trouble == SCAN_FINE)
+        if (outcome.trouble == SCAN_FINE || outcome.committed)
             return outcome;
         if (outcome.at > furthest.at)
             furthest = outcome;

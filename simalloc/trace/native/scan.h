@@ -21,6 +21,8 @@ enum scan_step {
     SCAN_THROUGH, /* + byte: all up to and with the first such byte */
     SCAN_REST,    /* all to the end of the line */
     SCAN_DEFAULT, /* + field + byte: the field's value where the line has none */
+    SCAN_COMMIT,  /* a line that came so far is like this pattern or like none */
+    SCAN_TEXT,    /* + field + byte: as SCAN_THROUGH; the field is a hash of what it took */
 };
 
 enum scan_trouble {

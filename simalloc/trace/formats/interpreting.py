@@ -1,0 +1,131 @@
+"""From rows of numbers to events: what the fields of a grammar mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op
+from simalloc.trace.formats.grammar import NO_EVENT
+from simalloc.trace.formats.log import Batch
+from simalloc.trace.intake import Events
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.trace.formats.lines import Rows
+    from simalloc.trace.formats.log import Log
+
+_LIMITS: Final = {"alignment": MAX_SIZE, "thread": 2**32 - 1, "site": 2**32 - 1}
+
+
+class Interpreter:
+    """Makes events of the rows of one log.
+
+    `key` (an address where `pointers`, else an id) is what a line is about, `old` what a realloc
+    was given, `size` its bytes, and `count` how many times those. `process` must be the same in all
+    lines: each process has addresses of its own. `columns` are taken from the fields of their name.
+    Messages show keys in `hexadecimal`.
+    """
+
+    def __init__(
+        self, log: Log, columns: tuple[str, ...], *, pointers: bool, hexadecimal: bool
+    ) -> None:
+        self._log = log
+        self._columns = columns
+        self._pointers = pointers
+        self._hexadecimal = hexadecimal
+        self._process: int | None = None
+
+    def batch(self, rows: Rows) -> Batch:
+        """Return the events of the next rows."""
+        op = rows.op
+        if "process" in rows.fields:
+            op = self._of_one_process(rows, op)
+        for name in self._columns:
+            if name in _LIMITS:
+                op = self._within(rows, op, name, _LIMITS[name])
+        if self._pointers:
+            op = self._without_null(rows, op)
+        events = _events(rows, op, self._columns)
+        if (op != NO_EVENT).all():
+            return Batch(events, rows.first_line, None, self._hexadecimal)
+        kept = np.flatnonzero(op != NO_EVENT)
+        return Batch(events.taken(kept), rows.first_line, kept, self._hexadecimal)
+
+    def _of_one_process(self, rows: Rows, op: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        process = rows.fields["process"]
+        event = op != NO_EVENT
+        if self._process is None and event.any():
+            self._process = int(process[np.argmax(event)])
+        other = event & (process != self._process)
+        if not other.any():
+            return op
+        first = int(np.argmax(other))
+        return self._left_out(
+            rows,
+            op,
+            other,
+            "events of other processes",
+            f"the log is of process {self._process} up to here, and this is process "
+            f"{process[first]}: import the lines of one process",
+        )
+
+    def _within(
+        self, rows: Rows, op: NDArray[np.uint8], name: str, limit: int
+    ) -> NDArray[np.uint8]:
+        values = rows.fields[name]
+        beyond = (op != NO_EVENT) & ((values < 0) | (values > limit))
+        if not beyond.any():
+            return op
+        reason = f"the {name} is not from 0 to {limit}"
+        return self._left_out(rows, op, beyond, f"events whose {name} is out of range", reason)
+
+    def _left_out(
+        self, rows: Rows, op: NDArray[np.uint8], which: NDArray[np.bool_], kind: str, reason: str
+    ) -> NDArray[np.uint8]:
+        line = rows.first_line + int(np.argmax(which))
+        self._log.complain(kind, reason, line, int(np.count_nonzero(which)))
+        return np.where(which, np.uint8(NO_EVENT), op)
+
+    def _without_null(self, rows: Rows, op: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the ops as they come out: realloc(NULL, n) is a malloc, realloc(p, 0) may free p.
+
+        What allocates and answers a null pointer has failed; to free one is no event.
+        """
+        null = rows.fields["key"] == 0
+        realloc = op == Op.REALLOC
+        if not realloc.any() and not null.any():
+            return op
+        old = rows.fields.get("old", np.zeros_like(rows.fields["key"]))
+        op = np.where(realloc & (old == 0), np.uint8(Op.MALLOC), op)
+        frees = realloc & (old != 0) & null & (rows.fields["size"] == 0)
+        failed = null & ((op == Op.MALLOC) | (op == Op.REALLOC)) & ~frees
+        if failed.any():
+            line = rows.first_line + int(np.argmax(failed))
+            self._log.leave_out("allocations that failed", int(np.count_nonzero(failed)), line)
+        op[failed | (null & (op == Op.FREE))] = NO_EVENT
+        op[frees] = Op.FREE
+        return op
+
+
+def _events(rows: Rows, op: NDArray[np.uint8], columns: tuple[str, ...]) -> Events:
+    fields = rows.fields
+    key, size, new_key = fields["key"], fields["size"], None
+    if "count" in fields:
+        size = _product(fields["count"], size)
+    if "old" in fields:
+        new_key = key
+        of_old = (op == Op.REALLOC) | ((op == Op.FREE) & (key == 0))
+        key = np.where(of_old, fields["old"], key)
+    kept: dict[str, NDArray[Any]] = {
+        name: fields[name].astype(OPTIONAL_COLUMNS[name]) for name in columns
+    }
+    return Events(op, key, size, new_key, kept)
+
+
+def _product(count: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Multiply, or answer the largest int64 where that is not enough."""
+    overflows = count.astype(np.float64) * size.astype(np.float64) >= 2.0**63
+    return np.where(overflows, np.iinfo(np.int64).max, count * size)

@@ -1,0 +1,63 @@
+"""Formats with a line an event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simalloc.trace.events import OPTIONAL_COLUMNS
+from simalloc.trace.formats.interpreting import Interpreter
+from simalloc.trace.formats.lines import scan
+from simalloc.trace.formats.log import Reading
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterator
+
+    from simalloc.trace.formats.grammar import Grammar
+    from simalloc.trace.formats.lines import Rows
+    from simalloc.trace.formats.log import Batch, Log
+
+    Change = Callable[[Log, Rows], Rows]
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """A log with a line an event, told by a regular expression that its beginning matches.
+
+    What the grammar's fields mean, and `pointers`, `Interpreter` says; those with the name of an
+    optional column become that. Where lines depend on others, `change` makes for each log the
+    function that every run of rows goes through, and `changed` names the columns that it adds.
+    """
+
+    name: str
+    title: str
+    looks: re.Pattern[bytes]
+    grammar: Grammar
+    pointers: bool = False
+    change: Callable[[], Change] | None = None
+    changed: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The optional columns that its events have."""
+        fields = {*self.grammar.fields, *self.changed}
+        return tuple(name for name in OPTIONAL_COLUMNS if name in fields)
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a log that begins with `head` is of this kind."""
+        return self.looks.match(head) is not None
+
+    def read(self, log: Log) -> Reading:
+        """Read the log's events."""
+        return Reading(self.columns, self.batches(log))
+
+    def batches(self, log: Log, first_line: int = 1) -> Iterator[Batch]:
+        """Yield the events of the lines that are left, the first of them being `first_line`."""
+        hexadecimal = any("{key:" in pattern for pattern in self.grammar.patterns)
+        interpreter = Interpreter(
+            log, self.columns, pointers=self.pointers, hexadecimal=hexadecimal
+        )
+        change = self.change() if self.change else None
+        for rows in scan(log, self.grammar, first_line):
+            yield interpreter.batch(change(log, rows) if change else rows)

@@ -1,0 +1,180 @@
+"""ltrace: `malloc(SIZE) = 0xADDRESS` among the other calls, behind what its options put before it.
+
+A call that another one interrupts stands in two lines, `malloc(8 <unfinished ...>` and later
+`<... malloc resumed> ) = 0xADDRESS`. Between the two, other threads make calls of their own; what
+the same thread calls there is the inside of the allocator, and no request of the program.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from simalloc.trace.events import Op
+from simalloc.trace.formats.grammar import NO_EVENT, Grammar
+from simalloc.trace.formats.line_format import LineFormat
+from simalloc.trace.formats.stream import HEAD_BYTES
+from simalloc.trace.formats.times import SinceStart, nanoseconds
+
+if TYPE_CHECKING:
+    from simalloc.trace.formats.line_format import Change
+    from simalloc.trace.formats.lines import Rows
+    from simalloc.trace.formats.log import Log, Reading
+
+_PREFIX: Final = re.compile(
+    rb"(?P<thread>\[pid \d+\] |\d+ )?(?P<time>\d+\.\d{6} )?(?P<library>[^\s(]+->)?"
+    rb"(?:malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|valloc|pvalloc"
+    rb"|free|_Zn\w+|_Zd\w+)\("
+)
+_LINES: Final = re.compile(rb"(?:[^\n]*\n)*?" + _PREFIX.pattern + rb"[^\n]*(?:\) += |<unfinished)")
+
+# The arguments that a call begins with; ltrace shows others behind them, whatever they may be.
+_ALLOCATIONS: Final = {
+    "malloc({size}": Op.MALLOC,
+    "calloc({count}, {size}": Op.MALLOC,
+    "realloc({old:p}, {size}": Op.REALLOC,
+    "reallocarray({old:p}, {count}, {size}": Op.REALLOC,
+    "memalign({alignment}, {size}": Op.MALLOC,
+    "aligned_alloc({alignment}, {size}": Op.MALLOC,
+    "valloc({size}": Op.MALLOC,
+    "pvalloc({size}": Op.MALLOC,
+    "_ZnwmSt11align_val_t({size}, {alignment}": Op.MALLOC,
+    "_ZnamSt11align_val_t({size}, {alignment}": Op.MALLOC,
+    "_Zn{>(}{size}": Op.MALLOC,
+}
+_FREES: Final = ("free({key:p}", "_Zd{>(}{key:p}")
+_BEGUN, _FREE_BEGUN, _RESUMED, _UNTOLD = range(1, 5)
+
+
+def _calls() -> dict[str, Op | None]:
+    """Return the patterns of calls behind the prefix; a line that begins so is one or wrong."""
+    patterns: dict[str, Op | None] = {}
+    for plain, op in _ALLOCATIONS.items():
+        for call in (plain.replace("{size}", "0x{size:x}"), plain):
+            patterns[f"{call}{{><}}unfinished ...>{{part={_BEGUN}}}"] = op
+            patterns[f"{call}{{>)}} = {{key:p}}{{...}}"] = op
+    for call in _FREES:
+        patterns[f"{call}{{><}}unfinished ...>{{part={_FREE_BEGUN}}}"] = Op.FREE
+        patterns[f"{call}{{>)}} = {{...}}"] = Op.FREE
+    for call in (*_ALLOCATIONS, *_FREES):
+        name, bracket, arguments = call.partition("{>(}" if call.startswith("_Z") else "(")
+        patterns[f"{name}{bracket}{{!}}{arguments}{{>)}} = {{key:p}}"] = None
+    patterns[f"posix_memalign({{...}}{{part={_UNTOLD}}}"] = None
+    return patterns
+
+
+def _grammar(prefix: re.Match[bytes]) -> Grammar:
+    """Return the grammar of a log whose lines begin as one of its calls does."""
+    before = {b"": "", b"[": "[pid {thread}] "}.get((prefix["thread"] or b"")[:1], "{thread} ")
+    before += "{seconds}.{microseconds} " if prefix["time"] else ""
+    library = "{>>}" if prefix["library"] else ""
+    names = [call.partition("(")[0].partition("{")[0] for call in (*_ALLOCATIONS, *_FREES)]
+    resumed = [f"<... {name}{'{}' if name in ('_Zn', '_Zd') else ''} resumed>" for name in names]
+    return Grammar(
+        {
+            **{f"{before}{library}{call}": op for call, op in _calls().items()},
+            **{f"{before}{name} ) = {{key:p}}{{...}}{{part={_RESUMED}}}": None for name in resumed},
+            **{f"{before}{name}{{...}}{{part={_RESUMED}}}": None for name in resumed},
+            "{...}": None,
+        }
+    )
+
+
+class _Call(NamedTuple):
+    """An allocation that was interrupted: its op, and the fields that it was called with."""
+
+    op: int
+    fields: dict[str, int]
+
+
+class _Nesting:
+    """Puts together the two halves of calls, and takes out what an allocator calls itself."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, list[_Call]] = {}  # by thread, the innermost last
+
+    def __call__(self, log: Log, rows: Rows) -> Rows:
+        fields = dict(rows.fields)
+        if "seconds" in fields:
+            seconds = nanoseconds(log, rows, fields["seconds"], 1_000_000_000)
+            fields["time"] = seconds + nanoseconds(log, rows, fields["microseconds"], 1000)
+        untold = fields["part"] == _UNTOLD
+        log.leave_out(
+            "calls of posix_memalign, whose address ltrace does not show",
+            int(np.count_nonzero(untold)),
+            rows.first_line + int(np.argmax(untold)),
+        )
+        rows = rows._replace(fields=fields, op=rows.op.copy())
+        if self._open or np.any((fields["part"] != 0) & ~untold):
+            for row in np.flatnonzero((rows.op != NO_EVENT) | (fields["part"] == _RESUMED)):
+                self._nest(log, rows, int(row))
+        return rows
+
+    def _nest(self, log: Log, rows: Rows, row: int) -> None:
+        fields = rows.fields
+        thread = int(fields["thread"][row]) if "thread" in fields else 0
+        stack = self._open.get(thread, [])
+        part, op = int(fields["part"][row]), int(rows.op[row])
+        if part == _RESUMED:
+            if stack and (call := self._resume(thread)) and not self._open.get(thread):
+                rows.op[row] = call.op
+                for name, value in call.fields.items():
+                    fields[name][row] = value
+            return
+        if stack:
+            rows.op[row] = NO_EVENT
+            log.leave_out("calls that an allocation makes", 1, rows.first_line + row)
+        if part in (_BEGUN, _FREE_BEGUN):
+            kept = ("size", "count", "old", "alignment")
+            self._open.setdefault(thread, []).append(
+                _Call(
+                    NO_EVENT if part == _FREE_BEGUN else op,
+                    {name: int(fields[name][row]) for name in kept},
+                )
+            )
+            if part == _BEGUN:
+                rows.op[row] = NO_EVENT
+
+    def _resume(self, thread: int) -> _Call:
+        call = self._open[thread].pop()
+        if not self._open[thread]:
+            del self._open[thread]
+        return call
+
+
+class _Ltrace:
+    """Has a prefix to its lines that depends on the options with which it was recorded."""
+
+    name = "ltrace"
+    title = "ltrace"
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a log that begins with `head` is of this kind."""
+        return _LINES.match(head) is not None
+
+    def read(self, log: Log) -> Reading:
+        """Read the log's events."""
+        head = log.stream.peek(HEAD_BYTES)
+        found = _LINES.match(head)
+        if found is None:
+            raise log.wrong("no line near its start is a call of malloc as ltrace shows it")
+        line_format = LineFormat(
+            name=self.name,
+            title=self.title,
+            looks=_LINES,
+            grammar=_grammar(found),
+            pointers=True,
+            change=_steps if found["time"] else _Nesting,
+            changed=("time",) if found["time"] else (),
+        )
+        return line_format.read(log)
+
+
+def _steps() -> Change:
+    nesting, since_start = _Nesting(), SinceStart()
+    return lambda log, rows: since_start(log, nesting(log, rows))
+
+
+FORMAT: Final = _Ltrace()

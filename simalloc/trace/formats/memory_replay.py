@@ -1,0 +1,66 @@
+"""Android's memory_replay: `TID: malloc ADDRESS SIZE`, with or without START and END times."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from simalloc.trace.events import Op
+from simalloc.trace.formats.grammar import Grammar
+from simalloc.trace.formats.line_format import LineFormat
+from simalloc.trace.formats.stream import HEAD_BYTES
+from simalloc.trace.formats.times import SinceStart
+
+if TYPE_CHECKING:
+    from simalloc.trace.formats.log import Log, Reading
+
+_CALLS: Final = {
+    "malloc {key:p} {size}": Op.MALLOC,
+    "free {key:p}": Op.FREE,
+    "calloc {key:p} {count} {size}": Op.MALLOC,
+    "realloc {key:p} {old:p} {size}": Op.REALLOC,
+    "memalign {key:p} {alignment} {size}": Op.MALLOC,
+}
+_LINE: Final = (
+    rb"\d+: (?:malloc \S+ \d+|free \S+|thread_done \S+|(?:calloc|realloc|memalign) \S+ \S+ \d+)"
+)
+_TIMED_LINE: Final = re.compile(_LINE + rb" \d+ \d+\s")
+
+
+def _with(times: str) -> LineFormat:
+    return LineFormat(
+        name="memory_replay",
+        title="Android memory_replay",
+        looks=re.compile(_LINE + rb"\s"),
+        grammar=Grammar(
+            {
+                **{f"{{thread}}: {call}{times}": op for call, op in _CALLS.items()},
+                "{thread}: thread_done {...}": None,
+            }
+        ),
+        pointers=True,
+        change=SinceStart if times else None,
+    )
+
+
+_PLAIN: Final = _with("")
+_TIMED: Final = _with(" {time} {end}")
+
+
+class _MemoryReplay:
+    """Has times in all lines or in none."""
+
+    name = _PLAIN.name
+    title = _PLAIN.title
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a log that begins with `head` is of this kind."""
+        return _PLAIN.sniff(head)
+
+    def read(self, log: Log) -> Reading:
+        """Read the log's events."""
+        timed = _TIMED_LINE.match(log.stream.peek(HEAD_BYTES))
+        return (_TIMED if timed else _PLAIN).read(log)
+
+
+FORMAT: Final = _MemoryReplay()

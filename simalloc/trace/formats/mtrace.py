@@ -1,0 +1,83 @@
+"""glibc's mtrace: `@ CALLER + ADDRESS SIZE`, `- ADDRESS`, and a realloc as `< OLD` `> NEW SIZE`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.trace.events import Op
+from simalloc.trace.formats.grammar import NO_EVENT, Grammar
+from simalloc.trace.formats.line_format import LineFormat
+from simalloc.trace.formats.numbering import Numbering
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.trace.formats.lines import Rows
+    from simalloc.trace.formats.log import Log
+
+# `half` tells the two lines of a realloc, which glibc writes under one lock, and a failed one.
+_FIRST, _SECOND, _FAILED = 1, 2, 3
+_LINES: Final = {
+    "+ {key:p} {size:p}": Op.MALLOC,
+    "- {key:p}": Op.FREE,
+    "< {key:p}{half=1}": None,
+    "> {key:p} {size:p}{half=2}": Op.REALLOC,
+    "! {key:p} {size:p}{half=3}": None,
+}
+
+
+class _Pairs:
+    """Gives the second half of each realloc the address in the first, and numbers the callers."""
+
+    def __init__(self) -> None:
+        self._open: int | None = None  # the address in a first half at the end of the last run
+        self._callers = Numbering(first=1)
+
+    def __call__(self, log: Log, rows: Rows) -> Rows:
+        half, key = rows.fields["half"], rows.fields["key"]
+        before = np.concatenate(([_FIRST if self._open is not None else 0], half[:-1]))
+        old = np.concatenate(([self._open or 0], key[:-1]))
+        op = rows.op.copy()
+        alone = (half == _SECOND) & (before != _FIRST)
+        left = (before == _FIRST) & (half != _SECOND)
+        for halves, other in ((alone, "<"), (left, ">")):
+            if halves.any():
+                line = rows.first_line + int(np.argmax(halves))
+                text = f"half of a realloc is missing: there is no line with {other} before here"
+                log.complain("halves of a realloc", text, line, int(np.count_nonzero(halves)))
+        op[alone] = NO_EVENT
+        log.leave_out(
+            "allocations that failed",
+            int(np.count_nonzero(half == _FAILED)),
+            rows.first_line + int(np.argmax(half == _FAILED)),
+        )
+        self._open = int(key[-1]) if half[-1] == _FIRST else None
+        return rows._replace(op=op, fields={**rows.fields, "old": old, "site": self._sites(rows)})
+
+    def _sites(self, rows: Rows) -> NDArray[np.int64]:
+        """Return a number for each caller; 0 where the line names none."""
+        callers = rows.fields["caller"]
+        sites = np.zeros(len(callers), np.int64)
+        known = np.flatnonzero(callers)
+        sites[known] = self._callers(callers[known])
+        return sites
+
+
+FORMAT: Final = LineFormat(
+    name="mtrace",
+    title="glibc's mtrace",
+    looks=re.compile(rb"= Start\b|(?:@ [^\n]*\] )?[-+<>] 0x[0-9a-f]+[ \n]"),
+    grammar=Grammar(
+        {
+            **{f"@ {{caller>]}} {line}": op for line, op in _LINES.items()},
+            **_LINES,
+            "= {...}": None,
+        }
+    ),
+    pointers=True,
+    change=_Pairs,
+    changed=("site",),
+)

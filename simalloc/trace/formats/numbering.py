@@ -1,0 +1,27 @@
+"""Small numbers for large ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Numbering:
+    """Numbers values in the order in which they first appear."""
+
+    def __init__(self, first: int = 0) -> None:
+        self._first = first
+        self._numbers: dict[int, int] = {}
+
+    def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values' numbers."""
+        different, at, which = np.unique(values, return_index=True, return_inverse=True)
+        numbers = np.empty(len(different), np.int64)
+        for place in np.argsort(at):
+            value = int(different[place])
+            numbers[place] = self._numbers.setdefault(value, self._first + len(self._numbers))
+        return numbers[which]
