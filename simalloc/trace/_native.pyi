@@ -57,6 +57,7 @@ def scan(
     fields: NDArray[np.int64],
     text: bytes,
     start: int,
+    lenient: bool,
     /,
 ) -> tuple[int, int, int, int]: ...
 def print(  # noqa: A001

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 NO_EVENT: Final = 255
 """The op of a line that is no event."""
 
+UNLIKE: Final = 254
+"""The op of a line that is like no pattern, which there is only where that is let pass."""
+
+_KINDS: Final = 256
+
 # The steps of native/scan.h.
 _STEPS: Final = range(13)
 _END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, *_OTHERS = _STEPS
@@ -47,7 +52,7 @@ class Grammar:
     """Patterns and what their lines mean: an op, or None for a line that is no event.
 
     `steps` is what the C scanner takes, `fields` names its rows of numbers in order, and `ops` has
-    the op of each pattern.
+    the op of each kind of line, which is the number of its pattern (native/scan.h).
     """
 
     patterns: Mapping[str, Op | None]
@@ -63,10 +68,12 @@ class Grammar:
             if part[1] and (number := _NUMBER.fullmatch(part[1]))
         }
         fields = tuple(names)
-        ops = [NO_EVENT if op is None else int(op) for op in self.patterns.values()]
+        ops = np.full(_KINDS, UNLIKE, np.uint8)
+        for kind, op in enumerate(self.patterns.values()):
+            ops[kind] = NO_EVENT if op is None else op
         object.__setattr__(self, "fields", fields)
         object.__setattr__(self, "steps", b"".join(_compiled(p, fields) for p in self.patterns))
-        object.__setattr__(self, "ops", np.array(ops, np.uint8))
+        object.__setattr__(self, "ops", ops)
 
     @property
     def shapes(self) -> str:

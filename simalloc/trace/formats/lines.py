@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from simalloc.trace import _native
+from simalloc.trace.formats.grammar import NO_EVENT, UNLIKE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _BLOCK: Final = 1 << 20
 _ROWS: Final = 1 << 16
+_UNLIKE_LINES: Final = "lines that are like none of the format"
 _RANGE: Final = 2  # SCAN_RANGE of native/scan.h
 
 
@@ -37,24 +39,19 @@ def scan(log: Log, grammar: Grammar, first_line: int = 1) -> Iterator[Rows]:
     text = b""
     while block := log.stream.read(_BLOCK):
         text += block
-        start = 0
-        while True:
+        start, rows = 0, _ROWS
+        while rows == _ROWS:
             rows, consumed, trouble, column = _native.scan(
-                grammar.steps, kind, numbers, text, start
+                grammar.steps, kind, numbers, text, start, log.lenient
             )
             if rows:
                 fields = dict(zip(grammar.fields, numbers[:, :rows], strict=False))
-                yield Rows(grammar.ops[kind[:rows]], fields, line)
+                yield _without_unlike(log, Rows(grammar.ops[kind[:rows]], fields, line))
             line += rows
             start += consumed
             if trouble:
-                end = text.index(b"\n", start)
-                reason = _reason(text[start:end], trouble, column, grammar)
-                log.complain("lines that are like none of the format", reason, line)
-                start = end + 1
-                line += 1
-            elif rows < _ROWS:
-                break
+                wrong = text[start : text.index(b"\n", start)]
+                log.complain(_UNLIKE_LINES, _reason(wrong, trouble, column, grammar), line)
         text = text[start:]
         if len(text) > _BLOCK:
             raise log.wrong(f"the line has more than {_BLOCK} bytes", line)
@@ -64,6 +61,16 @@ def scan(log: Log, grammar: Grammar, first_line: int = 1) -> Iterator[Rows]:
             f"the last line {_shown(text)} does not end: the log was cut off, or lacks a newline",
             line,
         )
+
+
+def _without_unlike(log: Log, rows: Rows) -> Rows:
+    """Count the lines that are like no pattern; from here on they are no events."""
+    unlike = rows.op == UNLIKE
+    if unlike.any():
+        line = rows.first_line + int(np.argmax(unlike))
+        log.leave_out(_UNLIKE_LINES, int(np.count_nonzero(unlike)), line)
+        rows.op[unlike] = NO_EVENT
+    return rows
 
 
 def printed(grammar: Grammar, kind: NDArray[np.uint8], **fields: NDArray[np.int64]) -> bytes:

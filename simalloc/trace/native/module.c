@@ -74,8 +74,12 @@ static bool hold_rows(struct column *columns, PyObject *const *given, struct sca
         if (count > 0 && columns[FIELDS].view.len % (8 * count) == 0) {
             *patterns = (struct scan_patterns){columns[STEPS].view.buf,
                                                (size_t)columns[STEPS].view.len};
-            *rows = (struct scan_rows){(size_t)count, columns[KIND].view.buf,
-                                       columns[FIELDS].view.buf};
+            *rows = (struct scan_rows){
+                .capacity = (size_t)count,
+                .field_count = (size_t)(columns[FIELDS].view.len / (8 * count)),
+                .kind = columns[KIND].view.buf,
+                .fields = columns[FIELDS].view.buf,
+            };
             return true;
         }
         PyErr_SetString(PyExc_ValueError, "fields are not of the length of kind");
@@ -96,10 +100,11 @@ static PyObject *scan(PyObject *module, PyObject *args)
     struct scan_patterns patterns;
     struct scan_rows rows;
     Py_ssize_t start;
+    int lenient;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOOOn", &given[STEPS], &given[KIND], &given[FIELDS], &given[TEXT],
-                          &start) ||
+    if (!PyArg_ParseTuple(args, "OOOOnp", &given[STEPS], &given[KIND], &given[FIELDS],
+                          &given[TEXT], &start, &lenient) ||
         !hold_rows(columns, given, &patterns, &rows))
         return NULL;
     if (start < 0 || start > columns[TEXT].view.len) {
@@ -108,7 +113,8 @@ static PyObject *scan(PyObject *module, PyObject *args)
         const char *text = (const char *)columns[TEXT].view.buf + start;
         struct scan_result result;
         Py_BEGIN_ALLOW_THREADS
-        result = scan_lines(&patterns, text, (size_t)(columns[TEXT].view.len - start), rows);
+        result = scan_lines(&patterns, text, (size_t)(columns[TEXT].view.len - start), rows,
+                            lenient);
         Py_END_ALLOW_THREADS
         answer = Py_BuildValue("nnin", (Py_ssize_t)result.rows, (Py_ssize_t)result.consumed,
                                (int)result.trouble, (Py_ssize_t)result.column);
@@ -150,8 +156,8 @@ static PyObject *print(PyObject *module, PyObject *args)
 
 static PyMethodDef functions[] = {
     {"scan", scan, METH_VARARGS,
-     "scan(steps, kind, fields, text, start) -> (rows, bytes consumed, trouble, column)\n--\n\n"
-     "Turn whole lines into rows of numbers; stops at the first that no pattern fits."},
+     "scan(steps, kind, fields, text, start, lenient) -> (rows, bytes consumed, trouble, column)"
+     "\n--\n\nTurn whole lines into rows of numbers; stops at the first that no pattern fits."},
     {"print", print, METH_VARARGS,
      "print(steps, kind, fields, text) -> bytes written\n--\n\n"
      "Turn rows of numbers into lines; text has room for all steps and numbers in every line."},

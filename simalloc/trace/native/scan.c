@@ -188,8 +188,15 @@ static const char *after_last_newline(const char *text, size_t length)
     return text + length;
 }
 
+static void clear_row(struct scan_rows rows, size_t row)
+{
+    rows.kind[row] = SCAN_NONE;
+    for (size_t field = 0; field < rows.field_count; field++)
+        rows.fields[field * rows.capacity + row] = 0;
+}
+
 struct scan_result scan_lines(const struct scan_patterns *patterns, const char *text, size_t length,
-                              struct scan_rows rows)
+                              struct scan_rows rows, bool lenient)
 {
     const char *limit = after_last_newline(text, length);
     const char *line = text;
@@ -197,10 +204,14 @@ struct scan_result scan_lines(const struct scan_patterns *patterns, const char *
     while (line < limit && result.rows < rows.capacity) {
         struct outcome outcome = match_any(patterns, line, limit, &rows.kind[result.rows],
                                            &rows.fields[result.rows], rows.capacity);
-        if (outcome.trouble != SCAN_FINE) {
+        if (outcome.trouble != SCAN_FINE && !lenient) {
             result.trouble = outcome.trouble;
             result.column = (size_t)(outcome.at - line);
             break;
+        }
+        if (outcome.trouble != SCAN_FINE) {
+            clear_row(rows, result.rows);
+            outcome.at = memchr(line, '\n', (size_t)(limit - line));
         }
         line = outcome.at + 1;
         result.rows++;

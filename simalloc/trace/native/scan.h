@@ -5,6 +5,7 @@
 #ifndef SIMALLOC_SCAN_H
 #define SIMALLOC_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,9 +37,12 @@ struct scan_patterns {
     size_t length;
 };
 
+#define SCAN_NONE UINT8_MAX /* the kind of a line that is like no pattern */
+
 struct scan_rows {
     size_t capacity;
-    uint8_t *kind;   /* the number of the pattern that matched */
+    size_t field_count;
+    uint8_t *kind;   /* the number of the pattern that matched, or SCAN_NONE */
     int64_t *fields; /* field f of row r at f * capacity + r */
 };
 
@@ -49,9 +53,10 @@ struct scan_result {
     size_t column;             /* where it went wrong, from 0, in the pattern that came furthest */
 };
 
-/* Scans the whole lines of a text until it has no more, the rows are full, or a line is wrong. */
+/* Scans the whole lines of a text until it has no more, the rows are full, or a line is wrong. If
+ * `lenient`, a line that is wrong is a row like the others, of kind SCAN_NONE and with no numbers. */
 struct scan_result scan_lines(const struct scan_patterns *patterns, const char *text, size_t length,
-                              struct scan_rows rows);
+                              struct scan_rows rows, bool lenient);
 
 /* Prints a row as the pattern of its kind has it; only patterns of bytes, blanks and decimal
  * numbers can be printed. Answers the bytes written to `text`, which must have room for them. */

@@ -72,7 +72,7 @@ def test_what_is_wrong_with_a_line(line, words):
         scanned(grammar, b"m 1 2\n" + line + b"\nm 2 2\n")
     assert caught.value.line == 2
     assert "`m KEY SIZE`, `p KEY`" in str(caught.value)
-    expected = [(Op.MALLOC, 1, 2), (Op.MALLOC, 2, 2)]
+    expected = [(Op.MALLOC, 1, 2), (NO_EVENT, 0, 0), (Op.MALLOC, 2, 2)]
     assert scanned(grammar, b"m 1 2\n" + line + b"\nm 2 2\n", lenient=True) == expected
 
 
