@@ -8,10 +8,14 @@ from simalloc.errors import TraceError
 from simalloc.trace.formats import (
     gabber,
     heaptrack,
+    johnstone_wilson,
+    lifetimes,
     logalloc,
     ltrace,
     memory_replay,
+    memray,
     mtrace,
+    pytorch,
     rep,
     text,
     valgrind,
@@ -39,12 +43,21 @@ _FORMATS: Final[tuple[Format, ...]] = (
     memory_replay.FORMAT,
     valgrind.FORMAT,
     ltrace.FORMAT,
+    lifetimes.FORMAT,
+    memray.FORMAT,
+    pytorch.FORMAT,
+    johnstone_wilson.FORMAT,
 )
 
 FORMATS: Final[dict[str, Format]] = {each.name: each for each in _FORMATS}
 """In the order in which they are tried."""
 
-WRITERS: Final[dict[str, Writer]] = {"text": text.write, "gabber": gabber.write, "rep": rep.write}
+WRITERS: Final[dict[str, Writer]] = {
+    "text": text.write,
+    "rep": rep.write,
+    "gabber": gabber.write,
+    "lifetimes": lifetimes.write,
+}
 """The formats that a trace can be written in."""
 
 

@@ -1,8 +1,9 @@
 """Round trips through every format that can be written."""
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from made_traces import traces
+from made_traces import random_events, traces
 
 from simalloc.trace import Op, Trace, write_trace
 from simalloc.trace.formats.exporting import export_trace
@@ -17,23 +18,56 @@ def there_and_back(trace, folder, name):
 
 @pytest.mark.parametrize("name", ["text", "rep"])
 @given(trace=traces())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_with_reallocs_nothing_is_lost(name, trace, tmp_path):
     assert there_and_back(trace, tmp_path, name).sha256() == trace.sha256()
 
 
-@given(trace=traces())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_gabbers_text_has_a_free_and_an_allocate_for_each_realloc(trace, tmp_path):
+def freed_first(trace, *, everything=False):
+    """Return a trace with frees and mallocs for reallocs; in the end `everything` is freed."""
     op, key, size = [], [], []
     for each in zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True):
         for kind in (Op.FREE, Op.MALLOC) if each[0] == Op.REALLOC else (each[0],):
             op.append(kind)
             key.append(each[1])
             size.append(each[2])
-    expected = Trace.from_events(op, key, size) if op else trace
-    if op:
-        assert there_and_back(trace, tmp_path, "gabber").sha256() == expected.sha256()
+    last = {each: number for number, each in enumerate(key) if op[number] == Op.MALLOC}
+    left = [each for each in last if op[len(key) - 1 - key[::-1].index(each)] == Op.MALLOC]
+    for each in sorted(left, key=last.get) if everything else ():
+        op.append(Op.FREE)
+        key.append(each)
+        size.append(0)
+    empty = np.zeros(0, np.int64)
+    return Trace.from_events(op, key, size) if op else Trace.from_events(empty, empty, empty)
+
+
+@pytest.mark.parametrize("name", ["gabber", "lifetimes"])
+@given(trace=traces())
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_without_reallocs_one_becomes_a_free_and_a_malloc(name, trace, tmp_path):
+    if len(trace):
+        expected = freed_first(trace, everything=name == "lifetimes")
+        assert sorted_ends(there_and_back(trace, tmp_path, name)) == sorted_ends(expected)
+
+
+def sorted_ends(trace):
+    """Return the events; the frees at the end, whose order is open, in the order of objects."""
+    events = list(zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True))
+    end = len(events)
+    while end and events[end - 1][0] == Op.FREE:
+        end -= 1
+    return events[:end], sorted(events[end:])
+
+
+def test_lifetimes_over_many_chunks(tmp_path):
+    op, key, size = random_events(3 << 19, 1000)
+    trace = Trace.from_events(op, key, size)
+    again = there_and_back(trace, tmp_path, "lifetimes")
+    length = len(trace)
+    assert (again.op[:length] == trace.op).all()
+    assert (again.object[:length] == trace.object).all()
+    assert (again.size[:length] == trace.size).all()
+    assert (again.op[length:] == Op.FREE).all()
 
 
 def test_what_a_rep_file_says_first(tmp_path):

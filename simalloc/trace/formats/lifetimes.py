@@ -1,0 +1,137 @@
+"""Lifetimes as comma-separated values, `ID,LOWER,UPPER,SIZE`, as MiniMalloc has them.
+
+An object lives from its lower time to before its upper one; at equal times frees come first. Times
+only order the events. All rows are held in memory, as they come in any order.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.trace.events import Op
+from simalloc.trace.formats.grammar import NO_EVENT, Grammar
+from simalloc.trace.formats.lines import printed, scan
+from simalloc.trace.formats.log import Batch, Reading
+from simalloc.trace.intake import Events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from simalloc.trace.formats.log import Log
+    from simalloc.trace.header import Header
+    from simalloc.trace.intake import Chunk
+
+_TITLE: Final = "id,lower,upper,size"
+_ROW: Final = "{id},{lower},{upper},{size}"
+_PRINTED: Final = Grammar({_ROW: Op.MALLOC})
+_READ: Final = Grammar(
+    {_TITLE: None, _TITLE.upper(): None, "{>,}{lower},{upper},{size}": Op.MALLOC, "": None}
+)
+_EVENTS: Final = 1 << 16
+
+
+class _Lifetimes:
+    """Rows in any order."""
+
+    name = "lifetimes"
+    title = "lifetimes as CSV: id,lower,upper,size"
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a log that begins with `head` is of this kind."""
+        return (
+            re.match(rb"\s*(?:(?i:id,lower,upper,size)\s|[^\s,]+,\d+,\d+,\d+\s)", head) is not None
+        )
+
+    def read(self, log: Log) -> Reading:
+        """Read the log's events."""
+        return Reading((), _batches(log))
+
+
+def _batches(log: Log) -> Iterator[Batch]:
+    rows = np.concatenate([np.empty((4, 0), np.int64), *_rows(log)], axis=1)
+    line, lower, upper, size = rows
+    key = np.arange(len(line))
+    time = np.concatenate((upper, lower))
+    malloc = np.repeat((False, True), len(key))
+    order = np.lexsort((malloc, time))
+    for start in range(0, len(order), _EVENTS):
+        part = order[start : start + _EVENTS]
+        op = np.where(malloc[part], Op.MALLOC, Op.FREE).astype(np.uint8)
+        row = key[part % len(key)]
+        yield Batch(Events(op, row, size[row]), 0, line[row])
+
+
+def _rows(log: Log) -> Iterator[NDArray[np.int64]]:
+    """Yield line, lower, upper and size of the rows, shape (4, rows)."""
+    for rows in scan(log, _READ):
+        lower, upper, size = (rows.fields[name] for name in ("lower", "upper", "size"))
+        object_ = rows.op != NO_EVENT
+        empty = object_ & (lower >= upper)
+        if empty.any():
+            line = rows.first_line + int(np.argmax(empty))
+            text = "the object ends before it begins: lower is to be less than upper"
+            log.complain("lifetimes of nothing", text, line, int(np.count_nonzero(empty)))
+        lines = np.arange(rows.first_line, rows.first_line + len(lower))
+        yield np.stack((lines, lower, upper, size))[:, object_ & ~empty]
+
+
+FORMAT: Final = _Lifetimes()
+
+
+def write(header: Header, chunks: Iterable[Chunk]) -> Iterator[bytes]:
+    """Yield a trace as lifetimes, in the order in which they end; the times are event numbers.
+
+    A realloc ends one lifetime and begins the next. What is never freed lives until the end.
+    """
+    yield f"{_TITLE}\n".encode()
+    lives = _Lives(header.totals.max_live_objects)
+    for chunk in chunks:
+        yield _printed(lives.ended(chunk))
+    yield _printed(lives.left(header.totals.events))
+
+
+def _printed(rows: NDArray[np.int64]) -> bytes:
+    fields = dict(zip(_PRINTED.fields, rows, strict=True))
+    return printed(_PRINTED, np.zeros(rows.shape[1], np.uint8), **fields)
+
+
+class _Lives:
+    """What is live, by slot: the number of its lifetime, when it began, and its size."""
+
+    def __init__(self, slots: int) -> None:
+        self._begun = np.zeros((3, slots), np.int64)
+        self._live = np.zeros(slots, np.bool_)
+        self._lives = 0
+        self._events = 0
+
+    def ended(self, chunk: Chunk) -> NDArray[np.int64]:
+        """Return the lifetimes that end in the next chunk: id, lower, upper, size, shape (4, n)."""
+        begins = chunk.op != Op.FREE
+        number = self._lives + np.cumsum(begins) - 1
+        time = np.arange(self._events, self._events + len(chunk))
+        begun = np.stack((number, time, chunk.size))
+        order = np.argsort(chunk.slot, kind="stable")
+        slot = chunk.slot[order]
+        first = np.diff(slot, prepend=-1) != 0  # of the chunk's events on their slot
+        before = np.empty_like(begun)
+        before[:, order[first]] = self._begun[:, slot[first]]
+        later = np.flatnonzero(~first)
+        before[:, order[later]] = begun[:, order[later - 1]]
+        last = order[np.diff(slot, append=-1) != 0]
+        self._begun[:, chunk.slot[last]] = begun[:, last]
+        self._live[chunk.slot[last]] = begins[last]
+        self._lives += int(np.count_nonzero(begins))
+        self._events += len(chunk)
+        ends = np.flatnonzero(chunk.op != Op.MALLOC)
+        number, lower, size = before[:, ends]
+        return np.stack((number, lower, time[ends], size))
+
+    def left(self, end: int) -> NDArray[np.int64]:
+        """Return the lifetimes of what is still live, to end at `end`."""
+        number, lower, size = self._begun[:, self._live]
+        return np.stack((number, lower, np.full(len(lower), end), size))

@@ -1,0 +1,289 @@
+"""Formats that are no text: records, snapshots of PyTorch, files of memray; and lifetimes."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from simalloc.errors import TraceError
+from simalloc.trace import Op
+from simalloc.trace.formats.importing import import_log, load_log, open_log
+
+M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Return a function that writes a log and answers its path."""
+
+    def write(content, name="log"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def events(trace):
+    return list(zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True))
+
+
+RECORDS = [(1, 0x1000, 8), (1, 0x2000, 0), (2, 0x1000, 20), (3, 0x2000, 0)]
+
+
+@pytest.mark.parametrize("layout", ["<u4", ">u4", "<u8", ">u8"])
+def test_johnstone_and_wilsons_records(log, layout):
+    trace = load_log(log(np.array(RECORDS, layout).tobytes()))
+    assert trace.provenance["format"] == "johnstone-wilson"
+    assert events(trace) == [(M, 0, 8), (M, 1, 0), (R, 0, 20), (F, 1, 0)]
+
+
+def test_a_realloc_that_moved_is_a_free_of_an_unknown_location(log):
+    path = log(np.array([*RECORDS, (3, 0x3000, 0)], "<u8").tobytes())
+    with pytest.raises(TraceError, match="frees object 0x3000"):
+        load_log(path)
+    assert len(load_log(path, lenient=True)) == 4
+
+
+def test_records_that_are_wrong(log):
+    whole = np.array(RECORDS * 5000, ">u4").tobytes().replace(b"\0\0\0\2", b"\0\0\0\3")
+    many = np.array([(1, 16 * (n + 1), 8) for n in range(9000)], "<u4")
+    many[8000, 0] = 7
+    with pytest.raises(TraceError, match="operation 7"):
+        load_log(log(many.tobytes()))
+    assert len(load_log(log(many.tobytes()), lenient=True)) == 8999
+    with pytest.raises(TraceError, match="last record is cut off"):
+        load_log(log(many[:5].tobytes() + b"\0"))
+    with pytest.raises(TraceError, match="no format known"):
+        load_log(log(whole))
+    with pytest.raises(TraceError, match="records of three words"):
+        load_log(log(b"m 0 8\n"), from_format="johnstone-wilson")
+
+
+def test_lifetimes_in_any_order(log):
+    trace = load_log(log(b"id,lower,upper,size\nb,5,9,20\na,3,5,10\nc,0,100,0\n"))
+    assert trace.provenance["format"] == "lifetimes"
+    assert events(trace) == [(M, 0, 0), (M, 1, 10), (F, 1, 0), (M, 2, 20), (F, 2, 0), (F, 0, 0)]
+    path = log(b"id,lower,upper,size\nb,5,9,20\na,5,5,10\n")
+    with pytest.raises(TraceError, match="line 3: the object ends before it begins"):
+        load_log(path)
+    assert len(load_log(path, lenient=True)) == 2
+
+
+def test_lifetimes_need_no_title(log):
+    assert events(load_log(log(b"0,1,2,3\n"))) == [(M, 0, 3), (F, 0, 0)]
+
+
+def entry(action, addr=0, size=0, stream=0, time_us=0):
+    return {
+        "action": action,
+        "addr": addr,
+        "size": size,
+        "stream": stream,
+        "time_us": time_us,
+        "frames": [{"filename": "model.py", "line": 3, "name": "forward"}],
+    }
+
+
+SNAPSHOT = {
+    "segments": [],
+    "device_traces": [
+        [],
+        [
+            entry("segment_alloc", 0x7F00, 1 << 21, 0, 1_700_000_000_000_000),
+            entry("alloc", 0x7F00, 512, 0, 1_700_000_000_000_000),
+            entry("alloc", 0x8F00, 1024, 0x55AA, 1_700_000_000_000_007),
+            entry("free_requested", 0x7F00, 512, 0, 1_700_000_000_000_008),
+            entry("free_completed", 0x7F00, 512, 0, 1_700_000_000_000_009),
+            {"action": "oom", "size": 1 << 40, "device_free": 5, "stream": 0, "time_us": 3},
+            entry("snapshot"),
+        ],
+    ],
+}
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_a_snapshot_of_pytorch(log, protocol):
+    trace = load_log(log(pickle.dumps(SNAPSHOT, protocol)))
+    assert events(trace) == [(M, 0, 512), (M, 1, 1024), (F, 0, 0)]
+    assert trace.thread.tolist() == [0, 1, 0]
+    assert trace.time.tolist() == [0, 7000, 9000]
+    assert trace.provenance == {
+        "log": "log",
+        "format": "pytorch",
+        "left_out": {"allocations that failed": 1},
+    }
+
+
+class Malicious:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (os.system, (f"touch {self.path}",))
+
+
+@pytest.mark.parametrize("place", ["whole", "entry", "frames"])
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_a_malicious_snapshot_runs_nothing(log, tmp_path, place, protocol):
+    evil = Malicious(tmp_path / "evil")
+    content = {
+        "whole": evil,
+        "entry": {"device_traces": [[evil]]},
+        "frames": {"device_traces": [[{**entry("alloc", 1, 2), "frames": evil}]]},
+    }[place]
+    pickled = pickle.dumps(content, protocol)
+    for lenient in (False, True):
+        with pytest.raises(TraceError, match="holds data alone"):
+            load_log(log(pickled), lenient=lenient)
+    assert not (tmp_path / "evil").exists()
+    pickle.loads(pickled)
+    assert (tmp_path / "evil").exists(), "the pickle is what it is meant to be"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        b"\x80\x02cos\nsystem\n(U\x04evil\x85R.",
+        b"\x80\x02(U\x04evilios\nsystem\n.",
+        b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x04evil\x85R.",
+        b"\x80\x02\x82\x01.",
+        b"\x80\x02U\x01xQ.",
+        b"\x80\x02Px\n.",
+        b"\x80\x02]K\x05\x81.",
+        b"\x80\x05\x97.",
+    ],
+)
+def test_no_opcode_names_a_thing(log, code):
+    with pytest.raises(TraceError, match="cannot be read as a pickle of data"):
+        load_log(log(code), from_format="pytorch")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        b"r\xff\xff\xff\xff",  # a memo of 2**32 places
+        b"\x8e\xff\xff\xff\xff\xff\xff\xff\x3f",  # bytes, so it says
+        b"\x96\xff\xff\xff\xff\xff\xff\xff\x3f",
+        b"\x8b\xff\xff\xff\x7f",
+        b"\x95\xff\xff\xff\xff\xff\xff\xff\x3f",
+    ],
+)
+def test_a_snapshot_takes_memory_in_proportion(log, code):
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
+        "from simalloc.trace.formats.importing import load_log\n"
+        "try: load_log(sys.argv[1], from_format='pytorch')\n"
+        "except Exception as error: print(type(error).__name__)\n"
+    )
+    path = log(b"\x80\x05}" + code + b".")
+    result = subprocess.run(
+        [sys.executable, "-c", script, path], capture_output=True, check=True, timeout=60
+    )
+    assert result.stdout == b"TraceError\n", result.stderr
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "words"),
+    [
+        ([1, 2], "has no device_traces"),
+        ({"device_traces": 5}, "has no device_traces"),
+        ({"device_traces": [[]]}, "has no events"),
+        ({"device_traces": [[5]]}, "an entry is not"),
+        ({"device_traces": [[{"action": ["alloc"]}]]}, "an entry is not"),
+        ({"device_traces": [[entry("alloc", -1, 5)]]}, "an entry is not"),
+        ({"device_traces": [[entry("alloc", 1, 2**70)]]}, "an entry is not"),
+        ({"device_traces": [[entry("alloc", 1, size=True)]]}, "an entry is not"),
+        ({"device_traces": [[entry("alloc", 1, 5)], [entry("alloc", 1, 5)]]}, "devices 0, 1"),
+        ({"device_traces": [[entry("free_completed", 1, 5)]]}, "frees object 0x1"),
+    ],
+)
+def test_what_is_wrong_with_a_snapshot(log, snapshot, words):
+    with pytest.raises(TraceError, match=words):
+        load_log(log(pickle.dumps(snapshot)))
+
+
+PROGRAM = """
+import json
+kept = [json.loads('{"a": [1, 2, 3]}') for _ in range(50)]
+block = bytearray(10_000)
+block.extend(bytes(90_000))
+del block
+"""
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory):
+    """Return a function that runs a program under memray and answers the file's path."""
+    pytest.importorskip("memray")
+    folder = tmp_path_factory.mktemp("memray")
+    (folder / "program.py").write_text(PROGRAM)
+
+    def capture(*options):
+        path = folder / "-".join(("file", *options))
+        command = [
+            sys.executable,
+            "-m",
+            "memray",
+            "run",
+            "-q",
+            "-f",
+            *options,
+            "-o",
+            path,
+            "program.py",
+        ]
+        subprocess.run(command, cwd=folder, check=True, timeout=60)
+        return path
+
+    return capture
+
+
+def test_a_file_of_memray(captured, tmp_path):
+    path = captured()
+    imported = import_log(path, tmp_path / "trace.npz")
+    trace = load_log(path)
+    assert imported.format.name == "memray"
+    assert len(trace) == imported.totals.events > 50
+    assert {10_001, 100_001} & set(trace.size.tolist())
+    assert (trace.site[trace.op == Op.FREE] == 0).all()
+    assert trace.site.max() > 1
+
+
+def test_what_python_itself_allocates(captured):
+    plain = load_log(captured())
+    inside = load_log(captured("--trace-python-allocators"), lenient=True)
+    assert len(inside) > 2 * len(plain)
+
+
+def test_a_file_of_totals_is_refused(captured):
+    with pytest.raises(TraceError, match="record again without --aggregate"):
+        load_log(captured("--aggregate"))
+
+
+def test_a_damaged_file_of_memray(captured, log):
+    content = captured().read_bytes()
+    for length in (40, len(content) // 2):
+        with pytest.raises(TraceError, match="memray cannot read it"):
+            load_log(log(content[:length]))
+
+
+def test_memray_may_be_missing(log, monkeypatch):
+    monkeypatch.setitem(sys.modules, "memray", None)
+    with pytest.raises(TraceError, match=r"simalloc\[memray\]"):
+        load_log(log(b"memray\0 and so on"))
+
+
+def test_each_is_told_by_its_content(log, captured):
+    for name, content in {
+        "johnstone-wilson": np.array(RECORDS, ">u8").tobytes(),
+        "pytorch": pickle.dumps(SNAPSHOT),
+        "memray": captured().read_bytes(),
+    }.items():
+        with open_log(log(content)) as opened:
+            assert opened.format.name == name
