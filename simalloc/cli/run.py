@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
-from threading import Event
 from typing import TYPE_CHECKING
 
 import click
 
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
-from simalloc.heap import Realloc, simulate
+from simalloc.heap import Realloc, simulate_all
 from simalloc.policy import CATALOGUE
 from simalloc.policy import policy as find_policy
 from simalloc.report import write_table
@@ -21,7 +18,7 @@ from simalloc.report.runs import record, runs_records_table, runs_table
 from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from simalloc.heap import Run
     from simalloc.policy import Policy
@@ -87,39 +84,5 @@ def _policies(names: Sequence[str]) -> list[Policy]:
 
 
 def _run_all(trace: Trace, policies: Sequence[Policy], scale: int, realloc: str) -> list[Run]:
-    """Replay a trace under all policies on all cores; Ctrl-C stops them within a stride."""
-    stopped = Event()
-    with (
-        progress(trace.name, len(trace) * len(policies)) as advance,
-        ThreadPoolExecutor(cpu_count()) as pool,
-    ):
-        waiting = [
-            pool.submit(
-                simulate,
-                trace,
-                policy,
-                scale=scale,
-                realloc=realloc,
-                progress=_reporter(advance, stopped),
-            )
-            for policy in policies
-        ]
-        try:
-            return [run.result() for run in waiting]
-        except BaseException:
-            stopped.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-def _reporter(advance: Callable[[float], None], stopped: Event) -> Callable[[int], None]:
-    done = 0
-
-    def report(events: int) -> None:
-        nonlocal done
-        if stopped.is_set():
-            raise KeyboardInterrupt
-        advance(events - done)
-        done = events
-
-    return report
+    with progress(trace.name, len(trace) * len(policies)) as advance:
+        return simulate_all(trace, policies, scale=scale, realloc=realloc, progress=advance)

@@ -3,6 +3,7 @@
 from simalloc.heap.moment import FREE, WASTE, Moment, Tiling, moment, tilings
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.simulate import simulate
+from simalloc.heap.simulate_all import simulate_all
 
 __all__ = [
     "FREE",
@@ -15,5 +16,6 @@ __all__ = [
     "Timeline",
     "moment",
     "simulate",
+    "simulate_all",
     "tilings",
 ]

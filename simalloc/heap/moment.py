@@ -74,7 +74,7 @@ def tilings(trace: Trace, run: Run, events: Iterable[int]) -> Iterator[Tiling]:
     simulation = _begin(trace, run)
     done = 0
     for event in events:
-        if not done - 1 <= event < len(trace):
+        if not max(done - 1, 0) <= event < len(trace):
             raise SimallocError(
                 f"event {event} of {trace.name} cannot be shown: it takes an event of "
                 f"{max(done - 1, 0)} to {len(trace) - 1}"

@@ -1,18 +1,24 @@
 """What a policy's decisions cost."""
 
 from simalloc.measure.fragmentation import Fragmentation, fragmentation
+from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.pins import Pin, Pins, pins
 from simalloc.measure.ranking import Rank, ranking
+from simalloc.measure.stays import Stays, longest_stays
 
 __all__ = [
     "Fragmentation",
+    "FreeSizes",
     "HeapMap",
     "Pin",
     "Pins",
     "Rank",
+    "Stays",
     "fragmentation",
+    "free_sizes",
     "heap_map",
+    "longest_stays",
     "pins",
     "ranking",
 ]

@@ -28,7 +28,10 @@ _STEPS: Final = (1, 2, 2.5, 5, 10)
 def spell_bytes(size: float) -> str:
     """Spell bytes in the largest unit that they reach: 1536 is 1.5 KiB."""
     unit, name = next((pair for pair in _UNITS if abs(size) >= pair[0]), _UNITS[-1])
-    return f"{size / unit:.3g} {name}" if size else "0"
+    value = size / unit
+    return (
+        (f"{value:,.0f} {name}" if abs(value) >= 999.5 else f"{value:.3g} {name}") if size else "0"
+    )
 
 
 def spell_events(count: float) -> str:

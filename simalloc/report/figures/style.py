@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Theme = Literal["light", "dark"]
+Theme = Literal["light", "dark", "page"]
+"""`page`: colours that stand for CSS variables, for figures in an HTML page of either theme."""
 
 PAPER_WIDTH: Final = 7.0
 """Inches: two columns of a paper, or a page of a report."""
@@ -43,7 +44,7 @@ class Palette:
     oldest: float
 
 
-PALETTES: Final[dict[Theme, Palette]] = {
+PALETTES: Final[dict[Literal["light", "dark"], Palette]] = {
     "light": Palette(
         paper="#ffffff",
         ink="#1b1b1b",
@@ -68,11 +69,46 @@ PALETTES: Final[dict[Theme, Palette]] = {
     ),
 }
 
+_PAGE: Final = Palette(
+    paper="#fe0001",
+    ink="#fe0002",
+    faint="#fe0003",
+    free="#fe0004",
+    accent="#fe0005",
+    lines=tuple(f"#fe001{place}" for place in range(7)),
+    deepest="#fe0006",
+    youngest=0.0,
+    oldest=0.0,
+)
+
+PAGE_COLOURS: Final = {
+    _PAGE.paper: "--paper",
+    _PAGE.ink: "--ink",
+    _PAGE.faint: "--faint",
+    _PAGE.free: "--free",
+    _PAGE.accent: "--accent",
+    **{colour: f"--line-{place}" for place, colour in enumerate(_PAGE.lines)},
+}
+"""The CSS variable that each colour of the theme `page` stands for."""
+
+
+def css_variables(palette: Palette) -> str:
+    """Return a palette as declarations of the page's CSS variables."""
+    named = {
+        "paper": palette.paper,
+        "ink": palette.ink,
+        "faint": palette.faint,
+        "free": palette.free,
+        "accent": palette.accent,
+        **{f"line-{place}": colour for place, colour in enumerate(palette.lines)},
+    }
+    return " ".join(f"--{name}: {colour};" for name, colour in named.items())
+
 
 @contextmanager
 def styled(theme: Theme) -> Iterator[Palette]:
     """Draw what the block draws in a theme."""
-    palette = PALETTES[theme]
+    palette = _PAGE if theme == "page" else PALETTES[theme]
     settings: Any = {
         "axes.edgecolor": palette.ink,
         "axes.facecolor": palette.paper,

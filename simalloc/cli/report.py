@@ -1,0 +1,124 @@
+"""`simalloc report`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from simalloc.cli.progress import progress
+from simalloc.errors import SimallocError
+from simalloc.files import replacing
+from simalloc.heap import Realloc
+from simalloc.heap.native import installed, replay_natively
+from simalloc.trace.catalogue import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+    from simalloc.heap.native import NativeRun
+    from simalloc.trace import Trace
+
+
+@click.command(
+    "report",
+    epilog="\b\nExamples:\n"
+    "  simalloc report my-program.npz -o page.html\n"
+    "  simalloc report espresso gcc -p next-fit-ao -o page.html",
+)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The page: one HTML file that needs nothing else, under 5 MB.",
+)
+@click.option(
+    "-p",
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="NAME[:PARAMETER=VALUE,...]",
+    help="A policy to look at as closely as at the best and the worst; may be given several times.",
+)
+@click.option(
+    "--scale", type=int, default=16, show_default=True, help="Sizes are multiplied by it."
+)
+@click.option(
+    "--realloc",
+    type=click.Choice([rule.value for rule in Realloc]),
+    default=Realloc.FREE_FIRST.value,
+    show_default=True,
+    help="What a realloc does.",
+)
+@click.option(
+    "--native/--no-native",
+    default=True,
+    show_default=True,
+    help="Replay the traces through the real allocators of this machine too.",
+)
+def command(
+    traces: Sequence[str],
+    output: Path,
+    policies: Sequence[str],
+    scale: int,
+    realloc: str,
+    native: bool,  # noqa: FBT001 - click passes every option by name
+) -> None:
+    """Write a page: how much memory traces waste, under which policy, and why.
+
+    A TRACE is a file, or the name of a trace that `simalloc traces` lists. The page ranks every
+    policy, shows the heaps of the best, the worst and the chosen ones, and names what pins them.
+    """
+    with replacing(output) as stream:
+        pages = _pages()
+        described = pages.policies_of(policies)
+        findings = []
+        for name in traces:
+            trace = load(name)
+            natives = _natives(trace) if native else []
+            with progress(trace.name, len(trace) * len(described)) as advance:
+                findings.append(
+                    pages.find_out(
+                        trace,
+                        chosen=policies,
+                        scale=scale,
+                        realloc=realloc,
+                        natives=natives,
+                        progress=advance,
+                    )
+                )
+        stream.write(pages.page(findings, _command(traces, output, policies, scale, realloc)))
+
+
+def _pages() -> ModuleType:
+    try:
+        from simalloc.report import page  # noqa: PLC0415 - needs an extra
+    except ImportError as error:
+        raise SimallocError("a report needs matplotlib: pip install 'simalloc[plot]'") from error
+    return page
+
+
+def _natives(trace: Trace) -> list[NativeRun]:
+    """Return what the allocators need that can replay the trace; one that cannot is left out."""
+    runs: list[NativeRun] = []
+    for allocator in installed():
+        try:
+            runs += replay_natively(trace, [allocator], repeats=1)
+        except SimallocError as error:
+            click.echo(f"simalloc: {allocator.name} is left out: {error}", err=True)
+    return runs
+
+
+def _command(
+    traces: Sequence[str], output: Path, policies: Sequence[str], scale: int, realloc: str
+) -> str:
+    chosen = [part for name in policies for part in ("-p", name)]
+    options = ["--scale", str(scale), "--realloc", realloc, "-o", output.name]
+    return shlex.join(
+        ["simalloc", "report", *(Path(name).name for name in traces), *chosen, *options]
+    )

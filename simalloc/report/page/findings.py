@@ -1,0 +1,117 @@
+"""What a report page shows of one trace: everything is computed here, nothing is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import SimallocError
+from simalloc.heap import Realloc, simulate, simulate_all
+from simalloc.measure import HeapMap, Stays, fragmentation, heap_map, longest_stays, pins
+from simalloc.policy import CATALOGUE, spell
+from simalloc.policy import policy as find_policy
+from simalloc.trace.statistics import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simalloc.heap import Run
+    from simalloc.heap.native import NativeRun
+    from simalloc.measure import Pins
+    from simalloc.policy import Policy
+    from simalloc.trace import Trace
+    from simalloc.trace.statistics import Statistics
+
+COLUMNS: Final = 1600
+"""Cells across a map, as long as the page does not get too large."""
+_NAMED: Final = 2
+"""Objects a map can name, for each column: those that take most bytes for longest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """One policy looked at closely; `role` says why: best, worst or chosen."""
+
+    role: str
+    run: Run
+    map: HeapMap
+    stays: Stays
+    pins: Pins
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """One trace under all policies; `runs` have the smallest peak heap first."""
+
+    trace: Trace
+    statistics: Statistics
+    runs: Sequence[Run]
+    natives: Sequence[NativeRun]
+    mapped: Sequence[Mapped]
+
+    @property
+    def best(self) -> Run:
+        """The run with the smallest peak heap."""
+        return self.runs[0]
+
+    @property
+    def worst(self) -> Run:
+        """The run with the largest peak heap."""
+        return self.runs[-1]
+
+
+def find_out(
+    trace: Trace,
+    *,
+    chosen: Sequence[str] = (),
+    scale: int = 16,
+    realloc: str = Realloc.FREE_FIRST.value,
+    natives: Sequence[NativeRun] = (),
+    progress: Callable[[int], None] | None = None,
+) -> Findings:
+    """Replay a trace under the catalogue and some `chosen` policies, and look at a few closely.
+
+    Those are the best, the worst and the chosen ones. `progress` is called with the events done
+    since the last call, those of the trace for each of `policies_of(chosen)`. Raises
+    `SimallocError` for a trace without events, `PolicyError` for a policy that does not exist.
+    """
+    if not len(trace):
+        raise SimallocError(f"{trace.name} has no events, so there is nothing to report")
+    policies = policies_of(chosen)
+    runs = simulate_all(trace, policies, scale=scale, realloc=realloc, progress=progress)
+    # Of equal heaps the better average first; the catalogue's order after that.
+    runs.sort(key=lambda run: (run.peak_heap_bytes, fragmentation(run).mean))
+    roles = _roles(runs, [spell(find_policy(name)) for name in chosen])
+    mapped = [_look_closely(trace, run, role, COLUMNS) for role, run in roles]
+    return Findings(trace, describe(trace), runs, natives, mapped)
+
+
+def with_columns(findings: Findings, columns: int) -> Findings:
+    """Return the same findings with smaller maps."""
+    mapped = [_look_closely(findings.trace, one.run, one.role, columns) for one in findings.mapped]
+    return replace(findings, mapped=mapped)
+
+
+def policies_of(chosen: Sequence[str]) -> list[Policy]:
+    """Return the catalogue and what of the chosen policies is not in it."""
+    policies = {spell(one): one for one in CATALOGUE.values()}
+    for name in chosen:
+        policies.setdefault(spell(find_policy(name)), find_policy(name))
+    return list(policies.values())
+
+
+def _roles(runs: Sequence[Run], chosen: Sequence[str]) -> list[tuple[str, Run]]:
+    best, worst = runs[0], runs[-1]
+    others = (run for run in runs[1:-1] if spell(run.policy) in chosen)
+    return [("best", best), ("worst", worst), *(("chosen", run) for run in others)]
+
+
+def _look_closely(trace: Trace, run: Run, role: str, columns: int) -> Mapped:
+    placed = simulate(trace, run.policy, scale=run.scale, realloc=run.realloc, addresses=True)
+    return Mapped(
+        role=role,
+        run=run,
+        map=heap_map(trace, placed, columns=columns, rows=columns // 2),
+        stays=longest_stays(trace, placed, _NAMED * columns),
+        pins=pins(trace, placed),
+    )

@@ -1,0 +1,89 @@
+"""The whole page: its frame, its style and its script around the sections."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import SimallocError
+from simalloc.report.figures.style import PALETTES, css_variables
+from simalloc.report.page.findings import COLUMNS, with_columns
+from simalloc.report.page.maps import shades
+from simalloc.report.page.ranking import overview_table
+from simalloc.report.page.sections import trace_sections
+from simalloc.version import code_version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.report.page.findings import Findings
+
+MAX_BYTES: Final = 5_000_000
+"""A page is smaller than this, so that it can be sent by mail."""
+_FEWEST_COLUMNS: Final = 100
+
+
+def page(all_findings: Sequence[Findings], command: str) -> bytes:
+    """Return a page on one or more traces; `command` is what makes it again.
+
+    Maps get coarser until the page is small enough. Raises `SimallocError` if there are too many
+    traces for that.
+    """
+    columns = COLUMNS
+    shown = list(all_findings)
+    while len(text := _fill(shown, command).encode()) >= MAX_BYTES:
+        columns //= 2
+        if columns < _FEWEST_COLUMNS:
+            raise SimallocError(
+                f"{len(shown)} traces do not fit on a page of {MAX_BYTES:,} bytes; report fewer"
+            )
+        shown = [with_columns(findings, columns) for findings in all_findings]
+    return text
+
+
+def _fill(all_findings: Sequence[Findings], command: str) -> str:
+    names = [findings.trace.name for findings in all_findings]
+    articles = (
+        trace_sections(findings, f"trace-{place}", titled=len(names) > 1)
+        for place, findings in enumerate(all_findings)
+    )
+    run = all_findings[0].best
+    return Template(_asset("page.html")).substitute(
+        title=escape(f"How much memory {_listed(names)} waste{'s' * (len(names) == 1)}"),
+        style=_asset("page.css"),
+        light=css_variables(PALETTES["light"]),
+        dark=css_variables(PALETTES["dark"]),
+        overview=_overview(all_findings),
+        articles="\n".join(articles),
+        shades=shades(),
+        script=_asset("page.js"),
+        command=escape(command),
+        version=escape(code_version()),
+        scale=run.scale,
+        realloc=escape(run.realloc.value),
+    )
+
+
+def _overview(all_findings: Sequence[Findings]) -> str:
+    if len(all_findings) == 1:
+        return ""
+    links = "".join(
+        f'<li><a href="#trace-{place}">{escape(findings.trace.name)}</a></li>'
+        for place, findings in enumerate(all_findings)
+    )
+    return (
+        f"<nav><ul>{links}</ul></nav>\n<section><h2>All traces</h2>\n"
+        "<p>How much more than peak live each policy needs at its peak, in percent "
+        "(measure #4); the best on average first.</p>\n"
+        f'<div class="wide">{overview_table(all_findings)}</div></section>'
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _asset(name: str) -> str:
+    return files("simalloc.report.page").joinpath(name).read_text("utf-8")

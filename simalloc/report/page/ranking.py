@@ -1,0 +1,110 @@
+"""The rankings of a page: tables in which bars show what the numbers say."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from simalloc.measure import fragmentation, ranking
+from simalloc.policy import spell
+from simalloc.report.figures.axes import spell_bytes
+from simalloc.report.runs import MEASURES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from simalloc.report.page.findings import Findings
+
+
+class _Row(NamedTuple):
+    kind: str
+    name: str
+    peak: float
+    cells: tuple[str, ...]
+
+
+def ranking_table(findings: Findings) -> str:
+    """Return all policies and real allocators by what they need, below the bound."""
+    live = findings.best.max_live_bytes
+    rows = sorted((*_policies(findings), *_natives(findings)), key=lambda row: row.peak)
+    bound = _Row("bound", "peak live: the bound", live, ("", "", "", "0.0", ""))
+    most = findings.worst.peak_heap_bytes
+    body = "\n".join(_row(row, most, live) for row in (bound, *rows))
+    heads = "".join(
+        f'<th class="{"minor" if name != "#4" else ""}" scope="col">{name} %</th>'
+        for name in (f"#{number}" for number in MEASURES)
+    )
+    return (
+        '<table class="ranking"><thead><tr><th scope="col">policy</th>'
+        f'<th scope="col">peak heap</th>{heads}'
+        '<th class="minor" scope="col">blocks looked at</th></tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody></table>"
+    )
+
+
+def _policies(findings: Findings) -> Iterator[_Row]:
+    for run in findings.runs:
+        measures = fragmentation(run)
+        percents = tuple(_percent(measures[int(number)]) for number in MEASURES)
+        visited = (
+            "" if math.isnan(run.counters.visited_mean) else f"{run.counters.visited_mean:,.1f}"
+        )
+        yield _Row("policy", spell(run.policy), run.peak_heap_bytes, (*percents, visited))
+
+
+def _natives(findings: Findings) -> Iterator[_Row]:
+    live = findings.best.max_live_bytes
+    for run in findings.natives:
+        excess = run.peak.resident / live - 1 if live else math.nan
+        cells = ("", "", "", _percent(excess), "")
+        yield _Row("native", f"{run.allocator}, really", run.peak.resident, cells)
+
+
+def _row(row: _Row, most: float, live: float) -> str:
+    bar = (
+        f'<span class="bar" style="--heap: {min(100, 100 * row.peak / most):.2f}%; '
+        f'--live: {100 * live / most:.2f}%"></span>'
+    )
+    classes = ("minor", "minor", "minor", "", "minor")
+    cells = "".join(
+        f'<td class="number {css}">{escape(cell)}</td>'
+        for css, cell in zip(classes, row.cells, strict=True)
+    )
+    return (
+        f'<tr class="{row.kind}"><th scope="row">{escape(row.name)}</th>'
+        f'<td class="measure">{bar}<span class="size">{spell_bytes(row.peak)}</span></td>'
+        f"{cells}</tr>"
+    )
+
+
+def overview_table(all_findings: Sequence[Findings]) -> str:
+    """Return measure #4 by policy and trace, the best policy first."""
+    ranks = ranking(run for findings in all_findings for run in findings.runs)
+    heads = "".join(f'<th scope="col">{escape(trace)}</th>' for trace in ranks[0].by_trace)
+    rows = "\n".join(
+        f'<tr><th scope="row">{escape(rank.policy)}</th>'
+        f'<td class="number">{_percent(rank.mean)}</td>'
+        + "".join(
+            f'<td class="number heat" style="--heat: {_heat(value)}">{_percent(value)}</td>'
+            for value in rank.by_trace.values()
+        )
+        + "</tr>"
+        for rank in ranks
+    )
+    return (
+        '<table class="overview"><thead><tr><th scope="col">policy</th>'
+        f'<th scope="col">mean</th>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>'
+    )
+
+
+def _percent(share: float) -> str:
+    if math.isnan(share):
+        return ""
+    percent = 100 * share
+    return f"{percent:.1f}" if abs(percent) < 99.95 else f"{percent:,.0f}"
+
+
+def _heat(share: float) -> str:
+    """Return how much of the warm colour a cell takes: all of it from 100 % on."""
+    return "0%" if math.isnan(share) else f"{100 * min(max(share, 0.0), 1.0) ** 0.5:.0f}%"

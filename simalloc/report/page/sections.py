@@ -1,0 +1,194 @@
+"""The sections of a page on one trace, as HTML."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from html import escape
+from typing import TYPE_CHECKING
+
+from simalloc.measure import free_sizes
+from simalloc.policy import spell
+from simalloc.report.figures.axes import spell_bytes
+from simalloc.report.figures.free_sizes import draw_free_sizes
+from simalloc.report.figures.lives import draw_lives
+from simalloc.report.figures.style import PALETTES
+from simalloc.report.figures.timelines import draw_timelines
+from simalloc.report.page.maps import map_data, shared_scales
+from simalloc.report.page.ranking import ranking_table
+from simalloc.report.page.svg import png, svg
+from simalloc.report.page.words import about_trace, excess, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.heap import Run
+    from simalloc.measure import Pin
+    from simalloc.report.page.findings import Findings, Mapped
+
+
+def trace_sections(findings: Findings, key: str, *, titled: bool) -> str:
+    """Return all that the page says of one trace; `key` makes its identifiers unique."""
+    title = f"<h2>{escape(findings.trace.name)}</h2>\n" if titled else ""
+    sections = (
+        ("", f'<p class="verdict">{escape(verdict(findings))}</p>'),
+        ("Ranking", _ranking(findings)),
+        ("Heap maps", _maps(findings, key)),
+        ("What pins the heap", "".join(_pins(one) for one in findings.mapped)),
+        ("Heap over time", _timelines(findings)),
+        ("Free blocks", _free_blocks(findings)),
+        ("The trace", _trace(findings)),
+        ("Again, by yourself", _again(findings)),
+    )
+    body = "\n".join(
+        f"<section>{f'<h3>{heading}</h3>' if heading else ''}\n{content}\n</section>"
+        for heading, content in sections
+    )
+    return f'<article id="{key}">\n{title}{body}\n</article>'
+
+
+def _ranking(findings: Findings) -> str:
+    real = (
+        "<p>Rows marked “really” are real allocators on this machine, replaying the same trace "
+        "with headers, page tables and caches of their own: resident memory at its peak. A bar "
+        "longer than the worst policy's is cut there.</p>"
+        if findings.natives
+        else "<p>No real allocator was asked for or could be loaded.</p>"
+    )
+    return (
+        "<p>Peak heap of every policy; the darker part of a bar is peak live. #1: heap / live − 1, "
+        "mean over events; #2: the same when most is live; #3: when the heap first has its peak; "
+        f"#4: peak heap / peak live − 1.</p>\n{ranking_table(findings)}\n{real}"
+    )
+
+
+def _maps(findings: Findings, key: str) -> str:
+    oldest, top = shared_scales(findings.mapped)
+    figures = []
+    for place, mapped in enumerate(findings.mapped):
+        data = json.dumps(map_data(mapped, oldest, top), separators=(",", ":"))
+        name = escape(spell(mapped.run.policy))
+        figures.append(
+            f'<figure class="map" data-map="{key}-map-{place}">\n'
+            f"<figcaption><strong>{name}</strong> ({mapped.role}): {escape(excess(mapped.run))} "
+            f"than live</figcaption>\n"
+            f'<canvas tabindex="0" role="img" aria-label="Heap map of {name}"></canvas>\n'
+            '<div class="tools"><button data-do="in">zoom in</button>'
+            '<button data-do="out">zoom out</button><button data-do="all">all</button></div>\n'
+            '<p class="under">Point at the map to read it.</p>\n'
+            f'<script type="application/json" id="{key}-map-{place}">{data}</script>\n</figure>'
+        )
+    return (
+        "<p>Time runs to the right, addresses upwards, both on the same scales in all maps. "
+        "Coloured is live, by age; pale is free memory in the heap. Drag over a part to zoom in, "
+        "double-click to see all; with the keyboard +, − and the arrows.</p>\n"
+        '<div class="ages"></div>\n' + "\n".join(figures) + "\n<noscript><p>The maps are drawn "
+        "by the page's own script, which is switched off.</p></noscript>"
+    )
+
+
+def _pins(mapped: Mapped) -> str:
+    found = mapped.pins
+    share = 100 * found.free_bytes / found.heap_bytes if found.heap_bytes else 0.0
+    return (
+        f"<h4>{escape(spell(mapped.run.policy))} ({mapped.role})</h4>\n"
+        f"<p>When the heap first has its peak, after event {found.event:,}, it has "
+        f"{spell_bytes(found.heap_bytes)}, of which {spell_bytes(found.live_bytes)} are live and "
+        f"{spell_bytes(found.free_bytes)} free ({share:.3g} %).</p>\n"
+        '<div class="pair">\n'
+        + _pins_table("Standing between the most free memory", found.alone)
+        + _pins_table("At the highest addresses", found.highest)
+        + "</div>"
+    )
+
+
+def _pins_table(title: str, pins: Sequence[Pin]) -> str:
+    sites = any(pin.site is not None for pin in pins)
+    names = ("object", "bytes", "address", "since event", "free around", *(["site"] * sites))
+    rows = [
+        (
+            f"{pin.object:,}",
+            f"{pin.requested:,}",
+            spell_bytes(pin.address),
+            f"{pin.since:,}",
+            spell_bytes(pin.holds),
+            *([f"{pin.site}"] * sites),
+        )
+        for pin in pins
+    ]
+    heads = "".join(f'<th scope="col">{name}</th>' for name in names)
+    body = "\n".join(
+        f"<tr>{''.join(f'<td class=number>{escape(cell)}</td>' for cell in row)}</tr>"
+        for row in rows
+    )
+    return (
+        f'<table class="pins"><caption>{title}</caption><thead><tr>{heads}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody></table>\n"
+    )
+
+
+def _timelines(findings: Findings) -> str:
+    figure = draw_timelines([mapped.run for mapped in findings.mapped], theme="page")
+    return (
+        "<p>The end of the heap under each of these policies, and below it live bytes; "
+        f"extremes are kept.</p>\n{_figure(svg(figure, 'Heap and live bytes over time'))}"
+    )
+
+
+def _free_blocks(findings: Findings) -> str:
+    runs = [mapped.run for mapped in findings.mapped[:2]]
+    free = [free_sizes(findings.trace, run) for run in runs]
+    titles = [spell(run.policy) for run in runs]
+    light, dark = (png(draw_free_sizes(free, titles, theme=theme)) for theme in PALETTES)
+    image = (
+        f'<picture><source srcset="{dark}" media="(prefers-color-scheme: dark)">'
+        f'<img src="{light}" alt="Sizes of free blocks over time"></picture>'
+    )
+    counts = "; ".join(
+        f"{escape(spell(run.policy))} has {run.counters.free_blocks_mean:,.0f} on average and "
+        f"{run.counters.free_blocks_peak:,} at most"
+        for run in runs
+    )
+    return f"<p>Free blocks: {counts}.</p>\n{_figure(image)}"
+
+
+def _trace(findings: Findings) -> str:
+    sentences = " ".join(escape(sentence) for sentence in about_trace(findings))
+    label = "Sizes and lifetimes of objects"
+    return f"<p>{sentences}</p>\n{_figure(svg(draw_lives(findings.trace, theme='page'), label))}"
+
+
+def _again(findings: Findings) -> str:
+    best, worst = findings.best, findings.worst
+    options = _options(best)
+    name = shlex.quote(findings.trace.name)
+    return (
+        "<p>The ranking and the statistics, with the trace where the command finds it:</p>\n"
+        f"<pre>simalloc run {escape(name)} -p all{options}\nsimalloc info {escape(name)}</pre>\n"
+        "<p>The maps, the pictures and what pins the heap, in Python:</p>\n"
+        f"<pre>{escape(_code(findings.trace.name, best, worst))}</pre>\n"
+        f"<p>SHA-256 of the trace's events: <code>{findings.trace.sha256()}</code>.</p>"
+    )
+
+
+def _options(run: Run) -> str:
+    scale = f" --scale {run.scale}" if run.scale != 16 else ""
+    return scale + (f" --realloc {run.realloc.value}" if run.realloc.value != "free-first" else "")
+
+
+def _code(name: str, best: Run, worst: Run) -> str:
+    more = f", scale={best.scale}, realloc={best.realloc.value!r}"
+    return (
+        "import simalloc\n"
+        f"trace = simalloc.load({name!r})\n"
+        f"runs = [simalloc.simulate(trace, name, addresses=True{more})\n"
+        f"        for name in ({spell(best.policy)!r}, {spell(worst.policy)!r})]\n"
+        "simalloc.figures.heap_maps(trace, runs)\n"
+        "simalloc.figures.timelines(runs)\n"
+        "simalloc.figures.lives(trace)\n"
+        "simalloc.pins(trace, runs[0])"
+    )
+
+
+def _figure(content: str) -> str:
+    return f'<figure class="drawn">{content}</figure>'

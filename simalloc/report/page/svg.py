@@ -1,0 +1,41 @@
+"""Figures for a page: text stays text, and colours follow the reader's theme."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+
+from simalloc.report.figures.style import PAGE_COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_FONTS = "'DejaVu Sans', Verdana, system-ui, sans-serif"
+
+
+def svg(figure: Figure, label: str) -> str:
+    """Return a figure, drawn in the theme `page`, as an SVG element that says what it shows."""
+    stream = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
+    text = stream.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, count=1, flags=re.DOTALL)
+    for colour, variable in PAGE_COLOURS.items():
+        text = text.replace(colour, f"var({variable})")
+    text = re.sub(r"(font[^;\"]*?px) [^;\"]+", rf"\1 {_FONTS}", text)
+    return re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>',
+                  rf'<svg role="img" aria-label="{label}" viewBox="\1" '
+                  'xmlns="http://www.w3.org/2000/svg" '
+                  'xmlns:xlink="http://www.w3.org/1999/xlink">', text, count=1)  # fmt: skip
+
+
+def png(figure: Figure, dpi: int = 144) -> str:
+    """Return a figure as the data of an image."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=dpi, metadata={"Software": None})
+    return f"data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}"

@@ -1,0 +1,66 @@
+"""What the findings say, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.policy import spell
+from simalloc.report.figures.axes import spell_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.heap import Run
+    from simalloc.report.page.findings import Findings
+
+
+def verdict(findings: Findings) -> str:
+    """Answer in one paragraph how much the program wastes, and which policy wastes least."""
+    best, worst = findings.best, findings.worst
+    live = spell_bytes(best.max_live_bytes)
+    return (
+        f"At most {live} are live at once: no policy can do with less. {spell(best.policy)} comes "
+        f"nearest with a heap of {spell_bytes(best.peak_heap_bytes)}, {excess(best)}. "
+        f"{spell(worst.policy)} needs most: {spell_bytes(worst.peak_heap_bytes)}, {excess(worst)}."
+    )
+
+
+def excess(run: Run) -> str:
+    """Say how much more than peak live a run's heap is."""
+    if not run.max_live_bytes:
+        return "though nothing of any size is ever live"
+    return f"{100 * (run.peak_heap_bytes / run.max_live_bytes - 1):.3g} % more"
+
+
+def about_trace(findings: Findings) -> Iterator[str]:
+    """Yield sentences about what the program asked for."""
+    statistics = findings.statistics
+    counts, sizes = statistics.counts, statistics.sizes
+    asked = f"{counts.mallocs:,} times malloc, {counts.frees:,} times free"
+    if counts.reallocs:
+        asked += f" and {counts.reallocs:,} times realloc"
+    yield (
+        f"The program calls {asked}: {counts.events:,} events. It asks for "
+        f"{spell_bytes(counts.bytes)} in all, {counts.average_size:.1f} bytes an object on average."
+    )
+    yield (
+        f"Live bytes have their peak after event {statistics.peak_bytes.event:,}; "
+        f"at most {statistics.peak_objects.amount:,} objects are live at once."
+    )
+    kinds, all_kinds = sizes.covering[0], sizes.covering[-1]
+    yield (
+        f"{_count(kinds, 'size makes', 'sizes make')} 90 % of the objects, of {all_kinds:,} sizes "
+        f"that occur; the largest object has {spell_bytes(sizes.largest)}."
+    )
+    left = statistics.never_freed
+    if left.objects:
+        yield (
+            f"{_count(left.objects, 'object is', 'objects are')} never freed: "
+            f"{spell_bytes(left.bytes)}, {100 * left.share_of_bytes:.2g} % of all bytes asked for."
+        )
+    else:
+        yield "Everything is freed in the end."
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

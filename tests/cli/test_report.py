@@ -1,0 +1,176 @@
+"""`simalloc report`: a page that needs nothing else, looked at and used in Chromium."""
+
+import re
+import subprocess
+import sys
+
+import chromium
+import pytest
+
+from simalloc.trace import Op, Trace, write_trace
+from simalloc.trace.catalogue import load
+
+MAX_BYTES = 5_000_000
+
+
+def report(*arguments):
+    command = [sys.executable, "-m", "simalloc", "report", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A page on the first events of Ghostscript under three policies."""
+    folder = tmp_path_factory.mktemp("report")
+    trace = folder / "start.npz"
+    write_trace(load("ghostscript").prefix(60_000), trace)
+    output = folder / "page.html"
+    done = report(trace, "-p", "first-fit-fifo:growth=64K", "-o", output, "--no-native")
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    """A tab of a headless Chromium."""
+    if chromium.find() is None:
+        pytest.skip("no Chromium: install Debian's package chromium to test pages in a browser")
+    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+def test_the_page_answers_the_question(page):
+    text = page.read_text("utf-8")
+    assert len(text.encode()) < MAX_BYTES
+    for part in ("comes nearest", "needs most", "What pins the heap", "Again, by yourself",
+                 "first-fit-fifo:growth=64K", "lea-2.6.1", "SHA-256"):  # fmt: skip
+        assert part in text
+    assert text.count("<canvas tabindex") == 3
+    assert not re.search(r"\$\w", text), "every placeholder is filled"
+
+
+def test_the_page_refers_to_nothing_outside_it(page):
+    text = page.read_text("utf-8")
+    outside = set(re.findall(r"(?:https?:)?//[\w.]+\.\w+[\w/.]*", text))
+    assert outside <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert "default-src 'none'" in text
+
+
+@pytest.mark.parametrize("width, height, dark", [(1200, 900, False), (1200, 900, True),
+                                                 (390, 844, False)])  # fmt: skip
+def test_it_renders_without_a_word_of_complaint(page, tab, width, height, dark):
+    tab.open(page, width, height, dark=dark)
+    assert tab.complaints() == []
+    assert {url.partition(":")[0] for url in tab.requests()} <= {"file", "data"}
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+    painted = """(() => {
+        const canvas = document.querySelector(".map canvas");
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        const colours = new Set();
+        for (let i = 0; i < data.length; i += 4) colours.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
+        return colours.size;
+    })()"""
+    assert tab.evaluate(painted) > 50
+    paper = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(20, 23, 28)" if dark else "rgb(255, 255, 255)")
+
+
+def middle_of_the_map(tab):
+    tab.evaluate("document.querySelector('.map canvas').scrollIntoView({block: 'center'})")
+    return tab.evaluate("""(() => {
+        const box = document.querySelector(".map canvas").getBoundingClientRect();
+        return [box.left, box.top, box.width, box.height];
+    })()""")
+
+
+def view(tab):
+    return tab.evaluate("document.querySelector('.map').heapMap.view")
+
+
+def test_the_pointer_reads_the_map(page, tab):
+    tab.open(page, 1200, 900)
+    left, top, width, height = middle_of_the_map(tab)
+    tab.mouse("mouseMoved", left + 0.7 * width, top + height - 40)
+    said = tab.evaluate("document.querySelector('.under').textContent")
+    assert re.match(r"Event [\d,]+, address [\d.]+ (B|KiB): .* live, put there", said)
+    assert re.search(r"Object [\d,]+: [\d,]+ bytes at .*, from event [\d,]+ to ", said)
+    tab.mouse("mouseMoved", left + 0.3 * width, top + 12)
+    assert "above the heap" in tab.evaluate("document.querySelector('.under').textContent")
+
+
+def test_what_is_named_is_what_the_trace_has(page, tab):
+    tab.open(page, 1200, 900)
+    stays = tab.evaluate("document.querySelector('.map').heapMap.data.stays")
+    trace = load("ghostscript").prefix(60_000)
+    for number, size, since in list(zip(stays[0], stays[2], stays[3], strict=True))[:50]:
+        assert (trace.object[since], trace.size[since]) == (number, size)
+
+
+def test_dragging_zooms_in_and_a_double_click_zooms_out(page, tab):
+    tab.open(page, 1200, 900)
+    whole = view(tab)
+    left, top, width, height = middle_of_the_map(tab)
+    tab.mouse("mousePressed", left + 0.4 * width, top + 0.5 * height, clickCount=1)
+    tab.mouse("mouseMoved", left + 0.6 * width, top + 0.8 * height, buttons=1)
+    tab.mouse("mouseReleased", left + 0.6 * width, top + 0.8 * height, clickCount=1)
+    part = view(tab)
+    assert whole["left"] < part["left"] < part["right"] < whole["right"]
+    assert whole["low"] < part["low"] < part["high"] < whole["high"]
+    for clicks in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            tab.mouse(kind, left + width / 2, top + height / 2, clickCount=clicks)
+    assert view(tab) == whole
+    assert tab.complaints() == []
+
+
+def test_buttons_and_keys_zoom_and_stay_within_the_map(page, tab):
+    tab.open(page, 390, 844)
+    whole = view(tab)
+    for _ in range(60):
+        tab.evaluate("document.querySelector('[data-do=in]').click()")
+    deepest = view(tab)
+    assert deepest["right"] - deepest["left"] == pytest.approx(8)
+    press = ("document.querySelector('.map canvas')"
+             ".dispatchEvent(new KeyboardEvent('keydown', {key: '%s'}))")  # fmt: skip
+    for key in ("ArrowLeft", "ArrowDown") * 60 + ("-",) * 60:
+        tab.evaluate(press % key)
+    assert view(tab) == whole
+    assert tab.complaints() == []
+
+
+def test_two_traces_get_an_overview(tmp_path):
+    output = tmp_path / "page.html"
+    for name in ("make", "cfrac"):
+        write_trace(load(name).prefix(3_000), tmp_path / f"{name}.npz")
+    done = report(tmp_path / "make.npz", tmp_path / "cfrac.npz", "--no-native", "-o", output)
+    assert done.returncode == 0, done.stderr
+    text = output.read_text("utf-8")
+    assert "All traces" in text
+    assert '<a href="#trace-1">cfrac</a>' in text
+
+
+@pytest.mark.parametrize("arguments, complaint", [
+    (["no-such-trace"], "no such file"),
+    (["make", "-p", "worst-fit"], "no policy 'worst-fit'"),
+    (["make", "--scale", "0"], "scale is 0"),
+])  # fmt: skip
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, arguments, complaint):
+    done = report(*arguments, "--no-native", "-o", tmp_path / "page.html")
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trace_without_events_has_nothing_to_report(tmp_path):
+    write_trace(Trace.from_events([], [], []), tmp_path / "empty.npz")
+    done = report(tmp_path / "empty.npz", "-o", tmp_path / "page.html", "--no-native")
+    assert done.returncode == 2
+    assert "nothing to report" in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_trace_of_one_event_is_reported(tmp_path):
+    write_trace(Trace.from_events([Op.MALLOC], [0], [0]), tmp_path / "one.npz")
+    done = report(tmp_path / "one.npz", "-o", tmp_path / "page.html", "--no-native")
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,111 @@
+"""The heap map against a map painted byte by byte and event by event."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simalloc.errors import SimallocError
+from simalloc.heap import simulate
+from simalloc.measure import heap_map
+from simalloc.trace import Op, Trace
+
+M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
+
+
+@st.composite
+def traces(draw):
+    """Draw a trace of small objects."""
+    events, live = [], []
+    for number in range(draw(st.integers(1, 30))):
+        act = draw(st.sampled_from("mmfr")) if live else "m"
+        if act == "m":
+            live.append(number)
+            events.append((M, number, draw(st.integers(0, 20))))
+        else:
+            chosen = draw(st.sampled_from(live))
+            events.append((R if act == "r" else F, chosen, draw(st.integers(0, 20))))
+            if act == "f":
+                live.remove(chosen)
+    return Trace.from_events(*zip(*events, strict=True))
+
+
+def painted(trace, run):
+    """Return live (0 or 1) and age of every scaled byte after every event."""
+    top = int(run.peak_heap_bytes * run.scale)
+    live = np.zeros((top, len(trace)))
+    age = np.zeros((top, len(trace)))
+    standing = {}
+    for event, (op, number, size) in enumerate(
+        zip(trace.op, trace.object, trace.size, strict=True)
+    ):
+        before = standing.pop(number, None)
+        if op != F:
+            address = int(run.addresses[event])
+            birth = before[2] if before and before[0] == address else event
+            standing[number] = (address, max(int(size), 1) * run.scale, birth)
+        for address, gross, birth in standing.values():
+            live[address : address + gross, event] = 1
+            age[address : address + gross, event] = event + 0.5 - birth
+    return live, age
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(traces(), st.sampled_from(["first-fit-lifo", "binary-buddy"]), st.integers(1, 9),
+       st.integers(1, 9))  # fmt: skip
+def test_every_cell_is_the_sum_of_its_bytes_and_events(trace, policy, columns, rows):
+    run = simulate(trace, policy, scale=2, realloc="in-place", addresses=True)
+    shown = heap_map(trace, run, columns=columns, rows=rows)
+    live, _ = painted(trace, run)
+    tall, wide = round(shown.cell_bytes * run.scale), shown.cell_events
+    for row in range(shown.live.shape[0]):
+        for column in range(shown.live.shape[1]):
+            part = live[row * tall : (row + 1) * tall, column * wide : (column + 1) * wide]
+            expected = part.sum() / (tall * part.shape[1])
+            assert shown.live[row, column] == pytest.approx(expected)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(traces())
+def test_ages_of_single_events_and_bytes(trace):
+    run = simulate(trace, "best-fit-ao", scale=1, realloc="in-place", addresses=True)
+    shown = heap_map(trace, run, columns=len(trace), rows=int(run.peak_heap_bytes))
+    live, age = painted(trace, run)
+    np.testing.assert_allclose(shown.live, live)
+    np.testing.assert_allclose(shown.age[live == 1], age[live == 1])
+    assert np.isnan(shown.age[live == 0]).all()
+
+
+def test_a_window_is_that_part_of_the_whole():
+    random = np.random.default_rng(3)
+    count = 500
+    op = np.repeat([M, F], count)
+    order = random.permutation(count)
+    trace = Trace.from_events(
+        op, np.r_[np.arange(count), order], np.r_[random.integers(1, 50, count), order * 0]
+    )
+    run = simulate(trace, "first-fit-lifo", scale=1, addresses=True)
+    whole = heap_map(trace, run, columns=10**6, rows=10**6)
+    part = heap_map(
+        trace, run, events=(100, 900), addresses=(1000, 5000), columns=10**6, rows=10**6
+    )
+    np.testing.assert_allclose(part.live, whole.live[1000:5000, 100:900])
+    np.testing.assert_array_equal(part.heap, whole.heap[100:900])
+    assert part.extent == (100, 900, 1000, 5000)
+
+
+def test_an_empty_trace_has_an_empty_map():
+    trace = Trace.from_events([], [], [])
+    shown = heap_map(trace, simulate(trace, "best-fit-ao", addresses=True))
+    assert not shown.live.any()
+
+
+def test_a_run_without_addresses_is_refused():
+    trace = Trace.from_events([M], [0], [8])
+    with pytest.raises(SimallocError, match="addresses=True"):
+        heap_map(trace, simulate(trace, "best-fit-ao"))
+    run = simulate(trace, "best-fit-ao", addresses=True)
+    with pytest.raises(SimallocError, match="another trace"):
+        heap_map(Trace.from_events([M, F], [0, 0], [8, 0]), run)
+    with pytest.raises(ValueError, match="window"):
+        heap_map(trace, run, events=(0, 5))

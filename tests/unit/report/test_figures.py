@@ -1,0 +1,152 @@
+"""Every figure draws what it is given, in every theme, and says its units."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from simalloc.errors import SimallocError
+from simalloc.heap import simulate
+from simalloc.measure import free_sizes, heap_map, pins, ranking
+from simalloc.report.figures.axes import spell_bytes, spell_events
+from simalloc.report.figures.fragmentation import draw_fragmentation
+from simalloc.report.figures.free_sizes import draw_free_sizes
+from simalloc.report.figures.heap_map import age_norm, draw_heap_maps, heap_pixels
+from simalloc.report.figures.lives import draw_lives
+from simalloc.report.figures.ranking import draw_ranking
+from simalloc.report.figures.style import PAGE_COLOURS, PALETTES
+from simalloc.report.figures.timelines import draw_timelines
+from simalloc.report.figures.visits import draw_visits
+from simalloc.trace import Op, Trace
+
+THEMES = ("light", "dark", "page")
+POLICIES = ("first-fit-lifo", "first-fit-ao", "simple-seg-2n")
+
+
+def made(seed):
+    random = np.random.default_rng(seed)
+    count = 400
+    order = random.permutation(count)
+    op = np.repeat([Op.MALLOC, Op.FREE], count)
+    sizes = np.r_[random.integers(1, 5000, count), order * 0]
+    return Trace.from_events(op, np.r_[np.arange(count), order], sizes, name=f"made-{seed}")
+
+
+TRACES = [made(seed) for seed in range(4)]
+RUNS = [simulate(trace, name, addresses=True) for trace in TRACES for name in POLICIES]
+
+
+def texts(figure):
+    """Return all that is written in a figure."""
+    figure.draw_without_rendering()
+    return "\n".join(
+        text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))
+    )
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_heaps_over_time(theme):
+    written = texts(draw_timelines(RUNS[:3], theme=theme))
+    for name in (*POLICIES, "live bytes", "time (events)", "MiB"):
+        assert name in written
+
+
+def test_extremes_survive():
+    random = np.random.default_rng(0)
+    sizes = random.integers(1, 50, 50_000)
+    sizes[31_234] = 1_000_000  # one event in a hundred thousand
+    numbers = np.arange(50_000).repeat(2)
+    trace = Trace.from_events(np.tile([Op.MALLOC, Op.FREE], 50_000), numbers, sizes.repeat(2))
+    axes = draw_timelines([simulate(trace, "first-fit-ao")]).axes[0]
+    tops = [path.vertices[:, 1].max() for drawn in axes.collections for path in drawn.get_paths()]
+    assert tops.count(1_000_000) == 2, "live bytes, as the area and as its edge"
+
+
+def test_heaps_of_several_traces_are_refused():
+    with pytest.raises(SimallocError, match="one trace"):
+        draw_timelines([RUNS[0], RUNS[3]])
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_heap_maps(theme):
+    maps = [heap_map(TRACES[0], run) for run in RUNS[:2]]
+    pinned = [pins(TRACES[0], run, most=3) for run in RUNS[:2]]
+    written = texts(draw_heap_maps(maps, POLICIES[:2], pins=pinned, theme=theme))
+    for name in (*POLICIES[:2], "address", "time (events)", "live, by age (events)", "free", "3"):
+        assert name in written
+
+
+def test_what_is_free_has_the_colour_of_free_and_above_the_heap_there_is_nothing():
+    shown = heap_map(TRACES[0], RUNS[0])
+    palette = PALETTES["light"]
+    pixels = heap_pixels(shown, palette, age_norm([shown]))
+    rows = shown.lowest_address + shown.cell_bytes * (np.arange(len(shown.live)) + 0.5)
+    inside = rows[:, None] < shown.heap
+    np.testing.assert_array_equal(pixels[..., 3], 255 * inside)
+    free = np.round(255 * np.array(to_rgb(palette.free))).astype(np.uint8)
+    assert (pixels[(shown.live == 0) & inside][:, :3] == free).all()
+    full = pixels[(shown.live == 1) & inside][:, :3]
+    assert len(full)
+    assert (full != free).any(axis=1).all()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_tables_and_rankings(theme):
+    ranks = ranking(RUNS)
+    for figure in (draw_ranking(ranks, theme=theme), draw_fragmentation(RUNS, theme=theme)):
+        written = texts(figure)
+        assert "peak heap / peak live − 1" in written
+        assert all(name in written for name in POLICIES)
+    assert "made-3" in texts(draw_fragmentation(RUNS, theme=theme))
+    assert "worst" in texts(draw_visits(RUNS, theme=theme))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_free_blocks_and_lives(theme):
+    free = [free_sizes(TRACES[0], run) for run in RUNS[:2]]
+    assert "size of a free block" in texts(draw_free_sizes(free, POLICIES[:2], theme=theme))
+    assert "lifetime at most (bytes allocated meanwhile)" in texts(
+        draw_lives(TRACES[0], theme=theme)
+    )
+
+
+def test_figures_of_a_trace_in_which_nothing_happens():
+    nothing = Trace.from_events([Op.MALLOC, Op.FREE], [0, 0], [0, 0])
+    run = simulate(nothing, "best-fit-ao", addresses=True)
+    for figure in (
+        draw_heap_maps([heap_map(nothing, run)], ["nothing"]),
+        draw_timelines([run]),
+        draw_lives(nothing),
+        draw_visits([run]),
+        draw_free_sizes([free_sizes(nothing, run)], ["nothing"]),
+    ):
+        figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize("size, text", [(0, "0"), (1, "1 B"), (1023, "1,023 B"), (1536, "1.5 KiB"),
+                                        (1 << 20, "1 MiB"), (3 << 30, "3 GiB")])  # fmt: skip
+def test_bytes_are_spelled(size, text):
+    assert spell_bytes(size) == text
+
+
+@pytest.mark.parametrize("count, text", [(0, "0"), (999, "999"), (1500, "1.5 k"), (2.5e6, "2.5 M")])
+def test_events_are_spelled(count, text):
+    assert spell_events(count) == text
+
+
+def luminance(colour):
+    parts = np.array(to_rgb(colour))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return linear @ (0.2126, 0.7152, 0.0722)
+
+
+@pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
+def test_colours_stand_out_from_the_paper(palette):
+    """WCAG 2: 4.5 to 1 for text, about 2 to 1 for lines."""
+    paper = luminance(palette.paper)
+    for colour, least in ((palette.ink, 4.5), *((line, 1.9) for line in palette.lines)):
+        lighter, darker = sorted((luminance(colour), paper), reverse=True)
+        assert (lighter + 0.05) / (darker + 0.05) > least, colour
+
+
+def test_page_colours_stand_for_distinct_variables():
+    assert len(set(PAGE_COLOURS.values())) == len(PAGE_COLOURS)
