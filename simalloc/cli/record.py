@@ -138,10 +138,10 @@ def _summarize(recorded: Sequence[Recorded]) -> None:
     others = sorted(
         (one for one in recorded if not one.is_main), key=lambda one: -one.totals.events
     )
-    if not main:
+    if not any(one.totals.events for one in main):
         _say(
-            "the command itself was not recorded: it did not call malloc, or has an allocator of "
-            "its own built in"
+            "nothing of the command itself was recorded: it did not call malloc, or has an "
+            "allocator of its own built in"
         )
     for one in main:
         _summarize_one(one)

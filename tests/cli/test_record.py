@@ -14,6 +14,12 @@ import pytest
 from simalloc.trace import read_trace
 
 RECORD = [sys.executable, "-m", "simalloc", "record"]
+OWN_ALLOCATOR = """
+static char room[100];
+void *malloc(unsigned long size) { return size > 100 ? 0 : room; }
+void free(void *block) { (void)block; }
+int main(void) { free(malloc(9)); return 0; }
+"""
 FORKING = "import os; p = os.fork(); p or os._exit(5); os.waitpid(p, 0)"
 
 
@@ -68,6 +74,15 @@ def test_a_command_that_is_killed_has_a_trace(tmp_path):
     done = run(tmp_path, "-o", "out.npz", "sh", "-c", "kill -9 $$")
     assert done.returncode == 128 + signal.SIGKILL
     assert len(read_trace(tmp_path / "out.npz")) > 10
+
+
+def test_a_program_with_an_allocator_of_its_own_has_an_empty_trace(tmp_path):
+    source = tmp_path / "own.c"
+    source.write_text(OWN_ALLOCATOR)
+    subprocess.run(["cc", "-fno-builtin", "-o", tmp_path / "own", source], check=True)
+    done = run(tmp_path, "-o", "out.npz", "./own")
+    assert "nothing of the command itself was recorded" in done.stderr
+    assert len(read_trace(tmp_path / "out.npz")) == 0
 
 
 def test_options_after_the_command_are_the_command_s(tmp_path):
