@@ -114,10 +114,17 @@ ALWAYS_INLINE struct cursor search(struct list_fit *state, uint64_t size, uint64
     struct cursor at;
     if (fit == FIT_NEXT && state->rover != NO_BLOCK) {
         start = free_index_locate(index, state->rover);
+        *visited = 1;
+        if (LIKELY(state->heap.blocks[state->rover].size >= size))
+            return start; /* as it does nearly always on real programs */
         at = free_index_first_from(index, start, size);
         if (!found(at))
             at = free_index_first(index, size);
     } else if (fit == FIT_FIRST && order == ORDER_LIFO) {
+        at = free_index_back(index);
+        *visited = 1;
+        if (at.entry > 0 && index->nodes[at.node].size[at.entry - 1] >= size)
+            return (struct cursor){at.node, at.entry - 1};
         at = free_index_last(index, size);
     } else {
         at = free_index_first(index, size);

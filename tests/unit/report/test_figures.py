@@ -122,13 +122,17 @@ def test_figures_of_a_trace_in_which_nothing_happens():
         figure.draw_without_rendering()
 
 
-@pytest.mark.parametrize("size, text", [(0, "0"), (1, "1 B"), (1023, "1,023 B"), (1536, "1.5 KiB"),
-                                        (1 << 20, "1 MiB"), (3 << 30, "3 GiB")])  # fmt: skip
+@pytest.mark.parametrize(("size", "text"), [
+    (0, "0"), (1, "1 B"), (1023, "1,023 B"), (1536, "1.5 KiB"), (1 << 20, "1 MiB"),
+    (3 << 30, "3 GiB"),
+])  # fmt: skip
 def test_bytes_are_spelled(size, text):
     assert spell_bytes(size) == text
 
 
-@pytest.mark.parametrize("count, text", [(0, "0"), (999, "999"), (1500, "1.5 k"), (2.5e6, "2.5 M")])
+@pytest.mark.parametrize(("count", "text"), [
+    (0, "0"), (999, "999"), (1500, "1.5 k"), (2.5e6, "2.5 M"),
+])  # fmt: skip
 def test_events_are_spelled(count, text):
     assert spell_events(count) == text
 
