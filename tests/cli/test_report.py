@@ -56,7 +56,7 @@ def test_the_page_refers_to_nothing_outside_it(page):
     assert "default-src 'none'" in text
 
 
-@pytest.mark.parametrize("width, height, dark", [(1200, 900, False), (1200, 900, True),
+@pytest.mark.parametrize(("width", "height", "dark"), [(1200, 900, False), (1200, 900, True),
                                                  (390, 844, False)])  # fmt: skip
 def test_it_renders_without_a_word_of_complaint(page, tab, width, height, dark):
     tab.open(page, width, height, dark=dark)
@@ -67,7 +67,8 @@ def test_it_renders_without_a_word_of_complaint(page, tab, width, height, dark):
         const canvas = document.querySelector(".map canvas");
         const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
         const colours = new Set();
-        for (let i = 0; i < data.length; i += 4) colours.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
+        for (let i = 0; i < data.length; i += 4)
+            colours.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
         return colours.size;
     })()"""
     assert tab.evaluate(painted) > 50
@@ -149,7 +150,7 @@ def test_two_traces_get_an_overview(tmp_path):
     assert '<a href="#trace-1">cfrac</a>' in text
 
 
-@pytest.mark.parametrize("arguments, complaint", [
+@pytest.mark.parametrize(("arguments", "complaint"), [
     (["no-such-trace"], "no such file"),
     (["make", "-p", "worst-fit"], "no policy 'worst-fit'"),
     (["make", "--scale", "0"], "scale is 0"),
