@@ -1,5 +1,6 @@
 """`simalloc report`: a page that needs nothing else, looked at and used in Chromium."""
 
+import html
 import re
 import subprocess
 import sys
@@ -47,6 +48,16 @@ def test_the_page_answers_the_question(page):
         assert part in text
     assert text.count("<canvas tabindex") == 3
     assert not re.search(r"\$\w", text), "every placeholder is filled"
+
+
+def test_the_code_on_the_page_runs(page, tmp_path):
+    code = html.unescape(
+        page.read_text("utf-8").split("in Python:</p>\n<pre>")[1].split("</pre>")[0]
+    )
+    name = re.search(r"load\(('.*?')\)", code)[1]
+    code = code.replace(name, repr(str(page.with_name("start.npz"))))
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"maps.png", "heaps.png", "lives.png"}
 
 
 def test_the_page_refers_to_nothing_outside_it(page):

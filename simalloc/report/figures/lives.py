@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from matplotlib.ticker import PercentFormatter
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from simalloc.report.figures.style import Palette, Theme
     from simalloc.trace import Trace
     from simalloc.trace.statistics import Lives
+
+_STEPS: Final = 64
+"""To a doubling of the size or lifetime: finer than can be seen."""
 
 
 def draw_lives(trace: Trace, *, theme: Theme = "light") -> Figure:
@@ -44,7 +47,8 @@ def draw_lives(trace: Trace, *, theme: Theme = "light") -> Figure:
 def _draw_share(axes: Axes, values: NDArray[np.int64], lives: Lives, palette: Palette) -> None:
     order = np.argsort(values, kind="stable")
     ascending = np.maximum(values[order], 1)
-    last = np.flatnonzero(np.append(np.diff(ascending), 1))
+    step = (np.log2(ascending) * _STEPS).astype(np.int64)
+    last = np.flatnonzero(np.append(np.diff(step), 1))
     for weight, label, style, colour in (
         (np.ones(len(lives)), "of objects", "-", palette.lines[0]),
         (lives.size[order].astype(np.float64), "of bytes", "--", palette.lines[1]),

@@ -80,27 +80,22 @@ def _excess(run: Run) -> str:
 
 
 def _draw_live(axes: Axes, line: Timeline, palette: Palette) -> None:
-    time = _times(line)
-    axes.fill_between(
-        time, 0, np.repeat(line.live_high, 2), color=palette.ink, alpha=0.16, linewidth=0
-    )
-    low, high = np.repeat(line.live_low, 2), np.repeat(line.live_high, 2)
-    axes.fill_between(time, low, high, color=palette.ink, linewidth=0.5)
+    time, live = _both_extremes(line.interval, line.live_low, line.live_high)
+    axes.fill_between(time, live, color=palette.ink, alpha=0.16, linewidth=0)
+    axes.plot(time, live, color=palette.ink, linewidth=0.6)
 
 
 def _draw_heap(axes: Axes, run: Run, colour: str) -> None:
     line = run.timeline
-    time = _times(line)
-    axes.fill_between(
-        time,
-        np.repeat(line.heap_low, 2),
-        np.repeat(line.heap_high, 2),
-        color=colour,
-        linewidth=0.9,
+    axes.plot(
+        *_both_extremes(line.interval, line.heap_low, line.heap_high), color=colour, linewidth=1.2
     )
 
 
-def _times(line: Timeline) -> NDArray[np.float64]:
-    """Return the first and the last event of each interval."""
-    starts = line.interval * np.arange(len(line.heap_low), dtype=np.float64)
-    return np.stack((starts, starts + line.interval - 1), axis=1).ravel()
+def _both_extremes(
+    interval: int, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return times and values of a line that passes through the extremes of every interval."""
+    time = interval * np.arange(len(low), dtype=np.float64).repeat(2)
+    time[1::2] += interval - 1
+    return time, np.stack((low, high), axis=1).ravel()

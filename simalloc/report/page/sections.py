@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simalloc.measure import free_sizes
 from simalloc.policy import spell
@@ -25,6 +25,24 @@ if TYPE_CHECKING:
     from simalloc.heap import Run
     from simalloc.measure import Pin
     from simalloc.report.page.findings import Findings, Mapped
+
+_CODE: Final = """\
+from simalloc.heap import simulate
+from simalloc.measure import heap_map, pins
+from simalloc.report.figures.heap_map import draw_heap_maps
+from simalloc.report.figures.lives import draw_lives
+from simalloc.report.figures.timelines import draw_timelines
+from simalloc.trace.catalogue import load
+
+trace = load({name!r})
+names = {names!r}
+runs = [simulate(trace, name, scale={scale}, realloc={realloc!r}, addresses=True) for name in names]
+draw_heap_maps([heap_map(trace, run) for run in runs], names).savefig("maps.png")
+draw_timelines(runs).savefig("heaps.png")
+draw_lives(trace).savefig("lives.png")
+print(pins(trace, runs[0]))
+"""
+"""What the page says to run; the tests do."""
 
 
 def trace_sections(findings: Findings, key: str, *, titled: bool) -> str:
@@ -177,17 +195,8 @@ def _options(run: Run) -> str:
 
 
 def _code(name: str, best: Run, worst: Run) -> str:
-    more = f", scale={best.scale}, realloc={best.realloc.value!r}"
-    return (
-        "import simalloc\n"
-        f"trace = simalloc.load({name!r})\n"
-        f"runs = [simalloc.simulate(trace, name, addresses=True{more})\n"
-        f"        for name in ({spell(best.policy)!r}, {spell(worst.policy)!r})]\n"
-        "simalloc.figures.heap_maps(trace, runs)\n"
-        "simalloc.figures.timelines(runs)\n"
-        "simalloc.figures.lives(trace)\n"
-        "simalloc.pins(trace, runs[0])"
-    )
+    names = (spell(best.policy), spell(worst.policy))
+    return _CODE.format(name=name, names=names, scale=best.scale, realloc=best.realloc.value)
 
 
 def _figure(content: str) -> str:

@@ -18,9 +18,12 @@ def verdict(findings: Findings) -> str:
     """Answer in one paragraph how much the program wastes, and which policy wastes least."""
     best, worst = findings.best, findings.worst
     live = spell_bytes(best.max_live_bytes)
+    as_good = sum(run.peak_heap_bytes == best.peak_heap_bytes for run in findings.runs) - 1
+    and_others = f" (and {_count(as_good, 'other', 'others')})" if as_good else ""
     return (
-        f"At most {live} are live at once: no policy can do with less. {spell(best.policy)} comes "
-        f"nearest with a heap of {spell_bytes(best.peak_heap_bytes)}, {excess(best)}. "
+        f"At most {live} are live at once: no policy can do with less. {spell(best.policy)}"
+        f"{and_others} comes nearest with a heap of {spell_bytes(best.peak_heap_bytes)}, "
+        f"{excess(best)}. "
         f"{spell(worst.policy)} needs most: {spell_bytes(worst.peak_heap_bytes)}, {excess(worst)}."
     )
 
