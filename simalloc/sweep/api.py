@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from simalloc.sweep.finding import find_sources
 from simalloc.errors import PlanError
+from simalloc.sweep.finding import find_sources
 from simalloc.sweep.plan import Plan, check_reallocs, check_scales, expand_policies
 from simalloc.sweep.results import Results
 from simalloc.sweep.sweep import carry_out_plan
