@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from simalloc.errors import PlanError
 from simalloc.sweep.finding import find_sources
 from simalloc.sweep.plan import Plan, check_reallocs, check_scales, expand_policies
 from simalloc.sweep.results import Results
@@ -46,6 +47,8 @@ def sweep(
     with `timelines` as well, so are theirs, for `Results.timeline`. `jobs`, `memory` and `dask` are
     those of `carry_out_plan`. Raises `PlanError` if anything asked for does not exist.
     """
+    if timelines and results is None:
+        raise PlanError("timelines are kept in a file of results; give one")
     plan = Plan(
         find_sources(traces, Path()),
         expand_policies(policies),
@@ -56,5 +59,5 @@ def sweep(
     with TemporaryDirectory(prefix="simalloc-") as folder:
         path = Path(folder) / "results.sqlite" if results is None else Path(results)
         carry_out_plan(plan, path, jobs=jobs, memory=memory, dask=dask, observer=observer)
-        wanted = {task.key for task in plan.tasks()}
-        return Results.read(path).of_keys(wanted)
+        found = Results.read(path).of_keys({task.key for task in plan.tasks()})
+        return Results(found) if results is None else found

@@ -9,6 +9,7 @@ and the one that kills its workers becomes a row with that error.
 from __future__ import annotations
 
 import time
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -104,16 +105,20 @@ class _Dispatch:
         self._returned.add(future)
 
     def _take(self, future: Future[Any], result: Any) -> list[Outcome]:
-        """Return the outcomes of a batch that has come back, or send it again in another way."""
+        """Return the outcomes of a batch that has come back, or send it again in another way.
+
+        What came back is told by the result alone: a value, an error with its type and traceback,
+        or a cancellation. The future's state may have moved on, as when its worker was lost since.
+        """
         batch = self._under_way.pop(future)
-        if future.status == "finished":
-            return self._received(batch, result)
-        if future.status != "error":
+        if isinstance(result, CancelledError):
             raise SimallocError(
                 "the cluster's scheduler is gone; what was finished is safe in the file. "
                 "Run the same command again when there is a scheduler: it does what is missing"
             )
-        error = result[1]
+        if not isinstance(result, tuple):
+            return self._received(batch, result)
+        _, error, _ = result
         if isinstance(error, KilledWorker) and len(batch) > 1:
             for task in batch:
                 self._send([task])

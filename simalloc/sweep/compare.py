@@ -106,7 +106,7 @@ class Comparison:
         tail = (1 - CONFIDENCE) / 2
         low, high = np.quantile(resampled, [tail, 1 - tail])
         shown = [self.measure.text(value) for value in ((means[1] - means[0]).mean(), low, high)]
-        chance = chances(means, RESAMPLES)[0, 1]
+        chance = chances(means)[0, 1]
         change = (
             f"On average over {means.shape[1]} traces, B - A is {shown[0]} "
             f"({100 * CONFIDENCE:g} % interval {shown[1]} to {shown[2]}; a difference as steady "

@@ -100,8 +100,9 @@ def _batches(
 
 
 def _replay(group: Group, task: Task, observer: Observer, stopped: Event) -> Outcome:
-    if group.trace is None or isinstance(group.trace, Exception):
-        return failure(task, group.trace or RuntimeError("its trace was dropped"))
+    if isinstance(group.trace, Exception):
+        return failure(task, group.trace)
+    assert group.trace is not None, "a task that was dealt keeps its trace in memory"
     done = 0
 
     def progress(events: int) -> None:

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
     from simalloc.sweep.pivot import Pivot
 
-EXACT_TRACES: Final = 14
+EXACT_TRACES: Final = 12
 """Up to so many traces every assignment of signs is tried."""
+DRAWN: Final = 2000
+"""Assignments of signs drawn for more traces."""
 SEED: Final = 0
 _ROUNDING: Final = 1e-9
 """Statistics this much apart are the same."""
@@ -110,7 +112,7 @@ def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = 10_000) -> 
     means = bootstrap_means(ordered.values, resamples)
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
     dropped = [column.label for column in pivot.traces if column not in ordered.traces]
-    chance = chances(ordered.values, resamples)
+    chance = chances(ordered.values)
     return Ranking(ordered, low, high, chance, confidence, resamples, tuple(dropped))
 
 
@@ -127,17 +129,17 @@ def bootstrap_means(values: NDArray[np.float64], resamples: int) -> NDArray[np.f
     return means
 
 
-def chances(values: NDArray[np.float64], resamples: int) -> NDArray[np.float64]:
+def chances(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how probable each pair's difference is if no two rows differed (rows x rows).
 
     The statistic of a pair is the mean of its differences over their root mean square, which orders
     assignments of signs as Student's t does. Each pair's is compared with the largest of any pair
-    under every assignment of signs to the columns (or `resamples` drawn ones, and the one given).
+    under every assignment of signs to the columns (or `DRAWN` ones, and the one given).
     """
     squares = _root_mean_squares(values)
     observed = _statistic(values, np.ones(values.shape[1]), squares)
     reached = np.zeros_like(observed)
-    signs = _signs(values.shape[1], resamples)
+    signs = _signs(values.shape[1])
     for assignment in signs:
         reached += _statistic(values, assignment, squares).max() >= observed - _ROUNDING
     return np.asarray(reached / len(signs))
@@ -156,13 +158,13 @@ def _root_mean_squares(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([np.sqrt(((values - row) ** 2).mean(axis=1)) for row in values])
 
 
-def _signs(columns: int, resamples: int) -> NDArray[np.float64]:
+def _signs(columns: int) -> NDArray[np.float64]:
     """Return assignments of -1 and 1; the first is all ones. A sign to all changes nothing."""
     if columns <= EXACT_TRACES:
         flipped = np.arange(1 << (columns - 1))[:, None] >> np.arange(columns) & 1
     else:
-        flipped = np.zeros((resamples + 1, columns), np.int64)
-        flipped[1:] = np.random.default_rng(SEED).integers(2, size=(resamples, columns))
+        flipped = np.zeros((DRAWN + 1, columns), np.int64)
+        flipped[1:] = np.random.default_rng(SEED).integers(2, size=(DRAWN, columns))
     return (1 - 2 * flipped).astype(np.float64)
 
 

@@ -44,7 +44,7 @@ class Results(Sequence[Row]):
 
     def __init__(self, rows: Iterable[Row], path: str | PathLike[str] | None = None) -> None:
         self._path = path
-        self._rows = tuple(sorted(rows, key=lambda row: [str(row[name]) for name in _ORDER]))
+        self._rows = tuple(sorted(rows, key=lambda row: [row[name] for name in _ORDER]))
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from simalloc.errors import TraceError
-from simalloc.trace import OPTIONAL_COLUMNS, Trace, TraceReader, read_trace, write_trace
+from simalloc.trace import OPTIONAL_COLUMNS, Trace, TraceReader, write_trace
 from simalloc.trace.catalogue import load
 from simalloc.trace.workloads import workload
 
@@ -43,13 +43,22 @@ class Source:
             write_trace(self.load(), path)
             return path.read_bytes()
 
-    @staticmethod
-    def unpack(packed: bytes) -> Trace:
-        """Return the trace that `pack` made bytes of."""
+    def unpack(self, packed: bytes) -> Trace:
+        """Return the trace that `pack` made bytes of; raises `TraceError` if it is another one."""
         with TemporaryDirectory(prefix="simalloc-") as folder:
             path = Path(folder) / "trace.npz"
             path.write_bytes(packed)
-            return read_trace(path)
+            return self._read(path)
+
+    def _read(self, path: Path) -> Trace:
+        """Read a file of the project's own format, and see that it holds this trace."""
+        with TraceReader(path) as reader:
+            self._check(reader.header.sha256)
+            return reader.read()
+
+    def _check(self, sha256: str) -> None:
+        if sha256 != self.sha256:
+            raise TraceError(f"{self.name} has become another trace since the plan was read")
 
     def footprint(self, replays: int) -> int:
         """Return the bytes of memory that the trace takes with so many replays under way."""
@@ -73,9 +82,7 @@ class FileSource(Source):
 
     def load(self) -> Trace:
         """Read the file, and see that it still holds the same trace."""
-        with TraceReader(self.path) as reader:
-            _check_same(self, reader.header.sha256)
-            return reader.read()
+        return self._read(self.path)
 
     def pack(self) -> bytes:
         """Return the file as it is."""
@@ -96,7 +103,7 @@ class LogSource(Source):
     def load(self) -> Trace:
         """Read the log again, and see that it still says the same."""
         trace = load(self.path)
-        _check_same(self, trace.sha256())
+        self._check(trace.sha256())
         return trace
 
 
@@ -116,7 +123,7 @@ class WorkloadSource(Source):
     def load(self) -> Trace:
         """Generate the trace."""
         trace = workload(self.workload, self.seed)
-        _check_same(self, trace.sha256())
+        self._check(trace.sha256())
         return trace
 
 
@@ -143,8 +150,3 @@ def _described(trace: Trace) -> tuple[str, str, int, int, int]:
     """Return the fields of a `Source`."""
     width = BYTES_AN_EVENT + sum(column.itemsize for column in trace.columns.values())
     return trace.name, trace.sha256(), len(trace), trace.slots, len(trace) * width
-
-
-def _check_same(source: Source, sha256: str) -> None:
-    if sha256 != source.sha256:
-        raise TraceError(f"{source.name} has become another trace since the plan was read")

@@ -52,7 +52,8 @@ class TraceCache:
             self._traces.popitem(last=False)
 
 
-CACHE: Final = TraceCache(default_memory() // 4)
+CACHE: Final = TraceCache(default_memory() // 3)
+"""Keeps traces up to a quarter of the machine's memory."""
 
 
 def carry_out_batch(

@@ -15,6 +15,7 @@ from simalloc.sweep import Results, carry_out_plan, read_plan, sweep
 
 pytest.importorskip("distributed")
 
+SIMALLOC = (sys.executable, "-m", "simalloc")
 WORKERS = 3
 PATIENCE = 60
 TRACE = made_trace(1, 4000)
@@ -75,17 +76,7 @@ def plan(tmp_path):
 
 def test_a_lost_worker_s_runs_are_done_elsewhere(cluster, plan, tmp_path):
     path, expected = tmp_path / "cluster.sqlite", tmp_path / "local.sqlite"
-    command = [
-        sys.executable,
-        "-m",
-        "simalloc",
-        "sweep",
-        plan,
-        "-o",
-        path,
-        "--dask",
-        cluster.address,
-    ]
+    command = [*SIMALLOC, "sweep", plan, "-o", path, "--dask", cluster.address]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         wait_until(lambda: path.exists() and path.stat().st_size > 20_000, running)
         assert running.poll() is None
@@ -114,3 +105,15 @@ def test_workers_of_another_version_are_refused(cluster, monkeypatch):
     monkeypatch.setattr("simalloc.sweep.cluster.code_version", lambda: "9.9.9+0123456789ab")
     with pytest.raises(SimallocError, match=r"does not have simalloc 9.9.9\+0123456789ab but"):
         sweep(TRACE, "first-fit-ao", dask=cluster.address)
+
+
+def test_a_lost_scheduler_ends_the_sweep_with_what_to_do(cluster, plan, tmp_path):
+    path = tmp_path / "cluster.sqlite"
+    command = [*SIMALLOC, "sweep", plan, "-o", path, "--dask", cluster.address]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        wait_until(lambda: path.exists() and path.stat().st_size > 20_000, running)
+        cluster.scheduler.kill()
+        text = running.stderr.read()
+        assert running.wait() == 2, text
+    assert "scheduler is gone; what was finished is safe" in text
+    assert len(Results.read(path)) > 0

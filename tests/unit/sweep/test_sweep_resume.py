@@ -237,6 +237,8 @@ def test_from_python_in_one_call(results):
     )
     assert kept.timeline(kept[0]).interval == 1
     assert len(sweep(trace, "binary-buddy", results=results)) == 1
+    with pytest.raises(SimallocError, match="in a file of results"):
+        sweep(trace, "binary-buddy", timelines=True)
     assert len(Results.read(results)) == 3
 
 
