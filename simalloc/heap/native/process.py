@@ -89,6 +89,7 @@ def native_process(
             yield NativeProcess(columns.trace, allocator, process, complaints)
         finally:
             process.kill()
+            process.wait()  # after Ctrl-C, Popen itself would not wait for long
 
 
 class NativeProcess:
