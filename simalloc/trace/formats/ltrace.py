@@ -8,6 +8,7 @@ the same thread calls there is the inside of the allocator, and no request of th
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -65,11 +66,16 @@ def _calls() -> dict[str, Op | None]:
     return patterns
 
 
-def _grammar(prefix: re.Match[bytes]) -> Grammar:
-    """Return the grammar of a log whose lines begin as one of its calls does."""
-    before = {b"": "", b"[": "[pid {thread}] "}.get((prefix["thread"] or b"")[:1], "{thread} ")
-    before += "{seconds}.{microseconds} " if prefix["time"] else ""
-    library = "{>>}" if prefix["library"] else ""
+def _prefix(found: re.Match[bytes]) -> tuple[str, str]:
+    """Return what stands before all lines of a log, and before its calls, as one of them has it."""
+    before = {b"": "", b"[": "[pid {thread}] "}.get((found["thread"] or b"")[:1], "{thread} ")
+    before += "{seconds}.{microseconds} " if found["time"] else ""
+    return before, "{>>}" if found["library"] else ""
+
+
+@cache
+def _grammar(before: str, library: str) -> Grammar:
+    """Return the grammar of a log with a prefix to its lines, and to its calls."""
     names = [call.partition("(")[0].partition("{")[0] for call in (*_ALLOCATIONS, *_FREES)]
     resumed = [f"<... {name}{'{}' if name in ('_Zn', '_Zd') else ''} resumed>" for name in names]
     return Grammar(
@@ -164,7 +170,7 @@ class _Ltrace:
             name=self.name,
             title=self.title,
             looks=_LINES,
-            grammar=_grammar(found),
+            grammar=_grammar(*_prefix(found)),
             pointers=True,
             change=_steps if found["time"] else _Nesting,
             changed=("time",) if found["time"] else (),

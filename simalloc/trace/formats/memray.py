@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -16,19 +19,27 @@ from simalloc.trace.intake import Events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
 
+    from numpy.typing import NDArray
+
+    from simalloc.errors import TraceError
     from simalloc.trace.formats.log import Log
 
 _MAGIC: Final = b"memray\0"
 _LZ4: Final = b"\x04\x22\x4d\x18"
-_RECORDS: Final = 1 << 14
 _BLOCK: Final = 1 << 20
+_CHILD: Final = Path(__file__).with_name("memray_child.py")
+_AGGREGATED: Final = 3  # the child's exit code
+_NUMBERS: Final = 5  # a record
+_RECORD: Final = 8 * _NUMBERS  # bytes
+_RECORDS: Final = 1 << 14
 _COLUMNS: Final = ("thread", "site")
 
 # memray's AllocatorType: a realloc is recorded as a free and an allocation.
 _FREES: Final = (1, 5)
 _MAPPINGS: Final = (14, 15)
-_KNOWN: Final = range(1, 16)
+_KNOWN: Final = tuple(range(1, 16))
 
 
 @dataclass(frozen=True)
@@ -44,19 +55,21 @@ class _Memray:
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
-        try:
-            import memray  # noqa: PLC0415 - an extra that only this format needs
-        except ImportError:
+        if find_spec("memray") is None:
             raise log.wrong(
                 "is a file of memray, which is needed to read it: pip install 'simalloc[memray]'"
-            ) from None
-        return Reading(_COLUMNS, _batches(log, memray))
+            )
+        return Reading(_COLUMNS, _batches(log))
 
 
-def _batches(log: Log, memray: Any) -> Iterator[Batch]:
+def _batches(log: Log) -> Iterator[Batch]:
     threads, sites = Numbering(), Numbering(first=1)
-    for numbers in _records(log, memray):
+    for numbers in _records(log):
         allocator, address, size, thread, site = numbers
+        known = np.isin(allocator, _KNOWN)
+        if not known.all():
+            unknown = int(allocator[np.argmin(known)])
+            raise log.wrong(f"memray cannot read it: there is no allocator {unknown}")
         mapped = np.isin(allocator, _MAPPINGS)
         log.leave_out("mappings of memory (mmap and munmap)", int(np.count_nonzero(mapped)))
         free = np.isin(allocator, _FREES)
@@ -69,30 +82,42 @@ def _batches(log: Log, memray: Any) -> Iterator[Batch]:
         yield Batch(events.taken(~mapped), hexadecimal=True)
 
 
-def _records(log: Log, memray: Any) -> Iterator[Any]:
+def _records(log: Log) -> Iterator[NDArray[np.int64]]:
     """Yield allocator, address, size, thread and place of the records, shape (5, records)."""
     with tempfile.NamedTemporaryFile(suffix=".memray") as copy:  # memray reads files alone
         while block := log.stream.read(_BLOCK):
             copy.write(block)
         copy.flush()
+        yield from _records_of(log, copy.name)
+
+
+def _records_of(log: Log, path: str) -> Iterator[NDArray[np.int64]]:
+    command = [sys.executable, "-I", str(_CHILD), path]
+    with (
+        tempfile.TemporaryFile() as complaint,
+        subprocess.Popen(  # noqa: S603 - our own program on our own copy of the log
+            command, stdout=subprocess.PIPE, stderr=complaint
+        ) as child,
+    ):
+        stdout = cast("BufferedReader", child.stdout)
         try:
-            with memray.FileReader(copy.name) as reader:
-                records = reader.get_allocation_records()
-                while rows := [_row(record) for record in islice(records, _RECORDS)]:
-                    yield np.array(rows, np.uint64).astype(np.int64).T
-        except NotImplementedError:
-            raise log.wrong(
-                "holds memray's totals by place and not the allocations: record again without "
-                "--aggregate"
-            ) from None
-        except (OSError, RuntimeError, ValueError, EOFError, OverflowError) as error:
-            raise log.wrong(f"memray cannot read it: {error}") from error
+            while block := stdout.read(_RECORDS * _RECORD):
+                whole = len(block) // _RECORD * _RECORD
+                yield np.frombuffer(block[:whole], np.int64).reshape(-1, _NUMBERS).T
+        finally:
+            stdout.close()
+        if code := child.wait():
+            complaint.seek(0)
+            raise _error(log, code, complaint.read(200).decode("utf-8", "backslashreplace"))
 
 
-def _row(record: Any) -> tuple[int, int, int, int, int]:
-    if record.allocator not in _KNOWN:
-        raise ValueError(f"allocator {record.allocator} is unknown")
-    return record.allocator, record.address, record.size, record.tid, record.stack_id
+def _error(log: Log, code: int, text: str) -> TraceError:
+    if code == _AGGREGATED:
+        return log.wrong(
+            "holds memray's totals by place and not the allocations: record again without "
+            "--aggregate"
+        )
+    return log.wrong(f"memray cannot read it: {text if code > 0 else 'it is damaged'}")
 
 
 FORMAT: Final = _Memray()

@@ -274,7 +274,7 @@ def test_a_damaged_file_of_memray(captured, log):
 
 
 def test_memray_may_be_missing(log, monkeypatch):
-    monkeypatch.setitem(sys.modules, "memray", None)
+    monkeypatch.setattr("simalloc.trace.formats.memray.find_spec", lambda _: None)
     with pytest.raises(TraceError, match=r"simalloc\[memray\]"):
         load_log(log(b"memray\0 and so on"))
 

@@ -1,0 +1,174 @@
+"""Inputs for fuzzing the importers: valid logs of every format, and what mutation makes of them."""
+
+import io
+import pickle
+import random
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from simalloc.errors import TraceError
+from simalloc.trace import Trace
+from simalloc.trace.formats.importing import feed
+from simalloc.trace.formats.log import Log
+from simalloc.trace.formats.registry import FORMATS
+from simalloc.trace.formats.stream import LogStream
+from simalloc.trace.intake import Collector
+
+LOGS = Path(__file__).parents[1] / "data" / "logs"
+LOGALLOC = "7 8 malloc(32)=0x10\n7 8 calloc(3,7)=0x20\n7 9 realloc(0x10,64)=0x30\n7 9 free(0x20)\n"
+REPLAY = (
+    "12: malloc 0x10 100{0}\n12: calloc 0x20 3 7{0}\n12: realloc 0x30 0x10 9{0}\n12: free 0x20{0}\n"
+)
+SNAPSHOT = [
+    {"action": action, "addr": addr, "size": size, "stream": 0, "time_us": 1700, "frames": []}
+    for action, addr, size in [
+        ("alloc", 4096, 512),
+        ("alloc", 8192, 9),
+        ("free_completed", 8192, 9),
+    ]
+]
+TOKENS = [
+    *(b"0", b"-1", b"18446744073709551616", b"9223372036854775807", b"140737488355329"),
+    *(
+        b"0x",
+        b"(nil)",
+        b"#",
+        b" ",
+        b"\t",
+        b"\r\n",
+        b"\n",
+        b"\0",
+        b"\xff",
+        b"=",
+        b"<unfinished ...>",
+    ),
+    *(b"malloc(", b")", b",", b"realloc", b"free", b"." * 300, b"9" * 300),
+]
+
+
+@cache
+def samples(name):
+    """Return valid logs of a format."""
+    records = [(1, 4096, 8), (1, 8192, 9), (2, 4096, 20), (3, 8192, 0)]
+    texts = {
+        "text": "# a comment\nm 0 8\nm 1 9\nr 0 20\nf 1\n",
+        "rep": "20000\n2\n4\n1\na 0 512\na 1 128\nr 0 640\nf 1\n",
+        "gabber": "Allocate 0x10 8\nAllocate 0x20 9\nFree 0x10\n",
+        "lifetimes": "id,lower,upper,size\n0,0,5,8\n1,2,3,9\n",
+        "logalloc": LOGALLOC,
+        "memory_replay": REPLAY.format(""),
+    }
+    if name in texts:
+        more = [REPLAY.format(" 1000 1020").encode()] if name == "memory_replay" else []
+        return [texts[name].encode(), *more]
+    if name == "johnstone-wilson":
+        return [np.array(records, layout).tobytes() for layout in ("<u4", ">u4", "<u8", ">u8")]
+    if name == "pytorch":
+        snapshot = {"segments": [], "device_traces": [[], SNAPSHOT]}
+        return [pickle.dumps(snapshot, protocol) for protocol in (2, 4, 5)]
+    if name == "memray":
+        return [captured(compressed) for compressed in (False, True)]
+    logs = [path for path in sorted(LOGS.glob("*.*")) if f".{name}" in path.name]
+    return [whole(path.read_bytes()) for path in logs]
+
+
+def captured(compressed):
+    """Return a file of memray, which is installed as an extra."""
+    import memray  # noqa: PLC0415 - only this format needs it
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        destination = memray.FileDestination(path, compress_on_exit=compressed)
+        with memray.Tracker(destination=destination):
+            kept = bytearray(1000)
+            kept.extend(bytes(5000))
+        return path.read_bytes()
+
+
+def whole(content):
+    """Return a log without its compression."""
+    stream = LogStream(io.BytesIO(content), "log")
+    return b"".join(iter(lambda: stream.read(1 << 20), b""))
+
+
+def mutated(name, number):
+    """Return input `number` of a format: a sample that has been mutated, or random bytes."""
+    rng = random.Random(f"{name} {number}")
+    if rng.random() < 0.05:
+        return rng.randbytes(rng.choice((1, 8, 100, 5000)))
+    content = bytearray(rng.choice(samples(name)))
+    for _ in range(rng.choice((1, 1, 2, 3, 10))):
+        rng.choice(MUTATIONS)(rng, content)
+    return bytes(content)
+
+
+def flip_a_bit(rng, content):
+    if content:
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+
+
+def put_in_a_token(rng, content):
+    at = rng.randint(0, len(content))
+    content[at : at + rng.choice((0, 0, 1, 5))] = rng.choice(TOKENS)
+
+
+def put_in_bytes(rng, content):
+    at = rng.randint(0, len(content))
+    content[at : at + rng.choice((0, 4, 8))] = rng.randbytes(rng.choice((1, 4, 8)))
+
+
+def take_out_a_piece(rng, content):
+    at = rng.randint(0, len(content))
+    del content[at : at + rng.choice((1, 2, 10, 100))]
+
+
+def say_a_piece_again(rng, content):
+    at, to = rng.randint(0, len(content)), rng.randint(0, len(content))
+    content[to:to] = content[at : at + rng.choice((1, 10, 100))] * rng.choice((1, 2, 20))
+
+
+def swap_lines(rng, content):
+    lines = content.split(b"\n")
+    one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+    lines[one], lines[other] = lines[other], lines[one]
+    content[:] = b"\n".join(lines)
+
+
+def cut_off(rng, content):
+    del content[rng.randint(0, len(content)) :]
+
+
+MUTATIONS = (
+    *(flip_a_bit, put_in_a_token, put_in_bytes, take_out_a_piece),
+    *(say_a_piece_again, swap_lines, cut_off),
+)
+
+
+def read(name, content, *, lenient):
+    """Read an input as a log; returns its trace, or None if it is refused as it should be."""
+    try:
+        log = Log(LogStream(io.BytesIO(content), "log"), lenient)
+        reading = FORMATS[name].read(log)
+        collector = Collector(reading.columns)
+        for batch in reading.batches:
+            feed(log, batch, collector)
+    except TraceError:
+        return None
+    return collector.trace("log", {})
+
+
+def check(name, number):
+    """Read an input in both ways; what comes out must be a trace that can be made again."""
+    content = mutated(name, number)
+    strict = read(name, content, lenient=False)
+    lenient = read(name, content, lenient=True)
+    for trace in (strict, lenient):
+        if trace is not None:
+            again = Trace.from_events(trace.op, trace.object, trace.size, **trace.columns)
+            assert again.sha256() == trace.sha256()
+    if strict is not None:
+        assert lenient is not None, "what is right is right leniently too"
+        assert lenient.sha256() == strict.sha256()

@@ -1,0 +1,68 @@
+"""Fuzz the importers for long: `python tests/fuzz/run.py --inputs 1000000 gabber rep ...`.
+
+Each format is read in a process of its own, which may take 2 GB at most and ten seconds an input.
+Input N of a format is always the same, so `--first N --inputs 1` shows again what went wrong.
+"""
+
+import argparse
+import multiprocessing
+import resource
+import signal
+import sys
+import time
+import traceback
+
+import inputs
+
+from simalloc.trace.formats.registry import FORMATS
+
+MEMORY = 2 << 30
+SECONDS = 10
+
+
+def work(name, first, count, number, peak):
+    """Check inputs one after another; `number` says how far it came."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for each in range(first, first + count):
+        number.value = each
+        signal.alarm(SECONDS)
+        try:
+            inputs.check(name, each)
+        except BaseException:  # noqa: BLE001 - whatever it is, it is what is looked for
+            traceback.print_exc()
+            sys.exit(1)
+        peak.value = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def fuzz(name, first, count):
+    """Fuzz one format, and answer whether all went well."""
+    number, peak = multiprocessing.Value("q", first), multiprocessing.Value("q", 0)
+    started = time.monotonic()
+    process = multiprocessing.Process(target=work, args=(name, first, count, number, peak))
+    process.start()
+    process.join()
+    seconds = time.monotonic() - started
+    good = process.exitcode == 0
+    ended = "all well" if good else f"input {number.value} ended it (exit code {process.exitcode})"
+    megabytes = peak.value // 1024
+    done = number.value - first + good
+    line = f"{name}: {done:,} inputs, {ended}, {seconds:.0f} s, {megabytes} MB\n"
+    sys.stdout.write(line)
+    sys.stdout.flush()
+    return good
+
+
+def main():
+    """Fuzz the formats that are named, or all of them."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("formats", nargs="*", metavar="FORMAT")
+    parser.add_argument("--inputs", type=int, default=1_000_000)
+    parser.add_argument("--first", type=int, default=0)
+    args = parser.parse_args()
+    names = args.formats or list(FORMATS)
+    results = [fuzz(name, args.first, args.inputs) for name in names]
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""No input crashes an importer, hangs it, or takes memory out of proportion: a short run.
+
+`python tests/fuzz/run.py` makes a long one; docs/formats.md has the figures.
+"""
+
+import inputs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simalloc.trace.formats.registry import FORMATS
+
+INPUTS = 300
+INPUTS_OF_MEMRAY = 5  # each is a process
+names = pytest.mark.parametrize("name", list(FORMATS))
+
+
+@names
+def test_samples_are_valid(name):
+    if name == "memray":
+        pytest.importorskip("memray")
+    assert inputs.samples(name)
+    read = [inputs.read(name, sample, lenient=True) for sample in inputs.samples(name)]
+    assert any(trace is not None and len(trace) for trace in read)
+
+
+@names
+def test_mutated_logs(name):
+    if name == "memray":
+        pytest.importorskip("memray")
+    for number in range(INPUTS_OF_MEMRAY if name == "memray" else INPUTS):
+        inputs.check(name, number)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "memray"])
+@given(content=st.binary(min_size=1, max_size=200))
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_random_bytes(name, content):
+    for lenient in (False, True):
+        inputs.read(name, content, lenient=lenient)
