@@ -1,12 +1,12 @@
 /* First and next fit over one list of all free blocks (docs/policies.md, Sequential fit). */
+#include "block_list.h"
 #include "coalescing.h"
-#include "free_index.h"
 #include "replay.h"
 
 struct list_fit {
     struct heap heap;
-    struct free_index index; /* in list order, but first fit LIFO the other way round, so that the
-                                newest block comes last and enters without moving others */
+    struct block_list list; /* but first fit LIFO the other way round, so that the newest block
+                               comes last and enters without moving others */
     enum fit fit;
     enum order order;
     uint64_t growth;
@@ -18,55 +18,57 @@ struct list_fit {
 
 ALWAYS_INLINE uint32_t following(const struct list_fit *state, uint32_t id)
 {
-    return free_index_following(&state->index, free_index_locate(&state->index, id));
+    return block_list_following(&state->list, block_list_locate(&state->list, id));
 }
 
 ALWAYS_INLINE struct cursor place_to_enter(const struct list_fit *state, uint64_t address, POLICY)
 {
     if (order == ORDER_ADDRESS)
-        return free_index_position(&state->index, false, 0, address);
+        return block_list_position(&state->list, address);
     if (fit == FIT_NEXT && state->rover != NO_BLOCK)
-        return free_index_locate(&state->index, state->rover);
-    return free_index_back(&state->index);
+        return block_list_locate(&state->list, state->rover);
+    return block_list_back(&state->list);
 }
 
 ALWAYS_INLINE void insert(struct list_fit *state, uint32_t id, POLICY)
 {
     const struct block *block = &state->heap.blocks[id];
     struct cursor at = place_to_enter(state, block->address, fit, order);
-    free_index_insert(&state->index, at, id, block->size, block->address,
-                      order == ORDER_ADDRESS);
+    block_list_insert(&state->list, at, id, order == ORDER_ADDRESS);
     if (fit == FIT_NEXT && (order == ORDER_LIFO || state->rover == NO_BLOCK))
         state->rover = id;
     state->heap.counters.free_blocks++;
 }
 
-ALWAYS_INLINE void take_out_at(struct heap *heap, struct cursor at, POLICY)
+ALWAYS_INLINE void take_out_at(struct heap *heap, struct cursor at, const enum fit fit)
 {
     struct list_fit *state = (struct list_fit *)heap;
-    if (fit == FIT_NEXT && state->rover == block_at(&state->index, at))
-        state->rover = state->index.blocks > 1 ? free_index_following(&state->index, at) : NO_BLOCK;
-    free_index_remove(&state->index, at, order == ORDER_ADDRESS);
+    if (fit == FIT_NEXT && state->rover == block_at(&state->list, at))
+        state->rover = state->list.blocks > 1 ? block_list_following(&state->list, at) : NO_BLOCK;
+    block_list_remove(&state->list, at);
     heap->counters.free_blocks--;
 }
 
-ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, POLICY)
+ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, const enum fit fit)
 {
     struct list_fit *state = (struct list_fit *)heap;
-    take_out_at(heap, free_index_locate(&state->index, id), fit, order);
+    take_out_at(heap, block_list_locate(&state->list, id), fit);
 }
 
 /* Merges a block into a free neighbour, whose place among the addresses it takes; false if there
  * is none. The rover moves as if the neighbours had left and the result had entered. */
-ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, POLICY)
+ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, const enum fit fit)
 {
     struct list_fit *state = (struct list_fit *)heap;
     uint32_t below = heap->blocks[id].previous;
     uint32_t above = heap->blocks[id].next;
-    uint32_t merged = below;
+    uint32_t merged;
+    uint64_t old;
     if (heap_is_free(heap, below)) {
+        merged = below;
+        old = heap->blocks[below].size;
         if (heap_is_free(heap, above)) {
-            take_out(heap, above, fit, order);
+            take_out(heap, above, fit);
             heap_join_next(heap, id);
             heap->counters.coalescings++;
         }
@@ -74,16 +76,17 @@ ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, POLICY)
             state->rover = following(state, below);
         heap_join_next(heap, below);
     } else if (heap_is_free(heap, above)) {
+        merged = above;
+        old = heap->blocks[above].size;
         if (fit == FIT_NEXT && state->rover == above)
             state->rover = following(state, above);
         heap_join_previous(heap, above);
-        merged = above;
     } else {
         return false;
     }
     heap->counters.coalescings++;
     const struct block *block = &heap->blocks[merged];
-    free_index_change(&state->index, free_index_locate(&state->index, merged), block->size,
+    block_list_change(&state->list, block_list_locate(&state->list, merged), old, block->size,
                       block->address, true);
     return true;
 }
@@ -91,16 +94,17 @@ ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, POLICY)
 /* Allocates the low `size` bytes of the free block at a cursor; the rest keeps its place. */
 ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct cursor at, uint64_t size, POLICY)
 {
-    struct free_index *index = &((struct list_fit *)heap)->index;
-    uint32_t id = block_at(index, at);
+    struct block_list *list = &((struct list_fit *)heap)->list;
+    uint32_t id = block_at(list, at);
     heap->counters.allocated += size;
-    if (heap->blocks[id].size == size) {
-        take_out_at(heap, at, fit, order);
+    uint64_t old = block_list_size_at(list, at);
+    if (old == size) {
+        take_out_at(heap, at, fit);
         return id;
     }
     uint32_t low = heap_cut_low(heap, id, size);
     heap->counters.splits++;
-    free_index_change(index, at, heap->blocks[id].size, heap->blocks[id].address,
+    block_list_change(list, at, old, old - size, heap->blocks[id].address,
                       order == ORDER_ADDRESS);
     return low;
 }
@@ -109,33 +113,27 @@ ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct cursor at, uint64_t size
 ALWAYS_INLINE struct cursor search(struct list_fit *state, uint64_t size, uint64_t *visited,
                                    POLICY)
 {
-    const struct free_index *index = &state->index;
+    const struct block_list *list = &state->list;
     struct cursor start = {NO_NODE, 0};
     struct cursor at;
     if (fit == FIT_NEXT && state->rover != NO_BLOCK) {
-        start = free_index_locate(index, state->rover);
-        *visited = 1;
-        if (LIKELY(state->heap.blocks[state->rover].size >= size))
-            return start; /* as it does nearly always on real programs */
-        at = free_index_first_from(index, start, size);
+        start = block_list_locate(list, state->rover);
+        at = block_list_first_from(list, start, size);
         if (!found(at))
-            at = free_index_first(index, size);
+            at = block_list_first(list, size);
     } else if (fit == FIT_FIRST && order == ORDER_LIFO) {
-        at = free_index_back(index);
-        *visited = 1;
-        if (at.entry > 0 && index->nodes[at.node].size[at.entry - 1] >= size)
-            return (struct cursor){at.node, at.entry - 1};
-        at = free_index_last(index, size);
+        at = block_list_last(list, size);
     } else {
-        at = free_index_first(index, size);
+        at = block_list_first(list, size);
     }
-    *visited = index->blocks;
+    *visited = list->blocks;
     if (found(at) && fit == FIT_NEXT) {
-        int64_t distance = free_index_distance(index, start, at);
-        *visited = (uint64_t)(distance < 0 ? distance + index->blocks : distance) + 1;
+        uint32_t first = block_list_rank(list, start);
+        uint32_t rank = block_list_rank(list, at);
+        *visited = (uint64_t)(rank < first ? rank + list->blocks : rank) - first + 1;
     } else if (found(at)) {
-        uint64_t rank = free_index_rank(index, at);
-        *visited = order == ORDER_LIFO ? index->blocks - rank : rank + 1;
+        uint64_t rank = block_list_rank(list, at);
+        *visited = order == ORDER_LIFO ? list->blocks - rank : rank + 1;
     }
     return at;
 }
@@ -155,31 +153,31 @@ ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function
         at = search(state, size, &visited, fit, order);
     }
     if (fit == FIT_NEXT)
-        state->rover = block_at(&state->index, at); /* taking it out moves the rover on */
+        state->rover = block_at(&state->list, at); /* taking it out moves the rover on */
     return use_at(heap, at, size, fit, order);
 }
 
 static bool reserve(struct heap *heap)
 {
-    return heap_reserve(heap) && free_index_reserve(&((struct list_fit *)heap)->index);
+    return heap_reserve(heap) && block_list_reserve(&((struct list_fit *)heap)->list);
 }
 
 #define DEFINE_POLICY(name, FIT, ORDER)                                                      \
     static void take_out_##name(struct heap *heap, uint32_t id)                              \
     {                                                                                        \
-        take_out(heap, id, FIT, ORDER);                                                      \
+        take_out(heap, id, FIT);                                                      \
     }                                                                                        \
     static void enter_##name(struct heap *heap, uint32_t id)                                 \
     {                                                                                        \
-        if (ORDER == ORDER_ADDRESS && enter_neighbour(heap, id, FIT, ORDER))                 \
+        if (ORDER == ORDER_ADDRESS && enter_neighbour(heap, id, FIT))                 \
             return;                                                                          \
         coalesce(heap, id, take_out_##name);                                                 \
         insert((struct list_fit *)heap, id, FIT, ORDER);                                     \
     }                                                                                        \
     static uint32_t use_##name(struct heap *heap, uint32_t id, uint64_t size)                \
     {                                                                                        \
-        struct free_index *index = &((struct list_fit *)heap)->index;                        \
-        return use_at(heap, free_index_locate(index, id), size, FIT, ORDER);                 \
+        struct block_list *list = &((struct list_fit *)heap)->list;                        \
+        return use_at(heap, block_list_locate(list, id), size, FIT, ORDER);                 \
     }                                                                                        \
     static uint32_t allocate_##name(struct heap *heap, uint64_t size)                        \
     {                                                                                        \
@@ -226,13 +224,13 @@ static bool init(void *memory, const struct parameters *parameters)
     state->order = (enum order)parameters->order;
     state->growth = parameters->growth;
     state->rover = NO_BLOCK;
-    return free_index_init(&state->index, &state->heap);
+    return block_list_init(&state->list, &state->heap, parameters->unit | parameters->growth);
 }
 
 static void release_all(void *memory)
 {
     struct list_fit *state = memory;
-    free_index_release(&state->index);
+    block_list_release(&state->list);
     heap_release(&state->heap);
 }
 
@@ -240,17 +238,16 @@ static const char *check(const void *memory)
 {
     const struct list_fit *state = memory;
     const struct heap *heap = &state->heap;
-    enum index_order order = state->order == ORDER_ADDRESS ? INDEX_BY_KEY : INDEX_BY_POSITION;
     const char *wrong = heap_check(heap);
     if (wrong == NULL)
         wrong = check_coalesced(heap);
     if (wrong == NULL)
-        wrong = free_index_check(&state->index, order);
+        wrong = block_list_check(&state->list, state->order == ORDER_ADDRESS);
     if (wrong != NULL)
         return wrong;
-    if (state->index.blocks != heap->counters.free_blocks)
+    if (state->list.blocks != heap->counters.free_blocks)
         return "the list does not hold exactly the free blocks";
-    if (state->fit == FIT_NEXT && (state->rover == NO_BLOCK) != (state->index.blocks == 0))
+    if (state->fit == FIT_NEXT && (state->rover == NO_BLOCK) != (state->list.blocks == 0))
         return "the rover is not on the list";
     if (state->fit == FIT_NEXT && state->rover != NO_BLOCK && !heap_is_free(heap, state->rover))
         return "the rover stands on a block that is not free";

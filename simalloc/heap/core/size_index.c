@@ -7,7 +7,7 @@ static uint32_t bin_of(const void *context, uint64_t size)
 
 const char *size_index_check(const struct size_index *index, uint64_t blocks)
 {
-    const char *wrong = free_index_check(&index->large, INDEX_BY_SIZE);
+    const char *wrong = size_tree_check(&index->large);
     if (wrong == NULL)
         wrong = bin_set_check(&index->bins, bin_of, index, blocks - index->large.blocks);
     return wrong;

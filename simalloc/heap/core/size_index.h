@@ -1,17 +1,17 @@
 /* Free blocks by size, and among equals by key: the index of best fit.
  *
- * Sizes below 4096 granules have a bin each; the few larger blocks are in an ordered index. A
+ * Sizes below 4096 granules have a bin each; the few larger blocks are in a tree. A
  * granule is the largest power of two that all block sizes are multiples of. */
 #ifndef SIMALLOC_SIZE_INDEX_H
 #define SIMALLOC_SIZE_INDEX_H
 
 #include "bin_set.h"
-#include "free_index.h"
+#include "size_tree.h"
 
 struct size_index {
     unsigned granule; /* log2 of the bytes in one */
     struct bin_set bins;
-    struct free_index large;
+    struct size_tree large;
 };
 
 /* The largest power of two in `unit` divides all sizes of blocks. */
@@ -19,18 +19,18 @@ ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, 
 {
     index->granule = (unsigned)__builtin_ctzll(unit);
     bin_set_init(&index->bins, heap);
-    return free_index_init(&index->large, heap);
+    return size_tree_init(&index->large, heap);
 }
 
 ALWAYS_INLINE void size_index_release(struct size_index *index)
 {
     bin_set_release(&index->bins);
-    free_index_release(&index->large);
+    size_tree_release(&index->large);
 }
 
 ALWAYS_INLINE bool size_index_reserve(struct size_index *index)
 {
-    return bin_set_reserve(&index->bins) && free_index_reserve(&index->large);
+    return bin_set_reserve(&index->bins) && size_tree_reserve(&index->large);
 }
 
 ALWAYS_INLINE bool is_large(const struct size_index *index, uint64_t size)
@@ -42,8 +42,7 @@ ALWAYS_INLINE void size_index_insert(struct size_index *index, uint32_t block, u
 {
     uint64_t size = index->bins.heap->blocks[block].size;
     if (is_large(index, size))
-        free_index_insert(&index->large, free_index_position(&index->large, true, size, key),
-                          block, size, key, true);
+        size_tree_insert(&index->large, block, key);
     else
         bin_set_insert(&index->bins, (uint32_t)(size >> index->granule), block, key);
 }
@@ -52,12 +51,8 @@ ALWAYS_INLINE void size_index_insert(struct size_index *index, uint32_t block, u
 ALWAYS_INLINE uint64_t size_index_remove(struct size_index *index, uint32_t block)
 {
     uint64_t size = index->bins.heap->blocks[block].size;
-    if (is_large(index, size)) {
-        struct cursor at = free_index_locate(&index->large, block);
-        uint64_t key = index->large.nodes[at.node].key[at.entry];
-        free_index_remove(&index->large, at, true);
-        return key;
-    }
+    if (is_large(index, size))
+        return size_tree_remove(&index->large, block);
     uint64_t key = index->bins.links[block].key;
     bin_set_remove(&index->bins, (uint32_t)(size >> index->granule), block);
     return key;
@@ -71,8 +66,7 @@ ALWAYS_INLINE uint32_t size_index_best(const struct size_index *index, uint64_t 
         if (LIKELY(bin < BINS))
             return index->bins.first[bin];
     }
-    struct cursor at = free_index_first(&index->large, size);
-    return found(at) ? block_at(&index->large, at) : NO_BLOCK;
+    return size_tree_best(&index->large, size);
 }
 
 const char *size_index_check(const struct size_index *index, uint64_t blocks);

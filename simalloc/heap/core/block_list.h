@@ -1,0 +1,429 @@
+/* A list of free blocks that finds the first one, or the last, that is large enough.
+ *
+ * It is a B+ tree of nodes of 64 slots. In a leaf the blocks stand in list order with empty slots
+ * between them: one that leaves empties its slot, and one that enters moves others no further than
+ * to the next empty one. An inner node knows the largest block below each child, and how many stand
+ * before it, so that what a walk along the list would have visited is a difference of ranks.
+ *
+ * Sizes and addresses are kept in granules and short, so that many are compared at once; of the
+ * few that are too large for that the block itself is asked. No operation is worse than O(log n).
+ *
+ * The order is the caller's: by address, if `ordered`, the same in all calls, or by position. */
+#ifndef SIMALLOC_BLOCK_LIST_H
+#define SIMALLOC_BLOCK_LIST_H
+
+#include "slots.h"
+
+#define NO_NODE UINT32_MAX
+
+/* Where a node stands in the tree. */
+struct place {
+    uint32_t parent; /* NO_NODE of the root; while the node is unused, the next unused one */
+    uint32_t slot;   /* in the parent */
+};
+
+struct leaf {
+    uint16_t size[SLOTS]; /* granules, at most SHORT_SIZE; 0 in an empty slot */
+    uint32_t block[SLOTS];
+    uint32_t key[SLOTS]; /* if ordered: the address in granules, at most SHORT_KEY */
+    uint64_t used;       /* bit i: slot i holds a block; 0 only in an empty root */
+    struct place place;
+};
+
+struct inner {
+    uint16_t size[SLOTS]; /* the largest below the child, as in a leaf; 0 from slot `count` on */
+    uint32_t child[SLOTS];
+    uint32_t key[SLOTS]; /* if ordered: no key below the child is less, all of earlier ones are; the
+                            first one's says nothing */
+    uint32_t before[SLOTS];  /* blocks below earlier children */
+    uint64_t largest[SLOTS]; /* the same in bytes */
+    uint32_t count;          /* children are in slots 0 .. count-1 */
+    struct place place;
+};
+
+struct block_list {
+    struct heap *heap;
+    unsigned granule; /* log2 of the bytes in one, of which all sizes are multiples */
+    struct leaf *leaves;
+    struct inner *inners;
+    uint32_t leaf_capacity, leaves_used;
+    uint32_t inner_capacity, inners_used;
+    uint32_t unused_leaf, unused_inner; /* chains of nodes given back */
+    uint32_t root;   /* a leaf if the height is 0 */
+    uint32_t height; /* levels of inner nodes */
+    uint32_t blocks; /* in the list */
+};
+
+/* A slot of a leaf; leaf is NO_NODE when there is none. */
+struct cursor {
+    uint32_t leaf;
+    uint32_t slot;
+};
+
+/* The most nodes that one event may create: a few insertions, each splitting one path. */
+enum { SPARE_LEAVES = 16, SPARE_INNERS = 128 };
+
+/* The largest power of two in `unit` divides all sizes of blocks. */
+bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
+void block_list_release(struct block_list *list);
+bool block_list_grow_tables(struct block_list *list);
+const char *block_list_check(const struct block_list *list, bool ordered);
+
+/* The parts that are seldom needed: sizes or addresses that are not short, and other leaves. */
+uint32_t block_list_large_block(const struct block_list *list, const struct leaf *leaf,
+                                uint32_t from, uint64_t size, bool last);
+uint32_t block_list_large_child(const struct inner *inner, uint32_t from, uint64_t size, bool last);
+struct cursor block_list_far_position(const struct block_list *list, uint64_t address);
+uint32_t block_list_next_leaf(const struct block_list *list, uint32_t leaf);
+void block_list_move_bounds(struct block_list *list, uint32_t leaf, uint32_t key);
+/* Answers a cursor for the same place in the list, in a leaf that has an empty slot. */
+struct cursor block_list_make_room(struct block_list *list, struct cursor at, uint32_t key);
+void block_list_merge_leaf(struct block_list *list, uint32_t leaf);
+
+ALWAYS_INLINE bool block_list_reserve(struct block_list *list)
+{
+    return LIKELY(list->leaf_capacity - list->leaves_used >= SPARE_LEAVES &&
+                  list->inner_capacity - list->inners_used >= SPARE_INNERS) ||
+           block_list_grow_tables(list);
+}
+
+ALWAYS_INLINE bool found(struct cursor at)
+{
+    return at.leaf != NO_NODE;
+}
+
+ALWAYS_INLINE uint32_t block_at(const struct block_list *list, struct cursor at)
+{
+    return list->leaves[at.leaf].block[at.slot];
+}
+
+ALWAYS_INLINE uint32_t short_size(const struct block_list *list, uint64_t size)
+{
+    uint64_t granules = size >> list->granule;
+    return granules < SHORT_SIZE ? (uint32_t)granules : SHORT_SIZE;
+}
+
+ALWAYS_INLINE uint32_t short_key(const struct block_list *list, uint64_t address)
+{
+    uint64_t granules = address >> list->granule;
+    return granules < SHORT_KEY ? (uint32_t)granules : SHORT_KEY;
+}
+
+/* Blocks are looked for by size, and by which end of the list they are nearer to. */
+struct wanted {
+    uint64_t size;
+    uint32_t brief; /* the same in granules, or SHORT_SIZE */
+    bool last;
+};
+
+/* The first, or last, slot of a leaf whose block is wanted; SLOTS if there is none. */
+ALWAYS_INLINE uint32_t wanted_block(const struct block_list *list, const struct leaf *leaf,
+                                    struct wanted wanted)
+{
+    if (UNLIKELY(wanted.brief == SHORT_SIZE))
+        return block_list_large_block(list, leaf, 0, wanted.size, wanted.last);
+    return wanted.last ? slots_last(leaf->size, wanted.brief)
+                       : slots_first(leaf->size, wanted.brief);
+}
+
+/* The first, or last, slot of an inner node below which a block is wanted; SLOTS if there is
+ * none. */
+ALWAYS_INLINE uint32_t wanted_child(const struct inner *inner, struct wanted wanted)
+{
+    if (UNLIKELY(wanted.brief == SHORT_SIZE))
+        return block_list_large_child(inner, 0, wanted.size, wanted.last);
+    return wanted.last ? slots_last(inner->size, wanted.brief)
+                       : slots_first(inner->size, wanted.brief);
+}
+
+/* The first, or last, block below a node of some level that is wanted. */
+ALWAYS_INLINE struct cursor block_list_below(const struct block_list *list, uint32_t level,
+                                             uint32_t id, struct wanted wanted)
+{
+    for (; level > 0; level--) {
+        const struct inner *inner = &list->inners[id];
+        uint32_t slot = wanted_child(inner, wanted);
+        if (UNLIKELY(slot == SLOTS))
+            return (struct cursor){NO_NODE, 0};
+        id = inner->child[slot];
+    }
+    uint32_t slot = wanted_block(list, &list->leaves[id], wanted);
+    return UNLIKELY(slot == SLOTS) ? (struct cursor){NO_NODE, 0} : (struct cursor){id, slot};
+}
+
+/* The first block of the list with at least `size` bytes. */
+ALWAYS_INLINE struct cursor block_list_first(const struct block_list *list, uint64_t size)
+{
+    return block_list_below(list, list->height, list->root,
+                            (struct wanted){size, short_size(list, size), false});
+}
+
+/* The last block of the list with at least `size` bytes. */
+ALWAYS_INLINE struct cursor block_list_last(const struct block_list *list, uint64_t size)
+{
+    return block_list_below(list, list->height, list->root,
+                            (struct wanted){size, short_size(list, size), true});
+}
+
+/* The first block at or after a cursor with at least `size` bytes. */
+ALWAYS_INLINE struct cursor block_list_first_from(const struct block_list *list,
+                                                  struct cursor from, uint64_t size)
+{
+    struct wanted wanted = {size, short_size(list, size), false};
+    const bool large = wanted.brief == SHORT_SIZE;
+    const struct leaf *leaf = &list->leaves[from.leaf];
+    uint32_t slot = UNLIKELY(large) ? block_list_large_block(list, leaf, from.slot, size, false)
+                                    : slots_first_from(leaf->size, from.slot, wanted.brief);
+    if (LIKELY(slot < SLOTS))
+        return (struct cursor){from.leaf, slot};
+    const struct place *place = &leaf->place;
+    for (uint32_t level = 0; level < list->height; level++) {
+        const struct inner *parent = &list->inners[place->parent];
+        slot = UNLIKELY(large) ? block_list_large_child(parent, place->slot + 1, size, false)
+                               : slots_first_from(parent->size, place->slot + 1, wanted.brief);
+        if (slot < SLOTS)
+            return block_list_below(list, level, parent->child[slot], wanted);
+        place = &parent->place;
+    }
+    return (struct cursor){NO_NODE, 0};
+}
+
+ALWAYS_INLINE uint32_t home_of(uint32_t leaf, uint32_t slot)
+{
+    return leaf * SLOTS + slot;
+}
+
+/* Where a block of the list stands. */
+ALWAYS_INLINE struct cursor block_list_locate(const struct block_list *list, uint32_t block)
+{
+    uint32_t home = list->heap->blocks[block].home;
+    return (struct cursor){home / SLOTS, home % SLOTS};
+}
+
+/* The bytes of the block at a cursor, which its slot mostly tells. */
+ALWAYS_INLINE uint64_t block_list_size_at(const struct block_list *list, struct cursor at)
+{
+    uint64_t brief = list->leaves[at.leaf].size[at.slot];
+    return LIKELY(brief < SHORT_SIZE) ? brief << list->granule
+                                      : list->heap->blocks[block_at(list, at)].size;
+}
+
+/* The block after a cursor, the first after the last. */
+ALWAYS_INLINE uint32_t block_list_following(const struct block_list *list, struct cursor at)
+{
+    const struct leaf *leaf = &list->leaves[at.leaf];
+    uint64_t later = leaf->used & ~slots_before(at.slot + 1);
+    if (UNLIKELY(later == 0)) {
+        leaf = &list->leaves[block_list_next_leaf(list, at.leaf)];
+        later = leaf->used;
+    }
+    return leaf->block[first_slot(later)];
+}
+
+/* How many blocks stand before a cursor. */
+ALWAYS_INLINE uint32_t block_list_rank(const struct block_list *list, struct cursor at)
+{
+    const struct leaf *leaf = &list->leaves[at.leaf];
+    uint32_t rank = slots_count(leaf->used & slots_before(at.slot));
+    const struct place *place = &leaf->place;
+    for (uint32_t level = 0; level < list->height; level++) {
+        const struct inner *parent = &list->inners[place->parent];
+        rank += parent->before[place->slot];
+        place = &parent->place;
+    }
+    return rank;
+}
+
+/* Where a block with this address belongs in a list ordered by address. */
+ALWAYS_INLINE struct cursor block_list_position(const struct block_list *list, uint64_t address)
+{
+    uint32_t key = short_key(list, address);
+    if (UNLIKELY(key == SHORT_KEY))
+        return block_list_far_position(list, address);
+    uint32_t id = list->root;
+    for (uint32_t level = list->height; level > 0; level--) {
+        const struct inner *inner = &list->inners[id];
+        uint64_t up_to = slots_below(inner->key, key + 1) & slots_before(inner->count);
+        id = inner->child[last_slot(up_to | 1)];
+    }
+    const struct leaf *leaf = &list->leaves[id];
+    return (struct cursor){id, slot_behind(slots_below(leaf->key, key) & leaf->used)};
+}
+
+/* Behind the last block. */
+ALWAYS_INLINE struct cursor block_list_back(const struct block_list *list)
+{
+    uint32_t id = list->root;
+    for (uint32_t level = list->height; level > 0; level--)
+        id = list->inners[id].child[list->inners[id].count - 1];
+    return (struct cursor){id, slot_behind(list->leaves[id].used)};
+}
+
+/* The bytes of the largest block in a leaf. */
+ALWAYS_INLINE uint64_t largest_in_leaf(const struct block_list *list, const struct leaf *leaf)
+{
+    uint64_t largest = (uint64_t)slots_largest(leaf->size) << list->granule;
+    if (LIKELY(largest >> list->granule < SHORT_SIZE))
+        return largest;
+    for (uint64_t slots = slots_at_least(leaf->size, SHORT_SIZE); slots != 0; slots &= slots - 1) {
+        uint64_t size = list->heap->blocks[leaf->block[first_slot(slots)]].size;
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
+/* The bytes of the largest block below an inner node. */
+ALWAYS_INLINE uint64_t largest_below(const struct block_list *list, const struct inner *inner)
+{
+    uint64_t largest = (uint64_t)slots_largest(inner->size) << list->granule;
+    if (LIKELY(largest >> list->granule < SHORT_SIZE))
+        return largest;
+    for (uint64_t slots = slots_at_least(inner->size, SHORT_SIZE); slots != 0; slots &= slots - 1) {
+        uint64_t size = inner->largest[first_slot(slots)];
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
+/* Notes the largest block below a child, and answers whether that is a change. */
+ALWAYS_INLINE bool inner_note(const struct block_list *list, struct inner *inner, uint32_t slot,
+                              uint64_t largest)
+{
+    bool same = inner->largest[slot] == largest;
+    inner->largest[slot] = largest;
+    inner->size[slot] = (uint16_t)short_size(list, largest);
+    return !same;
+}
+
+/* Tells the nodes above a leaf that a size has gone from it and another has come (0: none). */
+ALWAYS_INLINE void block_list_tell(struct block_list *list, uint32_t id, uint64_t gone,
+                                   uint64_t come)
+{
+    const struct leaf *leaf = &list->leaves[id];
+    const struct place *place = &leaf->place;
+    const struct inner *node = NULL;
+    for (uint32_t level = 0; level < list->height; level++) {
+        struct inner *parent = &list->inners[place->parent];
+        uint64_t known = parent->largest[place->slot];
+        if (LIKELY(come <= known && gone < known))
+            return;
+        uint64_t largest = come >= known ? come
+                           : level == 0  ? largest_in_leaf(list, leaf)
+                                         : largest_below(list, node);
+        inner_note(list, parent, place->slot, largest);
+        gone = known;
+        come = largest;
+        node = parent;
+        place = &parent->place;
+    }
+}
+
+/* Tells the nodes above a leaf that it has got more blocks, or fewer. */
+ALWAYS_INLINE void block_list_count(struct block_list *list, const struct leaf *leaf,
+                                    uint32_t more)
+{
+    list->blocks += more;
+    const struct place *place = &leaf->place;
+    for (uint32_t level = 0; level < list->height; level++) {
+        struct inner *parent = &list->inners[place->parent];
+        for (uint32_t i = 0; i < SLOTS; i++)
+            parent->before[i] += i > place->slot ? more : 0;
+        place = &parent->place;
+    }
+}
+
+/* Puts a block into an empty slot. */
+ALWAYS_INLINE void leaf_put(struct block_list *list, struct cursor at, uint32_t id, uint32_t size,
+                            uint32_t key, bool ordered)
+{
+    struct leaf *leaf = &list->leaves[at.leaf];
+    leaf->size[at.slot] = (uint16_t)size;
+    leaf->block[at.slot] = id;
+    if (ordered)
+        leaf->key[at.slot] = key;
+    list->heap->blocks[id].home = home_of(at.leaf, at.slot);
+}
+
+/* Moves a block by one slot. */
+ALWAYS_INLINE void leaf_move(struct block_list *list, uint32_t id, uint32_t from, uint32_t to,
+                             bool ordered)
+{
+    const struct leaf *leaf = &list->leaves[id];
+    leaf_put(list, (struct cursor){id, to}, leaf->block[from], leaf->size[from],
+             ordered ? leaf->key[from] : 0, ordered);
+}
+
+/* Makes an empty slot before what stands at a cursor, in a leaf that has one, by moving the blocks
+ * between by one; answers the slot. */
+ALWAYS_INLINE uint32_t leaf_open(struct block_list *list, struct cursor at, bool ordered)
+{
+    struct leaf *leaf = &list->leaves[at.leaf];
+    uint64_t above = ~leaf->used & ~slots_before(at.slot);
+    uint64_t below = ~leaf->used & slots_before(at.slot);
+    uint32_t up = above == 0 ? SLOTS : first_slot(above) - at.slot;
+    uint32_t down = below == 0 ? SLOTS : at.slot - 1 - last_slot(below);
+    if (up <= down) {
+        leaf->used |= UINT64_C(1) << (at.slot + up);
+        for (uint32_t i = at.slot + up; i > at.slot; i--)
+            leaf_move(list, at.leaf, i - 1, i, ordered);
+        return at.slot;
+    }
+    leaf->used |= UINT64_C(1) << (at.slot - 1 - down);
+    for (uint32_t i = at.slot - 1 - down; i < at.slot - 1; i++)
+        leaf_move(list, at.leaf, i + 1, i, ordered);
+    return at.slot - 1;
+}
+
+/* Puts a block before what stands at a cursor. */
+ALWAYS_INLINE void block_list_insert(struct block_list *list, struct cursor at, uint32_t id,
+                                     bool ordered)
+{
+    const struct block *block = &list->heap->blocks[id];
+    uint32_t size = short_size(list, block->size);
+    uint32_t key = ordered ? short_key(list, block->address) : 0;
+    if (UNLIKELY(list->leaves[at.leaf].used == UINT64_MAX || at.slot == SLOTS))
+        at = block_list_make_room(list, at, key);
+    at.slot = leaf_open(list, at, ordered);
+    leaf_put(list, at, id, size, key, ordered);
+    block_list_count(list, &list->leaves[at.leaf], 1);
+    block_list_tell(list, at.leaf, 0, block->size);
+}
+
+ALWAYS_INLINE void block_list_remove(struct block_list *list, struct cursor at)
+{
+    struct leaf *leaf = &list->leaves[at.leaf];
+    struct block *block = &list->heap->blocks[leaf->block[at.slot]];
+    block->home = HOME_ALLOCATED;
+    leaf->size[at.slot] = 0;
+    leaf->used &= ~(UINT64_C(1) << at.slot);
+    block_list_count(list, leaf, UINT32_MAX); /* one fewer */
+    block_list_tell(list, at.leaf, block->size, 0);
+    if (list->height > 0 && UNLIKELY(slots_count(leaf->used) < SLOTS / 4))
+        block_list_merge_leaf(list, at.leaf);
+}
+
+/* Whether a key is surely within the bounds that the nodes above a leaf have for it. */
+ALWAYS_INLINE bool is_in_bounds(const struct block_list *list, const struct leaf *leaf,
+                                uint32_t key)
+{
+    const struct inner *parent = &list->inners[leaf->place.parent];
+    uint32_t next = leaf->place.slot + 1;
+    return key >= parent->key[leaf->place.slot] && next < parent->count && key < parent->key[next];
+}
+
+/* Notes the new size and address of a block that keeps its place in the list. */
+ALWAYS_INLINE void block_list_change(struct block_list *list, struct cursor at, uint64_t old,
+                                     uint64_t size, uint64_t address, bool ordered)
+{
+    struct leaf *leaf = &list->leaves[at.leaf];
+    leaf->size[at.slot] = (uint16_t)short_size(list, size);
+    if (ordered) {
+        uint32_t key = short_key(list, address);
+        leaf->key[at.slot] = key;
+        if (list->height > 0 && UNLIKELY(!is_in_bounds(list, leaf, key)))
+            block_list_move_bounds(list, at.leaf, key);
+    }
+    block_list_tell(list, at.leaf, old, size);
+}
+
+#endif

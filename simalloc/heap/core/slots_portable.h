@@ -1,0 +1,50 @@
+/* The operations of slots.h in plain C. */
+
+/* The slots with at least `size` > 0. */
+ALWAYS_INLINE uint64_t slots_at_least(const uint16_t *sizes, uint32_t size)
+{
+    uint64_t slots = 0;
+    for (uint32_t i = 0; i < SLOTS; i++)
+        slots |= (uint64_t)(sizes[i] >= size) << i;
+    return slots;
+}
+
+/* The first slot from one on with at least `size` > 0, or SLOTS. */
+ALWAYS_INLINE uint32_t slots_first_from(const uint16_t *sizes, uint32_t from, uint32_t size)
+{
+    while (from < SLOTS && sizes[from] < size)
+        from++;
+    return from;
+}
+
+/* The first slot with at least `size` > 0, or SLOTS. */
+ALWAYS_INLINE uint32_t slots_first(const uint16_t *sizes, uint32_t size)
+{
+    return slots_first_from(sizes, 0, size);
+}
+
+/* The last slot with at least `size` > 0, or SLOTS. */
+ALWAYS_INLINE uint32_t slots_last(const uint16_t *sizes, uint32_t size)
+{
+    for (uint32_t slot = SLOTS; slot > 0; slot--)
+        if (sizes[slot - 1] >= size)
+            return slot - 1;
+    return SLOTS;
+}
+
+/* The slots with keys below `key`. */
+ALWAYS_INLINE uint64_t slots_below(const uint32_t *keys, uint32_t key)
+{
+    uint64_t slots = 0;
+    for (uint32_t i = 0; i < SLOTS; i++)
+        slots |= (uint64_t)(keys[i] < key) << i;
+    return slots;
+}
+
+ALWAYS_INLINE uint32_t slots_largest(const uint16_t *sizes)
+{
+    uint16_t largest = 0;
+    for (uint32_t i = 0; i < SLOTS; i++)
+        largest = sizes[i] > largest ? sizes[i] : largest;
+    return largest;
+}
