@@ -13,9 +13,11 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,6 +93,7 @@ int main(int count, char **arguments)
     if (count != 5)
         return 2;
     bool touch = arguments[4][0] == '1';
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* no malloc that hangs outlives who asked for it */
     if (!trace_map(&trace, atoi(arguments[1]), strtoull(arguments[2], NULL, 10),
                    strtoull(arguments[3], NULL, 10))) {
         perror("the trace's columns");
