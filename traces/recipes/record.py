@@ -84,6 +84,10 @@ def packages(recipe: str) -> list[str]:
 
 def installed(needed: list[str]) -> str:
     """Return the packages with their versions; raises `SimallocError` if one is missing."""
+    if shutil.which("dpkg-query") is None:
+        raise SimallocError(
+            "the recipes are for Debian's packages, and there is no dpkg-query here"
+        )
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}, ", *needed]
     answer = subprocess.run(query, capture_output=True, text=True, check=False)
     if answer.returncode != 0:

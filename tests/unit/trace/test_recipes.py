@@ -1,6 +1,8 @@
 """The recipes of the recorded traces, and how one comes into the catalogue; none is run here."""
 
+import re
 import runpy
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -71,7 +73,14 @@ def test_a_recording_that_was_cut_short_is_refused():
 
 
 def test_a_missing_package_is_named_with_the_command_that_installs_it():
-    with pytest.raises(
-        SimallocError, match="apt-get install --no-install-recommends no-such-package"
-    ):
+    said = "install --no-install-recommends no-such-package" if shutil.which("dpkg") else "Debian"
+    with pytest.raises(SimallocError, match=said):
         record["installed"](["no-such-package"])
+
+
+def test_the_table_of_the_readme_has_the_figures_of_the_catalogue():
+    readme = (TRACES / "README.md").read_text("utf-8")
+    for path in RECIPES:
+        totals = CATALOGUE[path.stem]["totals"]
+        figures = f"{totals['events']:,} | {totals['max_live_bytes'] / 1e6:.2f}"
+        assert re.search(rf"^\| {path.stem} \|.*\| {re.escape(figures)} \|", readme, re.MULTILINE)
