@@ -142,7 +142,9 @@ def repeatable(trace: Trace, name: str, texts: Mapping[str, str]) -> Trace:
         raise SimallocError("the recording ended before the program did")
     counts = {key: trace.provenance[key] for key in COUNTS if trace.provenance[key]}
     provenance: dict[str, Any] = {**texts, "recipe": f"recipes/{name}.sh", **counts}
-    empty = {column: None for column, values in trace.columns.items() if not values.any()}
+    empty: dict[str, Any] = {
+        column: None for column, values in trace.columns.items() if not values.any()
+    }
     return replace(trace, name=name, provenance=provenance, **empty)
 
 
