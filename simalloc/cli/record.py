@@ -101,10 +101,13 @@ class _Teller:
         else:
             _say(text)
 
-    def waiting(self, running: Sequence[RawRecording]) -> None:
+    def waiting(self, processes: Sequence[int]) -> None:
         self.end_line()
-        names = ", ".join(f"{Path(raw.executable).name} ({raw.process})" for raw in running)
-        _say(f"the command has ended; still recording {names}. Ctrl-C ends the recording, not them")
+        names = ", ".join(map(str, processes))
+        _say(
+            f"the command has ended; processes it started are still recorded: {names}. Ctrl-C ends "
+            "the recording, not them"
+        )
 
     def lost(self, raw: RawRecording) -> None:
         self.end_line()

@@ -175,13 +175,13 @@ def test_sigterm_is_passed_on(tmp_path):
     assert (tmp_path / "out.npz").exists()
 
 
-LEAVES = "(sleep 3; echo later >out) >/dev/null 2>&1 </dev/null & echo here"
+LEAVES = "(sleep 4; echo later >out) >/dev/null 2>&1 </dev/null & sleep 1; echo here"
 
 
 def test_processes_left_running_are_waited_for(tmp_path):
     done = run(tmp_path, "-o", "out.npz", "sh", "-c", LEAVES)
     assert done.returncode == 0
-    assert "the command has ended; still recording" in done.stderr
+    assert "the command has ended; processes it started are still recorded: " in done.stderr
     assert (tmp_path / "out").exists()
     assert "ends early" not in done.stderr
 

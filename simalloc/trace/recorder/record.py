@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from simalloc.errors import SimallocError, TraceError
 from simalloc.trace.recorder.convert import Recorded, convert_all, raw_recordings
 from simalloc.trace.recorder.launch import Signals, preload_library, start
-from simalloc.trace.recorder.watch import Watch
+from simalloc.trace.recorder.watch import Watch, processes_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -35,7 +35,7 @@ class Observer(Protocol):
     def progress(self, progress: Progress) -> None:
         """Told twice a second, if `wants_progress`."""
 
-    def waiting(self, running: Sequence[RawRecording]) -> None:
+    def waiting(self, processes: Sequence[int]) -> None:
         """Told once if the command has ended and processes that it started have not."""
 
     def lost(self, raw: RawRecording) -> None:
@@ -107,14 +107,14 @@ def _run(
         while _runs(process):
             follower.look()
         signals.ended = True
-        follower.look()
-        if wait and follower.running:
-            observer.waiting(follower.running)
-            while follower.running and not signals.interrupted:
-                time.sleep(_LOOK_SECONDS)
-                follower.look()
-        for raw in follower.running:
-            raw.stop()
+        processes = processes_of(directory) if wait else []
+        if processes:
+            observer.waiting(processes)
+        while processes and not signals.interrupted:
+            time.sleep(_LOOK_SECONDS)
+            follower.look()
+            processes = processes_of(directory)
+        follower.stop()
     return process
 
 
@@ -134,10 +134,6 @@ class _Follower:
         self._watch = Watch(directory, count=observer.wants_progress)
         self._lost: set[Path] = set()
 
-    @property
-    def running(self) -> Sequence[RawRecording]:
-        return self._watch.running
-
     def look(self) -> None:
         progress = self._watch.look()
         if self._observer.wants_progress:
@@ -146,6 +142,11 @@ class _Follower:
             if raw.counts.lost_reason is not None and raw.path not in self._lost:
                 self._lost.add(raw.path)
                 self._observer.lost(raw)
+
+    def stop(self) -> None:
+        self.look()
+        for raw in self._watch.running:
+            raw.stop()
 
 
 def _convert(directory: Path, output: Path, main_process: int) -> Sequence[Recorded]:

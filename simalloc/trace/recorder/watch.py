@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from simalloc.errors import TraceError
 from simalloc.trace.recorder.raw import RAW_SUFFIX, RawRecording, is_running
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,29 @@ class _Watched:
         if count:
             self.events += sum(map(len, self.raw.chunks(self.records)))
         self.records = self.raw.counts.records
+
+
+def processes_of(directory: Path) -> list[int]:
+    """Return the processes that run and record into this directory, or may yet begin to.
+
+    A forked child begins when it first allocates; until then it has its parent's file mapped. A
+    program that was just started has the directory in its environment.
+    """
+    name = os.fsencode(directory)
+    return [
+        int(process.name)
+        for process in Path("/proc").iterdir()
+        if process.name.isdigit()
+        and any(name in _content(process / file) for file in ("maps", "environ"))
+        and int(process.name) != os.getpid()
+    ]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""  # it has ended, or is not ours
 
 
 class Watch:

@@ -139,16 +139,16 @@ def test_signal_handlers_that_allocate(tmp_path, monkeypatch):
     program = compile_program("interrupted.c", tmp_path)
     library = compile_program("bump.c", tmp_path, "-shared", "-fPIC")
     monkeypatch.setenv("LD_PRELOAD", str(library))
-    run = run_recorded([program, "500000"], tmp_path / "raw")
+    run = run_recorded([program, "1500000"], tmp_path / "raw")
     assert run.code == 0
     handled = int(run.output)
-    assert handled > 100
+    assert handled > 50
     events = read_all(run.raw)
+    assert_nothing_missing(run.raw)
     of_handler = events.size == 333
     assert np.count_nonzero(of_handler & (events.op == Op.MALLOC)) == handled
     assert np.count_nonzero(of_handler & (events.op == Op.REALLOC)) == handled
-    assert np.count_nonzero(events.size == 16) == 500_000
-    assert_nothing_missing(run.raw)
+    assert np.count_nonzero(events.size == 16) == 1_500_000
 
 
 def test_addresses_that_are_no_multiples_of_16(tmp_path, monkeypatch):

@@ -211,6 +211,8 @@ static bool read_settings(void)
 
 static void complain(int reason)
 {
+    if (reason == ENOENT) /* the directory is gone: simalloc has ended the recording */
+        return;
     char text[256];
     int length = snprintf(text, sizeof text, "simalloc: process %d is not recorded: %s\n",
                           (int)getpid(), strerrordesc_np(reason));

@@ -1,4 +1,4 @@
-/* Allocates while a signal handler that comes every few microseconds does the same. It must run
+/* Allocates while a signal handler that comes every 200 microseconds does the same. It must run
  * with the allocator of bump.c, which a signal handler may call. The blocks that the handler
  * allocates are HANDLED bytes long; how many there were is written. */
 #include "say.h"
@@ -23,7 +23,7 @@ int main(int count, char **arguments)
 {
     size_t rounds = count > 1 ? strtoul(arguments[1], NULL, 10) : 100000;
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
-    struct itimerval often = {{0, 50}, {0, 50}};
+    struct itimerval often = {{0, 200}, {0, 200}};
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
     for (size_t i = 0; i < rounds; i++) {
