@@ -11,16 +11,16 @@ struct best_fit {
     uint64_t entered; /* blocks that have entered the list */
 };
 
-ALWAYS_INLINE void insert(struct best_fit *state, uint32_t id, uint64_t key)
+ALWAYS_INLINE void insert(struct best_fit *state, uint32_t id, uint64_t size, uint64_t key)
 {
-    size_index_insert(&state->index, id,
+    size_index_insert(&state->index, id, size,
                       state->order == ORDER_ADDRESS ? state->heap.blocks[id].address : key);
     state->heap.counters.free_blocks++;
 }
 
 ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 {
-    size_index_remove(&((struct best_fit *)heap)->index, id);
+    size_index_remove(&((struct best_fit *)heap)->index, id, heap->blocks[id].size);
     heap->counters.free_blocks--;
 }
 
@@ -29,21 +29,27 @@ ALWAYS_INLINE void enter(struct heap *heap, uint32_t id)
     struct best_fit *state = (struct best_fit *)heap;
     coalesce(heap, id, take_out);
     state->entered++;
-    insert(state, id, state->order == ORDER_FIFO ? state->entered : ~state->entered);
+    insert(state, id, heap->blocks[id].size,
+           state->order == ORDER_FIFO ? state->entered : ~state->entered);
 }
 
-ALWAYS_INLINE uint32_t use(struct heap *heap, uint32_t id, uint64_t size)
+ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t size)
 {
     struct best_fit *state = (struct best_fit *)heap;
-    uint64_t key = size_index_remove(&state->index, id);
+    uint64_t key = size_index_remove(&state->index, found.block, found.size);
     heap->counters.free_blocks--;
     heap->counters.allocated += size;
-    if (heap->blocks[id].size == size)
-        return id;
-    uint32_t low = heap_cut_low(heap, id, size);
+    if (found.size == size)
+        return found.block;
+    uint32_t low = heap_cut_low(heap, found.block, size);
     heap->counters.splits++;
-    insert(state, id, key);
+    insert(state, found.block, found.size - size, key);
     return low;
+}
+
+static uint32_t use(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return use_sized(heap, (struct sized){id, heap->blocks[id].size}, size);
 }
 
 static bool grow(struct heap *heap, uint64_t size)
@@ -60,14 +66,14 @@ static bool grow(struct heap *heap, uint64_t size)
 ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct best_fit *state = (struct best_fit *)heap;
-    uint32_t id = size_index_best(&state->index, size);
+    struct sized found = size_index_best(&state->index, size);
     count_search(heap, heap->counters.free_blocks);
-    if (UNLIKELY(id == NO_BLOCK)) {
+    if (UNLIKELY(found.block == NO_BLOCK)) {
         if (!grow(heap, size))
             return NO_BLOCK;
-        id = size_index_best(&state->index, size);
+        found = size_index_best(&state->index, size);
     }
-    return use(heap, id, size);
+    return use_sized(heap, found, size);
 }
 
 ALWAYS_INLINE void release(struct heap *heap, uint32_t id)

@@ -23,7 +23,7 @@ enum { IN_BIN, LOOSE };
 ALWAYS_INLINE void put_in_bin(struct binned_fit *state, uint32_t id)
 {
     state->heap.blocks[id].mark = IN_BIN;
-    size_index_insert(&state->bins, id, ++state->entered);
+    size_index_insert(&state->bins, id, state->heap.blocks[id].size, ++state->entered);
 }
 
 ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
@@ -36,7 +36,7 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 {
     struct binned_fit *state = (struct binned_fit *)heap;
     if (heap->blocks[id].mark == IN_BIN)
-        size_index_remove(&state->bins, id);
+        size_index_remove(&state->bins, id, heap->blocks[id].size);
     else if (state->remainder == id)
         state->remainder = NO_BLOCK;
     heap->blocks[id].home = HOME_ALLOCATED;
@@ -119,18 +119,17 @@ static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t
 
 static uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
-    uint32_t id = size_index_best(&state->bins, size);
-    bool exact = id != NO_BLOCK && state->heap.blocks[id].size == size;
-    if (!exact && state->remainder != NO_BLOCK) {
-        id = use_remainder(state, size, visited);
+    struct sized found = size_index_best(&state->bins, size);
+    if (found.size != size && state->remainder != NO_BLOCK) {
+        uint32_t id = use_remainder(state, size, visited);
         if (id != NO_BLOCK)
             return id;
-        id = size_index_best(&state->bins, size);
+        found = size_index_best(&state->bins, size);
     }
-    if (id == NO_BLOCK)
+    if (found.block == NO_BLOCK)
         return use_wilderness(state, size, visited);
     ++*visited;
-    return use_and_keep(&state->heap, id, size, state->rule != LAST_REMAINDER_NONE);
+    return use_and_keep(&state->heap, found.block, size, state->rule != LAST_REMAINDER_NONE);
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)

@@ -38,9 +38,15 @@ ALWAYS_INLINE bool is_large(const struct size_index *index, uint64_t size)
     return UNLIKELY(size >> index->granule >= BINS);
 }
 
-ALWAYS_INLINE void size_index_insert(struct size_index *index, uint32_t block, uint64_t key)
+/* A block that was found, and its size, which is known before the block has been looked at. */
+struct sized {
+    uint32_t block;
+    uint64_t size;
+};
+
+ALWAYS_INLINE void size_index_insert(struct size_index *index, uint32_t block, uint64_t size,
+                                     uint64_t key)
 {
-    uint64_t size = index->bins.heap->blocks[block].size;
     if (is_large(index, size))
         size_tree_insert(&index->large, block, key);
     else
@@ -48,9 +54,8 @@ ALWAYS_INLINE void size_index_insert(struct size_index *index, uint32_t block, u
 }
 
 /* Takes a block out and answers its key. */
-ALWAYS_INLINE uint64_t size_index_remove(struct size_index *index, uint32_t block)
+ALWAYS_INLINE uint64_t size_index_remove(struct size_index *index, uint32_t block, uint64_t size)
 {
-    uint64_t size = index->bins.heap->blocks[block].size;
     if (is_large(index, size))
         return size_tree_remove(&index->large, block);
     uint64_t key = index->bins.links[block].key;
@@ -59,14 +64,15 @@ ALWAYS_INLINE uint64_t size_index_remove(struct size_index *index, uint32_t bloc
 }
 
 /* The smallest block with at least `size` bytes, of equals the one with the lowest key. */
-ALWAYS_INLINE uint32_t size_index_best(const struct size_index *index, uint64_t size)
+ALWAYS_INLINE struct sized size_index_best(const struct size_index *index, uint64_t size)
 {
     if (!is_large(index, size)) {
         uint32_t bin = bin_set_from(&index->bins, (uint32_t)(size >> index->granule));
         if (LIKELY(bin < BINS))
-            return index->bins.first[bin];
+            return (struct sized){index->bins.first[bin], (uint64_t)bin << index->granule};
     }
-    return size_tree_best(&index->large, size);
+    uint32_t block = size_tree_best(&index->large, size);
+    return (struct sized){block, block == NO_BLOCK ? 0 : index->bins.heap->blocks[block].size};
 }
 
 const char *size_index_check(const struct size_index *index, uint64_t blocks);
