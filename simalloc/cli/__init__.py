@@ -10,7 +10,10 @@ from simalloc.cli.group import Command, LazyGroup
 
 COMMANDS: Final = {
     "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
-    "report": Command("simalloc.cli.report", "Write a page: what traces waste, and why."),
+    "report": Command(
+        "simalloc.cli.report",
+        "Write a page: how much memory traces waste, under which policy, and why.",
+    ),
     "info": Command(
         "simalloc.cli.info",
         "Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.",
