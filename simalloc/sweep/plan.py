@@ -98,6 +98,9 @@ def check_reallocs(reallocs: object) -> tuple[Realloc, ...]:
 
 def _named(text: object) -> list[Policy]:
     if isinstance(text, Policy):
+        if type(_checked(text.name, ("policies",)).description) is not type(text.description):
+            reason = f"{text.name} is another policy in the catalogue, whose names results go by"
+            raise PlanError(reason, key=("policies",))
         return [text]
     if not isinstance(text, str):
         raise PlanError(f"{text!r} is not the name of a policy", key=("policies",), value=text)

@@ -1,5 +1,7 @@
 """Plans: what they stand for, and the line of whatever is wrong in them."""
 
+from dataclasses import replace
+
 import pytest
 from conftest import small_trace
 
@@ -56,6 +58,14 @@ def test_names_texts_and_policies_in_a_list():
     given = [policy("first-fit-ao", growth="64K"), "binary-buddy", "double-buddy:order=lifo"]
     spelled = [spell(described) for described in expand_policies(given)]
     assert spelled == ["first-fit-ao:growth=64K", "binary-buddy", "double-buddy:order=lifo"]
+
+
+def test_a_policy_that_no_text_makes_again_is_refused():
+    other = replace(CATALOGUE["lea-2.6.1"], name="first-fit-ao")
+    with pytest.raises(PlanError, match="is another policy in the catalogue"):
+        expand_policies([other])
+    with pytest.raises(PlanError, match="no policy 'mine'"):
+        expand_policies([replace(other, name="mine")])
 
 
 def test_a_trace_in_memory_and_workloads_are_sources(tmp_path):
