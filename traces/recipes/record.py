@@ -88,12 +88,13 @@ def installed(needed: list[str]) -> str:
         raise SimallocError(
             "the recipes are for Debian's packages, and there is no dpkg-query here"
         )
-    query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}, ", *needed]
+    query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *needed]
     answer = subprocess.run(query, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         install = f"apt-get install --no-install-recommends {' '.join(needed)}"
         raise SimallocError(f"{answer.stderr.strip()}; `{install}` installs what it needs")
-    return answer.stdout.removesuffix(", ")
+    versions = dict(line.split() for line in answer.stdout.splitlines())
+    return ", ".join(f"{package} {versions[package]}" for package in needed)
 
 
 def record(name: str) -> Trace:
