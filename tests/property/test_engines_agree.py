@@ -74,34 +74,40 @@ def test_on_the_beginning_of_each_shipped_trace(trace_name):
             assert_same(outcome(core, trace, policy), expected)
 
 
-def many_free_blocks(seed):
-    """Hold over a thousand free blocks of many sizes, and take and give back some of them."""
+def many_free_blocks(seed, *, size=900, start=0):
+    """Hold over a thousand free blocks of many sizes, and take and give back some of them.
+
+    Sizes are below `size`, and all blocks stand behind one of `start` bytes that is never freed.
+    """
     random = np.random.default_rng(seed)
-    objects = 2400
-    sizes = random.integers(1, 900, objects)
+    objects = 2401
+    sizes = [start, *random.integers(1, size, objects - 1)]
     op = [Op.MALLOC] * objects
     number = list(range(objects))
-    live = [number for number in range(objects) if number % 2]
-    gone = [number for number in range(objects) if not number % 2]
+    live = [number for number in range(1, objects) if number % 2]
+    gone = [number for number in range(1, objects) if not number % 2]
     random.shuffle(gone)
     op += [Op.FREE] * len(gone)
     number += gone
-    more = random.integers(1, 900, 1500)
-    for size in more:
+    for more in random.integers(1, size, 1500):
         victim = live.pop(random.integers(len(live)))
         op += [Op.MALLOC, Op.FREE]
         number += [objects, victim]
         live.append(objects)
-        sizes = np.append(sizes, size)
+        sizes.append(more)
         objects += 1
     asked = [int(sizes[n]) if o == Op.MALLOC else 0 for o, n in zip(op, number, strict=True)]
     return Trace.from_events(op, number, asked)
 
 
+@pytest.mark.parametrize("shape", [{}, {"size": 90_000}, {"start": 1 << 40}], ids=str)
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_with_many_free_blocks(name):
-    """The index of free blocks has several levels here, which split and merge."""
-    trace = many_free_blocks(seed=1)
+def test_with_many_free_blocks(name, shape):
+    """The index of free blocks has several levels here, which split and merge.
+
+    The core keeps sizes and addresses short in it; some of the shapes have too large ones.
+    """
+    trace = many_free_blocks(seed=1, **shape)
     expected = outcome("reference", trace, name)
     assert expected.counters.free_blocks_peak > 600
     for core in CORES:
