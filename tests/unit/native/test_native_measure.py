@@ -98,7 +98,7 @@ def test_each_installed_allocator_replays_every_kind_of_event(allocator):
     seen = []
     (run,) = replay_natively(trace, [allocator], repeats=2, progress=seen.append)
     assert (run.allocator, run.events, run.max_live_bytes) == (allocator.name, 7, 100_000)
-    assert run.peak.resident >= 100_000
+    assert run.peak.resident >= 100_000 - 2 * 4096  # a process at rest is known to two pages
     assert len(run.seconds) == 2
     assert min(run.seconds) > 0
     assert run.nanoseconds > 0
