@@ -36,7 +36,7 @@ sanitize: $(SANITIZED)/built
 	PYTHONPATH=$(SANITIZED)/site:$$($(BIN)/python -c 'import numpy; print(numpy.__path__[0][:-6])') \
 	LD_PRELOAD=$$(cc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
 	SIMALLOC_TRACES=$(CURDIR)/traces SIMALLOC_EXAMPLES=10 \
-	$(BIN)/python -S -P -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
+	$(BIN)/python -S -P -m pytest -p no:cacheprovider -k 'not shipped_trace' $(SANITIZED_TESTS)
 SANITIZED_TESTS ?= tests/property/test_engines_agree.py tests/unit/trace \
   --ignore tests/unit/trace/test_catalogue.py
 
