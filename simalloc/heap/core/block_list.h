@@ -69,16 +69,14 @@ void block_list_release(struct block_list *list);
 bool block_list_grow_tables(struct block_list *list);
 const char *block_list_check(const struct block_list *list, bool ordered);
 
-/* The parts that are seldom needed: sizes or addresses that are not short, and other leaves. */
+/* What is seldom needed: sizes or addresses that are not short, and other leaves. */
 uint32_t block_list_large_block(const struct block_list *list, const struct leaf *leaf,
                                 uint32_t from, uint64_t size, bool last);
 uint32_t block_list_large_child(const struct inner *inner, uint32_t from, uint64_t size, bool last);
+/* The address of the first block below a node. */
+uint64_t block_list_lowest_address(const struct block_list *list, uint32_t level, uint32_t id);
 struct cursor block_list_far_position(const struct block_list *list, uint64_t address);
 uint32_t block_list_next_leaf(const struct block_list *list, uint32_t leaf);
-void block_list_move_bounds(struct block_list *list, uint32_t leaf, uint32_t key);
-/* Answers a cursor for the same place in the list, in a leaf that has an empty slot. */
-struct cursor block_list_make_room(struct block_list *list, struct cursor at, uint32_t key);
-void block_list_merge_leaf(struct block_list *list, uint32_t leaf);
 
 ALWAYS_INLINE bool block_list_reserve(struct block_list *list)
 {
@@ -257,173 +255,6 @@ ALWAYS_INLINE struct cursor block_list_back(const struct block_list *list)
     for (uint32_t level = list->height; level > 0; level--)
         id = list->inners[id].child[list->inners[id].count - 1];
     return (struct cursor){id, slot_behind(list->leaves[id].used)};
-}
-
-/* The bytes of the largest block in a leaf. */
-ALWAYS_INLINE uint64_t largest_in_leaf(const struct block_list *list, const struct leaf *leaf)
-{
-    uint64_t largest = (uint64_t)slots_largest(leaf->size) << list->granule;
-    if (LIKELY(largest >> list->granule < SHORT_SIZE))
-        return largest;
-    for (uint64_t slots = slots_at_least(leaf->size, SHORT_SIZE); slots != 0; slots &= slots - 1) {
-        uint64_t size = list->heap->blocks[leaf->block[first_slot(slots)]].size;
-        largest = size > largest ? size : largest;
-    }
-    return largest;
-}
-
-/* The bytes of the largest block below an inner node. */
-ALWAYS_INLINE uint64_t largest_below(const struct block_list *list, const struct inner *inner)
-{
-    uint64_t largest = (uint64_t)slots_largest(inner->size) << list->granule;
-    if (LIKELY(largest >> list->granule < SHORT_SIZE))
-        return largest;
-    for (uint64_t slots = slots_at_least(inner->size, SHORT_SIZE); slots != 0; slots &= slots - 1) {
-        uint64_t size = inner->largest[first_slot(slots)];
-        largest = size > largest ? size : largest;
-    }
-    return largest;
-}
-
-/* Notes the largest block below a child, and answers whether that is a change. */
-ALWAYS_INLINE bool inner_note(const struct block_list *list, struct inner *inner, uint32_t slot,
-                              uint64_t largest)
-{
-    bool same = inner->largest[slot] == largest;
-    inner->largest[slot] = largest;
-    inner->size[slot] = (uint16_t)short_size(list, largest);
-    return !same;
-}
-
-/* Tells the nodes above a leaf that a size has gone from it and another has come (0: none). */
-ALWAYS_INLINE void block_list_tell(struct block_list *list, uint32_t id, uint64_t gone,
-                                   uint64_t come)
-{
-    const struct leaf *leaf = &list->leaves[id];
-    const struct place *place = &leaf->place;
-    const struct inner *node = NULL;
-    for (uint32_t level = 0; level < list->height; level++) {
-        struct inner *parent = &list->inners[place->parent];
-        uint64_t known = parent->largest[place->slot];
-        if (LIKELY(come <= known && gone < known))
-            return;
-        uint64_t largest = come >= known ? come
-                           : level == 0  ? largest_in_leaf(list, leaf)
-                                         : largest_below(list, node);
-        inner_note(list, parent, place->slot, largest);
-        gone = known;
-        come = largest;
-        node = parent;
-        place = &parent->place;
-    }
-}
-
-/* Tells the nodes above a leaf that it has got more blocks, or fewer. */
-ALWAYS_INLINE void block_list_count(struct block_list *list, const struct leaf *leaf,
-                                    uint32_t more)
-{
-    list->blocks += more;
-    const struct place *place = &leaf->place;
-    for (uint32_t level = 0; level < list->height; level++) {
-        struct inner *parent = &list->inners[place->parent];
-        for (uint32_t i = 0; i < SLOTS; i++)
-            parent->before[i] += i > place->slot ? more : 0;
-        place = &parent->place;
-    }
-}
-
-/* Puts a block into an empty slot. */
-ALWAYS_INLINE void leaf_put(struct block_list *list, struct cursor at, uint32_t id, uint32_t size,
-                            uint32_t key, bool ordered)
-{
-    struct leaf *leaf = &list->leaves[at.leaf];
-    leaf->size[at.slot] = (uint16_t)size;
-    leaf->block[at.slot] = id;
-    if (ordered)
-        leaf->key[at.slot] = key;
-    list->heap->blocks[id].home = home_of(at.leaf, at.slot);
-}
-
-/* Moves a block by one slot. */
-ALWAYS_INLINE void leaf_move(struct block_list *list, uint32_t id, uint32_t from, uint32_t to,
-                             bool ordered)
-{
-    const struct leaf *leaf = &list->leaves[id];
-    leaf_put(list, (struct cursor){id, to}, leaf->block[from], leaf->size[from],
-             ordered ? leaf->key[from] : 0, ordered);
-}
-
-/* Makes an empty slot before what stands at a cursor, in a leaf that has one, by moving the blocks
- * between by one; answers the slot. */
-ALWAYS_INLINE uint32_t leaf_open(struct block_list *list, struct cursor at, bool ordered)
-{
-    struct leaf *leaf = &list->leaves[at.leaf];
-    uint64_t above = ~leaf->used & ~slots_before(at.slot);
-    uint64_t below = ~leaf->used & slots_before(at.slot);
-    uint32_t up = above == 0 ? SLOTS : first_slot(above) - at.slot;
-    uint32_t down = below == 0 ? SLOTS : at.slot - 1 - last_slot(below);
-    if (up <= down) {
-        leaf->used |= UINT64_C(1) << (at.slot + up);
-        for (uint32_t i = at.slot + up; i > at.slot; i--)
-            leaf_move(list, at.leaf, i - 1, i, ordered);
-        return at.slot;
-    }
-    leaf->used |= UINT64_C(1) << (at.slot - 1 - down);
-    for (uint32_t i = at.slot - 1 - down; i < at.slot - 1; i++)
-        leaf_move(list, at.leaf, i + 1, i, ordered);
-    return at.slot - 1;
-}
-
-/* Puts a block before what stands at a cursor. */
-ALWAYS_INLINE void block_list_insert(struct block_list *list, struct cursor at, uint32_t id,
-                                     bool ordered)
-{
-    const struct block *block = &list->heap->blocks[id];
-    uint32_t size = short_size(list, block->size);
-    uint32_t key = ordered ? short_key(list, block->address) : 0;
-    if (UNLIKELY(list->leaves[at.leaf].used == UINT64_MAX || at.slot == SLOTS))
-        at = block_list_make_room(list, at, key);
-    at.slot = leaf_open(list, at, ordered);
-    leaf_put(list, at, id, size, key, ordered);
-    block_list_count(list, &list->leaves[at.leaf], 1);
-    block_list_tell(list, at.leaf, 0, block->size);
-}
-
-ALWAYS_INLINE void block_list_remove(struct block_list *list, struct cursor at)
-{
-    struct leaf *leaf = &list->leaves[at.leaf];
-    struct block *block = &list->heap->blocks[leaf->block[at.slot]];
-    block->home = HOME_ALLOCATED;
-    leaf->size[at.slot] = 0;
-    leaf->used &= ~(UINT64_C(1) << at.slot);
-    block_list_count(list, leaf, UINT32_MAX); /* one fewer */
-    block_list_tell(list, at.leaf, block->size, 0);
-    if (list->height > 0 && UNLIKELY(slots_count(leaf->used) < SLOTS / 4))
-        block_list_merge_leaf(list, at.leaf);
-}
-
-/* Whether a key is surely within the bounds that the nodes above a leaf have for it. */
-ALWAYS_INLINE bool is_in_bounds(const struct block_list *list, const struct leaf *leaf,
-                                uint32_t key)
-{
-    const struct inner *parent = &list->inners[leaf->place.parent];
-    uint32_t next = leaf->place.slot + 1;
-    return key >= parent->key[leaf->place.slot] && next < parent->count && key < parent->key[next];
-}
-
-/* Notes the new size and address of a block that keeps its place in the list. */
-ALWAYS_INLINE void block_list_change(struct block_list *list, struct cursor at, uint64_t old,
-                                     uint64_t size, uint64_t address, bool ordered)
-{
-    struct leaf *leaf = &list->leaves[at.leaf];
-    leaf->size[at.slot] = (uint16_t)short_size(list, size);
-    if (ordered) {
-        uint32_t key = short_key(list, address);
-        leaf->key[at.slot] = key;
-        if (list->height > 0 && UNLIKELY(!is_in_bounds(list, leaf, key)))
-            block_list_move_bounds(list, at.leaf, key);
-    }
-    block_list_tell(list, at.leaf, old, size);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* First and next fit over one list of all free blocks (docs/policies.md, Sequential fit). */
-#include "block_list.h"
+#include "block_list_edit.h"
 #include "coalescing.h"
 #include "replay.h"
 
