@@ -29,14 +29,16 @@ lint: $(VENV)/built
 unit: $(VENV)/built
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-# The C code once more under the address and undefined-behaviour sanitizers. Without `site` (-S) the
+# The C code once more under the address and undefined-behaviour sanitizers, but for tests that are mostly
+# the reference engine and tests that limit memory, of which the sanitizers need much. Without `site` (-S) the
 # editable install is not seen, and the sanitized one is.
 SANITIZED := build/sanitized
 sanitize: $(SANITIZED)/built
 	PYTHONPATH=$(SANITIZED)/site:$$($(BIN)/python -c 'import numpy; print(numpy.__path__[0][:-6])') \
 	LD_PRELOAD=$$(cc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
 	SIMALLOC_TRACES=$(CURDIR)/traces SIMALLOC_EXAMPLES=10 \
-	$(BIN)/python -S -P -m pytest -p no:cacheprovider -k 'not shipped_trace' $(SANITIZED_TESTS)
+	$(BIN)/python -S -P -m pytest -p no:cacheprovider -k 'not shipped_trace and not memory' \
+	  $(SANITIZED_TESTS)
 SANITIZED_TESTS ?= tests/property/test_engines_agree.py tests/unit/trace \
   --ignore tests/unit/trace/test_catalogue.py
 
