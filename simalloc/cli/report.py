@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from simalloc.cli.progress import progress
+from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
-from simalloc.heap import Realloc
 from simalloc.heap.native import installed, replay_natively
 from simalloc.trace.catalogue import load
 
@@ -45,16 +45,8 @@ if TYPE_CHECKING:
     metavar="NAME[:PARAMETER=VALUE,...]",
     help="A policy to look at as closely as at the best and the worst; may be given several times.",
 )
-@click.option(
-    "--scale", type=int, default=16, show_default=True, help="Sizes are multiplied by it."
-)
-@click.option(
-    "--realloc",
-    type=click.Choice([rule.value for rule in Realloc]),
-    default=Realloc.FREE_FIRST.value,
-    show_default=True,
-    help="What a realloc does.",
-)
+@scale_option
+@realloc_option
 @click.option(
     "--native/--no-native",
     default=True,

@@ -10,7 +10,8 @@ import click
 
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
-from simalloc.heap import Realloc, simulate_all
+from simalloc.cli.simulation_options import realloc_option, scale_option
+from simalloc.heap import simulate_all
 from simalloc.policy import CATALOGUE
 from simalloc.policy import policy as find_policy
 from simalloc.report import write_table
@@ -42,16 +43,8 @@ if TYPE_CHECKING:
     metavar="NAME[:PARAMETER=VALUE,...]",
     help="A policy of the catalogue (`simalloc policies`), or all; may be given several times.",
 )
-@click.option(
-    "--scale", type=int, default=16, show_default=True, help="Sizes are multiplied by it."
-)
-@click.option(
-    "--realloc",
-    type=click.Choice([rule.value for rule in Realloc]),
-    default=Realloc.FREE_FIRST.value,
-    show_default=True,
-    help="What a realloc does.",
-)
+@scale_option
+@realloc_option
 @format_option
 def command(
     traces: Sequence[str],
