@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.measure.bootstrap import mean_intervals
 from simalloc.measure.fragmentation import fragmentation
 from simalloc.policy import spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
-
     from simalloc.heap import Run
-
-RESAMPLES: Final = 10_000
-_CONFIDENCE: Final = 0.95
-_SEED: Final = 1
 
 
 @dataclass(frozen=True)
@@ -28,7 +23,7 @@ class Rank:
     """One policy's fragmentation, as fractions, over all traces.
 
     `low` and `high` are the 95 % interval of the mean if the traces are a sample of programs
-    (percentile bootstrap over traces); None with fewer than three.
+    (measure/bootstrap.py); None with fewer than three.
     """
 
     policy: str
@@ -55,17 +50,16 @@ def ranking(runs: Iterable[Run], measure: int = 4) -> list[Rank]:
         missing = [trace for trace in traces if trace not in row]
         if missing:
             raise SimallocError(f"there is no run of {', '.join(missing)} under {name}")
-    drawn = np.random.default_rng(_SEED).integers(0, len(traces) or 1, (RESAMPLES, len(traces)))
-    ranks = [_rank(name, {key: row[key] for key in traces}, drawn) for name, row in table.items()]
-    return sorted(ranks, key=lambda rank: rank.mean)
-
-
-def _rank(policy: str, by_trace: Mapping[str, float], drawn: NDArray[np.int64]) -> Rank:
-    values = np.array(list(by_trace.values()))
-    low = high = None
-    if len(values) > 2:
-        tail = 100 * (1 - _CONFIDENCE) / 2
-        low, high = (
-            float(edge) for edge in np.percentile(values[drawn].mean(axis=1), (tail, 100 - tail))
+    if not table:
+        return []
+    values = np.array([[row[trace] for trace in traces] for row in table.values()])
+    bounds: list[tuple[float, float] | tuple[None, None]] = [(None, None)] * len(table)
+    if len(traces) > 2:
+        bounds = [(float(low), float(high)) for low, high in mean_intervals(values).T]
+    ranks = [
+        Rank(name, float(mean), low, high, dict(zip(traces, row.tolist(), strict=True)))
+        for name, mean, (low, high), row in zip(
+            table, values.mean(axis=1), bounds, values, strict=True
         )
-    return Rank(policy, float(values.mean()), low, high, by_trace)
+    ]
+    return sorted(ranks, key=lambda rank: rank.mean)

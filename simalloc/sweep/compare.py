@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from simalloc.errors import ResultsError
+from simalloc.measure.bootstrap import mean_intervals
 from simalloc.report import Table
 from simalloc.report.html import html
 from simalloc.sweep.measures import Measure, distinct
-from simalloc.sweep.ranking import bootstrap_means, chances
+from simalloc.sweep.ranking import chances
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     Row: TypeAlias = Mapping[str, Any]
 
-RESAMPLES: Final = 10_000
 CONFIDENCE: Final = 0.95
 _SHOWN_EXAMPLES: Final = 3
 
@@ -102,9 +102,7 @@ class Comparison:
         means = self._by_trace()
         if means.size == 0 or means.shape[1] < 2:
             return []
-        resampled = bootstrap_means(means[1:] - means[:1], RESAMPLES)
-        tail = (1 - CONFIDENCE) / 2
-        low, high = np.quantile(resampled, [tail, 1 - tail])
+        low, high = mean_intervals(means[1:] - means[:1], CONFIDENCE)[:, 0]
         shown = [self.measure.text(value) for value in ((means[1] - means[0]).mean(), low, high)]
         chance = chances(means)[0, 1]
         change = (

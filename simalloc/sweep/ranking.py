@@ -1,11 +1,10 @@
 """Policies in order, with how far the order can be trusted.
 
-The traces are a sample of all programs: another sample would give other averages. The bootstrap
-(Efron 1979) draws such samples from the traces themselves. Two policies are told apart by the signs
-of their differences, trace by trace: if neither were better, each difference could as well have had
-the other sign (Fisher's randomisation test). All pairs are tested together, so that the chance of
-any false difference among them is bounded, by the largest statistic over all pairs (Westfall &
-Young 1993).
+The interval of an average is the bootstrap's (measure/bootstrap.py). Two policies are told apart by
+the signs of their differences, trace by trace: if neither were better, each difference could as
+well have had the other sign (Fisher's randomisation test). All pairs are tested together, so that
+the chance of any false difference among them is bounded, by the largest statistic over all pairs
+(Westfall & Young 1993).
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.errors import ResultsError
+from simalloc.measure.bootstrap import RESAMPLES, mean_intervals
 from simalloc.report import Table
 from simalloc.report.html import html
 
@@ -91,7 +91,7 @@ class Ranking:
         return html(self.table())
 
 
-def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = 10_000) -> Ranking:
+def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = RESAMPLES) -> Ranking:
     """Rank the rows of a pivot by their averages over the traces that all of them have.
 
     The intervals are percentiles of `resamples` bootstrap samples of the traces, the same for all
@@ -108,25 +108,10 @@ def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = 10_000) -> 
             "a ranking takes two traces at least for which every policy has a figure"
         )
     ordered = complete.sorted_by("average")
-    tail = (1 - confidence) / 2
-    means = bootstrap_means(ordered.values, resamples)
-    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
+    low, high = mean_intervals(ordered.values, confidence, resamples)
     dropped = [column.label for column in pivot.traces if column not in ordered.traces]
     chance = chances(ordered.values)
     return Ranking(ordered, low, high, chance, confidence, resamples, tuple(dropped))
-
-
-def bootstrap_means(values: NDArray[np.float64], resamples: int) -> NDArray[np.float64]:
-    """Return row means of resampled columns (resamples x rows), the same sample for all rows."""
-    rows, columns = values.shape
-    generator = np.random.default_rng(SEED)
-    means = np.empty((resamples, rows))
-    for start in range(0, resamples, 1024):
-        drawn = generator.integers(columns, size=(min(1024, resamples - start), columns))
-        counts = np.zeros((len(drawn), columns))
-        np.add.at(counts, (np.arange(len(drawn))[:, None], drawn), 1 / columns)
-        means[start : start + len(drawn)] = counts @ values.T
-    return means
 
 
 def chances(values: NDArray[np.float64]) -> NDArray[np.float64]:

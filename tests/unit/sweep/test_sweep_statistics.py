@@ -14,7 +14,7 @@ from simalloc.report.table import spell
 from simalloc.sweep import Results, compare
 from simalloc.sweep.measures import percent
 from simalloc.sweep.pivot import AVERAGE, DEVIATION
-from simalloc.sweep.ranking import bootstrap_means, chances
+from simalloc.sweep.ranking import chances
 
 
 def row(trace, policy, value, *, growth=4096, scale=16, code="1+a", error=None, **more):
@@ -150,24 +150,6 @@ def test_where_takes_patterns_numbers_sizes_and_the_latest_code():
     assert len(results.where(scale="16")) == 6
     assert {found["code"] for found in results.where(code="latest")} == {"2+bc"}
     assert len(results.where(growth="nonsense")) == 0
-
-
-def test_the_bootstrap_resamples_traces_alike_for_all():
-    values = np.array([[0.0, 1.0, 2.0, 9.0], [1.0, 2.0, 3.0, 10.0]])
-    means = bootstrap_means(values, 5000)
-    assert means.shape == (5000, 2)
-    np.testing.assert_allclose(means[:, 1] - means[:, 0], 1)
-    assert means[:, 0].mean() == pytest.approx(3, abs=0.1)
-    assert means[:, 0].std() == pytest.approx(values[0].std() / 2, rel=0.05)
-    np.testing.assert_array_equal(means, bootstrap_means(values, 5000))
-
-
-def test_the_interval_covers_as_often_as_it_says():
-    draw = np.random.default_rng(7)
-    samples = [draw.exponential(1, (1, 30)) for _ in range(300)]
-    bounds = [np.quantile(bootstrap_means(sample, 400), [0.025, 0.975]) for sample in samples]
-    covered = np.mean([low <= 1 <= high for low, high in bounds])
-    assert 0.87 <= covered <= 0.97
 
 
 def slow_chances(values):
