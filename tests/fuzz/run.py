@@ -1,6 +1,7 @@
 """Fuzz the importers for long: `python tests/fuzz/run.py --inputs 1000000 gabber rep ...`.
 
-Each format is read in a process of its own, which may take 2 GB at most and ten seconds an input.
+Each format is read in a process of its own, which may take 2 GB at most, 256 MB of them resident,
+and ten seconds an input.
 Input N of a format is always the same, so `--first N --inputs 1` shows again what went wrong.
 """
 
@@ -19,6 +20,7 @@ import inputs
 from simalloc.trace.formats.registry import FORMATS
 
 MEMORY = 2 << 30
+RESIDENT = 256 << 10  # kilobytes
 SECONDS = 10
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt
 KEPT = 32 << 20
@@ -34,10 +36,11 @@ def work(name, first, count, number, peak):
         signal.alarm(SECONDS)
         try:
             inputs.check(name, each)
+            peak.value = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            assert peak.value < RESIDENT, "the input takes memory out of proportion"
         except BaseException:  # noqa: BLE001 - whatever it is, it is what is looked for
             traceback.print_exc()
             sys.exit(1)
-        peak.value = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def keep_freed_memory():
