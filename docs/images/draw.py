@@ -9,6 +9,7 @@ from simalloc.measure import heap_map
 from simalloc.measure.ranking import ranking
 from simalloc.policy import CATALOGUE
 from simalloc.report.figures.heap_map import draw_heap_maps
+from simalloc.report.figures.portrait import draw_portrait
 from simalloc.report.figures.ranking import draw_ranking
 from simalloc.report.figures.style import PALETTES
 from simalloc.trace.catalogue import catalogue, load
@@ -38,6 +39,14 @@ def draw_ranks() -> None:
         figure.savefig(HERE / f"ranking-{theme}.png", dpi=180)
 
 
+def draw_portraits() -> None:
+    """Draw what cc1 asks of malloc."""
+    trace = load("cc1")
+    for theme in PALETTES:
+        draw_portrait(trace, theme=theme).savefig(HERE / f"portrait-{theme}.png", dpi=180)
+
+
 if __name__ == "__main__":
     draw_maps()
+    draw_portraits()
     draw_ranks()

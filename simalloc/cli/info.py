@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
+from simalloc.errors import SimallocError
 from simalloc.report import write_table
 from simalloc.report.statistics import (
     statistics_record,
@@ -23,13 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simalloc.report import Format
+    from simalloc.trace import Trace
+    from simalloc.trace.statistics import Statistics
 
 
 @click.command(
     "info",
     epilog="\b\nExamples:\n"
     "  simalloc info espresso p2c --added 8\n"
-    "  simalloc info my-program.npz --format json",
+    "  simalloc info my-program.npz --format json\n"
+    "  simalloc info espresso --plot espresso.png",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @click.option(
@@ -40,15 +45,50 @@ if TYPE_CHECKING:
     metavar="BYTES",
     help="Added to each size before it is put into a class (8 in Johnstone & Wilson's table 2).",
 )
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw one trace: live bytes over time, sizes, lifetimes. A .png, .svg or .pdf file.",
+)
+@click.option("--dark", is_flag=True, help="Draw it light on dark.")
 @format_option
-def command(traces: Sequence[str], added: int, table_format: Format) -> None:
+def command(
+    traces: Sequence[str],
+    added: int,
+    plot: Path | None,
+    dark: bool,  # noqa: FBT001 - click passes a flag
+    table_format: Format,
+) -> None:
     """Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.
 
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. docs/statistics.md says
     how each figure is defined.
     """
+    if plot is not None and len(traces) > 1:
+        raise click.UsageError("--plot draws one trace; call it once for each")
+    described = []
     with progress("statistics", len(traces)) as advance:
-        described = [describe(load(name), added=added, progress=advance) for name in traces]
+        for name in traces:
+            trace = load(name)
+            described.append(describe(trace, added=added, progress=advance))
+            if plot is not None:
+                _draw(trace, described[0], plot, "dark" if dark else "light")
+    _print(described, table_format)
+
+
+def _draw(
+    trace: Trace, statistics: Statistics, target: Path, theme: Literal["light", "dark"]
+) -> None:
+    try:
+        from simalloc.report.figures.portrait import draw_portrait  # noqa: PLC0415 - an extra
+        from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise SimallocError("--plot needs matplotlib: pip install 'simalloc[plot]'") from error
+    save_figure(draw_portrait(trace, statistics, theme=theme), target)
+
+
+def _print(described: Sequence[Statistics], table_format: Format) -> None:
     if table_format == "json":
         json.dump([statistics_record(one) for one in described], sys.stdout, indent=2)
         sys.stdout.write("\n")

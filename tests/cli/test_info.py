@@ -80,3 +80,21 @@ def test_what_cannot_be_done_is_exit_code_2(arguments):
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr
+
+
+@pytest.mark.parametrize("dark", [(), ("--dark",)])
+def test_a_plot_is_drawn_beside_the_table(path, tmp_path, dark):
+    target = tmp_path / "tiny.png"
+    assert "largest size" in info(path, "--plot", str(target), *dark)
+    assert target.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("traces", "name", "words"),
+    [(1, "tiny.docx", "ends in one of"), (1, "tiny", ".png"), (2, "tiny.png", "one trace")],
+)
+def test_what_cannot_be_drawn_leaves_nothing(path, tmp_path, traces, name, words):
+    result = CliRunner().invoke(main, ["info", *[path] * traces, "--plot", str(tmp_path / name)])
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["tiny.npz"]

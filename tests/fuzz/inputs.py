@@ -17,6 +17,7 @@ from simalloc.trace.formats.registry import FORMATS
 from simalloc.trace.formats.stream import LogStream
 from simalloc.trace.intake import Collector
 
+FEW_LINES = 30
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 LOGALLOC = "7 8 malloc(32)=0x10\n7 8 calloc(3,7)=0x20\n7 9 realloc(0x10,64)=0x30\n7 9 free(0x20)\n"
 REPLAY = (
@@ -100,9 +101,19 @@ def mutated(name, number):
     if rng.random() < 0.05:
         return rng.randbytes(rng.choice((1, 8, 100, 5000)))
     content = bytearray(rng.choice(samples(name)))
+    if rng.random() < 0.7:
+        keep_a_few_lines(rng, content)
     for _ in range(rng.choice((1, 1, 2, 3, 10))):
         rng.choice(MUTATIONS)(rng, content)
     return bytes(content)
+
+
+def keep_a_few_lines(rng, content):
+    """Cut a sample of many lines short: its first one, which may be a header, and some in a row."""
+    lines = content.splitlines(keepends=True)
+    if len(lines) > FEW_LINES:
+        at = rng.randrange(1, len(lines))
+        content[:] = b"".join(lines[:1] + lines[at : at + rng.randrange(1, FEW_LINES)])
 
 
 def flip_a_bit(rng, content):
@@ -165,10 +176,19 @@ def check(name, number):
     content = mutated(name, number)
     strict = read(name, content, lenient=False)
     lenient = read(name, content, lenient=True)
-    for trace in (strict, lenient):
-        if trace is not None:
-            again = Trace.from_events(trace.op, trace.object, trace.size, **trace.columns)
-            assert again.sha256() == trace.sha256()
+    if lenient is not None:
+        again = Trace.from_events(lenient.op, lenient.object, lenient.size, **lenient.columns)
+        assert alike(again, lenient)
     if strict is not None:
         assert lenient is not None, "what is right is right leniently too"
-        assert lenient.sha256() == strict.sha256()
+        assert alike(strict, lenient)
+
+
+def alike(one, other):
+    """Whether two traces have the same columns."""
+    if one.columns.keys() != other.columns.keys():
+        return False
+    return all(
+        getattr(one, name).tobytes() == getattr(other, name).tobytes()
+        for name in ("op", "object", "size", "slot", *one.columns)
+    )

@@ -78,12 +78,9 @@ class Grammar:
     @property
     def shapes(self) -> str:
         """What lines that are events look like, for messages; of many only the first."""
-        shapes = [
-            f"`{_PARTS.sub(_shape, pattern)}`"
-            for pattern, op in self.patterns.items()
-            if op is not None
-        ]
-        return ", ".join(shapes[:_SHOWN]) + (", and more" if len(shapes) > _SHOWN else "")
+        events = [pattern for pattern, op in self.patterns.items() if op is not None]
+        shapes = [f"`{_PARTS.sub(_shape, pattern)}`" for pattern in events[:_SHOWN]]
+        return ", ".join(shapes) + (", and more" if len(events) > _SHOWN else "")
 
 
 def _compiled(pattern: str, fields: tuple[str, ...]) -> bytes:

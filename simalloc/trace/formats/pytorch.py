@@ -38,8 +38,14 @@ class _Data(pickle._Unpickler):  # noqa: SLF001 - the docstring says why
     """Unpickles numbers, texts and containers alone.
 
     It is the unpickler in Python. That in C makes its memo as long as the largest number in the
-    file says: a few bytes can take all memory.
+    file says: a few bytes can take all memory. So can a bytearray, which no snapshot has.
     """
+
+    dispatch = {  # noqa: RUF012 - as the class above has it
+        code: load
+        for code, load in pickle._Unpickler.dispatch.items()  # noqa: SLF001 - as above
+        if code != pickle.BYTEARRAY8[0]
+    }
 
     def find_class(self, module: str, name: str) -> NoReturn:
         """Refuse whatever the pickle names."""

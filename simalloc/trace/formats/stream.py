@@ -142,7 +142,8 @@ def _compression(start: bytes, name: str) -> Compression | None:
 
 
 def _said_by(name: str) -> Compression | None:
-    return next((each for each in COMPRESSIONS if Path(name).suffix == each.suffix), None)
+    suffix = Path(name).suffix
+    return next((each for each in COMPRESSIONS if suffix == each.suffix), None)
 
 
 def compressed(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:

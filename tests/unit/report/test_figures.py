@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from simalloc.errors import SimallocError
+from simalloc.errors import SimallocError, TraceError
 from simalloc.heap import simulate
 from simalloc.measure import free_sizes, heap_map, pins, ranking
 from simalloc.report.figures.axes import spell_bytes, spell_events
@@ -12,6 +12,8 @@ from simalloc.report.figures.fragmentation import draw_fragmentation
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.heap_map import age_norm, draw_heap_maps, heap_pixels
 from simalloc.report.figures.lives import draw_lives
+from simalloc.report.figures.portrait import draw_portrait
+from simalloc.report.figures.portrait_live import BOUNDS
 from simalloc.report.figures.ranking import draw_ranking
 from simalloc.report.figures.style import PAGE_COLOURS, PALETTES
 from simalloc.report.figures.timelines import draw_timelines
@@ -109,6 +111,35 @@ def test_free_blocks_and_lives(theme):
     )
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_portraits(theme):
+    written = texts(draw_portrait(TRACES[0], theme=theme))
+    for words in ("made-0", "peak", "below 64 B", "size (bytes requested)", "99.9 %", "reallocs"):
+        assert words in written
+    assert "never" not in written.replace("never freed, of", "")
+
+
+def test_a_portrait_stacks_what_is_live_up_to_its_peak():
+    axes = draw_portrait(TRACES[0]).axes[0]
+    tops = [float(area.get_paths()[0].vertices[:, 1].max()) for area in axes.collections]
+    assert len(tops) == sum(np.bincount(np.searchsorted(BOUNDS, TRACES[0].size[:400], "right")) > 0)
+    assert tops[-1] == TRACES[0].size.sum()
+    assert sorted(tops) == tops
+
+
+def test_a_portrait_shows_what_is_never_freed_and_threads():
+    op, number, size = [Op.MALLOC, Op.MALLOC, Op.REALLOC, Op.FREE], [0, 1, 0, 0], [24, 9, 48, 0]
+    trace = Trace.from_events(op, number, size, thread=[0, 0, 1, 0], name="tiny")
+    written = texts(draw_portrait(trace))
+    for words in ("never\nfreed", "that grow", "100 %", "threads", "peak 57 B"):
+        assert words in written
+
+
+def test_there_is_no_portrait_of_nothing():
+    with pytest.raises(TraceError, match="no events to draw"):
+        draw_portrait(Trace.from_events([], [], [], name="empty"))
+
+
 def test_figures_of_a_trace_in_which_nothing_happens():
     nothing = Trace.from_events([Op.MALLOC, Op.FREE], [0, 0], [0, 0])
     run = simulate(nothing, "best-fit-ao", addresses=True)
@@ -116,6 +147,8 @@ def test_figures_of_a_trace_in_which_nothing_happens():
         draw_heap_maps([heap_map(nothing, run)], ["nothing"]),
         draw_timelines([run]),
         draw_lives(nothing),
+        draw_portrait(nothing),
+        draw_portrait(nothing.prefix(1)),
         draw_visits([run]),
         draw_free_sizes([free_sizes(nothing, run)], ["nothing"]),
     ):

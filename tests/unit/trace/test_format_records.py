@@ -170,16 +170,19 @@ def test_no_opcode_names_a_thing(log, code):
         b"r\xff\xff\xff\xff",  # a memo of 2**32 places
         b"\x8e\xff\xff\xff\xff\xff\xff\xff\x3f",  # bytes, so it says
         b"\x96\xff\xff\xff\xff\xff\xff\xff\x3f",
+        b"\x96\x00\x00\x00\x20\x00\x00\x00\x00",  # 512 MB, which there are
         b"\x8b\xff\xff\xff\x7f",
         b"\x95\xff\xff\xff\xff\xff\xff\xff\x3f",
     ],
 )
 def test_a_snapshot_takes_memory_in_proportion(log, code):
     script = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
+        "import resource, sys, tracemalloc\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); tracemalloc.start()\n"
         "from simalloc.trace.formats.importing import load_log\n"
         "try: load_log(sys.argv[1], from_format='pytorch')\n"
         "except Exception as error: print(type(error).__name__)\n"
+        "assert tracemalloc.get_traced_memory()[1] < 64 << 20\n"
     )
     path = log(b"\x80\x05}" + code + b".")
     result = subprocess.run(

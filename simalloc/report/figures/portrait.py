@@ -1,0 +1,113 @@
+"""One picture of what a program asks of malloc: when, which sizes, for how long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from simalloc.errors import TraceError
+from simalloc.report.figures.axes import spell_bytes
+from simalloc.report.figures.portrait_joint import (
+    Cells,
+    draw_cells,
+    draw_lifetimes,
+    draw_sizes,
+)
+from simalloc.report.figures.portrait_live import draw_live
+from simalloc.report.figures.style import new_figure, styled
+from simalloc.trace.statistics import COVERAGE, SHARES, describe, lives_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from simalloc.report.figures.style import Palette
+    from simalloc.trace import Trace
+    from simalloc.trace.statistics import Statistics
+
+
+def draw_portrait(
+    trace: Trace,
+    statistics: Statistics | None = None,
+    *,
+    theme: Literal["light", "dark"] = "light",
+) -> Figure:
+    """Return a trace's live bytes over time, sizes against lifetimes, and its main figures.
+
+    Reallocs make new objects. `statistics` are the trace's, if they are at hand. Dashed lines mark
+    the sizes and lifetimes that 90, 99 and 99.9 % of the objects do not exceed. Raises
+    `TraceError` for a trace without events.
+    """
+    if not len(trace):
+        raise TraceError("has no events to draw", path=trace.name)
+    statistics = statistics or describe(trace)
+    lives = lives_of(trace)
+    cells = Cells.of(lives)
+    with styled(theme) as palette:
+        figure = new_figure(5.9)
+        figure.suptitle(trace.name, x=0.008, ha="left", fontsize=11, fontweight="bold")
+        grid = figure.add_gridspec(
+            3, 3, width_ratios=(3.4, 1.15, 2.0), height_ratios=(1.45, 0.85, 2.3)
+        )
+        draw_live(figure.add_subplot(grid[0, :]), trace, lives, palette)
+        joint = figure.add_subplot(grid[2, 0])
+        draw_cells(joint, cells, palette)
+        draw_sizes(figure.add_subplot(grid[1, 0], sharex=joint), cells, palette)
+        draw_lifetimes(figure.add_subplot(grid[2, 1], sharey=joint), cells, palette)
+        _key(figure.add_subplot(grid[1, 1]), palette)
+        _write_facts(figure.add_subplot(grid[1:, 2]), statistics, palette)
+    return figure
+
+
+def _key(axes: Axes, palette: Palette) -> None:
+    axes.set_axis_off()
+    handles = [
+        Patch(facecolor=palette.faint, label="of objects"),
+        Line2D([], [], color=palette.accent, linewidth=1.0, label="of bytes"),
+    ]
+    axes.legend(handles=handles, loc="center left", borderaxespad=0.0)
+
+
+def _write_facts(axes: Axes, statistics: Statistics, palette: Palette) -> None:
+    """Write pairs of name and figure, a line each; an empty pair leaves half a line."""
+    axes.set_axis_off()
+    axes.set_ylim(0, 1)
+    rows = list(_facts(statistics))
+    step = 1 / (sum(1.0 if name else 0.5 for name, _ in rows) + 0.5)
+    below = 1.0
+    for name, figure in rows:
+        below -= step if name else step / 2
+        axes.text(0.0, below, name, color=palette.ink, fontsize=7, va="bottom", alpha=0.75)
+        axes.text(1.0, below, figure, color=palette.ink, fontsize=7, va="bottom", ha="right")
+
+
+def _facts(statistics: Statistics) -> Iterator[tuple[str, str]]:
+    counts, reallocs, left = statistics.counts, statistics.reallocs, statistics.never_freed
+    yield "events", f"{counts.events:,}"
+    yield "objects", f"{counts.objects:,}"
+    yield "allocated", spell_bytes(counts.bytes)
+    yield "average size", spell_bytes(counts.average_size)
+    yield "average lifetime", spell_bytes(statistics.lifetimes.mean)
+    yield "never freed, of objects", f"{100 * left.share_of_objects:.3g} %"
+    yield "never freed, of bytes", f"{100 * left.share_of_bytes:.3g} %"
+    yield "", ""
+    for share, number in zip(COVERAGE, statistics.sizes.covering, strict=True):
+        yield f"sizes that make {100 * share:.4g} %", f"{number:,}"
+    yield "", ""
+    for share, wait in zip(SHARES, statistics.neighbours.objects, strict=True):
+        yield f"neighbours free, {100 * share:.4g} %", spell_bytes(wait)
+    yield "", ""
+    yield "reallocs", f"{reallocs.events:,}"
+    if reallocs.events:
+        yield "of objects", f"{100 * reallocs.events / counts.objects:.3g} %"
+        yield "that grow", f"{100 * reallocs.grew / reallocs.events:.3g} %"
+        yield "that shrink", f"{100 * reallocs.shrank / reallocs.events:.3g} %"
+    if statistics.threads:
+        yield "", ""
+        others = sum(thread.freed_for_others for thread in statistics.threads)
+        yield "threads", f"{len(statistics.threads):,}"
+        yield "freed by another thread", f"{100 * others / max(1, counts.objects):.3g} %"

@@ -1,0 +1,253 @@
+"""Sizes against lifetimes, with the shares of each beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap, LogNorm, to_rgb
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from simalloc.report.figures.axes import spell_bytes, spell_events
+from simalloc.report.figures.portrait_live import BOUNDS, class_colours
+from simalloc.trace.statistics import SHARES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from numpy.typing import NDArray
+
+    from simalloc.report.figures.style import Palette
+    from simalloc.trace.statistics import Lives
+
+_CELLS: Final = 4
+"""To a doubling: sizes of 16, 20, 24 and 28 bytes stand apart."""
+_GAP: Final = 2
+"""Empty cells between lifetimes and the row of what is never freed."""
+_FIRST_SHADE: Final = 0.3
+_ROW: Final = 3
+"""Cells that row is high."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Objects by size and lifetime, in quarters of a doubling; what is never freed by size alone.
+
+    All arrays but `left` are of what is freed. Lifetimes count allocated bytes. A size or a
+    lifetime of 0 stands with 1.
+    """
+
+    objects: NDArray[np.int64]
+    """Shape (lifetimes, sizes)."""
+    bytes: NDArray[np.int64]
+    left: NDArray[np.int64]
+    """Objects that are never freed, shape (sizes,)."""
+    left_bytes: NDArray[np.int64]
+    size_marks: NDArray[np.int64]
+    """The sizes that 90, 99 and 99.9 % of all objects do not exceed."""
+    lifetime_marks: NDArray[np.int64]
+    """The lifetimes that these shares of the freed objects do not exceed."""
+
+    @classmethod
+    def of(cls, lives: Lives) -> Cells:
+        """Sort lives into cells."""
+        freed = lives.freed
+        column = _cell(lives.size)
+        columns = int(column.max(initial=0)) + 1
+        row = _cell(lives.lifetime[freed])
+        rows = int(row.max(initial=0)) + 1
+        cell = row * columns + column[freed]
+        return cls(
+            np.bincount(cell, minlength=rows * columns).reshape(rows, columns),
+            _sums(cell, lives.size[freed], rows * columns).reshape(rows, columns),
+            np.bincount(column[~freed], minlength=columns),
+            _sums(column[~freed], lives.size[~freed], columns),
+            _quantiles(lives.size),
+            _quantiles(lives.lifetime[freed]),
+        )
+
+    @property
+    def most(self) -> int:
+        """The most objects in a cell, and at least 2."""
+        return max(2, int(self.objects.max(initial=0)), int(self.left.max(initial=0)))
+
+    @property
+    def first(self) -> int:
+        """The column of the smallest size."""
+        return int(np.argmax((self.objects.sum(axis=0) + self.left) > 0))
+
+    @property
+    def lowest(self) -> int:
+        """The row of the shortest lifetime."""
+        return int(np.argmax(self.objects.any(axis=1)))
+
+
+def draw_cells(axes: Axes, cells: Cells, palette: Palette) -> None:
+    """Draw how many objects there are of each size and lifetime."""
+    rows, columns = cells.objects.shape
+    ramp, norm = _ramp(palette), LogNorm(1, cells.most)
+    _shade(axes, cells.objects, (0, rows), ramp, norm)
+    if cells.left.any():
+        _shade(axes, cells.left[None, :], (rows + _GAP, rows + _GAP + _ROW), ramp, norm)
+        axes.axhline((rows + _GAP / 2) / _CELLS, color=palette.faint, linewidth=0.4)
+    axes.set_xlim(cells.first / _CELLS - 0.5, columns / _CELLS + 0.5)
+    axes.set_ylim(cells.lowest / _CELLS - 0.5, _top(cells))
+    _powers(axes.xaxis, cells.first, columns)
+    never = (rows + _GAP + _ROW / 2) / _CELLS if cells.left.any() else None
+    _powers(axes.yaxis, cells.lowest, rows, never)
+    axes.set_xlabel("size (bytes requested)")
+    axes.set_ylabel("lifetime (bytes allocated meanwhile)")
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+    _draw_key(axes, cells.most, palette)
+
+
+def _ramp(palette: Palette) -> LinearSegmentedColormap:
+    """Return shades that move from the paper's lightness to the ink's, the first well seen."""
+    paper, middle = np.array(to_rgb(palette.paper)), np.array(to_rgb(palette.lines[0]))
+    first = tuple(_FIRST_SHADE * middle + (1 - _FIRST_SHADE) * paper)
+    return LinearSegmentedColormap.from_list("", [first, palette.lines[0], palette.ink])
+
+
+def _shade(
+    axes: Axes,
+    counts: NDArray[np.int64],
+    rows: tuple[int, int],
+    ramp: LinearSegmentedColormap,
+    norm: LogNorm,
+) -> None:
+    axes.imshow(
+        np.ma.masked_equal(counts, 0),
+        extent=(0, counts.shape[1] / _CELLS, rows[0] / _CELLS, rows[1] / _CELLS),
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
+        cmap=ramp,
+        norm=norm,
+    )
+
+
+def draw_sizes(axes: Axes, cells: Cells, palette: Palette) -> None:
+    """Draw the share of objects, in the colours of their classes, and of bytes at each size."""
+    objects = cells.objects.sum(axis=0) + cells.left
+    edges = np.arange(len(objects) + 1) / _CELLS
+    kind = np.searchsorted(BOUNDS, np.exp2(edges[:-1]), side="right")
+    axes.bar(
+        edges[:-1], _shares(objects), 1 / _CELLS, align="edge", color=class_colours(palette)[kind]
+    )
+    held = cells.bytes.sum(axis=0) + cells.left_bytes
+    axes.stairs(_shares(held), edges, color=palette.accent, linewidth=1.0)
+    axes.set_ylabel("share")
+    axes.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_formatter(FuncFormatter(_percent))
+    axes.tick_params(labelbottom=False)
+    for at in _log(cells.size_marks):
+        axes.axvline(at, color=palette.ink, linewidth=0.7, linestyle=(0, (2, 2)))
+    left, right = axes.get_xlim()
+    for at, label in _labels(cells.size_marks, 0.1 * (right - left)):
+        axes.annotate(
+            label, (at, 1.0), (0, 2), xycoords=("data", "axes fraction"),
+            textcoords="offset points", ha="center", va="bottom", fontsize=6.5,
+        )  # fmt: skip
+
+
+def draw_lifetimes(axes: Axes, cells: Cells, palette: Palette) -> None:
+    """Draw the share of objects and of bytes at each lifetime, and of what is never freed."""
+    rows = len(cells.objects)
+    objects = np.append(cells.objects.sum(axis=1), cells.left.sum())
+    shares = _shares(objects)
+    held = _shares(np.append(cells.bytes.sum(axis=1), cells.left_bytes.sum()))
+    edges = np.arange(rows + 1) / _CELLS
+    axes.barh(edges[:-1], shares[:-1], 1 / _CELLS, align="edge", color=palette.faint)
+    axes.stairs(held[:-1], edges, orientation="horizontal", color=palette.accent, linewidth=1.0)
+    if cells.left.any():
+        below, height = (rows + _GAP) / _CELLS, _ROW / _CELLS
+        axes.add_patch(Rectangle((0, below), shares[-1], height, color=palette.faint, linewidth=0))
+        axes.plot([held[-1]] * 2, [below, below + height], color=palette.accent, linewidth=1.4)
+    axes.set_xlim(0, 1.08 * max(shares.max(initial=0), held.max(initial=0), 0.01))
+    axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(_percent))
+    axes.set_xlabel("share")
+    axes.tick_params(labelleft=False)
+    for at in _log(cells.lifetime_marks):
+        axes.axhline(at, color=palette.ink, linewidth=0.7, linestyle=(0, (2, 2)))
+    for at, label in _labels(cells.lifetime_marks, 0.05 * _top(cells)):
+        axes.annotate(
+            label, (1.0, at), (0, 1), xycoords=("axes fraction", "data"),
+            textcoords="offset points", ha="right", va="bottom", fontsize=6.5,
+        )  # fmt: skip
+
+
+def _draw_key(axes: Axes, most: int, palette: Palette) -> None:
+    """Say what the colours of the cells mean, where no object is: it outlives its own bytes."""
+    inset = axes.inset_axes((0.62, 0.13, 0.33, 0.035))
+    inset.imshow(np.linspace(0, 1, 64)[None, :], aspect="auto", cmap=_ramp(palette))
+    inset.set_xticks([0, 63], ["1", spell_events(most)])
+    inset.set_yticks([])
+    inset.tick_params(length=0, labelsize=6.5, pad=2)
+    inset.set_title("objects", fontsize=6.5, pad=2, loc="center")
+    inset.spines[:].set_visible(False)
+
+
+def _cell(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    cell: NDArray[np.int64] = np.floor(_log(values) * _CELLS).astype(np.int64)
+    return cell
+
+
+def _sums(cell: NDArray[np.int64], values: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+    sums: NDArray[np.int64] = np.bincount(cell, values, cells).astype(np.int64)
+    return sums
+
+
+def _log(values: NDArray[np.int64]) -> NDArray[np.float64]:
+    logarithm: NDArray[np.float64] = np.log2(np.maximum(values, 1).astype(np.float64))
+    return logarithm
+
+
+def _quantiles(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the least value that each of `SHARES` does not exceed; none of no values."""
+    if not len(values):
+        return values
+    ranks = np.ceil(np.array(SHARES) * len(values)).astype(np.int64) - 1
+    quantiles: NDArray[np.int64] = np.sort(values)[ranks]
+    return quantiles
+
+
+def _labels(marks: NDArray[np.int64], apart: float) -> list[tuple[float, str]]:
+    """Return where marks are labelled, and how: those less than `apart` doublings share a label."""
+    labels: list[tuple[float, str]] = []
+    for at, share in zip(_log(marks).tolist(), SHARES, strict=False):
+        text = f"{100 * share:.4g}"
+        if labels and at - labels[-1][0] < apart:
+            labels[-1] = (at, f"{labels[-1][1]}, {text}")
+        else:
+            labels.append((at, text))
+    return [(at, f"{text} %") for at, text in labels]
+
+
+def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    shares: NDArray[np.float64] = counts / max(1, int(counts.sum()))
+    return shares
+
+
+def _percent(share: float, _: int | None) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _top(cells: Cells) -> float:
+    rows = len(cells.objects) + (_GAP + _ROW if cells.left.any() else 0)
+    return rows / _CELLS + 0.5
+
+
+def _powers(axis: Axis, first: int, end: int, never: float | None = None) -> None:
+    """Mark cells from `first` to before `end` at round powers of two, and what is never freed."""
+    low, high = first // _CELLS, -(-end // _CELLS)
+    step = next(step for step in (1, 2, 5, 10) if high - low <= 7 * step)
+    marks = {
+        float(power): spell_bytes(2.0**power) for power in range(low, high) if not power % step
+    }
+    if never is not None:
+        marks[never] = "never\nfreed"
+    axis.set_ticks(list(marks), list(marks.values()))
