@@ -1,1 +1,97 @@
-"""Replays a program's allocation trace under any placement policy."""
+"""Replays a program's allocation trace under any placement policy.
+
+    import simalloc
+
+    trace = simalloc.record(["python3", "-c", "print('hello')"])   # or read_trace("espresso")
+    runs = simalloc.simulate_all(trace, "all")
+    runs.sorted("#4")                                             # which policy wastes least
+    simalloc.draw_heap_maps(trace, ["first-fit-lifo", "first-fit-ao"])
+
+Everything below shows itself in a notebook, as a table or a picture. Modules are imported when
+something of them is first used, so that `import simalloc` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from simalloc.api.catalogues import policies as policies
+    from simalloc.api.catalogues import traces as traces
+    from simalloc.api.heaps import heap_map as heap_map
+    from simalloc.api.heaps import pins as pins
+    from simalloc.api.pictures import draw_fragmentation as draw_fragmentation
+    from simalloc.api.pictures import draw_free_sizes as draw_free_sizes
+    from simalloc.api.pictures import draw_heap_maps as draw_heap_maps
+    from simalloc.api.pictures import draw_lives as draw_lives
+    from simalloc.api.pictures import draw_ranking as draw_ranking
+    from simalloc.api.pictures import draw_timelines as draw_timelines
+    from simalloc.api.pictures import draw_visits as draw_visits
+    from simalloc.api.recording import record as record
+    from simalloc.api.runs import Runs as Runs
+    from simalloc.api.simulation import simulate as simulate
+    from simalloc.api.simulation import simulate_all as simulate_all
+    from simalloc.api.traces import read_trace as read_trace
+    from simalloc.errors import SimallocError as SimallocError
+    from simalloc.heap import Run as Run
+    from simalloc.measure import HeapMap as HeapMap
+    from simalloc.measure import Pins as Pins
+    from simalloc.measure import fragmentation as fragmentation
+    from simalloc.policy import Policy as Policy
+    from simalloc.policy import policy as policy
+    from simalloc.sweep import Results as Results
+    from simalloc.sweep import sweep as sweep
+    from simalloc.trace import Trace as Trace
+    from simalloc.trace import write_trace as write_trace
+    from simalloc.trace.statistics import describe as describe
+    from simalloc.trace.workloads import workload as workload
+
+_HOME: Final = {
+    "HeapMap": "measure",
+    "Pins": "measure",
+    "Policy": "policy",
+    "Results": "sweep",
+    "Run": "heap",
+    "Runs": "api.runs",
+    "SimallocError": "errors",
+    "Trace": "trace",
+    "describe": "trace.statistics",
+    "draw_fragmentation": "api.pictures",
+    "draw_free_sizes": "api.pictures",
+    "draw_heap_maps": "api.pictures",
+    "draw_lives": "api.pictures",
+    "draw_ranking": "api.pictures",
+    "draw_timelines": "api.pictures",
+    "draw_visits": "api.pictures",
+    "fragmentation": "measure",
+    "heap_map": "api.heaps",
+    "pins": "api.heaps",
+    "policies": "api.catalogues",
+    "policy": "policy",
+    "read_trace": "api.traces",
+    "record": "api.recording",
+    "simulate": "api.simulation",
+    "simulate_all": "api.simulation",
+    "sweep": "sweep",
+    "traces": "api.catalogues",
+    "workload": "trace.workloads",
+    "write_trace": "trace",
+}
+"""Where each name is at home; the imports above say the same to type checkers."""
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'simalloc' has no attribute {name!r}")
+    home = import_module(f"simalloc.{_HOME[name]}")
+    # The packages `policy` and `sweep` are their own functions (simalloc.callable_package).
+    value = home if name == _HOME[name] else getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from simalloc.cli.sweep_progress import SweepProgress
+from simalloc.cli.progress import progress
 from simalloc.policy import parse_size
 from simalloc.sweep import carry_out_plan, read_plan
 from simalloc.sweep.estimate import estimate
 from simalloc.sweep.local import default_jobs
+from simalloc.sweep.progress import SweepProgress
 from simalloc.sweep.shard import Shard
 from simalloc.sweep.store import Store
 
@@ -75,7 +76,8 @@ def command(
         return
     if output is None:
         raise click.UsageError("Missing option '-o': the file of results.")
-    with SweepProgress() as observer:
+    with progress(output.name, None) as bar:
+        observer = SweepProgress(bar)
         try:
             summary = carry_out_plan(
                 asked,

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from simalloc.shown import ShownAsTable
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -52,7 +54,7 @@ class Timeline:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(ShownAsTable):
     """One trace under one policy. Byte figures are divided by `scale`.
 
     `mean_heap_to_live` is the mean of heap / live over the events after which something was live,

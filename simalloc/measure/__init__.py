@@ -4,7 +4,7 @@ from simalloc.measure.fragmentation import Fragmentation, fragmentation
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.pins import Pin, Pins, pins
-from simalloc.measure.ranking import Rank, ranking
+from simalloc.measure.ranking import Rank, rank_values, ranking
 from simalloc.measure.stays import Stays, longest_stays
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "heap_map",
     "longest_stays",
     "pins",
+    "rank_values",
     "ranking",
 ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simalloc.shown import ShownAsTable
+
 if TYPE_CHECKING:
     from simalloc.heap import Run
 
 
 @dataclass(frozen=True)
-class Fragmentation:
+class Fragmentation(ShownAsTable):
     """How much larger the heap was than it had to be, as fractions: 0.25 is 25 percent.
 
     A measure is nan where nothing was ever live at its point.

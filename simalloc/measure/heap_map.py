@@ -9,6 +9,7 @@ import numpy as np
 
 from simalloc.measure._native import add_placements
 from simalloc.measure.placements import placements_of
+from simalloc.shown import ShownAsPicture
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ ROWS: Final = 800
 
 
 @dataclass(frozen=True, eq=False)
-class HeapMap:
+class HeapMap(ShownAsPicture):
     """Cells of equal size over a window of events and addresses; row 0 holds the lowest addresses.
 
     Column `c` holds the events `first_event + c * cell_events` up to the next column's, row `r` the

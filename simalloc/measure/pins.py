@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.heap import FREE, moment
+from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +46,7 @@ class Pin:
 
 
 @dataclass(frozen=True)
-class Pins:
+class Pins(ShownAsTable):
     """What pins the heap after an event; both lists have the worst first."""
 
     event: int

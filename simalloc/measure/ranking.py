@@ -50,8 +50,17 @@ def ranking(runs: Iterable[Run], measure: int = 4) -> list[Rank]:
         missing = [trace for trace in traces if trace not in row]
         if missing:
             raise SimallocError(f"there is no run of {', '.join(missing)} under {name}")
+    return rank_values(table)
+
+
+def rank_values(table: Mapping[str, Mapping[str, float]]) -> list[Rank]:
+    """Rank policies by the mean of a measure, the least first: its value by policy and trace.
+
+    Every policy has a value for each of the same traces.
+    """
     if not table:
         return []
+    traces = next(iter(table.values()))
     values = np.array([[row[trace] for trace in traces] for row in table.values()])
     bounds: list[tuple[float, float] | tuple[None, None]] = [(None, None)] * len(table)
     if len(traces) > 2:

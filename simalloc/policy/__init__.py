@@ -1,5 +1,6 @@
 """Who decides where a block goes: descriptions of policies, and the catalogue of them."""
 
+from simalloc.callable_package import make_callable
 from simalloc.policy.catalogue import CATALOGUE, policy, spell
 from simalloc.policy.description import Policy
 from simalloc.policy.families import (
@@ -37,3 +38,5 @@ __all__ = [
     "policy",
     "spell",
 ]
+
+make_callable(__name__)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from simalloc.errors import PolicyError
 from simalloc.policy.parts import format_size, parse_size
+from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
     from simalloc.policy.families import Family
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(ShownAsTable):
     """A named description of where blocks go.
 
     `source` cites the paper and section of the rules; `reading` says what the source leaves open

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -111,7 +112,7 @@ def _curve_table(all_statistics: Sequence[Statistics]) -> Table:
         "Live bytes over time",
         ("trace", "peak", "the most in each span of events"),
         [
-            (statistics.name, statistics.peak_bytes.amount, _bars(statistics.live.most))
+            (statistics.name, statistics.peak_bytes.amount, bars(statistics.live.most))
             for statistics in all_statistics
         ],
     )
@@ -140,10 +141,10 @@ def _rows_table(title: str, rows: Sequence[Any]) -> Table:
     return Table(title, columns, [tuple(record.values()) for record in records])
 
 
-def _bars(values: Sequence[int]) -> str:
-    """Draw values as bars between 0 and the largest."""
-    top = max(values, default=0) or 1
-    return "".join(_BARS[-(-value * (len(_BARS) - 1) // top)] for value in values)
+def bars(values: Sequence[float], top: float | None = None) -> str:
+    """Draw values as bars between 0 and `top`, the largest unless given."""
+    full = top or max(values, default=0) or 1
+    return "".join(_BARS[math.ceil(value * (len(_BARS) - 1) / full)] for value in values)
 
 
 def _by_percent(shares: Sequence[float], values: Sequence[int]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from simalloc.report.latex import latex
+from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ _SIGNIFICANT_DIGITS: Final = 4
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(ShownAsTable):
     """Rows of values under named columns; every row has one value a column.
 
     `notes` are sentences about the whole, printed below it for people (not in JSON and CSV).

@@ -1,5 +1,6 @@
 """Many traces under many policies, on any number of machines, and nothing lost."""
 
+from simalloc.callable_package import make_callable
 from simalloc.sweep.api import sweep
 from simalloc.sweep.compare import Comparison, compare
 from simalloc.sweep.merge import Merged, merge
@@ -26,3 +27,5 @@ __all__ = [
     "read_plan",
     "sweep",
 ]
+
+make_callable(__name__)

@@ -7,8 +7,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from simalloc.errors import PlanError
+from simalloc.progress import progress as any_progress
 from simalloc.sweep.finding import find_sources
 from simalloc.sweep.plan import Plan, check_reallocs, check_scales, expand_policies
+from simalloc.sweep.progress import SweepProgress
 from simalloc.sweep.results import Results
 from simalloc.sweep.sweep import carry_out_plan
 
@@ -35,6 +37,7 @@ def sweep(
     memory: int | None = None,
     dask: str | None = None,
     observer: Observer | None = None,
+    progress: bool | None = None,
 ) -> Results:
     """Replay traces under policies on all cores, and return a row a run.
 
@@ -45,7 +48,9 @@ def sweep(
 
     With `results`, the runs are kept in that file, and only those that it does not have are run;
     with `timelines` as well, so are theirs, for `Results.timeline`. `jobs`, `memory` and `dask` are
-    those of `carry_out_plan`. Raises `PlanError` if anything asked for does not exist.
+    those of `carry_out_plan`. An `observer` is told how it comes along; without one, `progress`
+    says whether that is shown, and None means in notebooks. Raises `PlanError` if anything asked
+    for does not exist.
     """
     if timelines and results is None:
         raise PlanError("timelines are kept in a file of results; give one")
@@ -56,8 +61,12 @@ def sweep(
         check_reallocs(reallocs),
         timelines,
     )
-    with TemporaryDirectory(prefix="simalloc-") as folder:
+    with (
+        TemporaryDirectory(prefix="simalloc-") as folder,
+        any_progress("sweep", None, shown=progress) as bar,
+    ):
         path = Path(folder) / "results.sqlite" if results is None else Path(results)
-        carry_out_plan(plan, path, jobs=jobs, memory=memory, dask=dask, observer=observer)
+        told = observer or SweepProgress(bar)
+        carry_out_plan(plan, path, jobs=jobs, memory=memory, dask=dask, observer=told)
         found = Results.read(path).of_keys({task.key for task in plan.tasks()})
         return Results(found) if results is None else found

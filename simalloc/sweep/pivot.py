@@ -9,8 +9,8 @@ import numpy as np
 
 from simalloc.errors import ResultsError
 from simalloc.report import Table
+from simalloc.report.frames import frame
 from simalloc.report.html import html
-from simalloc.sweep.frames import frame
 from simalloc.sweep.measures import Measure
 
 if TYPE_CHECKING:

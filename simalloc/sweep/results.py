@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from simalloc.errors import PolicyError, ResultsError
 from simalloc.policy import parse_size
+from simalloc.report.frames import frame
 from simalloc.report.html import html
-from simalloc.sweep.frames import frame
 from simalloc.sweep.pivot import Pivot, pivot
 from simalloc.sweep.ranking import Ranking, rank
 from simalloc.sweep.store import Store

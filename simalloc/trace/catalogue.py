@@ -15,6 +15,8 @@ from simalloc.trace.header import Totals
 from simalloc.trace.reader import SUFFIX, TraceReader, is_trace_file, read_trace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simalloc.trace.trace import Trace
 
 CATALOGUE_FILE: Final = "catalogue.toml"
@@ -95,10 +97,17 @@ def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
     raise TraceError(f"there is no such file, nor a trace of that name; {hint}", path=path)
 
 
-def load(name_or_path: str | os.PathLike[str]) -> Trace:
-    """Return a trace by its path or bare name; of a log in another format, what it comes to."""
+def load(
+    name_or_path: str | os.PathLike[str], *, progress: Callable[[float], None] = lambda _: None
+) -> Trace:
+    """Return a trace by its path or bare name; of a log in another format, what it comes to.
+
+    `progress` is called with the share of the file that was read since its last call.
+    """
     path = find_trace(name_or_path)
-    return read_trace(path) if is_trace_file(path) else load_log(path)
+    if is_trace_file(path):
+        return read_trace(path, progress)
+    return load_log(path, progress=progress)
 
 
 def _entries(folder: Path) -> dict[str, Entry]:

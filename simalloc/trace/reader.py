@@ -23,7 +23,7 @@ from simalloc.trace.intake import Chunk
 from simalloc.trace.optional import Clock, unpack_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -87,8 +87,8 @@ class TraceReader:
         sizes = (min(CHUNK_EVENTS, events - start) for start in range(0, events, CHUNK_EVENTS))
         return self._fill(Chunk.empty(size, self.header.columns) for size in sizes)
 
-    def read(self) -> Trace:
-        """Return the whole trace."""
+    def read(self, progress: Callable[[float], None] = lambda _: None) -> Trace:
+        """Return the whole trace; `progress` is called with the share read since the last call."""
         events = self.header.totals.events
         needed = events * _BYTES_AN_EVENT
         if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
@@ -99,8 +99,8 @@ class TraceReader:
             )
         whole = Chunk.empty(events, self.header.columns)
         parts = (whole.part(at, at + CHUNK_EVENTS) for at in range(0, events, CHUNK_EVENTS))
-        for _ in self._fill(parts):
-            pass
+        for part in self._fill(parts):
+            progress(len(part) / events)
         return whole.freeze(
             slots=self.header.totals.max_live_objects,
             objects=self.header.totals.objects,
@@ -182,10 +182,12 @@ def is_trace_file(path: str | os.PathLike[str]) -> bool:
         return stream.read(len(ZIP_START)) == ZIP_START
 
 
-def read_trace(path: str | os.PathLike[str]) -> Trace:
-    """Read a trace from the project's own file."""
+def read_trace(
+    path: str | os.PathLike[str], progress: Callable[[float], None] = lambda _: None
+) -> Trace:
+    """Read a trace from the project's own file; for `progress` see `TraceReader.read`."""
     with TraceReader(path) as reader:
-        return reader.read()
+        return reader.read(progress)
 
 
 def _plain(member: zipfile.ZipInfo) -> zipfile.ZipInfo:

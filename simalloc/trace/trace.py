@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simalloc.shown import ShownAsTable
 from simalloc.trace._native import LiveTable
 from simalloc.trace.chunk import CHUNK_EVENTS, Digest, pack
 from simalloc.trace.events import OPTIONAL_COLUMNS, Op, as_column, enter, optional_columns
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(ShownAsTable):
     """An immutable allocation trace, valid by construction (use `Trace.from_events`).
 
     Objects are numbered 0, 1, 2 ... in the order of their malloc events. Every column has one entry

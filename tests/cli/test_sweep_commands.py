@@ -211,7 +211,7 @@ def test_ctrl_c_stops_within_a_second_and_says_how_to_go_on(tmp_path):
 
 def test_progress_is_shown_on_a_terminal_only(plan):
     code = (
-        "import simalloc.cli.sweep_progress as shown; shown.PATIENCE = -1.0\n"
+        "import simalloc.progress as shown; shown.PATIENCE = shown._PAUSE = -1.0\n"
         "from simalloc.cli import main; import sys; main(sys.argv[1:])"
     )
     terminal, end = pty.openpty()

@@ -5,9 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from simalloc.shown import LOOKS
+
 PACKAGE = Path(__file__).parents[2] / "simalloc"
 
-LAYERS = ["errors files version", "trace policy", "heap", "measure", "report", "sweep", "cli"]
+LAYERS = [
+    "callable_package errors files progress shown version",
+    "trace policy",
+    "heap",
+    "measure",
+    "report",
+    "sweep",
+    "api cli",
+]
 """From the bottom up; what stands in one line knows nothing of each other."""
 
 MAY_IMPORT = {
@@ -44,3 +54,18 @@ def test_every_part_is_known():
     parts = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
     modules = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
     assert parts | modules <= set(MAY_IMPORT)
+
+
+MAY_IMPORT_BY_NAME = {"__init__.py", "shown.py", "progress/__init__.py", "cli/group.py"}
+"""Who imports modules by names that are made up as the program runs."""
+
+
+def test_only_shown_looks_upward_and_only_at_looks():
+    dynamic = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if {"import_module", "__import__"} & set(path.read_text("utf-8").replace("(", " ").split())
+    }
+    assert dynamic == MAY_IMPORT_BY_NAME
+    assert LOOKS == "simalloc.report.looks"
+    assert set(imported(PACKAGE / "shown.py")) <= {"__future__", "importlib", "typing"}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.colors import Colormap, LinearSegmentedColormap, PowerNorm
 
-from simalloc.measure import ranking
 from simalloc.report.figures.ranking import MEANING
 from simalloc.report.figures.style import new_figure, styled
 
@@ -15,19 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from simalloc.heap import Run
+    from simalloc.measure import Rank
+    from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Palette, Theme
 
 
-def draw_fragmentation(runs: Sequence[Run], *, measure: int = 4, theme: Theme = "light") -> Figure:
-    """Return a measure, #1 to #4, in percent: a row a policy, the best first, a column a trace.
-
-    Raises `SimallocError` unless every policy has exactly one run of every trace.
-    """
-    ranks = ranking(runs, measure)
+def draw_fragmentation(
+    ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "light"
+) -> Picture:
+    """Return a measure, #1 to #4, in percent: a row a policy, in the ranks' order, by trace."""
     with styled(theme) as palette:
         figure = new_figure(0.75 + 0.2 * len(ranks))
         axes = figure.add_subplot()

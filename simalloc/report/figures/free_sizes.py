@@ -13,15 +13,14 @@ from simalloc.report.figures.style import new_figure, styled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.figure import Figure
-
     from simalloc.measure.free_sizes import FreeSizes
+    from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Theme
 
 
 def draw_free_sizes(
     free: Sequence[FreeSizes], titles: Sequence[str], *, theme: Theme = "light"
-) -> Figure:
+) -> Picture:
     """Return pictures side by side: time across, sizes of free blocks up, coloured by bytes."""
     with styled(theme) as palette:
         figure = new_figure(2.8)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.measure import HeapMap, Pin, Pins
+    from simalloc.report.figures.picture import Picture
 
 _STRENGTH: Final = 0.75
 """A cell of which a share is live shows that share's power of this, so that small blocks that
@@ -35,7 +36,7 @@ def draw_heap_maps(
     *,
     pins: Sequence[Pins] = (),
     theme: Theme = "light",
-) -> Figure:
+) -> Picture:
     """Return the maps side by side, on the same axes and with the same colours.
 
     With `pins`, one a map, the objects of their `alone` are numbered on it.

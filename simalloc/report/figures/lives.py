@@ -13,9 +13,9 @@ from simalloc.trace.statistics import lives_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Palette, Theme
     from simalloc.trace import Trace
     from simalloc.trace.statistics import Lives
@@ -24,7 +24,7 @@ _STEPS: Final = 64
 """To a doubling of the size or lifetime: finer than can be seen."""
 
 
-def draw_lives(trace: Trace, *, theme: Theme = "light") -> Figure:
+def draw_lives(trace: Trace, *, theme: Theme = "light") -> Picture:
     """Return sizes and lifetimes of a trace's objects, as shares of objects and of bytes.
 
     Lifetimes count the bytes allocated meanwhile. Raises `TraceError` as `lives_of` does.

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from simalloc.measure.ranking import Rank
+    from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Palette
 
 MEANING: Final = {
@@ -25,7 +25,7 @@ MEANING: Final = {
 """Johnstone & Wilson's measures, as an axis says them."""
 
 
-def draw_ranking(ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "light") -> Figure:
+def draw_ranking(ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "light") -> Picture:
     """Return the ranking, the best policy on top; fragmentation in percent, on a log scale."""
     with styled(theme) as palette:
         figure = new_figure(0.75 + 0.2 * len(ranks))

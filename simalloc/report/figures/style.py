@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import matplotlib as mpl
-from matplotlib.figure import Figure
+
+from simalloc.report.figures.picture import Picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,6 +144,6 @@ def styled(theme: Theme) -> Iterator[Palette]:
         yield palette
 
 
-def new_figure(height: float, width: float = PAPER_WIDTH) -> Figure:
+def new_figure(height: float, width: float = PAPER_WIDTH) -> Picture:
     """Return an empty figure, in inches, that belongs to no window."""
-    return Figure(figsize=(width, height), layout="constrained")
+    return Picture(figsize=(width, height), layout="constrained")

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from simalloc.heap import Run, Timeline
+    from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Palette, Theme
 
 
@@ -30,7 +30,7 @@ def draw_timelines(
     *,
     events: tuple[int, int] | None = None,
     theme: Theme = "light",
-) -> Figure:
+) -> Picture:
     """Return the heaps of a trace under some policies, above the bytes that were live.
 
     Every interval of the timelines is drawn from its least to its most, so that no spike is lost;

@@ -13,13 +13,12 @@ from simalloc.report.figures.style import new_figure, styled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.figure import Figure
-
     from simalloc.heap import Run
+    from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Theme
 
 
-def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Figure:
+def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
     """Return the free blocks that an allocation looks at, mean and worst, a row a run.
 
     They are what a search of the policy's plain structure would visit (docs/policies.md).

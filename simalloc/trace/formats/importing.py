@@ -97,7 +97,7 @@ def import_log(
     from_format: str | None = None,
     lenient: bool = False,
     name: str | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Imported:
     """Write a trace of a log, in bounded memory.
 
@@ -108,26 +108,37 @@ def import_log(
     with open_log(source, from_format=from_format, lenient=lenient) as opened:
         reading = opened.format.read(opened.log)
         with TraceWriter(target, name=name or _name(source), columns=reading.columns) as writer:
-            share = 0.0
-            for batch in reading.batches:
+            for batch in _told(opened, reading.batches, progress):
                 feed(opened.log, batch, writer)
-                if progress is not None:
-                    progress(opened.share - share)
-                    share = opened.share
             writer.provenance.update(opened.provenance)
     return Imported(Totals.of(writer.table, writer.events), opened.format, opened.log.left_out)
 
 
 def load_log(
-    source: str | os.PathLike[str], *, from_format: str | None = None, lenient: bool = False
+    source: str | os.PathLike[str],
+    *,
+    from_format: str | None = None,
+    lenient: bool = False,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Trace:
-    """Return a log as a trace in memory."""
+    """Return a log as a trace in memory; raises and tells its progress as `import_log` does."""
     with open_log(source, from_format=from_format, lenient=lenient) as opened:
         reading = opened.format.read(opened.log)
         collector = Collector(reading.columns)
-        for batch in reading.batches:
+        for batch in _told(opened, reading.batches, progress):
             feed(opened.log, batch, collector)
     return collector.trace(_name(source), opened.provenance)
+
+
+def _told(
+    opened: Opened, batches: Iterator[Batch], progress: Callable[[float], None]
+) -> Iterator[Batch]:
+    """Yield the batches, and tell after each what share of the log was read since the last."""
+    share = 0.0
+    for batch in batches:
+        yield batch
+        progress(opened.share - share)
+        share = opened.share
 
 
 def feed(log: Log, batch: Batch, intake: Intake) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
+from simalloc.shown import ShownAsTable
 from simalloc.trace.events import Op
 from simalloc.trace.statistics.behaviour import (
     NeverFreed,
@@ -61,7 +62,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class Statistics(ShownAsTable):
     """The statistics of a trace: tables 1, 2, 5, 6 and 7 of Johnstone and Wilson 1998, and more.
 
     Bytes are bytes requested. Where reallocs matter they make new objects.

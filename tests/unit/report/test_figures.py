@@ -94,11 +94,11 @@ def test_what_is_free_has_the_colour_of_free_and_above_the_heap_there_is_nothing
 @pytest.mark.parametrize("theme", THEMES)
 def test_tables_and_rankings(theme):
     ranks = ranking(RUNS)
-    for figure in (draw_ranking(ranks, theme=theme), draw_fragmentation(RUNS, theme=theme)):
+    for figure in (draw_ranking(ranks, theme=theme), draw_fragmentation(ranks, theme=theme)):
         written = texts(figure)
         assert "peak heap / peak live − 1" in written
         assert all(name in written for name in POLICIES)
-    assert "made-3" in texts(draw_fragmentation(RUNS, theme=theme))
+    assert "made-3" in texts(draw_fragmentation(ranks, theme=theme))
     assert "worst" in texts(draw_visits(RUNS, theme=theme))
 
 

@@ -9,7 +9,7 @@ from simalloc.errors import SimallocError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simalloc.report import Table
+    from simalloc.report.table import Table
 
 
 def frame(table: Table) -> pd.DataFrame:

@@ -1,0 +1,57 @@
+"""The catalogues, as mappings that show themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from simalloc.policy import CATALOGUE, Policy
+from simalloc.report.html import html
+from simalloc.report.policies import policies_table
+from simalloc.report.traces import traces_table
+from simalloc.trace.catalogue import Entry, catalogue
+
+if TYPE_CHECKING:
+    from simalloc.report import Table
+
+Item = TypeVar("Item")
+
+
+class Catalogue(Mapping[str, Item]):
+    """Things by name; in a notebook, a table of them."""
+
+    def __init__(self, items: Mapping[str, Item], table: Table) -> None:
+        self._items = items
+        self._table = table
+
+    def __getitem__(self, name: str) -> Item:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} {self._table.title.lower()}: {', '.join(self)}>"
+
+    def _repr_html_(self) -> str:
+        return html(self._table)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+
+def policies() -> Catalogue[Policy]:
+    """Return the catalogue of policies by name, each with its source and how that was read."""
+    return Catalogue(CATALOGUE, policies_table())
+
+
+def traces() -> Catalogue[Entry]:
+    """Return the catalogue of traces by name, each with where it comes from.
+
+    They are in the folder in the environment variable SIMALLOC_TRACES, in `traces` in the current
+    directory, and in `traces` in the clone that simalloc is installed from.
+    """
+    return Catalogue(catalogue(), traces_table())

@@ -1,0 +1,57 @@
+"""Looking into a heap: its map, and what pins it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.api.simulation import simulate
+from simalloc.api.traces import read_trace
+from simalloc.measure import heap_map as map_of
+from simalloc.measure import pins as pins_of
+from simalloc.measure.heap_map import COLUMNS, ROWS
+
+if TYPE_CHECKING:
+    from simalloc.api.traces import Source
+    from simalloc.measure import HeapMap, Pins
+    from simalloc.policy import Policy
+
+
+def heap_map(
+    trace: Source,
+    policy: Policy | str,
+    *,
+    scale: int = 16,
+    events: tuple[int, int] | None = None,
+    addresses: tuple[float, float] | None = None,
+    columns: int = COLUMNS,
+    rows: int = ROWS,
+    progress: bool | None = None,
+) -> HeapMap:
+    """Return what is live, where and since when: time across, addresses up.
+
+    `events` (the first, and one past the last) and `addresses` (in bytes of the program) cut a
+    window out. There are at most `columns` times `rows` cells. In a notebook it is a picture;
+    `draw_heap_maps` puts several side by side.
+    """
+    replayed = read_trace(trace, progress=progress)
+    run = simulate(replayed, policy, scale=scale, addresses=True, progress=progress)
+    return map_of(replayed, run, events=events, addresses=addresses, columns=columns, rows=rows)
+
+
+def pins(
+    trace: Source,
+    policy: Policy | str,
+    event: int | None = None,
+    *,
+    scale: int = 16,
+    most: int = 10,
+    progress: bool | None = None,
+) -> Pins:
+    """Return the live objects that keep free memory apart, and those that keep the heap high.
+
+    They are those after an event; without one, when the heap first has its peak. At most `most` of
+    either are named, the worst first.
+    """
+    replayed = read_trace(trace, progress=progress)
+    run = simulate(replayed, policy, scale=scale, progress=progress)
+    return pins_of(replayed, run, event, most=most)

@@ -1,0 +1,146 @@
+"""Pictures, each drawn in one call; they show themselves in notebooks and have `savefig`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.api.simulation import simulate
+from simalloc.api.traces import read_trace
+from simalloc.heap import Run
+from simalloc.measure import free_sizes, heap_map, pins, rank_values, ranking
+from simalloc.policy import Policy, spell
+from simalloc.report.figures import fragmentation as fragmentation_figure
+from simalloc.report.figures import free_sizes as free_sizes_figure
+from simalloc.report.figures import heap_map as heap_map_figure
+from simalloc.report.figures import lives as lives_figure
+from simalloc.report.figures import ranking as ranking_figure
+from simalloc.report.figures import timelines as timelines_figure
+from simalloc.report.figures import visits as visits_figure
+from simalloc.sweep import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from simalloc.api.traces import Source
+    from simalloc.measure import Rank
+    from simalloc.report.figures.picture import Picture
+    from simalloc.report.figures.style import Theme
+
+
+def draw_timelines(
+    runs: Run | Sequence[Run], *, events: tuple[int, int] | None = None, theme: Theme = "light"
+) -> Picture:
+    """Draw the heaps of one trace under several policies over time, above what was live.
+
+    No spike is lost at any length. `events` cuts a window out.
+    """
+    several = [runs] if isinstance(runs, Run) else runs
+    return timelines_figure.draw_timelines(several, events=events, theme=theme)
+
+
+def draw_heap_maps(
+    trace: Source,
+    policies: Policy | str | Sequence[Policy | str],
+    *,
+    scale: int = 16,
+    events: tuple[int, int] | None = None,
+    addresses: tuple[float, float] | None = None,
+    named: int = 0,
+    theme: Theme = "light",
+    progress: bool | None = None,
+) -> Picture:
+    """Draw heaps side by side: time across, addresses up; what is live, how old, what is free.
+
+    `events` and `addresses` cut a window out, as in `heap_map`. The first `named` of the objects
+    that `pins` finds at each heap's peak get a number.
+    """
+    replayed = read_trace(trace, progress=progress)
+    runs = _runs(replayed, policies, scale, progress=progress)
+    return heap_map_figure.draw_heap_maps(
+        [heap_map(replayed, run, events=events, addresses=addresses) for run in runs],
+        [_title(run) for run in runs],
+        pins=[pins(replayed, run, most=named) for run in runs] if named else (),
+        theme=theme,
+    )
+
+
+def draw_free_sizes(
+    trace: Source,
+    policies: Policy | str | Sequence[Policy | str],
+    *,
+    scale: int = 16,
+    theme: Theme = "light",
+    progress: bool | None = None,
+) -> Picture:
+    """Draw how large free blocks are over time, coloured by the bytes that they add up to."""
+    replayed = read_trace(trace, progress=progress)
+    runs = _runs(replayed, policies, scale, progress=progress)
+    return free_sizes_figure.draw_free_sizes(
+        [free_sizes(replayed, run) for run in runs], [_title(run) for run in runs], theme=theme
+    )
+
+
+def draw_lives(trace: Source, *, theme: Theme = "light") -> Picture:
+    """Draw how large a trace's objects are and how long they live, as shares of all."""
+    return lives_figure.draw_lives(read_trace(trace), theme=theme)
+
+
+def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
+    """Draw how many free blocks an allocation looks at, mean and worst."""
+    return visits_figure.draw_visits([runs] if isinstance(runs, Run) else runs, theme=theme)
+
+
+def draw_ranking(
+    compared: Iterable[Run] | Results, measure: int = 4, *, theme: Theme = "light"
+) -> Picture:
+    """Draw policies from best to worst by one measure, #1 to #4: each trace a dot, and the mean.
+
+    With three traces or more the mean has its 95 % interval (bootstrap over the traces).
+    """
+    return ranking_figure.draw_ranking(_ranks(compared, measure), measure=measure, theme=theme)
+
+
+def draw_fragmentation(
+    compared: Iterable[Run] | Results, measure: int = 4, *, theme: Theme = "light"
+) -> Picture:
+    """Draw one measure, #1 to #4, in percent: a row a policy, a column a trace."""
+    return fragmentation_figure.draw_fragmentation(
+        _ranks(compared, measure), measure=measure, theme=theme
+    )
+
+
+def _runs(
+    trace: Source,
+    policies: Policy | str | Sequence[Policy | str],
+    scale: int,
+    *,
+    progress: bool | None,
+) -> list[Run]:
+    several = [policies] if isinstance(policies, (Policy, str)) else policies
+    return [simulate(trace, one, scale=scale, addresses=True, progress=progress) for one in several]
+
+
+def _title(run: Run) -> str:
+    if not run.max_live_bytes:
+        return spell(run.policy)
+    return (
+        f"{spell(run.policy)}: peak heap {run.peak_heap_bytes / run.max_live_bytes:.2f} × peak live"
+    )
+
+
+def _ranks(compared: Iterable[Run] | Results, measure: int) -> list[Rank]:
+    if not isinstance(compared, Results):
+        return ranking(compared, measure)
+    pivot = compared.pivot(measure).complete()
+    names = pivot.varying()
+    traces = [column.label for column in pivot.traces]
+    if len({column.trace for column in pivot.traces}) == len(traces):
+        traces = [column.trace for column in pivot.traces]
+    return rank_values(
+        {
+            ", ".join(str(getattr(setting, name)) for name in names): dict(
+                zip(traces, row.tolist(), strict=True)
+            )
+            for setting, row in zip(pivot.settings, pivot.values, strict=True)
+        }
+    )

@@ -1,0 +1,81 @@
+"""Recording a program."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from simalloc.errors import SimallocError
+from simalloc.progress import progress as any_progress
+from simalloc.trace import read_trace
+from simalloc.trace.recorder import record as record_to_file
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from simalloc.progress import Bar
+    from simalloc.trace import Trace
+    from simalloc.trace.recorder import Progress, RawRecording
+
+
+def record(
+    command: Sequence[str] | str,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    times: bool = False,
+    sites: bool = False,
+    progress: bool | None = None,
+) -> Trace:
+    """Run a command and return the trace of what it asked of malloc.
+
+    The command is a list, `["ls", "-l"]`, or a line as a shell splits it, `"ls -l"`. With `output`
+    the trace is kept in that file, and those of the processes that the command starts beside it.
+    `times` records when each call was made, `sites` where in the program. Interrupt the kernel, or
+    press Ctrl-C, to end the command; what it did until then is returned. `progress` shows how far
+    it is; None: in notebooks.
+
+    Raises `SimallocError` if the command cannot be recorded or never calls malloc.
+    """
+    words = shlex.split(command) if isinstance(command, str) else [*command]
+    if not words:
+        raise SimallocError("there is no command to record")
+    name = Path(words[0]).name
+    columns = [column for column, wanted in (("time", times), ("site", sites)) if wanted]
+    with (
+        TemporaryDirectory(prefix="simalloc-") as folder,
+        any_progress(name, None, shown=progress) as bar,
+    ):
+        path = Path(folder) / f"{name}.npz" if output is None else Path(output)
+        outcome = record_to_file(
+            words, path, _Teller(bar), columns=columns, wait=output is not None
+        )
+        if not any(one.is_main and one.totals.events for one in outcome.recorded):
+            raise SimallocError(
+                f"{name} was not recorded: it does not call malloc, or has an allocator of its own"
+            )
+        trace = read_trace(path)
+    return replace(trace, provenance={**trace.provenance, "exit_code": outcome.exit_code})
+
+
+class _Teller:
+    """Shows on a bar what a recording tells."""
+
+    wants_progress = True
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def progress(self, progress: Progress) -> None:
+        self._bar.text = f"{progress.events:,} events, {progress.live_bytes:,} bytes live"
+        self._bar()
+
+    def waiting(self, processes: Sequence[int]) -> None:
+        self._bar.text = f"{len(processes)} processes that it left are recorded on"
+        self._bar()
+
+    def lost(self, raw: RawRecording) -> None:
+        """Say nothing: the trace's provenance says that it is not whole."""

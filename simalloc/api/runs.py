@@ -1,0 +1,87 @@
+"""Runs together: a table that sorts, selects and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, overload
+
+from simalloc.errors import SimallocError
+from simalloc.heap import Run
+from simalloc.policy import spell
+from simalloc.report.frames import frame
+from simalloc.report.html import html
+from simalloc.report.runs import flat_record, runs_records_table, runs_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+    from simalloc.report import Table
+
+_NUMBERS: Final = {f"#{number}": f"fragmentation_{number}" for number in (1, 2, 3, 4)}
+
+
+class Runs(Sequence[Run]):
+    """Runs in order; immutable. In a notebook, a table."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._runs = tuple(runs)
+
+    @overload
+    def __getitem__(self, place: int | str) -> Run: ...
+    @overload
+    def __getitem__(self, place: slice) -> Runs: ...
+    def __getitem__(self, place: int | str | slice) -> Run | Runs:
+        """Return a run by its place or by its policy, `runs["first-fit-ao"]`, or a slice of them.
+
+        Raises `SimallocError` if not exactly one run has the policy.
+        """
+        if isinstance(place, slice):
+            return Runs(self._runs[place])
+        if isinstance(place, int):
+            return self._runs[place]
+        found = [run for run in self._runs if spell(run.policy) == place]
+        if len(found) != 1:
+            raise SimallocError(f"{len(found) or 'no'} runs are under {place!r}")
+        return found[0]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __add__(self, others: Iterable[Run]) -> Runs:
+        return Runs((*self._runs, *others))
+
+    def __repr__(self) -> str:
+        return f"<Runs: {', '.join(f'{run.trace} under {spell(run.policy)}' for run in self)}>"
+
+    def sorted(self, by: str = "#4", *, reverse: bool = False) -> Runs:
+        """Return the runs in order of a measure, `"#1"` to `"#4"`, or of any column of `to_pandas`.
+
+        The least comes first, and what is not defined last. Raises `SimallocError` for a column
+        that there is not.
+        """
+        column = _NUMBERS.get(by, by)
+        records = [flat_record(run) for run in self._runs]
+        if records and column not in records[0]:
+            raise SimallocError(
+                f"there is no column {by!r}; there are {', '.join((*_NUMBERS, *records[0]))}"
+            )
+        known = [place for place, record in enumerate(records) if record[column] is not None]
+        known.sort(key=lambda place: records[place][column], reverse=reverse)
+        unknown = sorted(set(range(len(records))) - set(known))
+        return Runs(self._runs[place] for place in (*known, *unknown))
+
+    def table(self) -> Table:
+        """Return a row a run with the four measures in percent, and bytes."""
+        return runs_table(self._runs)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a run with all that is known; needs pandas (the `frame` extra)."""
+        return frame(runs_records_table(self._runs))
+
+    def _repr_html_(self) -> str:
+        return html(self.table())
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [spell(run.policy) for run in self._runs]

@@ -1,0 +1,76 @@
+"""Replaying traces under policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.api.runs import Runs
+from simalloc.api.traces import read_trace, read_traces
+from simalloc.heap import simulate as replay
+from simalloc.heap import simulate_all as replay_all
+from simalloc.progress import progress as any_progress
+from simalloc.sweep.plan import expand_policies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from simalloc.api.traces import Source
+    from simalloc.heap import Realloc, Run
+    from simalloc.policy import Policy
+    from simalloc.sweep.plan import Grid
+
+
+def simulate(
+    trace: Source,
+    policy: Policy | str,
+    *,
+    scale: int = 16,
+    realloc: Realloc | str = "free-first",
+    addresses: bool = False,
+    progress: bool | None = None,
+) -> Run:
+    """Replay a trace under a policy and return what came out.
+
+    The trace is a `Trace`, a name of the catalogue or a path; the policy a `Policy` or text such as
+    `"first-fit-ao:growth=64K"`. Sizes are multiplied by `scale` before the policy sees them, and
+    byte figures divided by it afterwards. `realloc` says what a realloc does: `"free-first"`,
+    `"move"` or `"in-place"`. With `addresses` the run keeps where each object was. `progress`
+    shows how far it is; None: in notebooks.
+
+    Raises `TraceError` and `PolicyError` for what does not exist.
+    """
+    replayed = read_trace(trace, progress=progress)
+    with any_progress(replayed.name, len(replayed), shown=progress) as bar:
+        return replay(
+            replayed,
+            policy,
+            scale=scale,
+            realloc=realloc,
+            addresses=addresses,
+            progress=lambda events: bar(events - bar.done),
+        )
+
+
+def simulate_all(
+    traces: Source | Iterable[Source],
+    policies: Policy | str | Iterable[Policy | str] | Mapping[str, Grid] = "all",
+    *,
+    scale: int = 16,
+    realloc: Realloc | str = "free-first",
+    progress: bool | None = None,
+) -> Runs:
+    """Replay one trace or several under several policies, on all cores.
+
+    Policies are given by name, by patterns such as `"best-fit-*"`, as `"all"`, or as a mapping from
+    names to grids of parameters, `{"first-fit-ao": {"growth": ["4K", "64K"]}}`. What comes back is
+    a table that sorts, draws and becomes a data frame. For more work than a coffee's worth there is
+    `sweep`, which keeps results in a file and goes on where it stopped.
+
+    Raises as `simulate` does, and `PlanError` for a pattern or grid that fits nothing.
+    """
+    described = expand_policies(policies)
+    runs: list[Run] = []
+    for trace in read_traces(traces, progress=progress):
+        with any_progress(trace.name, len(trace) * len(described), shown=progress) as bar:
+            runs += replay_all(trace, described, scale=scale, realloc=realloc, progress=bar)
+    return Runs(runs)

@@ -1,0 +1,96 @@
+"""Progress of work that takes more than two seconds, on a terminal or in a notebook."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from importlib import import_module
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE: Final = 2.0
+"""Seconds before anything is shown."""
+_PAUSE: Final = 0.2
+"""Seconds between two looks that a reader gets."""
+
+
+class Display(Protocol):
+    """Where a bar is shown."""
+
+    def show(self, bar: Bar) -> None:
+        """Show how far a bar has come."""
+
+    def close(self) -> None:
+        """Take it away."""
+
+
+class Bar:
+    """How far some work has come; call it, from any thread, with what was done since the last call.
+
+    `label` stands before the bar and `text` behind it; both may be changed at any time. `total` of
+    None means that nobody knows how much there is to do.
+    """
+
+    def __init__(self, label: str, total: float | None, *, shown: bool) -> None:
+        self.label = label
+        self.text = ""
+        self.total = total
+        self.done = 0.0
+        self.started = time.monotonic()
+        self._shown = shown
+        self._next = self.started + PATIENCE
+        self._lock = Lock()
+        self._display: Display | None = None
+
+    def __call__(self, done: float = 0.0) -> None:
+        """Take note that so much more is done, and show it when it is time to."""
+        with self._lock:
+            self.done += done
+            if not self._shown or time.monotonic() < self._next:
+                return
+            if self._display is None:
+                self._display = _display()
+            self._display.show(self)
+            self._next = time.monotonic() + _PAUSE
+
+    @property
+    def seconds(self) -> float:
+        """Since the bar was made, or since `started` was set."""
+        return time.monotonic() - self.started
+
+    def close(self) -> None:
+        """Take the bar away; nothing is shown from here on."""
+        with self._lock:
+            self._shown = False
+            if self._display is not None:
+                self._display.close()
+
+
+@contextmanager
+def progress(label: str, total: float | None, *, shown: bool | None = None) -> Iterator[Bar]:
+    """Show how far the work in the block has come, on stderr or in the cell of a notebook.
+
+    With `shown` of None that is so in notebooks only. Nothing is shown in the first two seconds.
+    """
+    bar = Bar(label, total, shown=in_notebook() if shown is None else shown)
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+def _display() -> Display:
+    """Return where bars are shown; what draws them is imported once there is one to show."""
+    place = "notebook" if in_notebook() else "terminal"
+    display: Display = import_module(f"{__name__}.{place}").new_display()
+    return display

@@ -1,0 +1,41 @@
+"""A bar on a terminal, drawn by rich on stderr."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from simalloc.progress import Bar
+
+
+class TerminalDisplay:
+    """One line that is gone when the work is done."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[text]}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._progress.add_task("", total=None, text="")
+
+    def show(self, bar: Bar) -> None:
+        """Draw the line anew."""
+        self._progress.update(
+            self._task, description=bar.label, total=bar.total, completed=bar.done, text=bar.text
+        )
+        self._progress.start()
+
+    def close(self) -> None:
+        """Take the line away."""
+        self._progress.stop()
+
+
+new_display = TerminalDisplay

@@ -1,0 +1,157 @@
+"""How things look in notebooks: the tables and the picture of each kind of thing.
+
+`simalloc.shown` asks here, on behalf of things in layers below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import singledispatch
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from simalloc.heap import Run
+from simalloc.measure import Fragmentation, Pins, fragmentation
+from simalloc.policy import Policy, format_size, spell
+from simalloc.report.html import html
+from simalloc.report.statistics import bars, statistics_tables
+from simalloc.report.table import Rounded, Table
+from simalloc.trace import Trace
+from simalloc.trace.statistics import Statistics, live_bytes, lives_of
+from simalloc.trace.statistics.liveness import curve_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.measure import HeapMap, Pin
+    from simalloc.report.table import Value
+
+
+def html_of(thing: object) -> str:
+    """Return the tables of a thing as HTML."""
+    return "".join(map(html, tables_of(thing)))
+
+
+def png_of(heap: HeapMap) -> tuple[bytes, dict[str, Any]] | None:
+    """Return the picture of a heap map with its size, or None if matplotlib is not installed."""
+    try:
+        from simalloc.report.figures.heap_map import draw_heap_maps  # noqa: PLC0415 - needs an extra
+    except ImportError:
+        return None
+    return draw_heap_maps([heap], [""])._repr_png_()
+
+
+@singledispatch
+def tables_of(thing: object) -> Sequence[Table]:
+    """Return what a thing looks like as tables; a kind of thing is registered below."""
+    raise TypeError(f"there is no table for {type(thing).__name__}")
+
+
+@tables_of.register(Table)
+def _(table: Table) -> Sequence[Table]:
+    return [table]
+
+
+@tables_of.register(Trace)
+def _(trace: Trace) -> Sequence[Table]:
+    curve = curve_of(trace, live_bytes(trace, lives_of(trace)))
+    return _facts(
+        f"Trace {trace.name}",
+        events=len(trace),
+        objects=trace.objects,
+        most_live_bytes=max(curve.most, default=0),
+        live_bytes_over_time=bars(curve.most),
+        also_recorded=", ".join(trace.columns) or None,
+    )
+
+
+@tables_of.register(Statistics)
+def _(statistics: Statistics) -> Sequence[Table]:
+    return statistics_tables([statistics])
+
+
+@tables_of.register(Policy)
+def _(policy: Policy) -> Sequence[Table]:
+    parameters = {
+        name: format_size(value) if isinstance(value, int) else value
+        for name, value in policy.parameters.items()
+    }
+    return _facts(
+        f"Policy {spell(policy)}",
+        family=policy.family,
+        **parameters,
+        source=policy.source,
+        reading=policy.reading,
+    )
+
+
+@tables_of.register(Run)
+def _(run: Run) -> Sequence[Table]:
+    line = run.timeline
+    return _facts(
+        f"{run.trace} under {spell(run.policy)}",
+        **_percents(fragmentation(run)),
+        peak_heap_bytes=run.peak_heap_bytes,
+        peak_live_bytes=run.max_live_bytes,
+        heap_over_time=bars(_spans(line.heap_high.tolist())),
+        live_bytes_over_time=bars(_spans(line.live_high.tolist()), run.peak_heap_bytes),
+        **asdict(run.counters),
+    )
+
+
+@tables_of.register(Fragmentation)
+def _(measures: Fragmentation) -> Sequence[Table]:
+    return _facts("Fragmentation", **_percents(measures))
+
+
+@tables_of.register(Pins)
+def _(pins: Pins) -> Sequence[Table]:
+    summary = (
+        f"After event {pins.event:,}: heap {pins.heap_bytes:,.0f} bytes, "
+        f"live {pins.live_bytes:,}, free {pins.free_bytes:,.0f}."
+    )
+    return [
+        _pins_table("Objects with the most free memory beside them", pins.alone, summary),
+        _pins_table("Objects at the highest addresses", pins.highest, summary),
+    ]
+
+
+def _pins_table(title: str, pins: Sequence[Pin], summary: str) -> Table:
+    columns = [
+        "object",
+        "address",
+        "bytes",
+        "since event",
+        "age in events",
+        "free below",
+        "free above",
+    ]
+    rows: list[list[Value]] = [
+        [pin.object, pin.address, pin.requested, pin.since, pin.age, pin.free_below, pin.free_above]
+        for pin in pins
+    ]
+    if any(pin.site is not None for pin in pins):
+        columns.append("site")
+        rows = [[*row, pin.site] for row, pin in zip(rows, pins, strict=True)]
+    return Table(title, columns, rows, (summary,))
+
+
+def _facts(title: str, **facts: Value) -> list[Table]:
+    """Return a table of two columns: what is known, and its name."""
+    rows = [
+        (name.replace("_", " "), value) for name, value in facts.items() if value not in (None, "")
+    ]
+    return [Table(title, ("", ""), rows)]
+
+
+def _percents(measures: Fragmentation) -> dict[str, Value]:
+    return {
+        f"fragmentation_#{number}_%": Rounded(100 * measures[number], 2) for number in (1, 2, 3, 4)
+    }
+
+
+def _spans(values: Sequence[float], count: int = 60) -> list[float]:
+    """Return the most in each of at most `count` equal spans."""
+    count = min(count, len(values))
+    edges = [place * len(values) // count for place in range(count + 1)] if count else [0]
+    return [max(values[low:high]) for low, high in pairwise(edges)]

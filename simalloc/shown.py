@@ -1,0 +1,33 @@
+"""Things that show themselves in notebooks.
+
+A trace, a policy or a run knows nothing of tables and pictures: those lie in layers above. This
+module alone looks upward, when something is to be shown: `simalloc.report.looks` has a table or a
+picture for each kind of thing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+LOOKS: Final = "simalloc.report.looks"
+
+
+class ShownAsTable:
+    """Shows itself as tables."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        shown: str = import_module(LOOKS).html_of(self)
+        return shown
+
+
+class ShownAsPicture:
+    """Shows itself as a picture, or as text where matplotlib is not installed."""
+
+    __slots__ = ()
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, Any]] | None:
+        shown: tuple[bytes, dict[str, Any]] | None = import_module(LOOKS).png_of(self)
+        return shown

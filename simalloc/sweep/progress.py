@@ -1,0 +1,62 @@
+"""How a sweep comes along, as a bar shows it."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from simalloc.sweep.observer import Observer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.progress import Bar
+    from simalloc.sweep.task import Outcome, Task
+
+MEASURE: Final = "fragmentation_4"
+
+
+class SweepProgress(Observer):
+    """Shows runs done, events a second, time left and the worst policy so far on a bar.
+
+    `done` counts the runs that are safe in the results.
+    """
+
+    def __init__(self, bar: Bar) -> None:
+        self.done = 0
+        self._bar = bar
+        self._total = 0
+        self._worst = ""
+        self._sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        """Take note of the runs that are to be done."""
+        self._total = len(tasks)
+        self._bar.started = time.monotonic()
+        self._bar.total = sum(task.source.events for task in tasks)
+
+    def advanced(self, events: int) -> None:
+        """Move the bar."""
+        speed = self._bar.done / max(self._bar.seconds, 1e-9) / 1e6
+        self._bar.label = f"{self.done:,} of {self._total:,} runs"
+        self._bar.text = f"{speed:.1f} million events/s{self._worst}"
+        self._bar(events)
+
+    def finished(self, outcome: Outcome) -> None:
+        """Count a run, and see which policy is worst so far."""
+        self.done += 1
+        value = outcome.row.get(MEASURE)
+        if value is not None:
+            total = self._sums[outcome.key.policy]
+            total[0] += value
+            total[1] += 1
+            means = {policy: total / count for policy, (total, count) in self._sums.items()}
+            worst = max(means, key=lambda policy: means[policy])
+            self._worst = f", worst so far: {worst}, #4 {100 * means[worst]:.3g} %"
+        self.advanced(0)
+
+    def left(self, task: Task) -> None:
+        """Take a run that another sweep has off the total."""
+        self._total -= 1
+        self.advanced(task.source.events)

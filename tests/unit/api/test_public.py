@@ -1,0 +1,118 @@
+"""What `import simalloc` offers, in whichever order its parts are imported."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import simalloc
+
+SOURCE = Path(simalloc.__file__).read_text("utf-8")
+UNLOADED = {"IPython", "click", "dask", "matplotlib", "numpy", "pandas", "rich", "sqlite3"}
+
+
+def run_python(code):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_type_checkers_are_told_the_same_as_the_table_says():
+    said = {
+        alias.asname: node.module.removeprefix("simalloc.")
+        for node in ast.walk(ast.parse(SOURCE))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("simalloc.")
+        for alias in node.names
+    }
+    assert said == simalloc._HOME
+
+
+@pytest.mark.parametrize("name", simalloc.__all__)
+def test_every_name_is_there_and_explains_itself(name):
+    assert name in dir(simalloc)
+    thing = getattr(simalloc, name)
+    assert len(inspect.getdoc(thing)) > 20
+    if callable(thing) and not inspect.isclass(thing):
+        assert inspect.signature(thing).return_annotation is not inspect.Signature.empty
+
+
+def test_nothing_else_is_there():
+    with pytest.raises(AttributeError, match="'simalloc' has no attribute 'nonsense'"):
+        _ = simalloc.nonsense
+
+
+def test_importing_it_loads_nothing_heavy():
+    loaded = run_python("import sys, simalloc; dir(simalloc); print(*sys.modules)").split()
+    assert not UNLOADED & set(loaded)
+    assert [name for name in loaded if name.startswith("simalloc.")] == []
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "import simalloc.policy, simalloc.sweep",
+        "import simalloc.sweep.api, simalloc.policy.catalogue",
+        "from simalloc.sweep import Results; from simalloc.policy import CATALOGUE",
+        "from simalloc import sweep, policy",
+        "from simalloc import *",
+        "import simalloc.cli.sweep",
+    ],
+)
+def test_packages_are_functions_too_whatever_was_imported_before(before):
+    code = (
+        f"{before}\nimport simalloc\n"
+        "assert simalloc.policy('first-fit-ao', growth='64K').parameters['growth'] == 65536\n"
+        "results = simalloc.sweep(simalloc.workload('hyper').prefix(100), 'first-fit-ao')\n"
+        "import simalloc.policy, simalloc.sweep.api, simalloc.policy.parts as parts\n"
+        "from simalloc.policy import CATALOGUE, policy\n"
+        "assert simalloc.policy('best-fit-ao') == policy('best-fit-ao')\n"
+        "assert simalloc.policy.CATALOGUE is CATALOGUE and parts.MAX_UNIT\n"
+        "assert isinstance(results, simalloc.Results) and len(results) == 1\n"
+    )
+    run_python(code)
+
+
+@pytest.mark.parametrize("package", [simalloc.policy, simalloc.sweep], ids=["policy", "sweep"])
+def test_packages_help_as_their_functions_do(package):
+    function = getattr(package, package.__name__.rpartition(".")[2])
+    assert inspect.signature(package) == inspect.signature(function)
+    assert inspect.getdoc(package) == inspect.getdoc(function)
+
+
+SAMPLE = """
+import simalloc
+from simalloc.policy import CATALOGUE
+
+trace: simalloc.Trace = simalloc.read_trace("espresso")
+policy: simalloc.Policy = simalloc.policy("first-fit-ao", growth="64K")
+run: simalloc.Run = simalloc.simulate(trace, policy)
+runs: simalloc.Runs = simalloc.simulate_all("espresso", {"first-fit-ao": {"growth": ["4K", 8192]}})
+best: simalloc.Run = runs.sorted("#4")[0]
+results: simalloc.Results = simalloc.sweep([trace, "cfrac"], [policy, *CATALOGUE], scales=[1, 16])
+simalloc.draw_ranking(results).savefig("ranking.pdf")
+simalloc.record(["ls", "-l"], sites=True)
+simalloc.policy(4)
+simalloc.sweep("espresso", job=2)
+simalloc.policy.CATALOGUE
+"""
+
+
+def test_mypy_understands_it_from_outside(tmp_path):
+    sample = tmp_path / "sample.py"
+    sample.write_text(SAMPLE)
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "sample.py"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        env={"MYPYPATH": str(Path(simalloc.__file__).parents[1])},
+    )
+    errors = [line for line in checked.stdout.splitlines() if ": error: " in line]
+    assert [line.split(":")[1] for line in errors] == ["13", "14", "15"], checked.stdout
+    assert 'incompatible type "int"; expected "str"' in errors[0]
+    assert 'Unexpected keyword argument "job"' in errors[1]

@@ -1,0 +1,139 @@
+"""Collections of runs, and things that show themselves."""
+
+import numpy as np
+import pytest
+
+import simalloc
+from simalloc.errors import SimallocError
+from simalloc.report.looks import tables_of
+from simalloc.trace import Op, Trace
+
+PNG = b"\x89PNG\r\n"
+
+
+def made(name, seed):
+    random = np.random.default_rng(seed)
+    order = random.permutation(200)
+    op = np.repeat([Op.MALLOC, Op.FREE], 200)
+    sizes = np.r_[random.integers(1, 900, 200), order * 0]
+    return Trace.from_events(op, np.r_[np.arange(200), order], sizes, name=name)
+
+
+TRACES = [made("<a&b>", 0), made("other", 1), made("third", 2)]
+RUNS = simalloc.simulate_all(TRACES[0], ["first-fit-*", "simple-seg-2n", "best-fit-ao"])
+
+
+def test_a_trace_may_be_given_by_name_by_path_or_as_it_is(tmp_path):
+    path = tmp_path / "mine.npz"
+    simalloc.write_trace(TRACES[0], path)
+    log = tmp_path / "log.txt"
+    log.write_text("m 1 10\nf 1\n")
+    runs = [simalloc.simulate(one, "first-fit-ao") for one in (TRACES[0], path, str(path))]
+    assert runs[0] == runs[1] == runs[2]
+    assert simalloc.simulate(log, simalloc.policy("first-fit-ao")).events == 2
+    assert len(simalloc.read_trace("p2c")) == simalloc.traces()["p2c"].totals.events
+    assert simalloc.read_trace(TRACES[0]) is TRACES[0]
+
+
+def test_runs_are_found_by_place_and_policy():
+    assert RUNS["first-fit-ao"].policy.name == "first-fit-ao"
+    assert RUNS[0] is RUNS[:2][0]
+    assert len(RUNS[1:] + RUNS[:1]) == len(RUNS)
+    with pytest.raises(SimallocError, match="no runs are under 'lea"):
+        _ = RUNS["lea-2.6.1"]
+    with pytest.raises(SimallocError, match="2 runs are under"):
+        _ = (RUNS + RUNS)["best-fit-ao"]
+
+
+def test_runs_are_sorted_by_any_column():
+    values = [simalloc.fragmentation(run)[4] for run in RUNS.sorted()]
+    assert values == sorted(values)
+    splits = [run.counters.splits for run in RUNS.sorted("splits", reverse=True)]
+    assert splits == sorted(splits, reverse=True)
+    nothing = Trace.from_events([], [], [])
+    both = simalloc.simulate_all(nothing, "best-fit-ao") + simalloc.simulate_all(
+        TRACES[0], "best-fit-ao"
+    )
+    assert [len(runs) for runs in (both.sorted("#1"), both.sorted("#1", reverse=True))] == [2, 2]
+    assert both.sorted("#1", reverse=True)[1].events == 0  # what is not defined comes last
+    with pytest.raises(SimallocError, match="no column 'nonsense'; there are #1"):
+        RUNS.sorted("nonsense")
+
+
+def test_runs_become_a_data_frame():
+    frame = RUNS.to_pandas()
+    assert list(frame["policy"]) == [run.policy.name for run in RUNS]
+    assert frame["fragmentation_4"][0] == pytest.approx(simalloc.fragmentation(RUNS[0])[4])
+
+
+def test_policies_may_be_patterns_and_grids():
+    runs = simalloc.simulate_all(TRACES[:2], {"first-fit-ao": {"growth": ["4K", "64K"]}})
+    assert [(run.trace, run.policy.parameters["growth"]) for run in runs] == [
+        (trace.name, growth) for trace in TRACES[:2] for growth in (4096, 65536)
+    ]
+
+
+THINGS = {
+    "trace": TRACES[0],
+    "statistics": simalloc.describe(TRACES[0]),
+    "run": RUNS[0],
+    "runs": RUNS,
+    "runs in a table": RUNS.table(),
+    "policy": simalloc.policy("lea-2.6.1"),
+    "policies": simalloc.policies(),
+    "traces": simalloc.traces(),
+    "fragmentation": simalloc.fragmentation(RUNS[0]),
+    "pins": simalloc.pins(TRACES[0], "first-fit-lifo"),
+    "results": simalloc.sweep(TRACES[:2], "best-fit-ao"),
+    "pivot": simalloc.sweep(TRACES[:2], "best-fit-ao").pivot(),
+}
+
+
+@pytest.mark.parametrize("thing", THINGS.values(), ids=THINGS)
+def test_things_show_themselves_as_tables(thing):
+    shown = thing._repr_html_()
+    assert shown.startswith("<table>")
+    assert shown.count("<table>") == shown.count("</table>") > 0
+    assert "<a&b>" not in shown  # names of traces are escaped
+    assert "nan" not in shown
+
+
+def test_what_nobody_knows_how_to_show_is_an_error():
+    with pytest.raises(TypeError, match="no table for object"):
+        tables_of(object())
+
+
+PICTURES = {
+    "map": lambda: simalloc.heap_map(TRACES[0], "first-fit-lifo"),
+    "maps": lambda: simalloc.draw_heap_maps(
+        TRACES[0], ["first-fit-lifo", "first-fit-ao"], named=3, events=(50, 300)
+    ),
+    "timelines": lambda: simalloc.draw_timelines(RUNS, theme="dark"),
+    "timeline": lambda: simalloc.draw_timelines(RUNS[0]),
+    "visits": lambda: simalloc.draw_visits(RUNS[0]),
+    "lives": lambda: simalloc.draw_lives(TRACES[0]),
+    "free": lambda: simalloc.draw_free_sizes(TRACES[0], "first-fit-lifo"),
+    "ranking": lambda: simalloc.draw_ranking(RUNS),
+    "fragmentation": lambda: simalloc.draw_fragmentation(RUNS, 1),
+    "ranking of results": lambda: simalloc.draw_ranking(
+        simalloc.sweep(TRACES, {"first-fit-ao": {"growth": ["4K", "64K"]}}), 2
+    ),
+    "fragmentation of results": lambda: simalloc.draw_fragmentation(
+        simalloc.sweep([*TRACES[:2], made("other", 9)], "best-fit-*")
+    ),
+}
+
+
+@pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
+def test_things_show_themselves_as_pictures(draw):
+    image, size = draw()._repr_png_()
+    assert image.startswith(PNG)
+    assert len(image) < 100_000
+    assert size["width"] == 672
+
+
+def test_results_are_ranked_as_their_runs_are():
+    runs = simalloc.simulate_all(TRACES, ["best-fit-ao", "first-fit-lifo"])
+    results = simalloc.sweep(TRACES, ["best-fit-ao", "first-fit-lifo"])
+    shown = [simalloc.draw_ranking(one)._repr_png_() for one in (runs, results)]
+    assert shown[0] == shown[1]

@@ -1,0 +1,92 @@
+"""Bars: when they are shown, and what they say."""
+
+import io
+import sys
+
+import pytest
+
+import simalloc
+from simalloc import progress
+from simalloc.errors import SimallocError
+
+
+class Shown:
+    """Keeps what a display was shown."""
+
+    def __init__(self):
+        self.seen = []
+        self.closed = False
+
+    def show(self, bar):
+        assert not self.closed
+        self.seen.append((bar.label, bar.done, bar.total, bar.text))
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    display = Shown()
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "_PAUSE", -1.0)
+    monkeypatch.setattr(progress, "_display", lambda: display)
+    return display
+
+
+def test_a_bar_adds_up_and_is_taken_away(shown):
+    with progress.progress("work", 3, shown=True) as bar:
+        bar(1)
+        bar.text = "more"
+        bar(2)
+    bar(5)
+    assert shown.seen == [("work", 1, 3, ""), ("work", 3, 3, "more")]
+    assert shown.closed
+
+
+def test_a_bar_is_taken_away_when_the_work_fails(shown):
+    def work():
+        with progress.progress("work", 3, shown=True) as bar:
+            bar(1)
+            raise SimallocError("broken")
+
+    with pytest.raises(SimallocError, match="broken"):
+        work()
+    assert shown.closed
+
+
+def test_short_work_shows_nothing(shown, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 60.0)
+    with progress.progress("work", 3, shown=True) as bar:
+        bar(3)
+    assert shown.seen == []
+
+
+def test_scripts_are_quiet_unless_asked(shown):
+    trace = simalloc.workload("hyper")
+    for work in (
+        lambda progress: simalloc.simulate(trace, "first-fit-ao", progress=progress),
+        lambda progress: simalloc.simulate_all(trace, "first-fit-*", progress=progress),
+        lambda progress: simalloc.sweep(trace, "first-fit-ao", progress=progress),
+        lambda progress: simalloc.read_trace("p2c", progress=progress),
+        lambda progress: simalloc.record("ls /", progress=progress),
+    ):
+        shown.closed, shown.seen = False, []
+        work(progress=None)
+        assert shown.seen == []
+        work(progress=True)
+        assert shown.seen
+        done, total = shown.seen[-1][1:3]
+        assert total is None or done == pytest.approx(total)
+
+
+def test_terminals_get_a_line_on_stderr(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    stderr = io.StringIO()
+    stderr.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", stderr)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.progress("the work", 3, shown=True) as bar:
+        bar(1)
+    assert "the work" in stderr.getvalue()
+    assert "33%" in stderr.getvalue()
