@@ -6,7 +6,7 @@ import click
 
 from simalloc.cli.progress import progress
 from simalloc.trace.catalogue import find_trace
-from simalloc.trace.formats.exporting import export_trace
+from simalloc.trace.formats.exporting import STDOUT, export_trace
 from simalloc.trace.formats.registry import WRITERS
 
 
@@ -33,4 +33,16 @@ def command(trace: str, log: str, to_format: str) -> None:
     if its name ends in .zst, .gz, .xz or .bz2, or - for standard output.
     """
     with progress(trace, 1.0) as advance:
-        export_trace(find_trace(trace), log, to_format, progress=advance)
+        exported = export_trace(find_trace(trace), log, to_format, progress=advance)
+    totals, split = exported
+    where = "standard output" if log == STDOUT else log
+    click.echo(
+        f"{where}: {totals.events:,} events on {totals.objects:,} objects (as {to_format})",
+        err=True,
+    )
+    if split:
+        click.echo(
+            f"  split: {split:,} reallocs, each into a free and an allocation: {to_format} has no "
+            "reallocs",
+            err=True,
+        )

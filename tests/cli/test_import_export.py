@@ -32,6 +32,16 @@ def test_there_and_back(simalloc, tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("to_format", "split"), [("text", False), ("rep", False), ("gabber", True), ("lifetimes", True)]
+)
+def test_export_says_how_many_reallocs_a_format_without_them_has_split(simalloc, to_format, split):
+    simalloc("import", "-", "-o", "t.npz", input="m 0 8\nr 0 9\nr 0 10\nf 0\n")
+    result = simalloc("export", "t.npz", "-o", "log", "--to", to_format)
+    assert f"log: 4 events on 1 objects (as {to_format})" in result.stderr
+    assert ("split: 2 reallocs, each into a free and an allocation" in result.stderr) == split
+
+
 def test_standard_input(simalloc, tmp_path):
     result = simalloc("import", "-", "-o", "t.npz", input="m 0 8\nf 3\n")
     assert result.exit_code == 2

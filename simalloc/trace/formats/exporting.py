@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from simalloc.errors import TraceError
 from simalloc.files import replacing
@@ -19,9 +19,17 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
+    from simalloc.trace.header import Totals
     from simalloc.trace.intake import Chunk
 
 STDOUT: Final = "-"
+
+
+class Exported(NamedTuple):
+    """What was written: the trace's totals, and how many reallocs became a free and a malloc."""
+
+    totals: Totals
+    split_reallocs: int
 
 
 def export_trace(
@@ -30,7 +38,7 @@ def export_trace(
     to_format: str,
     *,
     progress: Callable[[float], None] | None = None,
-) -> None:
+) -> Exported:
     """Write the trace in a file, or in a log of any format, as a log of the format `to_format`.
 
     `target` is a path, whose ending says how it is compressed (.zst, .gz, .xz, .bz2), or `-` for
@@ -46,10 +54,12 @@ def export_trace(
             import_log(source, folder / "trace.npz", name=Path(source).name)
             source = folder / "trace.npz"
         reader = stack.enter_context(TraceReader(source))
-        blocks = WRITERS[to_format](reader.header, _reported(reader, progress))
+        writer, totals = WRITERS[to_format], reader.header.totals
+        blocks = writer.write(reader.header, _reported(reader, progress))
         stream = _target(target, stack)
         for block in compressed(blocks, str(target)):
             stream.write(block)
+    return Exported(totals, 0 if writer.has_reallocs else totals.reallocs)
 
 
 def _target(target: str | os.PathLike[str], stack: ExitStack) -> BinaryIO:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.errors import TraceError
 from simalloc.trace.formats import (
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from simalloc.trace.header import Header
     from simalloc.trace.intake import Chunk
 
-    Writer = Callable[[Header, Iterable[Chunk]], Iterator[bytes]]
 
 _FORMATS: Final[tuple[Format, ...]] = (
     text.FORMAT,
@@ -52,11 +51,19 @@ _FORMATS: Final[tuple[Format, ...]] = (
 FORMATS: Final[dict[str, Format]] = {each.name: each for each in _FORMATS}
 """In the order in which they are tried."""
 
-WRITERS: Final[dict[str, Writer]] = {
-    "text": text.write,
-    "rep": rep.write,
-    "gabber": gabber.write,
-    "lifetimes": lifetimes.write,
+
+class Writer(NamedTuple):
+    """How a trace is written in a format, and whether that has reallocs."""
+
+    write: Callable[[Header, Iterable[Chunk]], Iterator[bytes]]
+    has_reallocs: bool
+
+
+WRITERS: Final = {
+    "text": Writer(text.write, has_reallocs=True),
+    "rep": Writer(rep.write, has_reallocs=True),
+    "gabber": Writer(gabber.write, has_reallocs=False),
+    "lifetimes": Writer(lifetimes.write, has_reallocs=False),
 }
 """The formats that a trace can be written in."""
 
