@@ -58,7 +58,9 @@ def record(
                 f"{name} was not recorded: it does not call malloc, or has an allocator of its own"
             )
         trace = read_trace(path)
-    return replace(trace, provenance={**trace.provenance, "exit_code": outcome.exit_code})
+    program = Path(trace.provenance["executable"]).name
+    provenance = {**trace.provenance, "exit_code": outcome.exit_code}
+    return replace(trace, name=trace.name if output else program, provenance=provenance)
 
 
 class _Teller:

@@ -74,7 +74,7 @@ class Runs(Sequence[Run]):
 
     def table(self) -> Table:
         """Return a row a run with the four measures in percent, and bytes."""
-        return runs_table(self._runs)
+        return runs_table(self._runs, speed=False)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row a run with all that is known; needs pandas (the `frame` extra)."""

@@ -18,7 +18,7 @@ def html(table: Table) -> str:
     numbers = [table.is_number(place) for place in range(len(table.columns))]
     head = _row("th", table.columns, numbers)
     body = "\n".join(_row("td", map(spell, row), numbers) for row in table.rows)
-    notes = "".join(f"<p>{escape(note)}</p>\n" for note in table.notes)
+    notes = f"<p>{escape(' '.join(table.notes))}</p>\n" if table.notes else ""
     return (
         f"<table>\n<caption>{escape(table.title)}</caption>\n<thead>\n{head}\n</thead>\n"
         f"<tbody>\n{body}\n</tbody>\n</table>\n{notes}"

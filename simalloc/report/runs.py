@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simalloc.heap import Run
+    from simalloc.report.table import Value
 
 MEASURES: Final = ("1", "2", "3", "4")
 
@@ -53,12 +54,20 @@ def flat_record(run: Run) -> dict[str, Any]:
     return {**fields, **{f"fragmentation_{number}": measures[number] for number in MEASURES}}
 
 
-def runs_table(runs: Sequence[Run]) -> Table:
-    """Return a row a run, with what most people look for: the measures in percent, and bytes."""
+def runs_table(runs: Sequence[Run], *, speed: bool = True) -> Table:
+    """Return a row a run, with what most people look for: the measures in percent, and bytes.
+
+    With `speed`, the last column says how fast the replay was, which differs from run to run.
+    """
+    columns = ["trace", "policy", "#1 %", "#2 %", "#3 %", "#4 %", "peak heap", "peak live"]
+    rows: list[Sequence[Value]] = [_row(run) for run in runs]
+    if speed:
+        columns.append("ns/event")
+        rows = [(*row, _nanoseconds(run)) for row, run in zip(rows, runs, strict=True)]
     return Table(
         "Fragmentation",
-        ("trace", "policy", "#1 %", "#2 %", "#3 %", "#4 %", "peak heap", "peak live", "ns/event"),
-        [_row(run) for run in runs],
+        columns,
+        rows,
         (
             "#1 mean of heap/live - 1; #2 the same at peak live; #3 at peak heap;",
             "#4 peak heap / peak live - 1. Bytes are the program's.",
@@ -76,15 +85,11 @@ def runs_records_table(runs: Sequence[Run]) -> Table:
 def _row(run: Run) -> tuple[str | float | None, ...]:
     measures = fragmentation(run)
     percents = [_plain(100 * measures[int(number)]) for number in MEASURES]
-    nanoseconds = 1e9 * run.seconds / run.events if run.events else None
-    return (
-        run.trace,
-        spell(run.policy),
-        *percents,
-        run.peak_heap_bytes,
-        run.max_live_bytes,
-        nanoseconds,
-    )
+    return (run.trace, spell(run.policy), *percents, run.peak_heap_bytes, run.max_live_bytes)
+
+
+def _nanoseconds(run: Run) -> float | None:
+    return 1e9 * run.seconds / run.events if run.events else None
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,126 @@
+"""Executes notebooks from a clean kernel and keeps them in a form that is easy to review.
+
+The committed files are made by `python -m notebooks`: cells have names instead of random ids, keys
+are sorted, and nothing is kept that says when and where they ran.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+import nbformat
+from nbclient import NotebookClient
+from traitlets.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nbformat import NotebookNode
+
+FOLDER: Final = Path(__file__).parent
+VARIES: Final = "varies"
+"""The tag of cells whose output differs from machine to machine."""
+
+_METADATA: Final = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+_CODE_VERSION: Final = re.compile(r"\d+\.\d+\.\d+\+[0-9a-f]{12}")
+_ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+_TIMEOUT: Final = 120
+
+
+def notebooks() -> list[Path]:
+    """Return the paths of all notebooks, in order."""
+    return sorted(FOLDER.glob("*.ipynb"))
+
+
+def read(path: Path) -> NotebookNode:
+    """Read a notebook; raises `nbformat.ValidationError` if it is none."""
+    notebook: NotebookNode = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def executed(path: Path) -> NotebookNode:
+    """Return a notebook as a clean kernel leaves it.
+
+    Raises `nbclient.exceptions.CellExecutionError` for an error in a cell, and `ValueError` if a
+    cell writes to stderr, as warnings do.
+    """
+    notebook = read(path)
+    with TemporaryDirectory(prefix="simalloc-") as folder:
+        # Sockets in a folder of our own: nothing listens on a port, and no kernel warns of that.
+        kernel = Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"})
+        here = {"metadata": {"path": str(path.parent)}}
+        NotebookClient(notebook, config=kernel, timeout=_TIMEOUT, resources=here).execute()
+    tidied = _tidied(notebook)
+    for cell in tidied.cells:
+        for output in cell.get("outputs", []):
+            if output.get("name") == "stderr":
+                raise ValueError(f"{path.name}, cell {cell.id}: stderr: {output['text']}")
+    return tidied
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    """Write a notebook so that a change in it is a change of few lines."""
+    text = nbformat.writes(notebook, version=4, sort_keys=True, indent=1)
+    path.write_text(f"{text.rstrip()}\n", "utf-8")
+
+
+def comparable(notebook: NotebookNode) -> dict[str, list[dict[str, str]]]:
+    """Return what every run of a notebook gives alike: the text of the outputs by cell.
+
+    Left out are cells tagged `varies`, pictures, the version of the code, and progress.
+    """
+    return {
+        cell.id: [text for output in cell.outputs if (text := _texts(output))]
+        for cell in notebook.cells
+        if cell.cell_type == "code" and VARIES not in cell.metadata.get("tags", [])
+    }
+
+
+def _texts(output: Any) -> dict[str, str]:
+    texts = {"text": output["text"]} if "text" in output else dict(output.get("data", {}))
+    return {
+        kind: _ADDRESS.sub("ADDRESS", _CODE_VERSION.sub("VERSION", text))
+        for kind, text in texts.items()
+        if kind.startswith("text") and text
+    }
+
+
+def _tidied(notebook: NotebookNode) -> NotebookNode:
+    """Return a notebook without what changes at every run for no reason."""
+    notebook.metadata = nbformat.from_dict(_METADATA)
+    count = 0
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags")
+        cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
+        if cell.cell_type != "code":
+            continue
+        count += 1
+        cell.execution_count = count
+        cell.outputs = _joined(output for output in cell.outputs if not _is_spent_progress(output))
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = count
+            output.pop("transient", None)
+    return notebook
+
+
+def _joined(outputs: Iterable[Any]) -> list[Any]:
+    """Return outputs with what was printed in one piece, however it came."""
+    joined: list[Any] = []
+    for output in outputs:
+        if joined and "name" in output and joined[-1].get("name") == output.name:
+            joined[-1].text += output.text
+        else:
+            joined.append(output)
+    return joined
+
+
+def _is_spent_progress(output: Any) -> bool:
+    return output.output_type == "display_data" and not any(output.data.values())

@@ -1,0 +1,88 @@
+"""What a person at a notebook gets besides results: progress, and an end when it is asked for."""
+
+import time
+
+import pytest
+
+pytest.importorskip("ipykernel", reason="notebooks need the extra `notebook`")
+
+from jupyter_client.manager import KernelManager
+
+LONG = """
+import numpy as np, simalloc
+from simalloc.trace import Op, Trace
+count = 2_000_000
+op = np.tile([Op.MALLOC, Op.FREE], count)
+trace = Trace.from_events(op, np.arange(count).repeat(2), np.ones(2 * count, int), name="long")
+policies = {"first-fit-ao": {"growth": list(range(4096, 4096 + 200))}}
+"""
+WORK = {
+    "simulate_all": "simalloc.simulate_all(trace, policies)",
+    "sweep": "simalloc.sweep(trace, policies)",
+}
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    place = tmp_path_factory.mktemp("kernel")
+    manager = KernelManager(kernel_name="python3", transport="ipc", ip=str(place / "kernel"))
+    manager.start_kernel(cwd=str(place))
+    client = manager.blocking_client()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
+    client.execute(LONG)
+    assert client.get_shell_msg(timeout=60)["content"]["status"] == "ok"
+    yield manager, client
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def messages(client, asked, wanted):
+    """Yield the messages of a kind that belong to a request, as they come."""
+    while True:
+        message = client.get_iopub_msg(timeout=60)
+        if message["parent_header"].get("msg_id") == asked and message["msg_type"] in wanted:
+            yield message
+
+
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
+def test_long_work_shows_progress_and_stops_within_a_second_when_interrupted(kernel, work):
+    manager, client = kernel
+    asked = client.execute(f"{work};")
+    shown = messages(client, asked, {"display_data", "update_display_data"})
+    first, second = next(shown), next(shown)
+    assert first["msg_type"] == "display_data"
+    assert "<progress value=" in first["content"]["data"]["text/html"]
+    assert "%" in second["content"]["data"]["text/plain"]
+    assert "left" in second["content"]["data"]["text/plain"]
+    manager.interrupt_kernel()
+    started = time.monotonic()
+    reply = client.get_shell_msg(timeout=60)["content"]
+    assert time.monotonic() - started < 5
+    assert reply["ename"] == "KeyboardInterrupt"
+    last = [
+        message
+        for message in messages_until_idle(client, asked)
+        if message["msg_type"] == "update_display_data"
+    ][-1]
+    assert last["content"]["data"] == {"text/html": "", "text/plain": ""}
+    client.execute("1 + 1")
+    assert client.get_shell_msg(timeout=60)["content"]["status"] == "ok"
+
+
+def messages_until_idle(client, asked):
+    for message in messages(client, asked, {"update_display_data", "status"}):
+        yield message
+        if message["content"].get("execution_state") == "idle":
+            return
+
+
+def test_completion_and_help_know_the_api(kernel):
+    _, client = kernel
+    client.complete("simalloc.draw_", len("simalloc.draw_"))
+    matches = client.get_shell_msg(timeout=60)["content"]["matches"]
+    assert {"draw_heap_maps", "draw_timelines"} <= {name.rpartition(".")[2] for name in matches}
+    client.inspect("simalloc.policy(", len("simalloc.policy("))
+    found = client.get_shell_msg(timeout=60)["content"]["data"]["text/plain"]
+    assert "parameters" in found
+    assert "Return the policy that text such as" in found
