@@ -16,7 +16,7 @@ from simalloc.policy import CATALOGUE
 from simalloc.policy import policy as find_policy
 from simalloc.report import write_table
 from simalloc.report.runs import record, runs_records_table, runs_table
-from simalloc.trace.catalogue import load
+from simalloc.trace.catalogue import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simalloc.heap import Run
     from simalloc.policy import Policy
     from simalloc.report import Format
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 
 @click.command(
@@ -55,10 +55,13 @@ def command(
 ) -> None:
     """Replay traces under policies and print what each wastes.
 
-    A TRACE is a file, or the name of a trace that `simalloc traces` lists.
+    A TRACE is a file, or the name of a trace that `simalloc traces` lists. A trace file is read as
+    it is replayed, once for all policies, and may be of any length.
     """
     described = _policies(policies)
-    runs = [run for name in traces for run in _run_all(load(name), described, scale, realloc)]
+    runs = [
+        run for name in traces for run in _run_all(open_source(name), described, scale, realloc)
+    ]
     if table_format == "json":
         json.dump([record(run) for run in runs], sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -76,6 +79,8 @@ def _policies(names: Sequence[str]) -> list[Policy]:
     ]
 
 
-def _run_all(trace: Trace, policies: Sequence[Policy], scale: int, realloc: str) -> list[Run]:
-    with progress(trace.name, len(trace) * len(policies)) as advance:
-        return simulate_all(trace, policies, scale=scale, realloc=realloc, progress=advance)
+def _run_all(
+    source: EventSource, policies: Sequence[Policy], scale: int, realloc: str
+) -> list[Run]:
+    with progress(source.name, len(source) * len(policies)) as advance:
+        return simulate_all(source, policies, scale=scale, realloc=realloc, progress=advance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import fields
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -17,11 +18,11 @@ from simalloc.policy import Family, Fit, LastRemainder, Order, Policy, Sequentia
 from simalloc.policy import policy as find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from numpy.typing import NDArray
 
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource, Stretch
 
 ENGINES: Final = ("core", "core-portable", "reference")
 
@@ -43,7 +44,7 @@ _NUMBERS: Final[dict[Enum, int]] = {
 
 
 def simulate(
-    trace: Trace,
+    source: EventSource,
     policy: Policy | str,
     *,
     scale: int = 16,
@@ -55,53 +56,60 @@ def simulate(
 ) -> Run:
     """Replay a trace under a policy and return what came out.
 
-    `policy` may be text such as `first-fit-ao:growth=64K`. Sizes are multiplied by `scale` before
-    the policy sees them and byte figures divided by it afterwards. `realloc` says what a realloc
-    does (`free-first`, `move` or `in-place`). `engine` is `core`, in C, `core-portable`, in C
-    without vector code, or `reference`, in plain Python; all give the same answer. With `addresses`
-    the run keeps every object's address; with `checked` the whole heap is verified after each
-    event, slowly. `progress` is called with the number of events done.
+    `source` is a `Trace`, or a `TraceFile`, which is read as it is replayed and may be of any
+    length. `policy` may be text such as `first-fit-ao:growth=64K`. Sizes are multiplied by `scale`
+    before the policy sees them and byte figures divided by it afterwards. `realloc` says what a
+    realloc does (`free-first`, `move` or `in-place`). `engine` is `core`, in C, `core-portable`, in
+    C without vector code, or `reference`, in plain Python, which takes the whole trace into memory;
+    all give the same answer. With `addresses` the run keeps every object's address; with `checked`
+    the whole heap is verified after each event, slowly. `progress` is called with the number of
+    events done.
 
-    Raises `PolicyError` for a policy that does not exist, `SimallocError` if the heap outgrows its
-    address space of 2**62 bytes or memory runs out.
+    Raises `PolicyError` for a policy that does not exist, `TraceError` for a file that is damaged,
+    `SimallocError` if the heap outgrows its address space of 2**62 bytes or memory runs out.
     """
     described = find_policy(policy) if isinstance(policy, str) else policy
     rule = Realloc(realloc)
     check_scale(scale)
     if engine == "reference":
-        return simulate_reference(trace, described, scale=scale, realloc=rule, check=checked)
+        return simulate_reference(
+            source.in_memory(), described, scale=scale, realloc=rule, check=checked
+        )
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
+    portable = engine == "core-portable"
     simulation = new_simulation(
-        described,
-        scale=scale,
-        realloc=rule,
-        checked=checked,
-        portable=engine == "core-portable",
+        described, scale=scale, realloc=rule, checked=checked, portable=portable
     )
-    placed = np.empty(len(trace), np.int64) if addresses else None
-    started = time.perf_counter()
-    for start in range(0, len(trace), STRIDE):
-        stretch = slice(start, start + STRIDE)
-        replay(
-            simulation,
-            trace.op[stretch],
-            trace.size[stretch],
-            trace.slot[stretch],
-            None if placed is None else placed[stretch],
-        )
-        if progress is not None:
-            progress(min(start + STRIDE, len(trace)))
+    placed = np.empty(len(source), np.int64) if addresses else None
+    done, seconds = 0, 0.0
+    with closing(strides(source)) as events:
+        for stride in events:
+            reached = done + len(stride.op)
+            started = time.perf_counter()
+            replay(simulation, *stride, None if placed is None else placed[done:reached])
+            seconds += time.perf_counter() - started
+            done = reached
+            if progress is not None:
+                progress(done)
     return run_of(
         simulation,
-        trace=trace.name,
-        objects=trace.objects,
+        trace=source.name,
+        objects=source.objects,
         policy=described,
         scale=scale,
         realloc=rule,
         addresses=placed,
-        seconds=time.perf_counter() - started,
+        seconds=seconds,
     )
+
+
+def strides(source: EventSource) -> Generator[Stretch]:
+    """Yield the events of a trace, at most `STRIDE` at a time."""
+    with closing(source.stretches()) as stretches:
+        for stretch in stretches:
+            for start in range(0, len(stretch.op), STRIDE):
+                yield stretch.part(start, start + STRIDE)
 
 
 def check_scale(scale: int) -> None:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
-from threading import Event, Lock
-from typing import TYPE_CHECKING
+from contextlib import closing
+from dataclasses import dataclass, field
+from threading import Condition
+from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.run import Realloc
-from simalloc.heap.simulate import simulate
+from simalloc.heap.simulate import check_scale, new_simulation, replay, run_of, strides
+from simalloc.policy import policy as find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
     from simalloc.policy import Policy
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource, Stretch
+
+WINDOW: Final = 4
+"""How many strides one policy may be ahead of another."""
 
 
 def simulate_all(
-    trace: Trace,
+    source: EventSource,
     policies: Sequence[Policy | str],
     *,
     scale: int = 16,
@@ -28,34 +37,126 @@ def simulate_all(
 ) -> list[Run]:
     """Replay a trace under all policies on all cores; Ctrl-C stops them within a stride.
 
-    `progress` is called, from any thread, with the events done since the last call. Raises as
+    The trace is gone through once, by all policies side by side, so that one in a file is read
+    once. `progress` is called, from any thread, with the events done since the last call. Raises as
     `simulate` does.
     """
-    stopped = Event()
-    lock = Lock()
+    rule = Realloc(realloc)
+    check_scale(scale)
+    described = [find_policy(one) if isinstance(one, str) else one for one in policies]
+    lanes = [_Lane(new_simulation(one, scale=scale, realloc=rule)) for one in described]
+    with closing(strides(source)) as events:
+        _Convoy(events, lanes, progress).go()
+    return [
+        run_of(
+            lane.simulation,
+            trace=source.name,
+            objects=source.objects,
+            policy=policy,
+            scale=scale,
+            realloc=rule,
+            seconds=lane.seconds,
+        )
+        for lane, policy in zip(lanes, described, strict=True)
+    ]
 
-    def reporter() -> Callable[[int], None]:
-        done = 0
 
-        def report(events: int) -> None:
-            nonlocal done
-            if stopped.is_set():
-                raise KeyboardInterrupt
-            if progress is not None:
-                with lock:
-                    progress(events - done)
-            done = events
+@dataclass(eq=False)
+class _Lane:
+    """A policy's simulation, and the strides that it has still to carry out."""
 
-        return report
+    simulation: Simulation
+    ahead: deque[Stretch] = field(default_factory=deque)
+    busy: bool = False
+    seconds: float = 0.0
 
-    with ThreadPoolExecutor(cpu_count()) as pool:
-        waiting = [
-            pool.submit(simulate, trace, one, scale=scale, realloc=realloc, progress=reporter())
-            for one in policies
-        ]
+    def advance(self) -> int:
+        """Carry out the next stride and return its number of events."""
+        stride = self.ahead[0]
+        started = time.perf_counter()
+        replay(self.simulation, *stride)
+        self.seconds += time.perf_counter() - started
+        return len(stride.op)
+
+
+class _Convoy:
+    """Takes simulations through the same events on all cores.
+
+    A thread carries out one stride of the simulation that has most strides before it; where there
+    is none to be had, it fetches a stride for all of them.
+    """
+
+    def __init__(
+        self,
+        events: Iterator[Stretch],
+        lanes: Sequence[_Lane],
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self._events = events
+        self._lanes = lanes
+        self._progress = progress
+        self._changed = Condition()
+        self._fetching = False
+        self._ended = False
+        self._stopped = False
+
+    def go(self) -> None:
+        """Carry out everything; the first error, or Ctrl-C, stops all and is raised."""
+        workers = min(len(os.sched_getaffinity(0)), len(self._lanes))
+        with ThreadPoolExecutor(max(workers, 1)) as pool:
+            waiting = [pool.submit(self._work) for _ in range(workers)]
+            try:
+                for worker in waiting:
+                    worker.result()
+            finally:
+                self._stop()
+
+    def _work(self) -> None:
         try:
-            return [run.result() for run in waiting]
-        except BaseException:
-            stopped.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+            while (lane := self._take()) is not None:
+                done = lane.advance()
+                with self._changed:
+                    lane.ahead.popleft()
+                    lane.busy = False
+                    self._changed.notify_all()
+                    if self._progress is not None:
+                        self._progress(done)
+        finally:
+            self._stop()
+
+    def _take(self) -> _Lane | None:
+        """Return the next simulation to advance, now busy; None at the end."""
+        while True:
+            with self._changed:
+                while not self._stopped:
+                    ready = [lane for lane in self._lanes if lane.ahead and not lane.busy]
+                    if ready:
+                        lane = max(ready, key=lambda lane: len(lane.ahead))
+                        lane.busy = True
+                        return lane
+                    longest = max(len(lane.ahead) for lane in self._lanes)
+                    if self._ended and not longest:
+                        return None
+                    if not self._ended and not self._fetching and longest < WINDOW:
+                        self._fetching = True
+                        break
+                    self._changed.wait()
+                else:
+                    return None
+            self._fetch()
+
+    def _fetch(self) -> None:
+        """Put the next stride before every simulation."""
+        stride = next(self._events, None)
+        with self._changed:
+            self._fetching = False
+            self._ended = stride is None
+            if stride is not None:
+                for lane in self._lanes:
+                    lane.ahead.append(stride)
+            self._changed.notify_all()
+
+    def _stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()

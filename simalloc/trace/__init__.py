@@ -4,20 +4,26 @@ from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op
 from simalloc.trace.header import Header, Totals
 from simalloc.trace.intake import Chunk, Events
 from simalloc.trace.reader import TraceReader, read_trace
+from simalloc.trace.source import EventSource, Stretch
 from simalloc.trace.trace import Trace
+from simalloc.trace.trace_file import TraceFile, open_trace
 from simalloc.trace.writer import TraceWriter, write_trace
 
 __all__ = [
     "MAX_SIZE",
     "OPTIONAL_COLUMNS",
     "Chunk",
+    "EventSource",
     "Events",
     "Header",
     "Op",
+    "Stretch",
     "Totals",
     "Trace",
+    "TraceFile",
     "TraceReader",
     "TraceWriter",
+    "open_trace",
     "read_trace",
     "write_trace",
 ]

@@ -13,10 +13,12 @@ from simalloc.errors import TraceError
 from simalloc.trace.formats.importing import load_log
 from simalloc.trace.header import Totals
 from simalloc.trace.reader import SUFFIX, TraceReader, is_trace_file, read_trace
+from simalloc.trace.trace_file import open_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from simalloc.trace.source import EventSource
     from simalloc.trace.trace import Trace
 
 CATALOGUE_FILE: Final = "catalogue.toml"
@@ -108,6 +110,16 @@ def load(
     if is_trace_file(path):
         return read_trace(path, progress)
     return load_log(path, progress=progress)
+
+
+def open_source(name_or_path: str | os.PathLike[str]) -> EventSource:
+    """Return a trace to be replayed, by its path or bare name.
+
+    A trace file is opened and read as it is replayed, so that it may be of any length; a log in
+    another format is read into memory.
+    """
+    path = find_trace(name_or_path)
+    return open_trace(path) if is_trace_file(path) else load_log(path)
 
 
 def _entries(folder: Path) -> dict[str, Entry]:

@@ -21,6 +21,7 @@ from simalloc.trace.events import OPTIONAL_COLUMNS, enter
 from simalloc.trace.header import Header, Totals
 from simalloc.trace.intake import Chunk
 from simalloc.trace.optional import Clock, unpack_column
+from simalloc.trace.source import Stretch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,9 +84,12 @@ class TraceReader:
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the events, up to 2**20 at a time, each chunk in memory of its own."""
-        events = self.header.totals.events
-        sizes = (min(CHUNK_EVENTS, events - start) for start in range(0, events, CHUNK_EVENTS))
-        return self._fill(Chunk.empty(size, self.header.columns) for size in sizes)
+        return self._fill(Chunk.empty(size, self.header.columns) for size in self._lengths())
+
+    def stretches(self) -> Iterator[Stretch]:
+        """Yield what a replay needs of the events, up to 2**20 at a time."""
+        for chunk in self._fill(Chunk.empty(size) for size in self._lengths()):
+            yield Stretch(chunk.op, chunk.size, chunk.slot)
 
     def read(self, progress: Callable[[float], None] = lambda _: None) -> Trace:
         """Return the whole trace; `progress` is called with the share read since the last call."""
@@ -107,6 +111,11 @@ class TraceReader:
             name=self.header.name,
             provenance=self.header.provenance,
         )
+
+    def _lengths(self) -> Iterator[int]:
+        """Yield the number of events in each chunk."""
+        events = self.header.totals.events
+        return (min(CHUNK_EVENTS, events - start) for start in range(0, events, CHUNK_EVENTS))
 
     def _fill(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         """Fill the columns of each chunk with the next events and yield it."""

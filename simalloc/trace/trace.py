@@ -11,9 +11,10 @@ from simalloc.shown import ShownAsTable
 from simalloc.trace._native import LiveTable
 from simalloc.trace.chunk import CHUNK_EVENTS, Digest, pack
 from simalloc.trace.events import OPTIONAL_COLUMNS, Op, as_column, enter, optional_columns
+from simalloc.trace.source import Stretch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -97,6 +98,16 @@ class Trace(ShownAsTable):
         """The optional columns that this trace has, by name."""
         present = {name: getattr(self, name) for name in OPTIONAL_COLUMNS}
         return {name: values for name, values in present.items() if values is not None}
+
+    def stretches(self) -> Generator[Stretch]:
+        """Yield the events, at most 2**20 at a time, in this trace's own memory."""
+        whole = Stretch(self.op, self.size, self.slot)
+        for start in range(0, len(self), CHUNK_EVENTS):
+            yield whole.part(start, start + CHUNK_EVENTS)
+
+    def in_memory(self) -> Trace:
+        """Return this trace."""
+        return self
 
     def sha256(self) -> str:
         """Return the SHA-256 of the events, in hexadecimal: the trace's identity.

@@ -1,0 +1,59 @@
+"""A trace of any length at a live heap of any size, written to a file run by run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from benchmarks.steady import MEAN_SIZE, SEED
+from simalloc.trace import Events, Op, TraceWriter
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+HOT: Final = 1000
+"""Places whose objects die young: after some thousand others, where all do after millions."""
+HOT_SHARE: Final = 7 / 8
+"""How much of the turnover is theirs."""
+RUN: Final = 1 << 19
+"""Objects allocated by a run."""
+
+
+def write_turnover(
+    path: str | os.PathLike[str],
+    events: int,
+    live: int,
+    report: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Write a trace that allocates `live` objects and then replaces them, one at a time.
+
+    Each is freed and another of a size of its own allocated in its place; most are young. `report`
+    is called with the events written. What is held in memory does not depend on `events`.
+    """
+    random = np.random.default_rng(SEED)
+    provenance = {"generator": "benchmarks.turnover", "seed": SEED, "live": live}
+    turns = max(0, events - live) // 2
+    with TraceWriter(path, name=f"turnover of {live:,}", provenance=provenance) as writer:
+        for start in range(0, live, RUN):
+            place = np.arange(start, min(start + RUN, live))
+            writer.append(Events(np.zeros(len(place), np.uint8), place, _sizes(random, len(place))))
+        for start in range(0, turns, RUN):
+            writer.append(_turns(random, live, min(RUN, turns - start)))
+            report(writer.events)
+
+
+def _turns(random: np.random.Generator, live: int, count: int) -> Events:
+    """Return frees and mallocs in turn, two of each place."""
+    hot = random.random(count) < HOT_SHARE
+    place = random.integers(0, np.where(hot, min(HOT, live), live))
+    size = np.zeros(2 * count, np.int64)
+    size[1::2] = _sizes(random, count)
+    op = np.tile(np.array([Op.FREE, Op.MALLOC], np.uint8), count)
+    return Events(op, np.repeat(place, 2), size)
+
+
+def _sizes(random: np.random.Generator, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Draw sizes from a geometric distribution: many small ones, some large."""
+    return random.geometric(1 / MEAN_SIZE, count).astype(np.int64)

@@ -1,0 +1,48 @@
+"""Work done ahead of whoever waits for it, in a thread of its own."""
+
+from __future__ import annotations
+
+from queue import SimpleQueue
+from threading import Event, Semaphore, Thread
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+DEPTH: Final = 2
+"""How many items may wait to be taken, with the one that is being made."""
+
+Item = TypeVar("Item")
+
+
+def ahead(items: Iterator[Item], depth: int = DEPTH) -> Generator[Item]:
+    """Yield what an iterator yields, up to `depth` items made in advance by another thread.
+
+    What the iterator raises is raised here, after the items before it. Closing the generator waits
+    for the item that is being made, and makes no more.
+    """
+    made: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()
+    room = Semaphore(depth)
+    stopped = Event()
+
+    def work() -> None:
+        try:
+            while room.acquire() and not stopped.is_set():
+                made.put((next(items),))
+        except StopIteration:
+            made.put(None)
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            made.put(error)
+
+    thread = Thread(target=work, name="read-ahead")
+    thread.start()
+    try:
+        while (one := made.get()) is not None:
+            if isinstance(one, BaseException):
+                raise one
+            yield one[0]
+            room.release()
+    finally:
+        stopped.set()
+        room.release()
+        thread.join()

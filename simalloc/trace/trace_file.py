@@ -1,0 +1,78 @@
+"""A trace that stays in its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simalloc.errors import TraceError
+from simalloc.trace.ahead import ahead
+from simalloc.trace.reader import TraceReader
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from simalloc.trace.header import Header
+    from simalloc.trace.source import Stretch
+    from simalloc.trace.trace import Trace
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """A trace of any length that stays in its file; `open_trace` makes one.
+
+    What it takes in memory does not depend on its length: some 22 MB for each of four stretches,
+    and up to 100 bytes for each object live at once.
+    """
+
+    path: Path
+    header: Header
+
+    @property
+    def name(self) -> str:
+        """What the trace is called."""
+        return self.header.name
+
+    @property
+    def objects(self) -> int:
+        """How many objects are allocated in all."""
+        return self.header.totals.objects
+
+    @property
+    def slots(self) -> int:
+        """How many are live at once at most."""
+        return self.header.totals.max_live_objects
+
+    def __len__(self) -> int:
+        return self.header.totals.events
+
+    def stretches(self) -> Generator[Stretch]:
+        """Yield the events at most 2**20 at a time; a thread of their own reads ahead.
+
+        Raises `TraceError` at the first chunk that is damaged, and at the end if the events are not
+        what the header says.
+        """
+        with TraceReader(self.path) as reader:
+            self._check(reader)
+            yield from ahead(reader.stretches())
+
+    def in_memory(self) -> Trace:
+        """Return the whole trace."""
+        with TraceReader(self.path) as reader:
+            self._check(reader)
+            return reader.read()
+
+    def _check(self, reader: TraceReader) -> None:
+        if reader.header != self.header:
+            raise TraceError("has become another trace since it was opened", path=self.path)
+
+
+def open_trace(path: str | os.PathLike[str]) -> TraceFile:
+    """Open a file of the project's own format, to be read whenever it is replayed.
+
+    Raises `TraceError` if its header is not that of a trace.
+    """
+    with TraceReader(path) as reader:
+        return TraceFile(reader.path, reader.header)

@@ -1,0 +1,98 @@
+"""simulate_all(): many policies side by side, over a trace in memory or in a file."""
+
+import dataclasses
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from simalloc.errors import PolicyError, SimallocError
+from simalloc.heap import simulate, simulate_all
+from simalloc.policy import CATALOGUE
+from simalloc.trace import Op, Trace, open_trace, write_trace
+
+SIZES = np.random.default_rng(3).integers(1, 400, 1500)
+TRACE = Trace.from_events(
+    np.r_[np.zeros(1000), np.ones(900), np.zeros(500), np.full(50, Op.REALLOC)].astype(np.uint8),
+    np.r_[0:1000, 0:1000:2, 1:801:2, 1000:1500, 1000:1050],
+    np.r_[SIZES[:1000], np.zeros(900, np.int64), SIZES[1000:], SIZES[:50]],
+    name="made",
+)
+
+
+@pytest.fixture(autouse=True)
+def short_strides(monkeypatch):
+    monkeypatch.setattr(sys.modules["simalloc.heap.simulate"], "STRIDE", 100)
+
+
+@pytest.fixture
+def file(tmp_path):
+    write_trace(TRACE, tmp_path / "made.npz")
+    return open_trace(tmp_path / "made.npz")
+
+
+def test_a_file_gives_what_the_trace_in_memory_gives(file):
+    for addresses in (False, True):
+        kept = simulate(TRACE, "best-fit-ao", addresses=addresses)
+        streamed = simulate(file, "best-fit-ao", addresses=addresses)
+        assert streamed == kept
+        assert np.array_equal(streamed.addresses, kept.addresses)
+    assert simulate(file, "best-fit-ao", engine="reference") == kept
+
+
+def test_side_by_side_is_one_by_one(file):
+    alone = [simulate(TRACE, one, scale=4, realloc="move") for one in CATALOGUE.values()]
+    for source in (TRACE, file):
+        together = simulate_all(source, list(CATALOGUE), scale=4, realloc="move")
+        assert together == alone
+        for own, other in zip(together, alone, strict=True):
+            for part in dataclasses.fields(own.timeline):
+                np.testing.assert_array_equal(
+                    getattr(own.timeline, part.name), getattr(other.timeline, part.name)
+                )
+
+
+def test_nothing_to_do(file):
+    assert simulate_all(file, []) == []
+    assert simulate_all(Trace.from_events([], [], []), ["best-fit-ao"])[0].events == 0
+
+
+def test_the_file_is_read_once(file, monkeypatch):
+    opened = []
+    read = type(file).stretches
+    monkeypatch.setattr(type(file), "stretches", lambda self: opened.append(self) or read(self))
+    simulate_all(file, list(CATALOGUE))
+    assert opened == [file]
+
+
+def test_progress_adds_up(file):
+    advances = []
+    simulate_all(file, ["best-fit-ao", "first-fit-ao"], progress=advances.append)
+    assert sum(advances) == 2 * len(TRACE)
+    assert max(advances) == 100
+
+
+def test_an_interruption_stops_every_policy(file):
+    advances = []
+
+    def interrupt(events):
+        advances.append(events)
+        if len(advances) == 5:
+            raise KeyboardInterrupt
+
+    threads = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        simulate_all(file, list(CATALOGUE), progress=interrupt)
+    assert len(advances) < 2 * len(CATALOGUE)
+    assert threading.active_count() == threads
+
+
+def test_the_first_failure_stops_every_policy():
+    huge = Trace.from_events([Op.MALLOC] * 300, range(300), [1 << 47] * 300)
+    with pytest.raises(SimallocError, match=r"exceed 2\*\*62"):
+        simulate_all(huge, ["best-fit-ao", "first-fit-ao"], scale=4096)
+    with pytest.raises(PolicyError):
+        simulate_all(TRACE, ["best-fit-ao", "worst-fit"])
+    with pytest.raises(SimallocError, match="scale"):
+        simulate_all(TRACE, ["best-fit-ao"], scale=0)

@@ -1,0 +1,109 @@
+"""A trace that stays in its file, and the thread that reads ahead."""
+
+import threading
+
+import numpy as np
+import pytest
+from made_traces import random_events, same
+
+from simalloc.errors import TraceError
+from simalloc.trace import Trace, header, open_trace, write_trace
+from simalloc.trace.ahead import DEPTH, ahead
+from simalloc.trace.catalogue import open_source
+
+TRACE = Trace.from_events(*random_events(500, 40), name="random", time=np.arange(500))
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    """A file of many chunks."""
+    for module in ("trace", "intake", "reader"):
+        monkeypatch.setattr(f"simalloc.trace.{module}.CHUNK_EVENTS", 64)
+    monkeypatch.setitem(header._IDENTITY, "chunk_events", 64)
+    write_trace(TRACE, tmp_path / "random.npz")
+    return tmp_path / "random.npz"
+
+
+def test_it_has_the_events_of_the_trace_as_often_as_asked(path):
+    opened = open_trace(path)
+    assert (len(opened), opened.name) == (500, "random")
+    assert (opened.objects, opened.slots) == (TRACE.objects, TRACE.slots)
+    for _ in range(2):
+        stretches = list(opened.stretches())
+        assert [len(stretch.op) for stretch in stretches] == [64] * 7 + [52]
+        for name in ("op", "size", "slot"):
+            columns = [getattr(stretch, name) for stretch in stretches]
+            np.testing.assert_array_equal(np.concatenate(columns), getattr(TRACE, name))
+    assert same(opened.in_memory(), TRACE)
+
+
+def test_a_trace_in_memory_streams_the_same_stretches(path):
+    streamed = open_trace(path).stretches()
+    for own, other in zip(TRACE.stretches(), streamed, strict=True):
+        assert all(map(np.array_equal, own, other))
+    assert TRACE.in_memory() is TRACE
+
+
+def test_a_trace_file_is_opened_and_a_log_is_read(path, tmp_path):
+    log = tmp_path / "log.txt"
+    log.write_text("m 1 8\nf 1\n")
+    assert open_source(path) == open_trace(path)
+    assert len(open_source(log)) == 2
+
+
+def test_a_file_that_has_been_replaced_is_refused(path):
+    opened = open_trace(path)
+    write_trace(TRACE.prefix(100), path)
+    with pytest.raises(TraceError, match="has become another trace"):
+        next(opened.stretches())
+    with pytest.raises(TraceError, match="has become another trace"):
+        opened.in_memory()
+
+
+def test_damage_comes_to_light_where_it_is(path):
+    content = bytearray(path.read_bytes())
+    place = content.index(b"op.5.npy") + 20
+    content[place : place + 10] = bytes(10)
+    path.write_bytes(content)
+    stretches = open_trace(path).stretches()
+    assert sum(len(next(stretches).op) for _ in range(5)) == 320
+    with pytest.raises(TraceError, match="chunk 5 is damaged"):
+        next(stretches)
+
+
+def test_a_reader_who_has_enough_ends_the_thread(path):
+    threads = threading.active_count()
+    stretches = open_trace(path).stretches()
+    next(stretches)
+    stretches.close()
+    assert threading.active_count() == threads
+
+
+def test_no_more_is_made_ahead_than_agreed():
+    made = []
+    reached = threading.Event()
+
+    def items():
+        for number in range(100):
+            made.append(number)
+            if number == DEPTH:
+                reached.set()
+            yield number
+
+    taken = ahead(items())
+    assert next(taken) == 0
+    assert next(taken) == 1
+    assert reached.wait(timeout=10)
+    assert len(made) <= 2 + DEPTH
+    assert list(taken) == list(range(2, 100))
+
+
+def test_an_error_comes_after_what_was_made_before_it():
+    def items():
+        yield 1
+        raise ValueError("no more")
+
+    taken = ahead(items())
+    assert next(taken) == 1
+    with pytest.raises(ValueError, match="no more"):
+        next(taken)
