@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../native/columns.h"
+#include "python_policy.h"
 #include "replay.h"
 
 #if defined(HAVE_AVX2)
@@ -18,6 +19,7 @@
 static const struct mechanism *const mechanisms[][2] = {
     BOTH(list_fit),           BOTH(best_fit),     BOTH(binned_fit),
     BOTH(segregated_storage), BOTH(binary_buddy), BOTH(double_buddy),
+    {&python_policy, &python_policy},
 };
 
 typedef struct {
@@ -65,7 +67,8 @@ static const struct mechanism *find_mechanism(const char *name, bool portable)
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"mechanism", "scale",  "realloc", "checked", "portable", "fit",           "order",
-                            "growth",    "growth_3x", "series", "last_remainder", "small", NULL};
+                            "growth",    "growth_3x", "series", "last_remainder", "small",
+                            "policy", NULL};
     const char *name;
     unsigned long long scale;
     int rule;
@@ -73,20 +76,21 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     int portable;
     unsigned long long fit = 0, order = 0, growth = 0, growth_3x = 0, series = 0, remainder = 0,
                        small = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKipp|$KKKKKKK", names, &name, &scale, &rule,
+    PyObject *policy = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKipp|$KKKKKKKO", names, &name, &scale, &rule,
                                      &checked, &portable, &fit, &order, &growth, &growth_3x, &series,
-                                     &remainder, &small))
+                                     &remainder, &small, &policy))
         return NULL;
     const struct mechanism *mechanism = find_mechanism(name, portable);
     if (mechanism == NULL)
         return NULL;
     if (scale < 1 || scale > 4096 || rule < 0 || rule > REALLOC_IN_PLACE || fit > FIT_BEST ||
-        order > ORDER_ADDRESS)
+        order > ORDER_ADDRESS || (mechanism == &python_policy) != (policy != NULL))
         return PyErr_Format(PyExc_ValueError, "a parameter of %s is out of range", name);
-    struct parameters parameters = {scale, fit, order, growth, growth_3x, series, remainder, small};
+    struct parameters parameters = {scale, fit, order, growth, growth_3x, series, remainder, small, policy};
     struct replay *replay = new_replay(mechanism, &parameters);
     if (replay == NULL)
-        return PyErr_NoMemory();
+        return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
     replay->scale = scale;
     replay->realloc_rule = (enum realloc_rule)rule;
     replay->checked = checked;
@@ -152,6 +156,8 @@ static PyObject *simulation_replay(PyObject *object, PyObject *args)
     Py_END_ALLOW_THREADS
     ((Simulation *)object)->busy = false;
     columns_release(columns, EVENT_COLUMNS);
+    if (PyErr_Occurred() != NULL) /* raised by a policy in Python */
+        return NULL;
     return Py_BuildValue("nz", (Py_ssize_t)done, replay->heap->failure);
 }
 
@@ -330,7 +336,7 @@ static int module_exec(PyObject *module)
         return -1;
     int status = PyModule_AddObjectRef(module, "Simulation", type);
     Py_DECREF(type);
-    return status < 0 ? -1 : PyModule_AddStringConstant(module, "COMPILER", COMPILER);
+    return status < 0 || !add_python_policy(module) ? -1 : PyModule_AddStringConstant(module, "COMPILER", COMPILER);
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -20,6 +20,7 @@ struct parameters {
     uint64_t series;         /* enum series */
     uint64_t last_remainder; /* enum last_remainder */
     uint64_t small;
+    void *policy; /* the Python object that decides */
 };
 
 enum fit { FIT_FIRST, FIT_NEXT, FIT_BEST };
@@ -50,5 +51,6 @@ extern const struct mechanism binned_fit, binned_fit_avx2;
 extern const struct mechanism segregated_storage, segregated_storage_avx2;
 extern const struct mechanism binary_buddy, binary_buddy_avx2;
 extern const struct mechanism double_buddy, double_buddy_avx2;
+extern const struct mechanism python_policy;
 
 #endif
