@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.policy import PythonPolicy
+
 COMPILER: str
 
 class Simulation:
@@ -19,6 +21,7 @@ class Simulation:
         series: int = ...,
         last_remainder: int = ...,
         small: int = ...,
+        policy: PythonPolicy = ...,
     ) -> None: ...
     def replay(
         self,
@@ -35,3 +38,6 @@ class Simulation:
     def blocks(
         self, address: NDArray[np.int64], size: NDArray[np.int64], slot: NDArray[np.int64], /
     ) -> None: ...
+
+class Block: ...
+class Heap: ...
