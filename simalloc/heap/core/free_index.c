@@ -66,7 +66,7 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
     }
     struct cursor at = place_to_enter(index, block->address);
     block_list_insert(&index->list, at, id, index->order == BY_ADDRESS);
-    if (index->rover == NO_BLOCK || index->order == RING_LIFO)
+    if (index->roving && (index->rover == NO_BLOCK || index->order == RING_LIFO))
         index->rover = id;
 }
 
@@ -131,6 +131,9 @@ struct found_block free_index_first(const struct free_index *index, uint64_t siz
 struct found_block free_index_next(struct free_index *index, uint64_t size)
 {
     const struct block_list *list = &index->list;
+    if (!index->roving && list->blocks > 0)
+        index->rover = block_at(list, block_list_first(list, UINT64_C(1) << list->granule));
+    index->roving = true;
     if (index->rover == NO_BLOCK)
         return (struct found_block){NO_BLOCK, 0};
     struct cursor start = block_list_locate(list, index->rover);
@@ -179,7 +182,7 @@ const char *free_index_check(const struct free_index *index, uint64_t listed)
     if (is_list(index)) {
         wrong = block_list_check(&index->list, index->order == BY_ADDRESS);
         blocks = index->list.blocks;
-        if (wrong == NULL && (index->rover == NO_BLOCK) != (blocks == 0))
+        if (wrong == NULL && (index->rover == NO_BLOCK) != (blocks == 0 || !index->roving))
             wrong = "the rover is not on the list";
     } else {
         wrong = size_index_check(&index->sizes, listed);

@@ -23,7 +23,8 @@ enum free_order {
 struct free_index {
     struct heap shadow; /* of it only `blocks`, `capacity` and `used` mean something */
     enum free_order order;
-    uint32_t rover;   /* a list: where next fit starts; NO_BLOCK if the list is empty */
+    bool roving;      /* a list: next fit has been asked for */
+    uint32_t rover;   /* where it starts; NO_BLOCK if it is not roving or the list is empty */
     union {
         struct block_list list; /* of the orders before BEST_LIFO */
         struct size_index sizes;
@@ -57,7 +58,8 @@ void free_index_change(struct free_index *index, uint32_t id, const struct block
  * front); `backwards` takes the last one of all. */
 struct found_block free_index_first(const struct free_index *index, uint64_t size, uint32_t after,
                                     bool backwards);
-/* Of a list: the first from the rover on, which then stands there. */
+/* Of a list: the first from the rover on, which then stands there; at the first call it stands on
+ * the front. */
 struct found_block free_index_next(struct free_index *index, uint64_t size);
 /* Of a list: the first block that is as large as any. */
 struct found_block free_index_largest(const struct free_index *index, bool backwards);

@@ -82,7 +82,6 @@ void open_heap_join(struct open_heap *open, uint32_t id, uint32_t neighbour)
         heap_join_next(&open->heap, id);
     else
         heap_join_previous(&open->heap, id);
-    open->heap.counters.coalescings++;
     open->heap.counters.free_blocks--;
 }
 

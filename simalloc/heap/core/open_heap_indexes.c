@@ -53,19 +53,15 @@ static struct placed *keep_places(const struct open_heap *open, const struct fre
     return NULL;
 }
 
-/* Takes all listed blocks into an empty index as they are placed. A list's rover is put on the
- * first. */
+/* Takes all listed blocks into an empty index as they are placed. */
 static bool fill(struct open_heap *open, struct free_index *index, const struct placed *placed)
 {
     for (uint64_t i = 0; i < open->listed; i++) {
         uint32_t id = placed[i].block;
         if (!free_index_reserve(index, open->heap.capacity))
             return false;
-        index->rover = NO_BLOCK; /* else a ring would take it in before the rover */
         free_index_insert(index, id, &open->heap.blocks[id], open->entered[id]);
     }
-    if (index->order < BEST_LIFO)
-        index->rover = free_index_first(index, open_heap_least(open, 1), NO_BLOCK, false).block;
     return free_index_reserve(index, open->heap.capacity);
 }
 
@@ -96,6 +92,7 @@ struct free_index *open_heap_index(struct open_heap *open, enum free_order order
 /* Opens an index again, for another unit, with its blocks and its rover where they are. */
 static bool reopen(struct open_heap *open, struct free_index *index)
 {
+    bool roving = index->roving;
     uint32_t rover = index->rover;
     struct placed *placed = keep_places(open, index);
     if (placed == NULL)
@@ -103,6 +100,7 @@ static bool reopen(struct open_heap *open, struct free_index *index)
     free_index_close(index);
     bool filled = free_index_open(index, index->order, open->unit) && fill(open, index, placed);
     free(placed);
+    index->roving = roving;
     index->rover = rover;
     return filled;
 }

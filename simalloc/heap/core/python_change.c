@@ -43,6 +43,7 @@ static void join(struct python_policy *policy, uint32_t id, uint32_t neighbour)
     if (block_at_id(policy, neighbour)->mark == LISTED)
         open_heap_remove(&policy->open, neighbour);
     open_heap_join(&policy->open, id, neighbour);
+    policy->open.heap.counters.coalescings += id != policy->resized;
     forget_block(policy, neighbour);
 }
 

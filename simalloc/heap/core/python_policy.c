@@ -182,8 +182,10 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     struct extent before = extent_of(policy, id);
     PyObject *block = block_of(policy, id);
     open_heap_let_go(&policy->open, id);
+    policy->resized = id;
     PyObject *answer = decide(policy, policy->decide_resize, Py_XNewRef(block),
                               PyLong_FromUnsignedLongLong(size));
+    policy->resized = NO_BLOCK;
     bool resized = answer == Py_True;
     bool sound = answer != NULL && heap->failure == NULL &&
                  accept_resized(policy, answer, block, size);
@@ -222,6 +224,7 @@ static bool init(void *memory, const struct parameters *parameters)
         return false;
     PyObject *decider = parameters->policy;
     policy->event = UINT64_MAX; /* none yet */
+    policy->resized = NO_BLOCK;
     policy->decide_malloc = PyObject_GetAttrString(decider, "malloc");
     policy->decide_free = PyObject_GetAttrString(decider, "free");
     policy->decide_resize = PyObject_GetAttrString(decider, "resize");

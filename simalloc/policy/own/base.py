@@ -57,8 +57,8 @@ class PythonPolicy:
     def resize(self, heap: Heap, block: Block, size: int) -> bool:  # noqa: ARG002 - for subclasses
         """Make a block hold `size` bytes where it is, or leave it as it is; say which.
 
-        It is asked with the realloc rule `in-place` only; the block is loose meanwhile. Unless this
-        is overridden such a realloc moves.
+        It is asked with the realloc rule `in-place` only; the block is loose meanwhile, and to join
+        something to it counts as no coalescing. Unless this is overridden such a realloc moves.
         """
         return False
 

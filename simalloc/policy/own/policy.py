@@ -66,9 +66,9 @@ def own_policy(
 ) -> OwnPolicy:
     """Return the policy that text such as `mine.py:WorstFit:growth=64K` names.
 
-    `parameters` change further ones. The file is looked for from `folder` and executed. Raises `PolicyError` if it cannot be, has no
-    such class, or is not the one that a digest in the text, as in `mine.py@3f2a91c4d5e6:WorstFit`,
-    asks for.
+    `parameters` change further ones. The file is looked for from `folder` and executed. Raises
+    `PolicyError` if it cannot be, has no such class, or is not the one that a digest in the text
+    asks for, as in `mine.py@3f2a91c4d5e6:WorstFit`.
     """
     match = _TEXT.fullmatch(text.strip())
     assert match is not None, "the caller has asked is_own()"
