@@ -6,11 +6,11 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_engines_agree import assert_same, beginning, many_free_blocks, outcome
 
 from simalloc.errors import PolicyError
 from simalloc.heap import Realloc, simulate
 from simalloc.policy import PythonPolicy, policy
-from test_engines_agree import assert_same, beginning, many_free_blocks, outcome
 from traces import traces
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "policies.py"

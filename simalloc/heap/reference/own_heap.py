@@ -81,9 +81,9 @@ class OwnBlock:
 
 
 class OwnHeap:
-    """The heap that a policy acts on. `acting` is whether it may, and `resized` the block, if any,
-    that is loose for `resize` only and still its object's.
+    """The heap that a policy acts on.
 
+    `acting` is whether it may, and `resized` the block, if any, that is loose for `resize` only.
     `growths`, `splits` and `coalescings` count from the start, `visited` from the latest `begin`.
     """
 

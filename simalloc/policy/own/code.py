@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -104,8 +105,9 @@ def code_of_class(policy: type[PythonPolicy]) -> Code:
     path = getattr(module, "__file__", None)
     at_top = getattr(module, policy.__name__, None) is policy and policy.__module__ != "__main__"
     if path is not None and at_top and path.endswith(".py"):
-        source = Path(path).read_text("utf-8")
-        return Code(policy.__name__, _shortest(path), source, checked(policy))
+        with suppress(OSError):
+            source = Path(path).read_text("utf-8")
+            return Code(policy.__name__, _shortest(path), source, checked(policy))
     try:
         source = inspect.getsource(policy)
     except (OSError, TypeError):
