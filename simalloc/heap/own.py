@@ -1,4 +1,4 @@
-"""Policies of one's own in Python: what is said when one fails, and checking one."""
+"""What is said when a policy in Python fails."""
 
 from __future__ import annotations
 

@@ -87,7 +87,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     if (scale < 1 || scale > 4096 || rule < 0 || rule > REALLOC_IN_PLACE || fit > FIT_BEST ||
         order > ORDER_ADDRESS || (mechanism == &python_policy) != (policy != NULL))
         return PyErr_Format(PyExc_ValueError, "a parameter of %s is out of range", name);
-    struct parameters parameters = {scale, fit, order, growth, growth_3x, series, remainder, small, policy};
+    struct parameters parameters = {scale,  fit,       order, growth, growth_3x,
+                                    series, remainder, small, policy};
     struct replay *replay = new_replay(mechanism, &parameters);
     if (replay == NULL)
         return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
@@ -215,6 +216,18 @@ static PyObject *simulation_check(PyObject *object, PyObject *unused)
     return Py_BuildValue("z", replay->mechanism->check(replay->heap));
 }
 
+static PyObject *simulation_loose(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = idle(object);
+    if (replay == NULL)
+        return NULL;
+    uint64_t bytes = 0;
+    uint64_t blocks =
+        replay->mechanism->loose == NULL ? 0 : replay->mechanism->loose(replay->heap, &bytes);
+    return Py_BuildValue("KK", (unsigned long long)blocks, (unsigned long long)bytes);
+}
+
 static Py_ssize_t count_blocks(const struct heap *heap)
 {
     Py_ssize_t count = 0;
@@ -300,6 +313,8 @@ static PyMethodDef simulation_methods[] = {
     {"timeline", simulation_timeline, METH_NOARGS,
      "The events in an interval, and the intervals as bytes of uint64[4]."},
     {"check", simulation_check, METH_NOARGS, "What is wrong with the heap, or None."},
+    {"loose", simulation_loose, METH_NOARGS,
+     "Free blocks that no search finds, and their scaled bytes."},
     {"block_count", simulation_block_count, METH_NOARGS, "Blocks that tile the heap now."},
     {"blocks", simulation_blocks, METH_VARARGS,
      "blocks(address, size, slot)\n--\n\n"
@@ -336,7 +351,9 @@ static int module_exec(PyObject *module)
         return -1;
     int status = PyModule_AddObjectRef(module, "Simulation", type);
     Py_DECREF(type);
-    return status < 0 || !add_python_policy(module) ? -1 : PyModule_AddStringConstant(module, "COMPILER", COMPILER);
+    if (status < 0 || !add_python_policy(module))
+        return -1;
+    return PyModule_AddStringConstant(module, "COMPILER", COMPILER);
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -36,6 +36,8 @@ struct mechanism {
     /* Carries out events until all are done or the heap says why it cannot go on. */
     size_t (*replay)(struct replay *replay, const struct events *events);
     const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
+    /* Free blocks that no search finds, and their bytes; NULL: there are none. */
+    uint64_t (*loose)(const void *state, uint64_t *bytes);
 };
 
 /* The mechanisms are compiled twice, for any processor and for those with AVX2. */

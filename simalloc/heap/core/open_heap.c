@@ -155,3 +155,17 @@ const char *open_heap_check(const struct open_heap *open)
         wrong = free_index_check(open->indexes[i], open->listed);
     return wrong;
 }
+
+uint64_t open_heap_loose(const struct open_heap *open, uint64_t *bytes)
+{
+    const struct heap *heap = &open->heap;
+    uint64_t blocks = 0;
+    *bytes = 0;
+    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+        if (heap->blocks[id].mark == LOOSE) {
+            *bytes += heap->blocks[id].size;
+            blocks++;
+        }
+    }
+    return blocks;
+}

@@ -31,6 +31,8 @@ void open_heap_release(struct open_heap *open);
 /* Makes sure that a few blocks can be made. */
 bool open_heap_reserve(struct open_heap *open);
 const char *open_heap_check(const struct open_heap *open);
+/* Counts the loose blocks and their bytes. */
+uint64_t open_heap_loose(const struct open_heap *open, uint64_t *bytes);
 
 /* Begins an allocation, whose searches are counted as one. */
 ALWAYS_INLINE void open_heap_begin(struct open_heap *open)

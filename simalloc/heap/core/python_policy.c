@@ -270,6 +270,11 @@ static const char *check(const void *memory)
     return open_heap_check(&policy->open);
 }
 
+static uint64_t loose(const void *memory, uint64_t *bytes)
+{
+    return open_heap_loose(&((const struct python_policy *)memory)->open, bytes);
+}
+
 const struct mechanism python_policy = {
     .name = "python",
     .state_size = sizeof(struct python_policy),
@@ -277,4 +282,5 @@ const struct mechanism python_policy = {
     .release = release_all,
     .replay = replay,
     .check = check,
+    .loose = loose,
 };
