@@ -41,8 +41,11 @@ bool takes(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most, const char *meth
 {
     if (LIKELY(count >= least && count <= most))
         return true;
-    PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd arguments, and got %zd", method, least,
-                 most, count);
+    if (least == most)
+        PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, and got %zd", method, most, count);
+    else
+        PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd arguments, and got %zd", method,
+                     least, most, count);
     return false;
 }
 

@@ -93,14 +93,18 @@ def values_of(policy: PythonPolicy) -> dict[str, Value]:
 def _like(default: Any, name: str, value: Any) -> Any:
     """Return a parameter's value as one of the kind that its default is."""
     kind = type(default)
-    if isinstance(value, kind) and kind is not int:
+    if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
         return value
     try:
         if kind is bool:
             return _SWITCH[str(value).lower()]
-        return parse_size(str(value)) if kind is int else kind(value)
+        return _whole(str(value)) if kind is int else kind(value)
     except (KeyError, ValueError, TypeError):
         takes = {bool: "on or off", float: "a number"}.get(kind, f"a {kind.__name__}")
         if isinstance(default, Enum):
             takes = f"one of {', '.join(str(choice.value) for choice in kind)}"
         raise PolicyError(f"{name} is {value!r}; it takes {takes}") from None
+
+
+def _whole(text: str) -> int:
+    return -parse_size(text[1:]) if text.startswith("-") else parse_size(text)
