@@ -25,12 +25,14 @@ class Code:
     """A class of policies, and the source that it was made from.
 
     `file` is the path of its file as the policy's text gives it; None of a class that was not
-    defined in a file, as in a notebook, whose source is then the class's own.
+    defined in a file, as in a notebook, whose source is then the class's own. `path` is where that
+    file was, for the messages.
     """
 
     name: str
     file: str | None
     source: str = field(repr=False)
+    path: str = field(repr=False, compare=False)
     policy: type[PythonPolicy] = field(compare=False)
 
     @property
@@ -46,7 +48,7 @@ class Code:
     def __reduce__(self) -> tuple[object, ...]:
         if self.file is None:
             raise PolicyError(f"{self.name} is defined in no file, so it stays in this process")
-        return code_of_source, (self.name, self.file, self.source)
+        return code_of_source, (self.name, self.file, self.source, self.path)
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,12 @@ def code_in_file(file: str, name: str, folder: Path) -> Code:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise PolicyError(f"policies cannot be read from {file}: {reason}") from None
-    return code_of_source(name, file, source, path.resolve())
+    return code_of_source(name, file, source, str(path.resolve()))
 
 
-def code_of_source(name: str, file: str, source: str, path: Path | None = None) -> Code:
+def code_of_source(name: str, file: str, source: str, path: str) -> Code:
     """Make a class of the text of its file; raises as `code_in_file` does."""
-    module = _execute(file, source, str(path or file))
+    module = _execute(file, source, path)
     policy = getattr(module, name, None)
     if not (isinstance(policy, type) and issubclass(policy, PythonPolicy)):
         known = [
@@ -92,7 +94,7 @@ def code_of_source(name: str, file: str, source: str, path: Path | None = None) 
         ]
         has = f"it has {', '.join(known)}" if known else "it has none"
         raise PolicyError(f"{file} has no policy {name!r}; {has}")
-    return Code(name, file, source, checked(policy))
+    return Code(name, file, source, path, checked(policy))
 
 
 def code_of_class(policy: type[PythonPolicy]) -> Code:
@@ -107,12 +109,12 @@ def code_of_class(policy: type[PythonPolicy]) -> Code:
     if path is not None and at_top and path.endswith(".py"):
         with suppress(OSError):
             source = Path(path).read_text("utf-8")
-            return Code(policy.__name__, _shortest(path), source, checked(policy))
+            return Code(policy.__name__, _shortest(path), source, path, checked(policy))
     try:
         source = inspect.getsource(policy)
     except (OSError, TypeError):
         source = ""
-    return Code(policy.__name__, None, source, checked(policy))
+    return Code(policy.__name__, None, source, "", checked(policy))
 
 
 def checked(policy: type[PythonPolicy]) -> type[PythonPolicy]:
