@@ -11,7 +11,7 @@ from simalloc.cli.progress import progress
 from simalloc.policy import parse_size
 from simalloc.sweep import carry_out_plan, read_plan
 from simalloc.sweep.estimate import estimate
-from simalloc.sweep.local import default_jobs
+from simalloc.sweep.machine import default_jobs
 from simalloc.sweep.progress import SweepProgress
 from simalloc.sweep.shard import Shard
 from simalloc.sweep.store import Store

@@ -1,5 +1,6 @@
 """What a policy's decisions do to the heap: the simulation, in C and in plain Python."""
 
+from simalloc.heap.check import Checked, check
 from simalloc.heap.moment import FREE, WASTE, Moment, Tiling, moment, tilings
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.simulate import simulate
@@ -8,12 +9,14 @@ from simalloc.heap.simulate_all import simulate_all
 __all__ = [
     "FREE",
     "WASTE",
+    "Checked",
     "Counters",
     "Moment",
     "Realloc",
     "Run",
     "Tiling",
     "Timeline",
+    "check",
     "moment",
     "simulate",
     "simulate_all",

@@ -87,7 +87,7 @@ def tilings(trace: Trace, run: Run, events: Iterable[int]) -> Iterator[Tiling]:
 def _begin(trace: Trace, run: Run) -> Simulation:
     if run.events != len(trace) or run.objects != trace.objects:
         raise SimallocError(f"the run of {run.trace} is not one of this trace, {trace.name}")
-    return new_simulation(run.policy, scale=run.scale, realloc=run.realloc)
+    return new_simulation(run.policy, scale=run.scale, realloc=run.realloc, source=trace)
 
 
 def _replay_to_peak(simulation: Simulation, trace: Trace, run: Run) -> int:

@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 from dataclasses import fields
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -14,11 +14,21 @@ from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.reference import simulate_reference
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
-from simalloc.policy import Family, Fit, LastRemainder, Order, Policy, SequentialFit, Series
+from simalloc.policy import (
+    Family,
+    Fit,
+    LastRemainder,
+    Order,
+    Policy,
+    PythonCode,
+    PythonPolicy,
+    SequentialFit,
+    Series,
+)
 from simalloc.policy import policy as find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterable
 
     from numpy.typing import NDArray
 
@@ -28,6 +38,8 @@ ENGINES: Final = ("core", "core-portable", "reference")
 
 STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
+OWN_STRIDE: Final = 1 << 14
+"""The same if a policy is in Python, which may take its time."""
 
 # How the core numbers the choices (heap/core/mechanism.h and replay.h).
 _NUMBERS: Final[dict[Enum, int]] = {
@@ -45,7 +57,7 @@ _NUMBERS: Final[dict[Enum, int]] = {
 
 def simulate(
     source: EventSource,
-    policy: Policy | str,
+    policy: Policy | PythonPolicy | type[PythonPolicy] | str,
     *,
     scale: int = 16,
     realloc: Realloc | str = Realloc.FREE_FIRST,
@@ -57,18 +69,19 @@ def simulate(
     """Replay a trace under a policy and return what came out.
 
     `source` is a `Trace`, or a `TraceFile`, which is read as it is replayed and may be of any
-    length. `policy` may be text such as `first-fit-ao:growth=64K`. Sizes are multiplied by `scale`
-    before the policy sees them and byte figures divided by it afterwards. `realloc` says what a
-    realloc does (`free-first`, `move` or `in-place`). `engine` is `core`, in C, `core-portable`, in
-    C without vector code, or `reference`, in plain Python, which takes the whole trace into memory;
-    all give the same answer. With `addresses` the run keeps every object's address; with `checked`
-    the whole heap is verified after each event, slowly. `progress` is called with the number of
-    events done.
+    length. `policy` may be text such as `first-fit-ao:growth=64K`, or one of one's own in Python.
+    Sizes are multiplied by `scale` before the policy sees them and byte figures divided by it
+    afterwards. `realloc` says what a realloc does (`free-first`, `move` or `in-place`). `engine` is
+    `core`, in C, `core-portable`, in C without vector code, or `reference`, in plain Python, which
+    takes the whole trace into memory; all give the same answer. With `addresses` the run keeps
+    every object's address; with `checked` the whole heap is verified after each event, slowly.
+    `progress` is called with the number of events done.
 
-    Raises `PolicyError` for a policy that does not exist, `TraceError` for a file that is damaged,
-    `SimallocError` if the heap outgrows its address space of 2**62 bytes or memory runs out.
+    Raises `PolicyError` for a policy that does not exist or whose Python code fails, `TraceError`
+    for a file that is damaged, `SimallocError` if the heap outgrows its address space of 2**62
+    bytes or memory runs out.
     """
-    described = find_policy(policy) if isinstance(policy, str) else policy
+    described = find_policy(policy)
     rule = Realloc(realloc)
     check_scale(scale)
     if engine == "reference":
@@ -79,11 +92,16 @@ def simulate(
         raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
     portable = engine == "core-portable"
     simulation = new_simulation(
-        described, scale=scale, realloc=rule, checked=checked, portable=portable
+        described,
+        scale=scale,
+        realloc=rule,
+        checked=checked,
+        portable=portable,
+        source=source,
     )
     placed = np.empty(len(source), np.int64) if addresses else None
     done, seconds = 0, 0.0
-    with closing(strides(source)) as events:
+    with closing(strides(source, [described])) as events:
         for stride in events:
             reached = done + len(stride.op)
             started = time.perf_counter()
@@ -104,12 +122,14 @@ def simulate(
     )
 
 
-def strides(source: EventSource) -> Generator[Stretch]:
-    """Yield the events of a trace, at most `STRIDE` at a time."""
+def strides(source: EventSource, policies: Iterable[Policy]) -> Generator[Stretch]:
+    """Yield the events of a trace, at most `STRIDE` at a time, or `OWN_STRIDE`."""
+    own = any(isinstance(policy.description, PythonCode) for policy in policies)
+    length = OWN_STRIDE if own else STRIDE
     with closing(source.stretches()) as stretches:
         for stretch in stretches:
-            for start in range(0, len(stretch.op), STRIDE):
-                yield stretch.part(start, start + STRIDE)
+            for start in range(0, len(stretch.op), length):
+                yield stretch.part(start, start + length)
 
 
 def check_scale(scale: int) -> None:
@@ -125,9 +145,16 @@ def new_simulation(
     realloc: Realloc,
     checked: bool = False,
     portable: bool = False,
+    source: EventSource | None = None,
 ) -> Simulation:
-    """Return an empty heap of the C core under a policy; `portable` renounces vector code."""
-    parts = {
+    """Return an empty heap of the C core under a policy; `portable` renounces vector code.
+
+    `source` is what a policy in Python is told of the events to come.
+    """
+    if isinstance(policy.description, PythonCode):
+        own = policy.description.decider(source)
+        return Simulation("python", scale, _NUMBERS[realloc], checked, portable, policy=own)
+    parts: dict[str, Any] = {
         part.name: _NUMBERS[value] if isinstance(value, Enum) else value
         for part in fields(policy.description)
         for value in [getattr(policy.description, part.name)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.run import Realloc
 from simalloc.heap.simulate import check_scale, new_simulation, replay, run_of, strides
+from simalloc.policy import PythonCode
 from simalloc.policy import policy as find_policy
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
-    from simalloc.policy import Policy
+    from simalloc.policy import Policy, PythonPolicy
     from simalloc.trace import EventSource, Stretch
 
 WINDOW: Final = 4
@@ -29,7 +30,7 @@ WINDOW: Final = 4
 
 def simulate_all(
     source: EventSource,
-    policies: Sequence[Policy | str],
+    policies: Sequence[Policy | PythonPolicy | type[PythonPolicy] | str],
     *,
     scale: int = 16,
     realloc: Realloc | str = Realloc.FREE_FIRST,
@@ -43,9 +44,15 @@ def simulate_all(
     """
     rule = Realloc(realloc)
     check_scale(scale)
-    described = [find_policy(one) if isinstance(one, str) else one for one in policies]
-    lanes = [_Lane(new_simulation(one, scale=scale, realloc=rule)) for one in described]
-    with closing(strides(source)) as events:
+    described = [find_policy(one) for one in policies]
+    lanes = [
+        _Lane(
+            new_simulation(one, scale=scale, realloc=rule, source=source),
+            in_python=isinstance(one.description, PythonCode),
+        )
+        for one in described
+    ]
+    with closing(strides(source, described)) as events:
         _Convoy(events, lanes, progress).go()
     return [
         run_of(
@@ -66,6 +73,8 @@ class _Lane:
     """A policy's simulation, and the strides that it has still to carry out."""
 
     simulation: Simulation
+    in_python: bool
+    """Its policy holds the GIL, so that one such lane at a time can advance."""
     ahead: deque[Stretch] = field(default_factory=deque)
     busy: bool = False
     seconds: float = 0.0
@@ -129,7 +138,7 @@ class _Convoy:
         while True:
             with self._changed:
                 while not self._stopped:
-                    ready = [lane for lane in self._lanes if lane.ahead and not lane.busy]
+                    ready = self._ready()
                     if ready:
                         lane = max(ready, key=lambda lane: len(lane.ahead))
                         lane.busy = True
@@ -144,6 +153,15 @@ class _Convoy:
                 else:
                     return None
             self._fetch()
+
+    def _ready(self) -> list[_Lane]:
+        """Return the simulations that can be advanced now."""
+        python_is_busy = any(lane.busy and lane.in_python for lane in self._lanes)
+        return [
+            lane
+            for lane in self._lanes
+            if lane.ahead and not lane.busy and not (python_is_busy and lane.in_python)
+        ]
 
     def _fetch(self) -> None:
         """Put the next stride before every simulation."""

@@ -1,7 +1,7 @@
 """Who decides where a block goes: descriptions of policies, and the catalogue of them."""
 
 from simalloc.callable_package import make_callable
-from simalloc.policy.catalogue import CATALOGUE, policy, spell
+from simalloc.policy.catalogue import CATALOGUE, policy, spell, spell_exactly
 from simalloc.policy.description import Policy
 from simalloc.policy.families import (
     BinaryBuddy,
@@ -10,6 +10,16 @@ from simalloc.policy.families import (
     Family,
     SegregatedStorage,
     SequentialFit,
+)
+from simalloc.policy.own import (
+    Block,
+    Heap,
+    OwnPolicy,
+    PythonCode,
+    PythonPolicy,
+    base_name,
+    is_own,
+    own_policy,
 )
 from simalloc.policy.parts import (
     Fit,
@@ -24,19 +34,28 @@ __all__ = [
     "CATALOGUE",
     "BinaryBuddy",
     "BinnedFit",
+    "Block",
     "DoubleBuddy",
     "Family",
     "Fit",
+    "Heap",
     "LastRemainder",
     "Order",
+    "OwnPolicy",
     "Policy",
+    "PythonCode",
+    "PythonPolicy",
     "SegregatedStorage",
     "SequentialFit",
     "Series",
+    "base_name",
     "format_size",
+    "is_own",
+    "own_policy",
     "parse_size",
     "policy",
     "spell",
+    "spell_exactly",
 ]
 
 make_callable(__name__)

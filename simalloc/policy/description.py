@@ -11,6 +11,8 @@ from simalloc.policy.parts import format_size, parse_size
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from simalloc.policy.families import Family
 
 
@@ -33,7 +35,7 @@ class Policy(ShownAsTable):
         return self.description.family
 
     @property
-    def parameters(self) -> dict[str, int | str]:
+    def parameters(self) -> dict[str, float | str]:
         """Every parameter by name, in plain values: sizes in bytes, choices by their spelling."""
         return {
             part.name: value.value if isinstance(value, Enum) else value
@@ -41,7 +43,7 @@ class Policy(ShownAsTable):
             for value in [getattr(self.description, part.name)]
         }
 
-    def with_parameters(self, **parameters: int | str) -> Policy:
+    def with_parameters(self, **parameters: float | str) -> Policy:
         """Return the same policy with some parameters changed.
 
         Sizes are given as numbers or as text such as `64K`, choices by their spelling. Raises
@@ -60,15 +62,36 @@ class Policy(ShownAsTable):
 
     def spelled(self, catalogued: Policy) -> str:
         """Return the text that makes this policy of the `catalogued` one of the same name."""
-        changed = [
-            f"{name}={format_size(value) if isinstance(value, int) else value}"
-            for name, value in self.parameters.items()
-            if value != catalogued.parameters[name]
-        ]
-        return f"{self.name}:{','.join(changed)}" if changed else self.name
+        return spell_parameters(self.name, self.parameters, catalogued.parameters)
 
 
-def _value(name: str, value: int | str | Enum, kind: type) -> Any:
+def read_parameters(text: str, tail: str) -> dict[str, float | str]:
+    """Return the parameters that the `tail` of a policy's text gives, as in `growth=64K,small=8`.
+
+    Raises `PolicyError` if that is not its form.
+    """
+    given: dict[str, float | str] = {}
+    for part in tail.split(",") if tail else ():
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise PolicyError(f"{text!r}: {part!r} is not of the form NAME=VALUE")
+        given[key.strip()] = value.strip()
+    return given
+
+
+def spell_parameters(name: str, values: Mapping[str, object], known: Mapping[str, object]) -> str:
+    """Return the text of a policy: its name, and the values that differ from the known ones."""
+    changed = [f"{key}={_spell(value)}" for key, value in values.items() if value != known[key]]
+    return f"{name}:{','.join(changed)}" if changed else name
+
+
+def _spell(value: object) -> object:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return format_size(value) if isinstance(value, int) else value
+
+
+def _value(name: str, value: float | str | Enum, kind: type) -> Any:
     if isinstance(value, kind):
         return value
     if kind is int:

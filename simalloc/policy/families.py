@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simalloc.errors import PolicyError
+from simalloc.policy.own.code import PythonCode
 from simalloc.policy.parts import Fit, LastRemainder, Order, Series, check_unit
 
 
@@ -113,4 +114,4 @@ class DoubleBuddy:
             raise PolicyError(f"growth_3x is {self.growth_3x}; it takes three times a power of two")
 
 
-Family = SequentialFit | BinnedFit | SegregatedStorage | BinaryBuddy | DoubleBuddy
+Family = SequentialFit | BinnedFit | SegregatedStorage | BinaryBuddy | DoubleBuddy | PythonCode

@@ -13,7 +13,6 @@ from threading import Condition
 from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
-from simalloc.policy import spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +29,8 @@ class Group:
     source: Source
     waiting: list[Task] = field(default_factory=list)
     running: int = 0
+    copies: int = 0
+    """How many processes may hold the trace beside this one, for policies in Python."""
     loading: bool = False
     trace: Trace | Exception | None = None
 
@@ -48,6 +49,8 @@ class Board:
 
     def __init__(self, tasks: Iterable[Task], *, workers: int, budget: int) -> None:
         self._groups = grouped(tasks)
+        for group in self._groups:
+            group.copies = workers * any(task.needs_process for task in group.waiting)
         self._workers = workers
         self._left = budget
         self._seconds_an_event: dict[str, float] = defaultdict(lambda: float("inf"))
@@ -113,12 +116,12 @@ class Board:
         """Remove and return the task that takes longest, as far as is known; unknown ones first."""
         place = max(
             range(len(group.waiting)),
-            key=lambda place: self._seconds_an_event[spell(group.waiting[place].policy)],
+            key=lambda place: self._seconds_an_event[group.waiting[place].key.policy],
         )
         return group.waiting.pop(place)
 
     def _footprint(self, group: Group) -> int:
-        return group.source.footprint(self._workers)
+        return group.source.footprint(self._workers) + group.copies * group.source.memory
 
 
 def _load(source: Source) -> Trace | Exception:

@@ -9,6 +9,7 @@ import numpy as np
 
 from simalloc.errors import ResultsError
 from simalloc.measure.bootstrap import mean_intervals
+from simalloc.policy import base_name
 from simalloc.report import Table
 from simalloc.report.html import html
 from simalloc.sweep.measures import Measure, distinct
@@ -162,7 +163,7 @@ def _index(rows: Iterable[Row], ignore: Collection[str], side: str) -> dict[Hash
 def _identity(row: Row) -> dict[str, Hashable]:
     """Return all that tells runs apart, by name."""
     fixed = {name: row[name] for name in ("trace_sha256", "scale", "realloc", "code")}
-    return {**fixed, "policy": row["policy"].partition(":")[0], **row["parameters"]}
+    return {**fixed, "policy": base_name(row["policy"]), **row["parameters"]}
 
 
 def _examples(rows: Collection[Row]) -> str:

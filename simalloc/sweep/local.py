@@ -1,13 +1,16 @@
-"""Running tasks on the cores of this machine: in threads, since the core releases the GIL."""
+"""Running tasks on the cores of this machine: in threads, since the core releases the GIL.
+
+A policy in Python does not, so a thread has its runs done by a process that it has for them.
+"""
 
 from __future__ import annotations
 
-import os
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from simalloc.sweep.board import Board
+from simalloc.sweep.process import ReplayProcesses, Stopped
 from simalloc.sweep.task import Outcome, carry_out, failure
 
 if TYPE_CHECKING:
@@ -16,20 +19,6 @@ if TYPE_CHECKING:
     from simalloc.sweep.board import Group
     from simalloc.sweep.observer import Observer
     from simalloc.sweep.task import Task
-
-
-class _Stopped(BaseException):
-    """Ends a replay under way when the sweep stops."""
-
-
-def default_jobs() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
-def default_memory() -> int:
-    """Return three quarters of this machine's memory, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
 
 
 def run_locally(
@@ -50,15 +39,18 @@ def run_locally(
     ended: SimpleQueue[Outcome | BaseException | None] = SimpleQueue()
     stopped = Event()
 
+    processes = ReplayProcesses(stopped)
+
     def work() -> None:
         try:
             while (dealt := board.take()) is not None:
                 group, task = dealt
-                outcome = _replay(group, task, observer, stopped) if claim(task) else None
+                progress = _Progress(observer, stopped)
+                outcome = _replay(group, task, processes, progress) if claim(task) else None
                 board.done(group, outcome)
                 if outcome is not None:
                     ended.put(outcome)
-        except _Stopped:
+        except Stopped:
             pass
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             ended.put(error)
@@ -73,8 +65,10 @@ def run_locally(
     finally:
         stopped.set()
         board.stop()
+        processes.kill()
         for thread in threads:
             thread.join()
+        processes.close()
 
 
 def _batches(
@@ -99,17 +93,25 @@ def _batches(
             yield batch
 
 
-def _replay(group: Group, task: Task, observer: Observer, stopped: Event) -> Outcome:
+def _replay(group: Group, task: Task, processes: ReplayProcesses, progress: _Progress) -> Outcome:
     if isinstance(group.trace, Exception):
         return failure(task, group.trace)
+    if task.needs_process:
+        return processes.carry_out(task, progress)
     assert group.trace is not None, "a task that was dealt keeps its trace in memory"
-    done = 0
-
-    def progress(events: int) -> None:
-        nonlocal done
-        if stopped.is_set():
-            raise _Stopped
-        observer.advanced(events - done)
-        done = events
-
     return carry_out(task, group.trace, progress)
+
+
+class _Progress:
+    """Tells the observer of a run's progress, and ends the run when the sweep stops."""
+
+    def __init__(self, observer: Observer, stopped: Event) -> None:
+        self._observer = observer
+        self._stopped = stopped
+        self._done = 0
+
+    def __call__(self, events: int) -> None:
+        if self._stopped.is_set():
+            raise Stopped
+        self._observer.advanced(events - self._done)
+        self._done = events

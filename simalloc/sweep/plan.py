@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Any, Final
 from simalloc.errors import PlanError, PolicyError, SimallocError
 from simalloc.heap import Realloc
 from simalloc.heap.simulate import check_scale
-from simalloc.policy import CATALOGUE, Policy, spell
+from simalloc.policy import (
+    CATALOGUE,
+    OwnPolicy,
+    Policy,
+    PythonPolicy,
+    is_own,
+    own_policy,
+    spell_exactly,
+)
 from simalloc.policy import policy as find_policy
 from simalloc.sweep.task import Task
 from simalloc.sweep.values import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from simalloc.sweep.source import Source
 
@@ -48,19 +57,20 @@ class Plan:
         return list({task.key: task for task in tasks}.values())
 
 
-def expand_policies(policies: object) -> tuple[Policy, ...]:
+def expand_policies(policies: object, folder: Path | None = None) -> tuple[Policy, ...]:
     """Return the policies that names, patterns and grids of parameters stand for.
 
-    They are given as one or several of `Policy` and of names, which may be patterns such as
-    `first-fit-*`, or `all`; or as a mapping from names to grids, for the policy with every
-    combination of the values. Raises `PlanError` with the wrong key.
+    They are given as one or several of `Policy`, policies of one's own, and names, which may be
+    patterns such as `first-fit-*`, or `all`; or as a mapping from names to grids, for the policy
+    with every combination of the values. Files of policies are looked for from `folder`. Raises
+    `PlanError` with the wrong key.
     """
     if not isinstance(policies, dict):
         policies = {item: {} for item in listed(policies)}
     found: list[Policy] = []
     for name, grid in policies.items():
         _check_grid(name, grid)
-        for policy in _named(name):
+        for policy in _named(name, folder):
             found += _with_grid(policy, grid, ("policies", str(name)))
     if not found:
         raise PlanError("there are no policies", key=("policies",))
@@ -96,7 +106,13 @@ def check_reallocs(reallocs: object) -> tuple[Realloc, ...]:
     return tuple(Realloc(value) for value in values)
 
 
-def _named(text: object) -> list[Policy]:
+def _named(text: object, folder: Path | None) -> list[Policy]:
+    if isinstance(text, PythonPolicy) or (
+        isinstance(text, type) and issubclass(text, PythonPolicy)
+    ):
+        return [find_policy(text)]
+    if isinstance(text, OwnPolicy):
+        return [text]
     if isinstance(text, Policy):
         if type(_checked(text.name, ("policies",)).description) is not type(text.description):
             reason = f"{text.name} is another policy in the catalogue, whose names results go by"
@@ -104,19 +120,22 @@ def _named(text: object) -> list[Policy]:
         return [text]
     if not isinstance(text, str):
         raise PlanError(f"{text!r} is not the name of a policy", key=("policies",), value=text)
+    key = ("policies", text)
+    if is_own(text):
+        return [_checked(text, key, folder)]
     name, colon, parameters = text.partition(":")
     pattern = "*" if name == ALL else name
     if not set("*?[") & set(pattern):
-        return [_checked(text, ("policies", text))]
+        return [_checked(text, key)]
     names = [known for known in CATALOGUE if fnmatchcase(known, pattern)]
     if not names:
-        raise PlanError(f"no policy matches {name!r}", key=("policies", text))
-    return [_checked(f"{known}{colon}{parameters}", ("policies", text)) for known in names]
+        raise PlanError(f"no policy matches {name!r}", key=key)
+    return [_checked(f"{known}{colon}{parameters}", key) for known in names]
 
 
-def _checked(text: str, key: tuple[str, ...]) -> Policy:
+def _checked(text: str, key: tuple[str, ...], folder: Path | None = None) -> Policy:
     try:
-        return find_policy(text)
+        return own_policy(text, folder=folder) if is_own(text) else find_policy(text)
     except PolicyError as error:
         raise PlanError(str(error), key=key, value=text) from None
 
@@ -160,4 +179,4 @@ def _blame(policy: Policy, parameters: Mapping[str, Any], key: tuple[str, ...]) 
 
 
 def _unique(policies: list[Policy]) -> Iterable[Policy]:
-    return {spell(policy): policy for policy in policies}.values()
+    return {spell_exactly(policy): policy for policy in policies}.values()

@@ -56,7 +56,7 @@ def plan_of(document: dict[str, Any], folder: Path) -> Plan:
         raise PlanError("policies are tables, as in [policies.first-fit-ao]", key=("policies",))
     return Plan(
         sources,
-        expand_policies(policies),
+        expand_policies(policies, folder),
         check_scales(document.get("scales", [16])),
         check_reallocs(document.get("reallocs", ["free-first"])),
         _keeps_timelines(document.get("keep", [])),

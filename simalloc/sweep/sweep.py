@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
 from simalloc.sweep.claims import Claims
-from simalloc.sweep.local import default_jobs, default_memory, run_locally
+from simalloc.sweep.local import run_locally
+from simalloc.sweep.machine import default_jobs, default_memory
 from simalloc.sweep.observer import Observer
 from simalloc.sweep.store import Store
 

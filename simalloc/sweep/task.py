@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate
-from simalloc.policy import Policy, spell
+from simalloc.policy import OwnPolicy, Policy, spell_exactly
 from simalloc.report.runs import flat_record
 from simalloc.version import code_version
 
@@ -51,8 +51,20 @@ class Task:
     def key(self) -> Key:
         """The run's name, under the code that is installed here."""
         return Key(
-            self.source.sha256, spell(self.policy), self.scale, self.realloc.value, code_version()
+            self.source.sha256,
+            spell_exactly(self.policy),
+            self.scale,
+            self.realloc.value,
+            code_version(),
         )
+
+    @property
+    def needs_process(self) -> bool:
+        """Whether a process of its own serves it: its policy is in Python and holds the GIL.
+
+        A policy that is defined in no file cannot be made in another process.
+        """
+        return isinstance(self.policy, OwnPolicy) and self.policy.description.code.portable
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,8 @@ def carry_out(task: Task, trace: Trace, progress: Callable[[int], None] | None =
         )
     except Exception as error:  # noqa: BLE001 - one run's failure must not stop the others
         return failure(task, error)
-    row = _identity(task) | flat_record(run) | {"trace": task.source.name, "error": None}
+    names = {"trace": task.source.name, "policy": task.key.policy}
+    row = _identity(task) | flat_record(run) | names | {"error": None}
     return Outcome(task.key, row, run.timeline if task.timeline else None)
 
 

@@ -7,12 +7,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError, TraceError
-from simalloc.sweep.local import default_memory
+from simalloc.sweep.machine import default_memory
 from simalloc.sweep.task import carry_out
 from simalloc.version import code_version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from simalloc.sweep.source import Source
     from simalloc.sweep.task import Outcome, Task
@@ -57,7 +57,12 @@ CACHE: Final = TraceCache(default_memory() // 3)
 
 
 def carry_out_batch(
-    tasks: Sequence[Task], code: str, packed: bytes | None = None
+    tasks: Sequence[Task],
+    code: str,
+    packed: bytes | None = None,
+    *,
+    cache: TraceCache = CACHE,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Outcome] | None:
     """Replay one trace as several tasks say.
 
@@ -70,9 +75,9 @@ def carry_out_batch(
             f"this worker has simalloc {code_version()}, and the sweep is of {code}"
         )
     try:
-        trace = CACHE.get(tasks[0].source, packed)
+        trace = cache.get(tasks[0].source, packed)
     except (OSError, TraceError):
         if packed is not None:
             raise
         return None
-    return [carry_out(task, trace) for task in tasks]
+    return [carry_out(task, trace, progress) for task in tasks]

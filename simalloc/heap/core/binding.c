@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../native/columns.h"
+#include "python_policy.h"
 #include "replay.h"
 
 #if defined(HAVE_AVX2)
@@ -18,6 +19,7 @@
 static const struct mechanism *const mechanisms[][2] = {
     BOTH(list_fit),           BOTH(best_fit),     BOTH(binned_fit),
     BOTH(segregated_storage), BOTH(binary_buddy), BOTH(double_buddy),
+    {&python_policy, &python_policy},
 };
 
 typedef struct {
@@ -65,7 +67,8 @@ static const struct mechanism *find_mechanism(const char *name, bool portable)
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"mechanism", "scale",  "realloc", "checked", "portable", "fit",           "order",
-                            "growth",    "growth_3x", "series", "last_remainder", "small", NULL};
+                            "growth",    "growth_3x", "series", "last_remainder", "small",
+                            "policy", NULL};
     const char *name;
     unsigned long long scale;
     int rule;
@@ -73,20 +76,22 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     int portable;
     unsigned long long fit = 0, order = 0, growth = 0, growth_3x = 0, series = 0, remainder = 0,
                        small = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKipp|$KKKKKKK", names, &name, &scale, &rule,
+    PyObject *policy = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKipp|$KKKKKKKO", names, &name, &scale, &rule,
                                      &checked, &portable, &fit, &order, &growth, &growth_3x, &series,
-                                     &remainder, &small))
+                                     &remainder, &small, &policy))
         return NULL;
     const struct mechanism *mechanism = find_mechanism(name, portable);
     if (mechanism == NULL)
         return NULL;
     if (scale < 1 || scale > 4096 || rule < 0 || rule > REALLOC_IN_PLACE || fit > FIT_BEST ||
-        order > ORDER_ADDRESS)
+        order > ORDER_ADDRESS || (mechanism == &python_policy) != (policy != NULL))
         return PyErr_Format(PyExc_ValueError, "a parameter of %s is out of range", name);
-    struct parameters parameters = {scale, fit, order, growth, growth_3x, series, remainder, small};
+    struct parameters parameters = {scale,  fit,       order, growth, growth_3x,
+                                    series, remainder, small, policy};
     struct replay *replay = new_replay(mechanism, &parameters);
     if (replay == NULL)
-        return PyErr_NoMemory();
+        return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
     replay->scale = scale;
     replay->realloc_rule = (enum realloc_rule)rule;
     replay->checked = checked;
@@ -152,6 +157,8 @@ static PyObject *simulation_replay(PyObject *object, PyObject *args)
     Py_END_ALLOW_THREADS
     ((Simulation *)object)->busy = false;
     columns_release(columns, EVENT_COLUMNS);
+    if (PyErr_Occurred() != NULL) /* raised by a policy in Python */
+        return NULL;
     return Py_BuildValue("nz", (Py_ssize_t)done, replay->heap->failure);
 }
 
@@ -207,6 +214,18 @@ static PyObject *simulation_check(PyObject *object, PyObject *unused)
     if (replay == NULL)
         return NULL;
     return Py_BuildValue("z", replay->mechanism->check(replay->heap));
+}
+
+static PyObject *simulation_loose(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = idle(object);
+    if (replay == NULL)
+        return NULL;
+    uint64_t bytes = 0;
+    uint64_t blocks =
+        replay->mechanism->loose == NULL ? 0 : replay->mechanism->loose(replay->heap, &bytes);
+    return Py_BuildValue("KK", (unsigned long long)blocks, (unsigned long long)bytes);
 }
 
 static Py_ssize_t count_blocks(const struct heap *heap)
@@ -294,6 +313,8 @@ static PyMethodDef simulation_methods[] = {
     {"timeline", simulation_timeline, METH_NOARGS,
      "The events in an interval, and the intervals as bytes of uint64[4]."},
     {"check", simulation_check, METH_NOARGS, "What is wrong with the heap, or None."},
+    {"loose", simulation_loose, METH_NOARGS,
+     "Free blocks that no search finds, and their scaled bytes."},
     {"block_count", simulation_block_count, METH_NOARGS, "Blocks that tile the heap now."},
     {"blocks", simulation_blocks, METH_VARARGS,
      "blocks(address, size, slot)\n--\n\n"
@@ -330,7 +351,9 @@ static int module_exec(PyObject *module)
         return -1;
     int status = PyModule_AddObjectRef(module, "Simulation", type);
     Py_DECREF(type);
-    return status < 0 ? -1 : PyModule_AddStringConstant(module, "COMPILER", COMPILER);
+    if (status < 0 || !add_python_policy(module))
+        return -1;
+    return PyModule_AddStringConstant(module, "COMPILER", COMPILER);
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -20,6 +20,7 @@ struct parameters {
     uint64_t series;         /* enum series */
     uint64_t last_remainder; /* enum last_remainder */
     uint64_t small;
+    void *policy; /* the Python object that decides */
 };
 
 enum fit { FIT_FIRST, FIT_NEXT, FIT_BEST };
@@ -35,6 +36,8 @@ struct mechanism {
     /* Carries out events until all are done or the heap says why it cannot go on. */
     size_t (*replay)(struct replay *replay, const struct events *events);
     const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
+    /* Free blocks that no search finds, and their bytes; NULL: there are none. */
+    uint64_t (*loose)(const void *state, uint64_t *bytes);
 };
 
 /* The mechanisms are compiled twice, for any processor and for those with AVX2. */
@@ -50,5 +53,6 @@ extern const struct mechanism binned_fit, binned_fit_avx2;
 extern const struct mechanism segregated_storage, segregated_storage_avx2;
 extern const struct mechanism binary_buddy, binary_buddy_avx2;
 extern const struct mechanism double_buddy, double_buddy_avx2;
+extern const struct mechanism python_policy;
 
 #endif

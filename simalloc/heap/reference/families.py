@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simalloc.heap.reference.binary_buddy import BinaryBuddyHeap
 from simalloc.heap.reference.binned_fit import BinnedFitHeap
 from simalloc.heap.reference.double_buddy import DoubleBuddyHeap
+from simalloc.heap.reference.own_policy import OwnPolicyHeap
 from simalloc.heap.reference.segregated_storage import SegregatedStorageHeap
 from simalloc.heap.reference.sequential_fit import SequentialFitHeap
 from simalloc.policy.families import (
@@ -17,6 +18,7 @@ from simalloc.policy.families import (
     SegregatedStorage,
     SequentialFit,
 )
+from simalloc.policy.own import PythonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +31,7 @@ HEAPS: Final[Mapping[type[Family], Callable[[Any], Heap]]] = {
     SegregatedStorage: SegregatedStorageHeap,
     BinaryBuddy: BinaryBuddyHeap,
     DoubleBuddy: DoubleBuddyHeap,
+    PythonCode: OwnPolicyHeap,
 }
 
 

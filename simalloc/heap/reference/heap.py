@@ -10,12 +10,15 @@ from simalloc.heap.reference.blocks import Blocks, State
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from simalloc.trace.trace import Trace
+
 
 class Heap(ABC):
     """A heap under one policy; sizes and addresses are in scaled bytes.
 
     `growths`, `splits` and `coalescings` count from the start, `visited` belongs to the latest
-    malloc (docs/policies.md, The heap and the replay).
+    malloc (docs/policies.md, The heap and the replay). `event` is the number of the event under
+    way, and `trace` the trace that is replayed.
     """
 
     def __init__(self) -> None:
@@ -24,6 +27,8 @@ class Heap(ABC):
         self.splits = 0
         self.coalescings = 0
         self.visited = 0
+        self.event = 0
+        self.trace: Trace | None = None
 
     @abstractmethod
     def malloc(self, size: int) -> int:

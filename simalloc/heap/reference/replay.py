@@ -58,13 +58,15 @@ def replay(
     """
     start = time.perf_counter()
     objects = _Objects(heap_for(description), scale, realloc)
+    objects.heap.trace = trace
     states = np.empty((5, len(trace)), np.int64)
     events = zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True)
     for event, (op, number, size) in enumerate(events):
+        objects.heap.event = event
         try:
             address = objects.carry_out(op, number, size)
         except SimallocError as error:
-            raise SimallocError(f"event {event} (of {size} bytes): {error}") from error
+            raise type(error)(f"event {event} (of {size} bytes): {error}") from error
         states[:, event] = (address, *objects.state())
         if check:
             objects.check()

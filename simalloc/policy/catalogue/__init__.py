@@ -8,37 +8,47 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.catalogue import johnstone_wilson
+from simalloc.policy.description import Policy, read_parameters
+from simalloc.policy.own import OwnPolicy, PythonPolicy, is_own, own_policy, policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from simalloc.policy.description import Policy
 
 CATALOGUE: Final[Mapping[str, Policy]] = MappingProxyType(
     {policy.name: policy for policy in johnstone_wilson.POLICIES}
 )
 
 
-def policy(text: str, **parameters: int | str) -> Policy:
+def policy(
+    text: str | Policy | PythonPolicy | type[PythonPolicy], **parameters: float | str
+) -> Policy:
     """Return the policy that text such as `first-fit-ao` or `first-fit-ao:growth=64K` names.
 
-    `parameters` change further ones: `policy("first-fit-ao", growth="64K")`. Raises `PolicyError`
-    if there is no such policy or parameter.
+    `mine.py:WorstFit` is a class in a file, which is executed; a policy of one's own may also be
+    given itself, as its class or an object of it. `parameters` change further ones:
+    `policy("first-fit-ao", growth="64K")`. Raises `PolicyError` if there is no such policy or
+    parameter.
     """
+    if isinstance(text, Policy):
+        return text.with_parameters(**parameters) if parameters else text
+    if not isinstance(text, str):
+        return policy_of(text, **parameters)
+    if is_own(text):
+        return own_policy(text, parameters)
     name, _, tail = text.strip().partition(":")
     if name not in CATALOGUE:
         near = get_close_matches(name, CATALOGUE, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "`simalloc policies` lists them"
         raise PolicyError(f"there is no policy {name!r}; {hint}")
-    given: dict[str, int | str] = {}
-    for part in tail.split(",") if tail else ():
-        key, equals, value = part.partition("=")
-        if not equals or not key.strip() or not value.strip():
-            raise PolicyError(f"{text!r}: {part!r} is not of the form NAME=VALUE")
-        given[key.strip()] = value.strip()
-    return CATALOGUE[name].with_parameters(**given, **parameters)
+    given = read_parameters(text, tail)
+    return CATALOGUE[name].with_parameters(**{**given, **parameters})
 
 
 def spell(policy: Policy) -> str:
     """Return the text from which `policy()` makes this policy again."""
     return policy.spelled(CATALOGUE.get(policy.name, policy))
+
+
+def spell_exactly(policy: Policy) -> str:
+    """Return the text that names this policy and no other, also after its code has changed."""
+    return policy.exact if isinstance(policy, OwnPolicy) else spell(policy)

@@ -1,0 +1,141 @@
+"""How fast policies in Python are, and what bounds them.
+
+`python -m benchmarks.own_policy` replays Espresso under the examples of docs/examples/policies.py,
+and then takes first fit's time apart: what an event costs with the least Python there can be, what
+a call of one of the heap's methods costs, and what is left, which is the heap's own work.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+import click
+import numpy as np
+
+from benchmarks.command import say, table_option
+from simalloc.heap import Realloc
+from simalloc.heap.simulate import new_simulation, replay, strides
+from simalloc.policy import Block, Heap, PythonPolicy, spell
+from simalloc.policy import policy as find_policy
+from simalloc.report import Rounded, Table, write_table
+from simalloc.trace import Op, Trace
+from simalloc.trace.catalogue import load
+
+if TYPE_CHECKING:
+    from simalloc.policy import Policy
+    from simalloc.report import Format
+
+EXAMPLES: Final = Path(__file__).parents[1] / "docs" / "examples" / "policies.py"
+NAMES: Final = (
+    "FirstFit",
+    "BestFit:order=lifo",
+    "NextFit",
+    "WorstFit",
+    "MinimumSplit",
+    "BetterFit",
+    "HalfFit",
+    "QuickLists",
+    "ByLifetime",
+)
+MORE_CALLS: Final = 4
+
+
+class Stack(PythonPolicy):
+    """The least that a policy can do, for a trace whose objects are all of one size."""
+
+    def begin(self, trace: object) -> None:  # noqa: ARG002 - the base class's signature
+        """Make the stack."""
+        self.stack: list[Block] = []
+
+    def malloc(self, heap: Heap, size: int) -> Block:
+        """Take the block freed last."""
+        return self.stack.pop() if self.stack else heap.extend(size)
+
+    def free(self, heap: Heap, block: Block) -> None:  # noqa: ARG002 - the base class's signature
+        """Keep the block."""
+        self.stack.append(block)
+
+
+class StackAndCalls(Stack):
+    """The same, with calls of a method of the heap that does next to nothing."""
+
+    def malloc(self, heap: Heap, size: int) -> Block:
+        """Take the block freed last."""
+        heap.visit(0)
+        heap.visit(0)
+        heap.visit(0)
+        heap.visit(0)
+        return self.stack.pop() if self.stack else heap.extend(size)
+
+    def free(self, heap: Heap, block: Block) -> None:
+        """Keep the block."""
+        heap.visit(0)
+        heap.visit(0)
+        heap.visit(0)
+        heap.visit(0)
+        self.stack.append(block)
+
+
+def nanoseconds(trace: Trace, policy: Policy, rounds: int) -> float:
+    """Return the processor's time for an event, measures included: the median of the rounds."""
+    times = []
+    for _ in range(rounds):
+        simulation = new_simulation(policy, scale=16, realloc=Realloc.FREE_FIRST, source=trace)
+        started = time.process_time()
+        for stride in strides(trace, [policy]):
+            replay(simulation, *stride)
+        times.append(time.process_time() - started)
+        say(spell(policy))
+    return 1e9 * median(times) / len(trace)
+
+
+def speeds(trace: Trace, rounds: int) -> Table:
+    """Return a row a policy."""
+    rows = []
+    for name in NAMES:
+        own = nanoseconds(trace, find_policy(f"{EXAMPLES}:{name}"), rounds)
+        rows.append((name, Rounded(own, 0), Rounded(1e3 / own, 2)))
+    return Table(f"Policies in Python on {trace.name}", ("policy", "ns/event", "M events/s"), rows)
+
+
+def parts(trace: Trace, rounds: int) -> Table:
+    """Return what first fit's time consists of."""
+    one_size = Trace.from_events(
+        trace.op, trace.object, np.where(trace.op == Op.FREE, 0, 16), name=trace.name
+    )
+    in_c = nanoseconds(trace, find_policy("first-fit-ao"), rounds)
+    least = nanoseconds(one_size, find_policy(Stack), rounds)
+    calls = nanoseconds(one_size, find_policy(StackAndCalls), rounds)
+    whole = nanoseconds(trace, find_policy(f"{EXAMPLES}:FirstFit"), rounds)
+    call = (calls - least) / MORE_CALLS
+    rows = [
+        ("malloc or free called, with a list's pop or append in it", least),
+        ("two methods of the heap called, without what they do", 2 * call),
+        ("what they do, and the rest of first fit's bytecode", whole - least - 2 * call),
+        ("first fit in Python", whole),
+        ("first fit in C, for comparison", in_c),
+    ]
+    return Table(
+        f"Where the time goes on {trace.name}",
+        ("part", "ns/event"),
+        [(part, Rounded(value, 0)) for part, value in rows],
+    )
+
+
+@click.command()
+@click.option("--trace", "name", default="espresso", show_default=True)
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
+@table_option
+def command(name: str, rounds: int, table_format: Format) -> None:
+    """Measure policies in Python."""
+    trace = load(name)
+    for table in (speeds(trace, rounds), parts(trace, rounds)):
+        write_table(table, table_format, sys.stdout)
+
+
+if __name__ == "__main__":
+    command()

@@ -1,0 +1,191 @@
+#include "free_index.h"
+
+#include <stdlib.h>
+
+#include "block_list_edit.h"
+
+static bool is_list(const struct free_index *index)
+{
+    return index->order < BEST_LIFO;
+}
+
+bool free_index_open(struct free_index *index, enum free_order order, uint64_t unit)
+{
+    *index = (struct free_index){.order = order, .rover = NO_BLOCK};
+    heap_init(&index->shadow);
+    return is_list(index) ? block_list_init(&index->list, &index->shadow, unit)
+                          : size_index_init(&index->sizes, &index->shadow, unit);
+}
+
+void free_index_close(struct free_index *index)
+{
+    if (is_list(index))
+        block_list_release(&index->list);
+    else
+        size_index_release(&index->sizes);
+    heap_release(&index->shadow);
+}
+
+bool free_index_reserve(struct free_index *index, uint32_t capacity)
+{
+    struct heap *shadow = &index->shadow;
+    if (UNLIKELY(shadow->capacity < capacity)) {
+        struct block *blocks = realloc(shadow->blocks, (size_t)capacity * sizeof *blocks);
+        if (blocks == NULL)
+            return false;
+        shadow->blocks = blocks;
+        shadow->capacity = capacity;
+        shadow->used = capacity;
+    }
+    return is_list(index) ? block_list_reserve(&index->list) : size_index_reserve(&index->sizes);
+}
+
+static uint64_t key_of(const struct free_index *index, const struct block *block, uint64_t entered)
+{
+    if (index->order == BEST_ADDRESS)
+        return block->address;
+    return index->order == BEST_FIFO ? entered : ~entered;
+}
+
+static struct cursor place_to_enter(const struct free_index *index, uint64_t address)
+{
+    if (index->order == BY_ADDRESS)
+        return block_list_position(&index->list, address);
+    if (index->order != BY_AGE && index->rover != NO_BLOCK)
+        return block_list_locate(&index->list, index->rover);
+    return block_list_back(&index->list);
+}
+
+void free_index_insert(struct free_index *index, uint32_t id, const struct block *block,
+                       uint64_t entered)
+{
+    index->shadow.blocks[id] = (struct block){.address = block->address, .size = block->size};
+    if (!is_list(index)) {
+        size_index_insert(&index->sizes, id, block->size, key_of(index, block, entered));
+        return;
+    }
+    struct cursor at = place_to_enter(index, block->address);
+    block_list_insert(&index->list, at, id, index->order == BY_ADDRESS);
+    if (index->roving && (index->rover == NO_BLOCK || index->order == RING_LIFO))
+        index->rover = id;
+}
+
+void free_index_remove(struct free_index *index, uint32_t id)
+{
+    if (!is_list(index)) {
+        size_index_remove(&index->sizes, id, index->shadow.blocks[id].size);
+        return;
+    }
+    struct cursor at = block_list_locate(&index->list, id);
+    if (index->rover == id)
+        index->rover = index->list.blocks > 1 ? block_list_following(&index->list, at) : NO_BLOCK;
+    block_list_remove(&index->list, at);
+}
+
+void free_index_change(struct free_index *index, uint32_t id, const struct block *block,
+                       uint64_t entered)
+{
+    struct block *copy = &index->shadow.blocks[id];
+    uint64_t old = copy->size;
+    if (!is_list(index)) {
+        size_index_remove(&index->sizes, id, old);
+        free_index_insert(index, id, block, entered);
+        return;
+    }
+    copy->address = block->address;
+    copy->size = block->size;
+    struct cursor at = block_list_locate(&index->list, id);
+    if (index->order == BY_ADDRESS)
+        block_list_change(&index->list, at, old, block->size, block->address, true);
+    else
+        block_list_change(&index->list, at, old, block->size, block->address, false);
+}
+
+static uint64_t rank_of(const struct free_index *index, struct cursor at)
+{
+    return block_list_rank(&index->list, at);
+}
+
+struct found_block free_index_first(const struct free_index *index, uint64_t size, uint32_t after,
+                                    bool backwards)
+{
+    const struct block_list *list = &index->list;
+    uint64_t before = 0;
+    struct cursor at;
+    if (backwards) {
+        at = block_list_last(list, size);
+    } else if (after != NO_BLOCK) {
+        struct cursor start = block_list_locate(list, after);
+        before = rank_of(index, start) + 1;
+        at = block_list_first_from(list, (struct cursor){start.leaf, start.slot + 1}, size);
+    } else {
+        at = block_list_first(list, size);
+    }
+    if (!found(at))
+        return (struct found_block){NO_BLOCK, list->blocks - before};
+    uint64_t rank = rank_of(index, at);
+    return (struct found_block){block_at(list, at),
+                                backwards ? list->blocks - rank : rank + 1 - before};
+}
+
+struct found_block free_index_next(struct free_index *index, uint64_t size)
+{
+    const struct block_list *list = &index->list;
+    if (!index->roving && list->blocks > 0)
+        index->rover = block_at(list, block_list_first(list, UINT64_C(1) << list->granule));
+    index->roving = true;
+    if (index->rover == NO_BLOCK)
+        return (struct found_block){NO_BLOCK, 0};
+    struct cursor start = block_list_locate(list, index->rover);
+    struct cursor at = block_list_first_from(list, start, size);
+    if (!found(at))
+        at = block_list_first(list, size);
+    if (!found(at))
+        return (struct found_block){NO_BLOCK, list->blocks};
+    uint64_t first = rank_of(index, start);
+    uint64_t rank = rank_of(index, at);
+    index->rover = block_at(list, at);
+    return (struct found_block){index->rover, (rank < first ? rank + list->blocks : rank) - first + 1};
+}
+
+struct found_block free_index_largest(const struct free_index *index, bool backwards)
+{
+    const struct block_list *list = &index->list;
+    uint64_t size = largest_of(list, list->height, list->root);
+    struct found_block found = {NO_BLOCK, list->blocks};
+    if (size > 0)
+        found.block = free_index_first(index, size, NO_BLOCK, backwards).block;
+    return found;
+}
+
+uint32_t free_index_best(const struct free_index *index, uint64_t size)
+{
+    return size_index_best(&index->sizes, size).block;
+}
+
+void free_index_blocks(const struct free_index *index, uint32_t *blocks)
+{
+    const struct block_list *list = &index->list;
+    if (list->blocks == 0)
+        return;
+    struct cursor at = block_list_first(list, UINT64_C(1) << list->granule);
+    for (uint32_t i = 0; i < list->blocks; i++) {
+        blocks[i] = block_at(list, at);
+        at = block_list_locate(list, block_list_following(list, at));
+    }
+}
+
+const char *free_index_check(const struct free_index *index, uint64_t listed)
+{
+    uint64_t blocks = listed;
+    const char *wrong;
+    if (is_list(index)) {
+        wrong = block_list_check(&index->list, index->order == BY_ADDRESS);
+        blocks = index->list.blocks;
+        if (wrong == NULL && (index->rover == NO_BLOCK) != (blocks == 0 || !index->roving))
+            wrong = "the rover is not on the list";
+    } else {
+        wrong = size_index_check(&index->sizes, listed);
+    }
+    return wrong != NULL || blocks == listed ? wrong : "an index misses a listed block";
+}

@@ -1,0 +1,44 @@
+"""What is said when a policy in Python fails."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+from simalloc.errors import PolicyError, SimallocError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Extent = tuple[int, int] | None
+    Step = tuple[str, Extent, int, Extent]
+    """A call of one of the heap's methods, the block and the number it got, and its answer."""
+
+
+def explained(
+    error: Exception, event: int, method: str, size: int, steps: Sequence[Step]
+) -> PolicyError:
+    """Return the error that says at which event a policy failed, with what, where, after what.
+
+    `method` of the policy was called for `size` scaled bytes. The core calls this.
+    """
+    reason = str(error) if isinstance(error, SimallocError) else f"{type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f"event {event} ({method} of {size} scaled bytes): {reason}"]
+    if frames:
+        lines.append(f"at {frames[-1].filename}, line {frames[-1].lineno}: {frames[-1].line}")
+    if steps:
+        lines.append(f"having done {', '.join(map(_spell, steps))}")
+    made = PolicyError("\n  ".join(lines))
+    made.__cause__ = error
+    return made
+
+
+def _spell(step: Step) -> str:
+    method, block, number, answer = step
+    given = ", ".join([*([_extent(block)] if block else []), *([str(number)] if number else [])])
+    return f"{method}({given}) = {_extent(answer)}"
+
+
+def _extent(extent: Extent) -> str:
+    return "None" if extent is None else f"[{extent[0]}, {sum(extent)})"

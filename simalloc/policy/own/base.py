@@ -1,0 +1,110 @@
+"""The class that policies of one's own in Python derive from."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.errors import PolicyError
+from simalloc.policy.parts import parse_size
+
+if TYPE_CHECKING:
+    from simalloc.policy.own.contract import Block, Heap
+
+Value = float | str
+"""A parameter's value as tables show it: a choice by its spelling."""
+
+_SWITCH: Final = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+
+
+class PythonPolicy:
+    """Derive from this and write `malloc` and `free`; docs/python-policies.md shows how.
+
+    Class attributes in lower case are parameters: with `growth = 4096` in the class,
+    `WorstFit(growth="64K")` is the policy with another value. An object of the class describes a
+    policy, as the text `first-fit-ao` does; every simulation makes one of its own and calls its
+    `begin`, so that what a policy remembers is never shared. The first line of the class's
+    docstring is shown where policies are listed.
+
+    Raises `PolicyError` for a parameter that the class does not have or a value it cannot take.
+    """
+
+    def __init__(self, **parameters: Value) -> None:
+        defaults = defaults_of(type(self))
+        for name in parameters:
+            if name not in defaults:
+                has = f"it has {', '.join(defaults)}" if defaults else "it has none"
+                raise PolicyError(f"{type(self).__name__} has no parameter {name!r}; {has}")
+        for name, default in defaults.items():
+            given = name in parameters
+            setattr(self, name, _like(default, name, parameters[name]) if given else default)
+
+    def begin(self, trace: Any) -> None:
+        """Prepare for a simulation: here is where what the policy remembers is made.
+
+        `trace` is the `Trace` whose events will come, for policies that know of lifetimes or sites:
+        `heap.event` is the place in its columns. It is None if the events are not known as a whole.
+        """
+
+    def malloc(self, heap: Heap, size: int) -> Block:
+        """Return a loose block of at least `size` scaled bytes."""
+        raise NotImplementedError
+
+    def free(self, heap: Heap, block: Block) -> None:
+        """Take back a block, which is loose; usually merge it, and insert it into the lists."""
+        raise NotImplementedError
+
+    def resize(self, heap: Heap, block: Block, size: int) -> bool:  # noqa: ARG002 - for subclasses
+        """Make a block hold `size` bytes where it is, or leave it as it is; say which.
+
+        It is asked with the realloc rule `in-place` only; the block is loose meanwhile, and to join
+        something to it counts as no coalescing. Unless this is overridden such a realloc moves.
+        """
+        return False
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in values_of(self).items())
+        return f"{type(self).__name__}({values})"
+
+
+def defaults_of(code: type[PythonPolicy]) -> dict[str, Any]:
+    """Return the parameters of a class with their values, in the order of their definition."""
+    found: dict[str, Any] = {}
+    for one in reversed(code.__mro__):
+        if issubclass(one, PythonPolicy) and one is not PythonPolicy:
+            found |= {
+                name: getattr(code, name)
+                for name, value in vars(one).items()
+                if name == name.lower()
+                and not name.startswith("_")
+                and isinstance(value, (int, float, str, Enum))
+            }
+    return found
+
+
+def values_of(policy: PythonPolicy) -> dict[str, Value]:
+    """Return the parameters of a policy in plain values."""
+    values = {name: getattr(policy, name) for name in defaults_of(type(policy))}
+    return {
+        name: value.value if isinstance(value, Enum) else value for name, value in values.items()
+    }
+
+
+def _like(default: Any, name: str, value: Any) -> Any:
+    """Return a parameter's value as one of the kind that its default is."""
+    kind = type(default)
+    if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
+        return value
+    try:
+        if kind is bool:
+            return _SWITCH[str(value).lower()]
+        return _whole(str(value)) if kind is int else kind(value)
+    except (KeyError, ValueError, TypeError):
+        takes = {bool: "on or off", float: "a number"}.get(kind, f"a {kind.__name__}")
+        if isinstance(default, Enum):
+            takes = f"one of {', '.join(str(choice.value) for choice in kind)}"
+        raise PolicyError(f"{name} is {value!r}; it takes {takes}") from None
+
+
+def _whole(text: str) -> int:
+    return -parse_size(text[1:]) if text.startswith("-") else parse_size(text)

@@ -1,0 +1,168 @@
+"""Processes that carry out runs of policies in Python, each of which needs an interpreter.
+
+Such a process is a fresh interpreter that knows of nothing but what it is sent: a task, with the
+text of its policy's file. Pickles go both ways over a pipe. A second pipe, on which nothing is ever
+sent, tells the process when this one has died, in whatever way; then it ends at once, too.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from multiprocessing.connection import Connection, Pipe
+from threading import Event, Lock, Thread, local
+from typing import TYPE_CHECKING, Any
+
+from simalloc.errors import SimallocError
+from simalloc.sweep.task import Outcome, failure
+from simalloc.sweep.worker import TraceCache, carry_out_batch
+from simalloc.version import code_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simalloc.sweep.task import Task
+
+
+class Stopped(BaseException):
+    """Ends a replay under way when the sweep stops."""
+
+
+class ReplayProcesses:
+    """The processes of a sweep, one for each thread that asks; `stopped` is that of the sweep."""
+
+    def __init__(self, stopped: Event) -> None:
+        self._stopped = stopped
+        self._lock = Lock()
+        self._mine = local()
+        self._all: set[_ReplayProcess] = set()
+
+    def carry_out(self, task: Task, progress: Callable[[int], None]) -> Outcome:
+        """Have a task carried out by this thread's process, as `carry_out` does it.
+
+        If the process ends on the way, that is the run's error, and the thread gets another one.
+        Raises `Stopped` if the sweep has stopped.
+        """
+        process = self._of_this_thread()
+        try:
+            return process.carry_out(task, progress)
+        except _EndedError as error:
+            if self._stopped.is_set():
+                raise Stopped from error
+            return failure(task, SimallocError(f"the process of this run {self._bury(process)}"))
+
+    def kill(self) -> None:
+        """End all processes, whatever they are doing; the threads that wait for them find out."""
+        with self._lock:
+            for process in self._all:
+                process.kill()
+
+    def close(self) -> None:
+        """End all processes and give back what they took; no thread uses one any more."""
+        for process in self._all:
+            process.close()
+
+    def _of_this_thread(self) -> _ReplayProcess:
+        process: _ReplayProcess | None = getattr(self._mine, "process", None)
+        if process is None:
+            process = self._mine.process = _ReplayProcess()
+            with self._lock:
+                self._all.add(process)
+            if self._stopped.is_set():  # kill() may have been before
+                process.kill()
+        return process
+
+    def _bury(self, process: _ReplayProcess) -> str:
+        """Forget a process that has ended, and return how that was."""
+        self._mine.process = None
+        with self._lock:
+            self._all.discard(process)
+        return process.close()
+
+
+class _EndedError(Exception):
+    """The process has ended instead of answering."""
+
+
+class _ReplayProcess:
+    """One process, and this side of its pipes."""
+
+    def __init__(self) -> None:
+        self._connection, theirs = Pipe()
+        watched, self._lifeline = os.pipe()
+        command = f"import {__name__} as process; process.serve({theirs.fileno()}, {watched})"
+        self._process = subprocess.Popen(  # noqa: S603 - this interpreter, and nothing of a user's
+            [sys.executable, "-P", "-c", command],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.DEVNULL,
+            stdout=2,  # what a policy prints is not the sweep's output
+            pass_fds=[theirs.fileno(), watched],
+            process_group=0,  # Ctrl-C is this process's to deal with
+        )
+        theirs.close()
+        os.close(watched)
+
+    def carry_out(self, task: Task, progress: Callable[[int], None]) -> Outcome:
+        answer = self._ask(task, None, progress)
+        if answer is None:  # it cannot get at the trace
+            try:
+                packed = task.source.pack()
+            except (OSError, SimallocError) as error:
+                return failure(task, error)
+            answer = self._ask(task, packed, progress)
+        return answer if isinstance(answer, Outcome) else failure(task, answer)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def close(self) -> str:
+        """Kill the process, unless it has ended, and return how it ended, in words."""
+        self._process.kill()
+        code = self._process.wait()
+        self._connection.close()
+        os.close(self._lifeline)
+        if code < 0:
+            return f"was ended by {signal.Signals(-code).name}"
+        return f"ended by itself with exit code {code}"
+
+    def _ask(self, task: Task, packed: bytes | None, progress: Callable[[int], None]) -> Any:
+        self._send((task, code_version(), packed))
+        while isinstance(answer := self._receive(), int):
+            progress(answer)
+        return answer
+
+    def _send(self, question: object) -> None:
+        try:
+            self._connection.send(question)
+        except OSError as error:
+            raise _EndedError from error
+
+    def _receive(self) -> Any:
+        try:
+            return self._connection.recv()
+        except (EOFError, OSError) as error:
+            raise _EndedError from error
+
+
+def serve(connection: int, lifeline: int) -> None:
+    """Carry out the tasks that come, one after another; both are file descriptors."""
+    Thread(target=_end_with_parent, args=[lifeline], daemon=True).start()
+    with Connection(connection) as parent:
+        cache = TraceCache(0)  # keeps the latest
+        while True:
+            try:
+                task, code, packed = parent.recv()
+                outcomes = carry_out_batch([task], code, packed, cache=cache, progress=parent.send)
+                parent.send(None if outcomes is None else outcomes[0])
+            except EOFError:
+                return
+            except Exception as error:  # noqa: BLE001 - it becomes the run's
+                kind = "" if isinstance(error, SimallocError) else f"{type(error).__name__}: "
+                parent.send(SimallocError(f"{kind}{error}"))
+
+
+def _end_with_parent(lifeline: int) -> None:
+    os.read(lifeline, 1)
+    os._exit(1)
