@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import simalloc
 from simalloc.heap import simulate
 from simalloc.measure import heap_map
 from simalloc.measure.ranking import ranking
@@ -46,7 +47,24 @@ def draw_portraits() -> None:
         draw_portrait(trace, theme=theme).savefig(HERE / f"portrait-{theme}.png", dpi=180)
 
 
+def draw_examples() -> None:
+    """Draw the examples of docs/pictures.md that are nowhere else."""
+    runs = simalloc.simulate_all("ghostscript", ["first-fit-*", "next-fit-ao", "binary-buddy"])
+    several = simalloc.simulate_all(["p2c", "ghostscript", "git", "jq"], ["*-fit-ao", "*-buddy"])
+    examples = {
+        "timelines": simalloc.draw_timelines(runs),
+        "fragmentation": simalloc.draw_fragmentation(several),
+        "free-sizes": simalloc.draw_free_sizes("ghostscript", ["first-fit-lifo", "first-fit-ao"]),
+        "lives": simalloc.draw_lives("ghostscript"),
+        "visits": simalloc.draw_visits(runs),
+    }
+    for name, picture in examples.items():
+        image, _ = picture._repr_png_()  # noqa: SLF001 - compact, as notebooks have it
+        (HERE / f"{name}.png").write_bytes(image)
+
+
 if __name__ == "__main__":
+    draw_examples()
     draw_maps()
     draw_portraits()
     draw_ranks()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import read_trace
@@ -13,6 +13,7 @@ from simalloc.report.figures import fragmentation as fragmentation_figure
 from simalloc.report.figures import free_sizes as free_sizes_figure
 from simalloc.report.figures import heap_map as heap_map_figure
 from simalloc.report.figures import lives as lives_figure
+from simalloc.report.figures import portrait as portrait_figure
 from simalloc.report.figures import ranking as ranking_figure
 from simalloc.report.figures import timelines as timelines_figure
 from simalloc.report.figures import visits as visits_figure
@@ -83,6 +84,11 @@ def draw_free_sizes(
 def draw_lives(trace: Source, *, theme: Theme = "light") -> Picture:
     """Draw how large a trace's objects are and how long they live, as shares of all."""
     return lives_figure.draw_lives(read_trace(trace), theme=theme)
+
+
+def draw_portrait(trace: Source, *, theme: Literal["light", "dark"] = "light") -> Picture:
+    """Draw all of a trace in one picture: live bytes over time, sizes, lifetimes, main figures."""
+    return portrait_figure.draw_portrait(read_trace(trace), theme=theme)
 
 
 def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:

@@ -20,8 +20,8 @@ def html(table: Table) -> str:
     body = "\n".join(_row("td", map(spell, row), numbers) for row in table.rows)
     notes = f"<p>{escape(' '.join(table.notes))}</p>\n" if table.notes else ""
     return (
-        f"<table>\n<caption>{escape(table.title)}</caption>\n<thead>\n{head}\n</thead>\n"
-        f"<tbody>\n{body}\n</tbody>\n</table>\n{notes}"
+        f'<table>\n<caption style="text-align: left">{escape(table.title)}</caption>\n'
+        f"<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n{notes}"
     )
 
 

@@ -111,12 +111,12 @@ def _(pins: Pins) -> Sequence[Table]:
         f"live {pins.live_bytes:,}, free {pins.free_bytes:,.0f}."
     )
     return [
-        _pins_table("Objects with the most free memory beside them", pins.alone, summary),
+        _pins_table("Objects with the most free memory beside them", pins.alone),
         _pins_table("Objects at the highest addresses", pins.highest, summary),
     ]
 
 
-def _pins_table(title: str, pins: Sequence[Pin], summary: str) -> Table:
+def _pins_table(title: str, pins: Sequence[Pin], *notes: str) -> Table:
     columns = [
         "object",
         "address",
@@ -133,7 +133,7 @@ def _pins_table(title: str, pins: Sequence[Pin], summary: str) -> Table:
     if any(pin.site is not None for pin in pins):
         columns.append("site")
         rows = [[*row, pin.site] for row, pin in zip(rows, pins, strict=True)]
-    return Table(title, columns, rows, (summary,))
+    return Table(title, columns, rows, notes)
 
 
 def _facts(title: str, **facts: Value) -> list[Table]:

@@ -30,6 +30,10 @@ _STRENGTH: Final = 0.75
 stand alone are seen."""
 
 
+_LABEL: Final = (0.06, 0.05)
+"""The width and height that a number takes, as shares of the axes."""
+
+
 def draw_heap_maps(
     maps: Sequence[HeapMap],
     titles: Sequence[str],
@@ -48,10 +52,10 @@ def draw_heap_maps(
         for axes, heap, title in zip(panels, maps, titles, strict=True):
             draw_heap_map(axes, heap, palette, norm)
             axes.set_title(title)
-        for axes, pinned in zip(panels, pins, strict=False):
-            mark_pins(axes, pinned.alone, pinned.event, palette)
         top = max(float(heap.heap.max()) for heap in maps)
         panels[0].set_ylim(0, 1.03 * top)
+        for axes, pinned in zip(panels, pins, strict=False):
+            mark_pins(axes, pinned.alone, pinned.event, palette)
         panels[0].set_ylabel("address")
         bytes_axis(panels[0].yaxis, top)
         _key(min(zip(panels, maps, strict=True), key=lambda pair: pair[1].heap.max())[0], palette)
@@ -77,17 +81,21 @@ def _age_bar(figure: Figure, panels: Any, norm: LogNorm, palette: Palette) -> No
 
 
 def mark_pins(axes: Axes, pins: Sequence[Pin], until: int, palette: Palette) -> None:
-    """Put numbers on a map, and draw each object from when it was put there until an event."""
-    for number, pin in enumerate(pins, start=1):
+    """Put numbers on a map, and draw each object from when it was put there until an event.
+
+    The axes have their limits. Numbers that would cover each other are moved apart.
+    """
+    places = _label_places(axes, pins)
+    for number, (pin, place) in enumerate(zip(pins, places, strict=True), start=1):
         middle = pin.address + pin.requested / 2
         axes.plot([pin.since, until], [middle, middle], color=palette.accent, linewidth=1.0)
         axes.annotate(
             str(number),
             (pin.since, middle),
-            (-3, 0),
-            textcoords="offset points",
-            ha="right",
+            place,
+            ha="center",
             va="center",
+            arrowprops={"arrowstyle": "-", "color": palette.accent, "lw": 0.8, "shrinkB": 0},
             color=palette.ink,
             fontsize=6.5,
             bbox={
@@ -97,6 +105,20 @@ def mark_pins(axes: Axes, pins: Sequence[Pin], until: int, palette: Palette) -> 
                 "lw": 0.8,
             },
         )
+
+
+def _label_places(axes: Axes, pins: Sequence[Pin]) -> list[tuple[float, float]]:
+    """Return where numbers stand, in events and bytes: left of their objects, the lowest first."""
+    wide, tall = (
+        share * (high - low)
+        for share, (low, high) in zip(_LABEL, (axes.get_xlim(), axes.get_ylim()), strict=True)
+    )
+    places: dict[int, tuple[float, float]] = {}
+    for number in sorted(range(len(pins)), key=lambda number: pins[number].address):
+        across, up = pins[number].since - wide, pins[number].address
+        near = [y for x, y in places.values() if abs(x - across) < wide]
+        places[number] = across, max([up, *(y + tall for y in near)])
+    return [places[number] for number in range(len(pins))]
 
 
 def draw_heap_map(axes: Axes, heap: HeapMap, palette: Palette, norm: LogNorm) -> None:

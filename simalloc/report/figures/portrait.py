@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
+    from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Palette
     from simalloc.trace import Trace
     from simalloc.trace.statistics import Statistics
@@ -35,7 +35,7 @@ def draw_portrait(
     statistics: Statistics | None = None,
     *,
     theme: Literal["light", "dark"] = "light",
-) -> Figure:
+) -> Picture:
     """Return a trace's live bytes over time, sizes against lifetimes, and its main figures.
 
     Reallocs make new objects. `statistics` are the trace's, if they are at hand. Dashed lines mark

@@ -112,6 +112,7 @@ PICTURES = {
     "timeline": lambda: simalloc.draw_timelines(RUNS[0]),
     "visits": lambda: simalloc.draw_visits(RUNS[0]),
     "lives": lambda: simalloc.draw_lives(TRACES[0]),
+    "portrait": lambda: simalloc.draw_portrait(TRACES[0], theme="dark"),
     "free": lambda: simalloc.draw_free_sizes(TRACES[0], "first-fit-lifo"),
     "ranking": lambda: simalloc.draw_ranking(RUNS),
     "fragmentation": lambda: simalloc.draw_fragmentation(RUNS, 1),
