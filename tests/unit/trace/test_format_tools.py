@@ -310,6 +310,27 @@ def test_a_file_that_heaptrack_interpreted_is_refused():
         load_log(LOGS / "requests.heaptrack.zst")
 
 
+LTRACE_ENTRIES = """\
+malloc@libc.so.6(6)                              = 0x10
+_ZnwmSt11align_val_t@libstdc++.so.6(8, 64)       = 0x40
+strlen@libc.so.6("malloc(8) = 0x90")             = 16
+realloc@libc.so.6(0x10, 1600 <unfinished ...>
+malloc@libc.so.6(1600)                           = 0x90
+<... realloc resumed> )                          = 0x90
+posix_memalign@libc.so.6(0x7fff, 4096, 77, 2)    = 0
+free@libc.so.6(0x90)                             = <void>
+malloc(5)                                        = 0xa0
+"""
+
+
+def test_entries_of_ltrace(load):
+    trace = load(LTRACE_ENTRIES)
+    assert events(trace) == [(M, 0, 6), (M, 1, 8), (R, 0, 1600), (F, 0, 0)]
+    assert trace.alignment.tolist() == [0, 64, 0, 0]
+    with pytest.raises(TraceError, match="line 1"):
+        load(LTRACE_ENTRIES.replace("(6)", "(x)"))
+
+
 def test_no_line_of_ltrace_has_a_call(load):
     with pytest.raises(TraceError, match="is a call of malloc"):
         load("hello\n", from_format="ltrace")
@@ -333,6 +354,15 @@ REAL = {
         {
             "frees of unknown objects": 1,
             "lost frees, made up for when the key was given out again": 1,
+        },
+    ),
+    "requests.entries.ltrace": (
+        *(29, 13),
+        {
+            "calls of posix_memalign, whose address ltrace does not show": 1,
+            "calls that an allocation makes": 4,
+            "allocations that failed": 2,
+            "frees of unknown objects": 2,
         },
     ),
     "containers.valgrind": (36, 18, {}),
