@@ -41,6 +41,7 @@ _MOST_OTHERS: Final = 5
 @click.option(
     "--no-wait", is_flag=True, help="Do not wait for processes that COMMAND leaves running."
 )
+@click.option("--alone", is_flag=True, help="Keep no traces of other processes than COMMAND's own.")
 @click.option(
     "--recover",
     "directory",
@@ -57,6 +58,7 @@ def command(
     sites: bool,
     progress: bool | None,
     no_wait: bool,
+    alone: bool,
     directory: Path | None,
     command: Sequence[str],
 ) -> None:
@@ -68,14 +70,14 @@ def command(
     if directory is not None:
         if command:
             raise click.UsageError("--recover takes no COMMAND", ctx)
-        _summarize(recover(directory, output))
+        _summarize(recover(directory, output, alone=alone))
         return
     if not command:
         raise click.UsageError("COMMAND is missing: ... -- COMMAND ARG...", ctx)
     columns = [name for name, wanted in (("time", times), ("site", sites)) if wanted]
     teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
     try:
-        outcome = record(command, output, teller, columns=columns, wait=not no_wait)
+        outcome = record(command, output, teller, columns=columns, wait=not no_wait, alone=alone)
     except ProgramError as error:
         click.echo(f"simalloc: error: {error}", err=True)
         ctx.exit(error.exit_code)

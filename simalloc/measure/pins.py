@@ -9,10 +9,9 @@ import numpy as np
 
 from simalloc.heap import FREE, moment
 from simalloc.shown import ShownAsTable
+from simalloc.trace.sites import site_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from simalloc.heap import Run
     from simalloc.trace import Trace
 
@@ -33,7 +32,9 @@ class Pin:
     age: int
     """Events since then."""
     site: int | None
-    """Where in the program that was, if the trace says so."""
+    """The number of the place in the program where that was, if the trace has it."""
+    place: str | None
+    """That place in words, as far as the trace has a name for it."""
     free_below: float
     """Bytes free right below it."""
     free_above: float
@@ -70,21 +71,20 @@ def pins(trace: Trace, run: Run, event: int | None = None, *, most: int = MOST) 
     above = np.concatenate((free, [0.0]))[1:]
     live = np.flatnonzero(heap.object >= 0)
     alone = live[np.argsort(-(below + above)[live], kind="stable")]
-    sites = trace.site
 
-    def named(places: Iterable[np.int64]) -> tuple[Pin, ...]:
-        return tuple(
-            Pin(
-                object=int(heap.object[at]),
-                address=float(heap.address[at]),
-                requested=int(heap.requested[at]),
-                since=int(heap.since[at]),
-                age=heap.event - int(heap.since[at]),
-                site=None if sites is None else int(sites[heap.since[at]]),
-                free_below=float(below[at]),
-                free_above=float(above[at]),
-            )
-            for at in places
+    def pin(at: np.int64) -> Pin:
+        since = int(heap.since[at])
+        site = None if trace.site is None else int(trace.site[since])
+        return Pin(
+            object=int(heap.object[at]),
+            address=float(heap.address[at]),
+            requested=int(heap.requested[at]),
+            since=since,
+            age=heap.event - since,
+            site=site,
+            place=None if site is None else site_name(trace.provenance, site),
+            free_below=float(below[at]),
+            free_above=float(above[at]),
         )
 
     return Pins(
@@ -92,6 +92,6 @@ def pins(trace: Trace, run: Run, event: int | None = None, *, most: int = MOST) 
         heap_bytes=heap.heap_bytes,
         live_bytes=int(heap.requested.sum()),
         free_bytes=float(free.sum()),
-        highest=named(live[::-1][:most]),
-        alone=named(alone[:most]),
+        highest=tuple(map(pin, live[::-1][:most])),
+        alone=tuple(map(pin, alone[:most])),
     )

@@ -66,8 +66,9 @@ class Header:
     columns: tuple[str, ...] = ()
 
     def to_json(self) -> bytes:
-        """Return the header as the file stores it."""
-        return json.dumps(_IDENTITY | asdict(self), indent=1, ensure_ascii=False).encode()
+        """Return the header as the file stores it; what is no Unicode is escaped, as JSON can."""
+        text = json.dumps(_IDENTITY | asdict(self), indent=1, ensure_ascii=False)
+        return text.encode("utf-8", "backslashreplace")
 
     @classmethod
     def from_json(cls, text: bytes) -> Header:

@@ -178,6 +178,14 @@ def test_sigterm_is_passed_on(tmp_path):
 LEAVES = "(sleep 4; echo later >out) >/dev/null 2>&1 </dev/null & sleep 1; echo here"
 
 
+def test_other_processes_leave_no_traces_if_only_the_command_is_wanted(tmp_path):
+    result = run(tmp_path, "-o", "out.npz", "--alone", "--", sys.executable, "-c", FORKING)
+    assert result.returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["out.npz"]
+    assert "more traces" not in result.stderr
+    assert len(read_trace(tmp_path / "out.npz"))
+
+
 def test_processes_left_running_are_waited_for(tmp_path):
     done = run(tmp_path, "-o", "out.npz", "sh", "-c", LEAVES)
     assert done.returncode == 0

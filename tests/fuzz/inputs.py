@@ -17,7 +17,7 @@ from simalloc.trace.formats.registry import FORMATS
 from simalloc.trace.formats.stream import LogStream
 from simalloc.trace.intake import Collector
 
-FEW_LINES = 30
+FEW_LINES = 15
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 LOGALLOC = "7 8 malloc(32)=0x10\n7 8 calloc(3,7)=0x20\n7 9 realloc(0x10,64)=0x30\n7 9 free(0x20)\n"
 REPLAY = (
@@ -101,7 +101,7 @@ def mutated(name, number):
     if rng.random() < 0.05:
         return rng.randbytes(rng.choice((1, 8, 100, 5000)))
     content = bytearray(rng.choice(samples(name)))
-    if rng.random() < 0.7:
+    if rng.random() < 0.9:
         keep_a_few_lines(rng, content)
     for _ in range(rng.choice((1, 1, 2, 3, 10))):
         rng.choice(MUTATIONS)(rng, content)
@@ -171,9 +171,15 @@ def read(name, content, *, lenient):
     return collector.trace("log", {})
 
 
-def check(name, number):
-    """Read an input in both ways; what comes out must be a trace that can be made again."""
+def check(name, number, *, thorough=True):
+    """Read an input; if `thorough`, in both ways, and what comes out must be a trace.
+
+    Otherwise it is read strictly if its number is odd, and leniently if it is even.
+    """
     content = mutated(name, number)
+    if not thorough:
+        read(name, content, lenient=number % 2 == 0)
+        return
     strict = read(name, content, lenient=False)
     lenient = read(name, content, lenient=True)
     if lenient is not None:

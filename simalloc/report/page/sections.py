@@ -121,7 +121,7 @@ def _pins(mapped: Mapped) -> str:
 
 
 def _pins_table(title: str, pins: Sequence[Pin]) -> str:
-    sites = any(pin.site is not None for pin in pins)
+    sites = any(pin.place is not None for pin in pins)
     names = ("object", "bytes", "address", "since event", "free around", *(["site"] * sites))
     rows = [
         (
@@ -130,14 +130,15 @@ def _pins_table(title: str, pins: Sequence[Pin]) -> str:
             spell_bytes(pin.address),
             f"{pin.since:,}",
             spell_bytes(pin.holds),
-            *([f"{pin.site}"] * sites),
         )
         for pin in pins
     ]
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "\n".join(
-        f"<tr>{''.join(f'<td class=number>{escape(cell)}</td>' for cell in row)}</tr>"
-        for row in rows
+        f"<tr>{''.join(f'<td class=number>{escape(cell)}</td>' for cell in row)}"
+        + (f"<td class=place>{escape(pin.place or '')}</td>" if sites else "")
+        + "</tr>"
+        for row, pin in zip(rows, pins, strict=True)
     )
     return (
         f'<table class="pins"><caption>{title}</caption><thead><tr>{heads}</tr></thead>\n'

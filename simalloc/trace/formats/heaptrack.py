@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,14 +14,21 @@ from simalloc.trace.formats.grammar import Grammar
 from simalloc.trace.formats.line_format import LineFormat
 from simalloc.trace.formats.stream import HEAD_BYTES
 from simalloc.trace.formats.times import nanoseconds
+from simalloc.trace.sites import FRAMES, PATH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.trace.formats.line_format import Change
     from simalloc.trace.formats.lines import Rows
     from simalloc.trace.formats.log import Log, Reading
 
 _START: Final = rb"v [0-9a-f]+ [0-9a-f]+\r?\n"
 _INTERPRETED: Final = re.compile(_START + rb"(?:[^\n]*\n)*?[sia] ")
 _MILLISECOND: Final = 1_000_000  # nanoseconds
+_TICK, _NODE, _MODULE = 1, 2, 3  # of the lines that are no events, in the field `kind`
+_MOST_MODULES: Final = 1 << 14
+_LONGEST_NAME: Final = 200  # of a module, which stands in many paths
 
 
 class _Clock:
@@ -30,12 +38,80 @@ class _Clock:
         self._now = 0
 
     def __call__(self, log: Log, rows: Rows) -> Rows:
-        ticks = np.flatnonzero(rows.fields["tick"])
+        ticks = np.flatnonzero(rows.fields["kind"] == _TICK)
         times = nanoseconds(log, rows, rows.fields["milliseconds"], _MILLISECOND)[ticks]
         known = np.concatenate(([self._now], times))
         self._now = int(known[-1])
         time = known[np.searchsorted(ticks, np.arange(len(rows.op)), side="right")]
         return rows._replace(fields={**rows.fields, "time": time})
+
+
+class _CallPaths:
+    """Names the nodes of the call tree: `t` lines, each an address and the number of its caller.
+
+    An address belongs to the module (`m` lines) that begins last before it. The program itself is
+    the module called x, whose name an `X` or `x` line has.
+    """
+
+    def __init__(self) -> None:
+        self._modules: dict[int, str] = {}
+        self._starts: list[int] = []
+        self._program = "x"
+        self._places = [""]
+        self._callers = [0]
+
+    def note(self, log: Log, rows: Rows) -> None:
+        """Take in the modules and nodes among the next lines."""
+        kind = rows.fields["kind"]
+        mapped = np.flatnonzero(kind == _MODULE)
+        if len(mapped):
+            for line in rows.lines(mapped):
+                self._map(line)
+            self._starts = sorted(self._modules)
+        nodes = np.flatnonzero(kind == _NODE)
+        address, caller = (rows.fields[name][nodes].tolist() for name in ("address", "caller"))
+        for at, by in zip(address, caller, strict=True):
+            number = len(self._places)
+            if not log.sites.wants(number):
+                return
+            self._places.append(self._place(at))
+            self._callers.append(by if 0 <= by < number else 0)
+            log.sites.put(number, PATH.join(self._path(number)))
+
+    def _map(self, line: str) -> None:
+        """Take in `x LENGTH PROGRAM` or `m LENGTH NAME START ...`; a name may have spaces."""
+        letter, length, rest = (*line.split(" ", 2), "", "")[:3]
+        if not re.fullmatch("[0-9a-f]{1,4}", length):
+            return
+        name, rest = rest[: int(length, 16)][-_LONGEST_NAME:], rest[int(length, 16) :]
+        start = re.match(" ([0-9a-f]{1,16})( |$)", rest)
+        if letter == "x":
+            self._program = name
+        elif start and len(self._modules) < _MOST_MODULES:
+            self._modules[int(start[1], 16)] = self._program if name == "x" else name
+
+    def _place(self, address: int) -> str:
+        before = bisect_right(self._starts, address)
+        if not before:
+            return f"{address % 2**64:#x}"
+        start = self._starts[before - 1]
+        return f"{self._modules[start]}+{address - start:#x}"
+
+    def _path(self, number: int) -> Iterator[str]:
+        for _ in range(FRAMES):
+            if number:
+                yield self._places[number]
+            number = self._callers[number]
+
+
+def _change() -> Change:
+    clock, paths = _Clock(), _CallPaths()
+
+    def change(log: Log, rows: Rows) -> Rows:
+        paths.note(log, rows)
+        return clock(log, rows)
+
+    return change
 
 
 @dataclass(frozen=True)
@@ -60,13 +136,16 @@ FORMAT: Final = HeaptrackFormat(
         {
             "+{!} {size:x} {site:x} {key:x}": Op.MALLOC,
             "-{!} {key:x}": Op.FREE,
-            "c{!} {milliseconds:x}{tick=1}": None,
-            **{f"{letter} {{...}}": None for letter in "tmRvxXIS"},
+            "c{!} {milliseconds:x}{kind=1}": None,
+            "t{!} {address:x} {caller:x}{kind=2}": None,
+            "m {...}{kind=3}": None,
+            "x {...}{kind=3}": None,
+            **{f"{letter} {{...}}": None for letter in "RvXIS"},
             **dict.fromkeys("AS"),
             "#{...}": None,
         }
     ),
     pointers=True,
-    change=_Clock,
+    change=_change,
     changed=("time",),
 )

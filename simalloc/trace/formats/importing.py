@@ -57,7 +57,8 @@ class Opened:
         """What a trace of the log says about where it comes from."""
         left_out = {what: tally.count for what, tally in self.log.left_out.items()}
         stated = {"log": Path(self.log.stream.name).name, "format": self.format.name}
-        return {**stated, "left_out": left_out} if left_out else stated
+        told = {"left_out": left_out, "sites": list(self.log.sites.names)}
+        return {**stated, **{name: value for name, value in told.items() if value}}
 
 
 class Imported(NamedTuple):

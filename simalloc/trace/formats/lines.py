@@ -10,7 +10,7 @@ from simalloc.trace import _native
 from simalloc.trace.formats.grammar import NO_EVENT, UNLIKE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,6 +29,12 @@ class Rows(NamedTuple):
     op: NDArray[np.uint8]
     fields: Mapping[str, NDArray[np.int64]]
     first_line: int
+    text: memoryview
+
+    def lines(self, rows: Iterable[int]) -> list[str]:
+        """Return some of the lines as the log has them."""
+        lines = bytes(self.text).split(b"\n")
+        return [lines[row].decode("utf-8", "backslashreplace") for row in rows]
 
 
 def scan(log: Log, grammar: Grammar, first_line: int = 1) -> Iterator[Rows]:
@@ -46,7 +52,8 @@ def scan(log: Log, grammar: Grammar, first_line: int = 1) -> Iterator[Rows]:
             )
             if rows:
                 fields = dict(zip(grammar.fields, numbers[:, :rows], strict=False))
-                yield _without_unlike(log, Rows(grammar.ops[kind[:rows]], fields, line))
+                taken = memoryview(text)[start : start + consumed]
+                yield _without_unlike(log, Rows(grammar.ops[kind[:rows]], fields, line, taken))
             line += rows
             start += consumed
             if trouble:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from simalloc.errors import TraceError
+from simalloc.trace.sites import SiteNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,11 +38,13 @@ class Log:
 
     `left_out` counts what the log has and the trace has not, by what it is. Where the reader can go
     on after a mistake it calls `complain`, which is an error unless the log is read leniently.
+    `sites` has the names of call sites that the log tells.
     """
 
     stream: LogStream
     lenient: bool = False
     left_out: dict[str, Tally] = field(default_factory=dict)
+    sites: SiteNames = field(default_factory=SiteNames)
 
     def leave_out(self, what: str, count: int = 1, line: int | None = None) -> None:
         """Count something that no trace holds, such as a failed allocation."""

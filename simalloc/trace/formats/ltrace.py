@@ -3,6 +3,9 @@
 A call that another one interrupts stands in two lines, `malloc(8 <unfinished ...>` and later
 `<... malloc resumed> ) = 0xADDRESS`. Between the two, other threads make calls of their own; what
 the same thread calls there is the inside of the allocator, and no request of the program.
+
+Calls through a program's table of imports (-e) are `malloc(`; entries of the function itself (-x),
+from wherever it is called, are `malloc@libc.so.6(`. A log has the one kind or the other.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 _PREFIX: Final = re.compile(
     rb"(?P<thread>\[pid \d+\] |\d+ )?(?P<time>\d+\.\d{6} )?(?P<library>[^\s(]+->)?"
     rb"(?:malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|valloc|pvalloc"
-    rb"|free|_Zn\w+|_Zd\w+)\("
+    rb"|free|_Zn\w+|_Zd\w+)(?P<entry>@[^\s(]+)?\("
 )
 _LINES: Final = re.compile(rb"(?:[^\n]*\n)*?" + _PREFIX.pattern + rb"[^\n]*(?:\) += |<unfinished)")
 
@@ -49,38 +52,48 @@ _FREES: Final = ("free({key:p}", "_Zd{>(}{key:p}")
 _BEGUN, _FREE_BEGUN, _RESUMED, _UNTOLD = range(1, 5)
 
 
-def _calls() -> dict[str, Op | None]:
+def _calls(*, entries: bool) -> dict[str, Op | None]:
     """Return the patterns of calls behind the prefix; a line that begins so is one or wrong."""
     patterns: dict[str, Op | None] = {}
-    for plain, op in _ALLOCATIONS.items():
+    allocations = {_named(call, entries=entries): op for call, op in _ALLOCATIONS.items()}
+    frees = [_named(call, entries=entries) for call in _FREES]
+    for plain, op in allocations.items():
         for call in (plain.replace("{size}", "0x{size:x}"), plain):
             patterns[f"{call}{{><}}unfinished ...>{{part={_BEGUN}}}"] = op
             patterns[f"{call}{{>)}} = {{key:p}}{{...}}"] = op
-    for call in _FREES:
+    for call in frees:
         patterns[f"{call}{{><}}unfinished ...>{{part={_FREE_BEGUN}}}"] = Op.FREE
         patterns[f"{call}{{>)}} = {{...}}"] = Op.FREE
-    for call in (*_ALLOCATIONS, *_FREES):
-        name, bracket, arguments = call.partition("{>(}" if call.startswith("_Z") else "(")
+    for call in (*allocations, *frees):
+        name, bracket, arguments = call.partition("{>(}" if "{>(}" in call else "(")
         patterns[f"{name}{bracket}{{!}}{arguments}{{>)}} = {{key:p}}"] = None
-    patterns[f"posix_memalign({{...}}{{part={_UNTOLD}}}"] = None
+    patterns[f"posix_memalign{'@' if entries else '('}{{...}}{{part={_UNTOLD}}}"] = None
     return patterns
 
 
-def _prefix(found: re.Match[bytes]) -> tuple[str, str]:
-    """Return what stands before all lines of a log, and before its calls, as one of them has it."""
+def _named(call: str, *, entries: bool) -> str:
+    """Return a call's pattern; of an entry the library stands behind the name."""
+    return call.replace("(", "@{>(}", 1) if entries and "{>(}" not in call else call
+
+
+def _prefix(found: re.Match[bytes]) -> tuple[str, str, bool]:
+    """Return what stands before all lines of a log and before its calls, as one of them has it.
+
+    And whether its calls are entries.
+    """
     before = {b"": "", b"[": "[pid {thread}] "}.get((found["thread"] or b"")[:1], "{thread} ")
     before += "{seconds}.{microseconds} " if found["time"] else ""
-    return before, "{>>}" if found["library"] else ""
+    return before, "{>>}" if found["library"] else "", found["entry"] is not None
 
 
 @cache
-def _grammar(before: str, library: str) -> Grammar:
-    """Return the grammar of a log with a prefix to its lines, and to its calls."""
+def _grammar(before: str, library: str, entries: bool) -> Grammar:  # noqa: FBT001 - see _prefix
+    """Return the grammar of a log as `_prefix` has seen it."""
     names = [call.partition("(")[0].partition("{")[0] for call in (*_ALLOCATIONS, *_FREES)]
     resumed = [f"<... {name}{'{}' if name in ('_Zn', '_Zd') else ''} resumed>" for name in names]
     return Grammar(
         {
-            **{f"{before}{library}{call}": op for call, op in _calls().items()},
+            **{f"{before}{library}{call}": op for call, op in _calls(entries=entries).items()},
             **{f"{before}{name} ) = {{key:p}}{{...}}{{part={_RESUMED}}}": None for name in resumed},
             **{f"{before}{name}{{...}}{{part={_RESUMED}}}": None for name in resumed},
             "{...}": None,

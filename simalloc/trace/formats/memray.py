@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from simalloc.trace.events import Op
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.intake import Events
+from simalloc.trace.sites import FRAMES, PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +66,21 @@ class _Memray:
 
 def _batches(log: Log) -> Iterator[Batch]:
     threads, sites = Numbering(), Numbering(first=1)
-    for numbers in _records(log):
+    with tempfile.NamedTemporaryFile(suffix=".names") as names:
+        yield from _events(log, names.name, threads, sites)
+        for line in names:
+            _name(log, line, sites)
+
+
+def _name(log: Log, line: bytes, sites: Numbering) -> None:
+    """Note the name of a place: a line of what the child has written."""
+    place, frames = json.loads(line)
+    path = PATH.join(f"{function} ({file}:{number})" for function, file, number in frames)
+    log.sites.put(int(sites(np.array([place], np.uint64).view(np.int64))[0]), path)
+
+
+def _events(log: Log, names: str, threads: Numbering, sites: Numbering) -> Iterator[Batch]:
+    for numbers in _records(log, names):
         allocator, address, size, thread, site = numbers
         known = np.isin(allocator, _KNOWN)
         if not known.all():
@@ -82,17 +98,17 @@ def _batches(log: Log) -> Iterator[Batch]:
         yield Batch(events.taken(~mapped), hexadecimal=True)
 
 
-def _records(log: Log) -> Iterator[NDArray[np.int64]]:
+def _records(log: Log, names: str) -> Iterator[NDArray[np.int64]]:
     """Yield allocator, address, size, thread and place of the records, shape (5, records)."""
     with tempfile.NamedTemporaryFile(suffix=".memray") as copy:  # memray reads files alone
         while block := log.stream.read(_BLOCK):
             copy.write(block)
         copy.flush()
-        yield from _records_of(log, copy.name)
+        yield from _records_of(log, copy.name, names)
 
 
-def _records_of(log: Log, path: str) -> Iterator[NDArray[np.int64]]:
-    command = [sys.executable, "-I", str(_CHILD), path]
+def _records_of(log: Log, path: str, names: str) -> Iterator[NDArray[np.int64]]:
+    command = [sys.executable, "-I", str(_CHILD), path, names, str(FRAMES)]
     with (
         tempfile.TemporaryFile() as complaint,
         subprocess.Popen(  # noqa: S603 - our own program on our own copy of the log

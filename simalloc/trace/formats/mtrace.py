@@ -55,14 +55,19 @@ class _Pairs:
             rows.first_line + int(np.argmax(half == _FAILED)),
         )
         self._open = int(key[-1]) if half[-1] == _FIRST else None
-        return rows._replace(op=op, fields={**rows.fields, "old": old, "site": self._sites(rows)})
+        site = self._sites(log, rows)
+        return rows._replace(op=op, fields={**rows.fields, "old": old, "site": site})
 
-    def _sites(self, rows: Rows) -> NDArray[np.int64]:
-        """Return a number for each caller; 0 where the line names none."""
+    def _sites(self, log: Log, rows: Rows) -> NDArray[np.int64]:
+        """Return a number for each caller, and note its name; 0 where the line names none."""
         callers = rows.fields["caller"]
         sites = np.zeros(len(callers), np.int64)
         known = np.flatnonzero(callers)
         sites[known] = self._callers(callers[known])
+        new = known[self._callers.new]
+        if len(new) and log.sites.wants(int(sites[new[0]])):
+            for row, line in zip(new, rows.lines(new), strict=True):
+                log.sites.put(int(sites[row]), line.removeprefix("@ ").partition("]")[0] + "]")
         return sites
 
 

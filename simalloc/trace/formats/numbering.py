@@ -16,12 +16,17 @@ class Numbering:
     def __init__(self, first: int = 0) -> None:
         self._first = first
         self._numbers: dict[int, int] = {}
+        self.new: list[int] = []
+        """Where in the values of the last call those stand that are new, in order."""
 
     def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the values' numbers."""
         different, at, which = np.unique(values, return_index=True, return_inverse=True)
         numbers = np.empty(len(different), np.int64)
+        self.new = []
         for place in np.argsort(at):
-            value = int(different[place])
-            numbers[place] = self._numbers.setdefault(value, self._first + len(self._numbers))
+            value, fresh = int(different[place]), self._first + len(self._numbers)
+            numbers[place] = self._numbers.setdefault(value, fresh)
+            if numbers[place] == fresh:
+                self.new.append(int(at[place]))
         return numbers[which]

@@ -16,6 +16,7 @@ from simalloc.trace.events import Op
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.intake import Events
+from simalloc.trace.sites import FRAMES, PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,7 @@ _NO_EVENTS: Final = frozenset(
     }
 )
 _MOST: Final = 2**52  # of a number: more than any address, and microseconds of a century
+_LONGEST_TEXT: Final = 100
 _OPS: Final = {"alloc": Op.MALLOC, "free": Op.FREE, "free_completed": Op.FREE}
 
 
@@ -68,7 +70,7 @@ class _Snapshot:
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
-        return Reading(("thread", "time"), _batches(log))
+        return Reading(("thread", "time", "site"), _batches(log))
 
 
 def _loaded(log: Log) -> Any:
@@ -107,28 +109,50 @@ def _entries(log: Log) -> list[dict[str, Any]]:
 
 def _batches(log: Log) -> Iterator[Batch]:
     entries = _entries(log)
-    streams = Numbering()
+    streams, places = Numbering(), _Places()
     start: int | None = None
     for at in range(0, len(entries), _EVENTS):
         rows = []
         for entry in entries[at : at + _EVENTS]:
-            row = _row(log, entry)
+            row = _row(log, entry, places)
             if row is not None:
                 rows.append(row)
         if not rows:
             continue
-        op, key, size, stream, time = np.ascontiguousarray(np.array(rows, np.int64).T)
+        op, key, size, stream, time, site = np.ascontiguousarray(np.array(rows, np.int64).T)
         start = int(time[0]) if start is None else start
         columns: dict[str, Any] = {
             "thread": streams(stream).astype(np.uint32),
             "time": (time - start) * 1000,
+            "site": site.astype(np.uint32),
         }
         events = Events(op.astype(np.uint8), key, size, columns=columns)
         yield Batch(events, hexadecimal=True)
 
 
-def _row(log: Log, entry: object) -> tuple[int, int, int, int, int] | None:
-    """Return op, address, size, stream and microsecond of an entry; None if it is no event."""
+class _Places:
+    """Numbers the call paths of a snapshot, and names them; 0 where an entry has none."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, log: Log, frames: object) -> int:
+        """Return the number of an entry's frames."""
+        shown = frames[:FRAMES] if isinstance(frames, list) else []
+        path = PATH.join(
+            f"{_short(frame.get('name'))} ({_short(frame.get('filename'))}:{frame['line']})"
+            for frame in shown
+            if isinstance(frame, dict) and _is_number(frame.get("line"))
+        )
+        if not path:
+            return 0
+        number = self._numbers.setdefault(path, len(self._numbers) + 1)
+        log.sites.put(number, path)
+        return number
+
+
+def _row(log: Log, entry: object, places: _Places) -> tuple[int, int, int, int, int, int] | None:
+    """Return op, address, size, stream, microsecond and site of an entry; None if no event."""
     fields: dict[Any, Any] = entry if isinstance(entry, dict) else {}
     action = fields.get("action")
     if action == "oom":
@@ -140,9 +164,15 @@ def _row(log: Log, entry: object) -> tuple[int, int, int, int, int] | None:
         address, size = fields.get("addr"), fields.get("size")
         stream, time = fields.get("stream", 0), fields.get("time_us", 0)
         if all(_is_number(each) for each in (address, size, stream, time)):
-            return _OPS[action], address, size, stream, time  # type: ignore[return-value]
+            site = places.number(log, fields.get("frames"))
+            return _OPS[action], address, size, stream, time, site  # type: ignore[return-value]
     log.complain("entries that are none", "an entry is not as a snapshot has them")
     return None
+
+
+def _short(text: object) -> str:
+    """Return a text, or its end if it is long: many entries may share a text that is huge."""
+    return text[-_LONGEST_TEXT:] if isinstance(text, str) else "?"
 
 
 def _is_number(value: object) -> bool:

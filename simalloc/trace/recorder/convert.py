@@ -50,13 +50,14 @@ def _has_begun(path: Path) -> bool:
 
 
 def convert_all(
-    recordings: Sequence[RawRecording], output: Path, main_process: int
+    recordings: Sequence[RawRecording], output: Path, main_process: int, *, alone: bool = False
 ) -> Iterator[Recorded]:
     """Write a trace for each recording, and remove the recording when that is done.
 
     The last program that process `main_process` became goes to `output`, and the last of another
     process to NAME.PROCESS.npz beside it. Where a process became another program (exec), the
-    earlier ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ...
+    earlier ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... If `alone`, there is only the
+    first of these.
     """
     last_image = {raw.process: raw.image for raw in sorted(recordings, key=lambda raw: raw.image)}
     for raw in recordings:
@@ -64,7 +65,8 @@ def convert_all(
         is_main = is_last and raw.process == main_process
         image = "" if is_last else f".{raw.image}"
         name = f"{output.stem}.{raw.process}{image}{output.suffix}"
-        yield convert(raw, output if is_main else output.with_name(name), is_main=is_main)
+        if is_main or not alone:
+            yield convert(raw, output if is_main else output.with_name(name), is_main=is_main)
         raw.path.unlink()
 
 

@@ -57,8 +57,9 @@ def record(
     *,
     columns: Collection[str] = (),
     wait: bool = True,
+    alone: bool = False,
 ) -> Outcome:
-    """Run `command` and write a trace of it, and one of each process that it starts.
+    """Run `command` and write a trace of it and, unless `alone`, of each process that it starts.
 
     `columns` may name `time` and `site`. With `wait`, processes that the command leaves running
     are waited for until we are interrupted; otherwise their traces end when the command does.
@@ -75,20 +76,20 @@ def record(
     except BaseException:
         _remove_if_empty(directory)
         raise
-    recorded = _convert(directory, output, process.pid)
+    recorded = _convert(directory, output, process.pid, alone=alone)
     code = process.returncode
     return Outcome(_SIGNALLED - code if code < 0 else code, recorded)
 
 
-def recover(directory: Path, output: Path) -> Sequence[Recorded]:
-    """Write the traces of a directory of raw recordings that was left behind.
+def recover(directory: Path, output: Path, *, alone: bool = False) -> Sequence[Recorded]:
+    """Write the traces of a directory of raw recordings that was left behind, as `record` does.
 
     The command itself is taken to be the process that began first.
     """
     recordings = raw_recordings(directory)
     if not recordings:
         raise TraceError("there are no raw recordings here", path=directory)
-    return _convert(directory, output, recordings[0].process)
+    return _convert(directory, output, recordings[0].process, alone=alone)
 
 
 def _run(
@@ -149,10 +150,12 @@ class _Follower:
             raw.stop()
 
 
-def _convert(directory: Path, output: Path, main_process: int) -> Sequence[Recorded]:
+def _convert(
+    directory: Path, output: Path, main_process: int, *, alone: bool
+) -> Sequence[Recorded]:
     try:
         recordings = raw_recordings(directory)
-        recorded = list(convert_all(recordings, output, main_process))
+        recorded = list(convert_all(recordings, output, main_process, alone=alone))
     except (SimallocError, OSError, KeyboardInterrupt) as error:
         raise SimallocError(
             f"the trace could not be written: {error or 'interrupted'}; what was recorded is kept, "

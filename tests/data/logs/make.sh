@@ -13,6 +13,8 @@ valgrind -q --trace-malloc=yes --log-file=containers.valgrind "$build/containers
 MALLOC_TRACE=requests.mtrace LD_PRELOAD=libc_malloc_debug.so.0 "$build/mtraced"
 family=malloc+calloc+realloc+reallocarray+free+memalign+aligned_alloc+posix_memalign+valloc
 ltrace -f -ttt -e "$family" -o requests.ltrace "$build/requests"
+entries=$(printf "+%s@libc*" $(echo "$family" | tr + ' '))
+ltrace -f -ttt -L -x "${entries#+}" -o requests.entries.ltrace "$build/requests"
 ltrace -e 'malloc+free+@libstdc*' -o containers.ltrace "$build/containers"
 heaptrack --raw -o "$build/raw" "$build/requests" >/dev/null
 heaptrack -o "$build/interpreted" "$build/requests" >/dev/null

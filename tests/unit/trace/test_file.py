@@ -225,3 +225,13 @@ def test_every_truncation_is_refused(path):
 def test_a_missing_file_is_the_systems_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_trace(tmp_path / "none.npz")
+
+
+def test_texts_that_are_no_unicode_are_kept(tmp_path):
+    """So Python has the names of files that are not in UTF-8."""
+    path = tmp_path / "trace.npz"
+    trace = Trace.from_events([0], [0], [8], provenance={"executable": "/a\udcffb"}, name="\udc80")
+    write_trace(trace, path)
+    again = read_trace(path)
+    assert again.provenance == trace.provenance
+    assert again.name == trace.name

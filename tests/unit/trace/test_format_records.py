@@ -115,7 +115,27 @@ def test_a_snapshot_of_pytorch(log, protocol):
         "log": "log",
         "format": "pytorch",
         "left_out": {"allocations that failed": 1},
+        "sites": ["", "forward (model.py:3)"],
     }
+    assert trace.site.tolist() == [1, 1, 1]
+
+
+def test_names_in_a_snapshot_take_memory_in_proportion(log):
+    """A text and a list that are there once can stand in many places."""
+    huge, laughs = "\udc80" * 100_000, ["ha"]
+    for _ in range(40):
+        laughs = [laughs, laughs]
+    frames = [
+        [{"name": huge, "filename": laughs, "line": line}, *[{"line": laughs}] * 9]
+        for line in range(5000)
+    ]
+    entries = [
+        {**entry("alloc", 4096 * at, 1), "frames": each} for at, each in enumerate(frames, 1)
+    ]
+    trace = load_log(log(pickle.dumps({"device_traces": [entries]})))
+    assert len(trace.provenance["sites"]) == 5001
+    assert sum(map(len, trace.provenance["sites"])) < 4_000_000
+    assert trace.provenance["sites"][7].startswith("\\udc80\\udc80")
 
 
 class Malicious:
@@ -256,6 +276,8 @@ def test_a_file_of_memray(captured, tmp_path):
     assert {10_001, 100_001} & set(trace.size.tolist())
     assert (trace.site[trace.op == Op.FREE] == 0).all()
     assert trace.site.max() > 1
+    (block,) = trace.site[trace.size == 10_001]
+    assert trace.provenance["sites"][block].startswith("<module> (program.py:4) < ")
 
 
 def test_what_python_itself_allocates(captured):

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from simalloc.errors import TraceError
+from simalloc.trace import read_trace, write_trace
 from simalloc.trace.events import OPTIONAL_COLUMNS, Op
 from simalloc.trace.formats.importing import import_log, load_log, open_log
+from simalloc.trace.sites import site_name
 
 LOGS = Path(__file__).parents[2] / "data" / "logs"
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
@@ -250,9 +252,83 @@ def test_a_realloc_of_mtrace_over_two_runs_of_rows(load):
     assert trace.objects == 50_000
 
 
+HEAPTRACK = """\
+v 10400 3
+x 9 ./my prog
+m 1 x 1000 0 100
+m 6 lib.so 2000 0 100 200 50
+t 1010 0
+t 2020 1
+t 30 2
+t 2021 9
++ 8 2 55
++ 9 3 66
+"""
+
+
+def test_call_paths_of_heaptrack_have_names(load):
+    trace = load(HEAPTRACK)
+    assert trace.site.tolist() == [2, 3]
+    assert trace.provenance["sites"] == [
+        "",
+        "./my prog+0x10",
+        "lib.so+0x20 < ./my prog+0x10",
+        "0x30 < lib.so+0x20 < ./my prog+0x10",
+        "lib.so+0x21",
+    ]
+
+
+def test_modules_of_heaptrack_that_are_none_are_passed_over(load):
+    text = HEAPTRACK.replace("m 6 lib.so 2000", "m 6 lib.so zzz").replace("m 1 x", "m fffff x")
+    assert load(text).provenance["sites"][2] == "0x2020 < 0x1010"
+
+
+def test_callers_of_mtrace_have_names(load):
+    text = MTRACE + "@ ./x:(f+1)[0x1] + 0x77 1\n"
+    trace = load(text, lenient=True)
+    names = trace.provenance["sites"]
+    assert names == ["", "./a b:(main+0x1c)[0x12aa]", "./other[0x12aa]", "./x:(f+1)[0x1]"]
+    assert [names[site] for site in trace.site[:3]] == [names[1], names[1], names[2]]
+
+
+def test_names_are_no_more_than_a_header_holds(load, tmp_path):
+    lines = (f"@ ./{'a' * 400}[{place:#x}] + {16 * place:#x} 8\n" for place in range(1, 70_000))
+    text = "".join(lines)
+    trace = load(text)
+    assert len(set(trace.site.tolist())) == 69_999
+    names = trace.provenance["sites"]
+    assert sum(map(len, names)) < 9_000_000
+    assert site_name(trace.provenance, 69_999) == "site 69999"
+    assert site_name(trace.provenance, 1) == names[1]
+    assert site_name(trace.provenance, 0) == "unknown"
+    write_trace(trace, tmp_path / "trace.npz")
+    assert read_trace(tmp_path / "trace.npz").provenance["sites"] == names
+
+
 def test_a_file_that_heaptrack_interpreted_is_refused():
     with pytest.raises(TraceError, match="heaptrack --raw"):
         load_log(LOGS / "requests.heaptrack.zst")
+
+
+LTRACE_ENTRIES = """\
+malloc@libc.so.6(6)                              = 0x10
+_ZnwmSt11align_val_t@libstdc++.so.6(8, 64)       = 0x40
+strlen@libc.so.6("malloc(8) = 0x90")             = 16
+realloc@libc.so.6(0x10, 1600 <unfinished ...>
+malloc@libc.so.6(1600)                           = 0x90
+<... realloc resumed> )                          = 0x90
+posix_memalign@libc.so.6(0x7fff, 4096, 77, 2)    = 0
+free@libc.so.6(0x90)                             = <void>
+malloc(5)                                        = 0xa0
+"""
+
+
+def test_entries_of_ltrace(load):
+    trace = load(LTRACE_ENTRIES)
+    assert events(trace) == [(M, 0, 6), (M, 1, 8), (R, 0, 1600), (F, 0, 0)]
+    assert trace.alignment.tolist() == [0, 64, 0, 0]
+    with pytest.raises(TraceError, match="line 1"):
+        load(LTRACE_ENTRIES.replace("(6)", "(x)"))
 
 
 def test_no_line_of_ltrace_has_a_call(load):
@@ -278,6 +354,15 @@ REAL = {
         {
             "frees of unknown objects": 1,
             "lost frees, made up for when the key was given out again": 1,
+        },
+    ),
+    "requests.entries.ltrace": (
+        *(29, 13),
+        {
+            "calls of posix_memalign, whose address ltrace does not show": 1,
+            "calls that an allocation makes": 4,
+            "allocations that failed": 2,
+            "frees of unknown objects": 2,
         },
     ),
     "containers.valgrind": (36, 18, {}),

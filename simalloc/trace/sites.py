@@ -1,0 +1,54 @@
+"""Names of call sites: what the numbers of a trace's column `site` stand for.
+
+A trace's provenance may have them under `sites`, a list by number. 0 is unknown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PATH: Final = " < "
+"""Stands between a call's place and the one that it was called from."""
+
+FRAMES: Final = 3
+"""Places of a call path that a name shows, the innermost first."""
+
+_MOST: Final = 1 << 16
+_MOST_BYTES: Final = 1 << 23
+_LONGEST: Final = 300  # characters
+
+
+class SiteNames:
+    """Names that are collected while a log is read, no more of them than a header can hold."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._bytes = 0
+
+    def wants(self, number: int) -> bool:
+        """Whether a name for this number would be kept."""
+        return number < _MOST and self._bytes < _MOST_BYTES
+
+    def put(self, number: int, name: str) -> None:
+        """Give a number a name, if there is room for it."""
+        if self.wants(number):
+            text = name[:_LONGEST].encode("utf-8", "backslashreplace")
+            self._names += [""] * (number + 1 - len(self._names))
+            self._names[number] = text.decode()
+            self._bytes += len(text)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names by number, as provenance has them; "" for those without one."""
+        return self._names
+
+
+def site_name(provenance: Mapping[str, Any], number: int) -> str:
+    """Return the name of a site, or its number where the trace has no name for it."""
+    names = provenance.get("sites")
+    if number and isinstance(names, list) and number < len(names) and names[number]:
+        return str(names[number])
+    return f"site {number}" if number else "unknown"
