@@ -133,8 +133,9 @@ def test_a_worker_says_when_the_path_leads_nowhere(plan, traces):
     packed = (traces / "small-1.npz").read_bytes()
     (traces / "small-1.npz").unlink()
     tasks = plan.tasks()[:1]
-    assert carry_out_batch(tasks, code_version()) is None
-    [outcome] = carry_out_batch(tasks, code_version(), packed)
+    cache = TraceCache(1 << 20)
+    assert carry_out_batch(tasks, code_version(), cache=cache) is None
+    [outcome] = carry_out_batch(tasks, code_version(), packed, cache=cache)
     assert outcome.row["error"] is None
     other = FileSource.of(traces / "small-2.npz").pack()
     with pytest.raises(SimallocError, match="has become another trace"):
