@@ -48,8 +48,8 @@ def test_the_plan_can_be_read(folder):
 def test_the_figures_of_the_examples():
     rows = [line.split("|") for line in PAGE.read_text("utf-8").splitlines() if " % | " in line]
     assert len(rows) == 7
-    for _, name, *_, espresso, gcc, _ in rows:
-        for trace, printed in (("espresso", espresso), ("gcc", gcc)):
+    for _, name, *_, p2c, ghostscript, _ in rows:
+        for trace, printed in (("p2c", p2c), ("ghostscript", ghostscript)):
             run = simulate(load(trace), f"{DOCS}/examples/policies.py:{name.strip(' `')}")
             measured = 100 * (run.peak_heap_bytes / run.max_live_bytes - 1)
             decimals = len(printed.strip(" %").partition(".")[2])
