@@ -59,7 +59,7 @@ def draw_examples() -> None:
         "visits": simalloc.draw_visits(runs),
     }
     for name, picture in examples.items():
-        image, _ = picture._repr_png_()  # noqa: SLF001 - compact, as notebooks have it
+        image, _ = picture._repr_png_()
         (HERE / f"{name}.png").write_bytes(image)
 
 
