@@ -135,6 +135,30 @@ def test_dragging_zooms_in_and_a_double_click_zooms_out(page, tab):
     assert tab.complaints() == []
 
 
+def test_two_fingers_zoom_and_keep_what_they_hold(page, tab):
+    tab.open(page, 390, 844)
+    whole = view(tab)
+    left, top, width, height = middle_of_the_map(tab)
+    x, y = left + 0.7 * width, top + 0.6 * height
+    before = tab.evaluate(f"document.querySelector('.map').heapMap.at({x - left}, {y - top})")
+
+    def touch(kind, apart):
+        points = [{"x": x + way * apart / 2, "y": y} for way in (-1, 1)] if apart else []
+        tab.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+    for kind, apart in [("touchStart", 40), ("touchMove", 80), ("touchMove", 120), ("touchEnd", 0)]:
+        touch(kind, apart)
+    part = view(tab)
+    assert part["right"] - part["left"] == pytest.approx((whole["right"] - whole["left"]) / 3)
+    assert part["high"] - part["low"] == pytest.approx((whole["high"] - whole["low"]) / 3)
+    after = tab.evaluate(f"document.querySelector('.map').heapMap.at({x - left}, {y - top})")
+    assert after == pytest.approx(before)
+    for kind, apart in [("touchStart", 120), ("touchMove", 10), ("touchEnd", 0)]:
+        touch(kind, apart)
+    assert view(tab) == whole
+    assert tab.complaints() == []
+
+
 def test_buttons_and_keys_zoom_and_stay_within_the_map(page, tab):
     tab.open(page, 390, 844)
     whole = view(tab)

@@ -274,6 +274,7 @@ class HeapMap {
     for (const button of this.figure.querySelectorAll("button"))
       button.addEventListener("click", does[button.dataset.do]);
     DARK.addEventListener("change", () => this.restyle());
+    listenToFingers(this);
   }
 
   drop() {

@@ -58,7 +58,7 @@ def _fill(all_findings: Sequence[Findings], command: str) -> str:
         overview=_overview(all_findings),
         articles="\n".join(articles),
         shades=shades(),
-        script=_asset("page.js"),
+        script=_asset("page.js") + _asset("pinch.js"),
         command=escape(command),
         version=escape(code_version()),
         scale=run.scale,

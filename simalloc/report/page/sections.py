@@ -99,7 +99,7 @@ def _maps(findings: Findings, key: str) -> str:
     return (
         "<p>Time runs to the right, addresses upwards, both on the same scales in all maps. "
         "Coloured is live, by age; pale is free memory in the heap. Drag over a part to zoom in, "
-        "double-click to see all; with the keyboard +, − and the arrows.</p>\n"
+        "or use two fingers; double-click to see all; with the keyboard +, − and the arrows.</p>\n"
         '<div class="ages"></div>\n' + "\n".join(figures) + "\n<noscript><p>The maps are drawn "
         "by the page's own script, which is switched off.</p></noscript>"
     )
