@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 PATH: Final = " < "
 """Stands between a call's place and the one that it was called from."""
 
-FRAMES: Final = 3
+FRAMES: Final = 5
 """Places of a call path that a name shows, the innermost first."""
 
 _MOST: Final = 1 << 16
 _MOST_BYTES: Final = 1 << 23
-_LONGEST: Final = 300  # characters
+_LONGEST: Final = 500  # characters
 
 
 class SiteNames:
