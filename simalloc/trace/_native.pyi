@@ -1,7 +1,23 @@
 import numpy as np
 from numpy.typing import NDArray
 
-class LiveTable:
+class LiveSlots:
+    @property
+    def objects(self) -> int: ...
+    @property
+    def reallocs(self) -> int: ...
+    @property
+    def slots(self) -> int: ...
+    @property
+    def live(self) -> int: ...
+    @property
+    def allocated_bytes(self) -> int: ...
+    @property
+    def live_bytes(self) -> int: ...
+    @property
+    def max_live_bytes(self) -> int: ...
+
+class LiveTable(LiveSlots):
     def __init__(self) -> None: ...
     def enter(
         self,
@@ -26,31 +42,21 @@ class LiveTable:
         source: NDArray[np.int64],
         /,
     ) -> tuple[int, int, int, dict[int, tuple[int, int]]]: ...
-    @property
-    def objects(self) -> int: ...
-    @property
-    def reallocs(self) -> int: ...
-    @property
-    def slots(self) -> int: ...
-    @property
-    def live(self) -> int: ...
-    @property
-    def allocated_bytes(self) -> int: ...
-    @property
-    def live_bytes(self) -> int: ...
-    @property
-    def max_live_bytes(self) -> int: ...
 
-def unpack(
-    ops: NDArray[np.uint8],
-    sizes: NDArray[np.uint8],
-    ages: NDArray[np.uint8],
-    objects: int,
-    op: NDArray[np.uint8],
-    key: NDArray[np.int64],
-    size: NDArray[np.int64],
-    /,
-) -> bool: ...
+class Decoder(LiveSlots):
+    def __init__(self) -> None: ...
+    def decode(
+        self,
+        ops: NDArray[np.uint8],
+        sizes: NDArray[np.uint8],
+        ages: NDArray[np.uint8],
+        op: NDArray[np.uint8],
+        size: NDArray[np.int64],
+        slot: NDArray[np.uint32],
+        object: NDArray[np.int64] | None,  # noqa: A002
+        /,
+    ) -> tuple[bool, int, int, int]: ...
+
 def scan(
     steps: bytes,
     kind: NDArray[np.uint8],

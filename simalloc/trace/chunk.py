@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from simalloc.errors import TraceError
-from simalloc.trace import _native
 from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
@@ -43,21 +42,9 @@ def pack(
     return Packed(packed_op, to_planes(size[op != Op.FREE]), to_planes(ages[op != Op.MALLOC]))
 
 
-def unpack(
-    packed: Packed,
-    allocated: int,
-    op: NDArray[np.uint8],
-    objects: NDArray[np.int64],
-    size: NDArray[np.int64],
-) -> None:
-    """Fill `op`, `objects` and `size` with a chunk's events; `allocated` objects came before it.
-
-    Objects and sizes may be out of range. Raises `TraceError` if the columns do not belong
-    together or the chunk is not the only way to pack its events.
-    """
-    if not _native.unpack(*packed, allocated, op, objects, size):
-        raise TraceError("the numbers of ops, sizes and ages do not agree")
-    used = len(op) % 4
+def check_packed(packed: Packed, events: int) -> None:
+    """Raise `TraceError` unless the chunk is the only way to pack its events."""
+    used = events % 4
     if used and packed.op[-1] >> 2 * used:
         raise TraceError("there are ops beyond the last event")
     check_planes(packed.size, "size")

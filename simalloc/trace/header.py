@@ -13,7 +13,7 @@ from simalloc.trace.events import OPTIONAL_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from simalloc.trace._native import LiveTable
+    from simalloc.trace._native import LiveSlots
 
 VERSION: Final = 1
 
@@ -41,8 +41,8 @@ class Totals:
     final_live_bytes: int
 
     @classmethod
-    def of(cls, table: LiveTable, events: int) -> Totals:
-        """Return the totals of the events that `table` has seen."""
+    def of(cls, table: LiveSlots, events: int) -> Totals:
+        """Return the totals of the events that a table of live objects has seen."""
         return cls(
             events=events,
             objects=table.objects,

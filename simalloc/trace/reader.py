@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
-import struct
-import zipfile
-import zlib
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Final, Self
 
 from simalloc.errors import TraceError
-from simalloc.trace._native import LiveTable
-from simalloc.trace.chunk import CHUNK_EVENTS, MAX_PLANES, Digest, Packed, unpack
-from simalloc.trace.events import OPTIONAL_COLUMNS, enter
-from simalloc.trace.header import Header, Totals
+from simalloc.trace.archive import DAMAGE, ZIP_START, Archive
+from simalloc.trace.chunk import CHUNK_EVENTS, MAX_PLANES, Packed
+from simalloc.trace.decoding import Decoding
+from simalloc.trace.header import Header
 from simalloc.trace.intake import Chunk
 from simalloc.trace.optional import Clock, unpack_column
 from simalloc.trace.source import Stretch
@@ -26,31 +20,14 @@ from simalloc.trace.source import Stretch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from simalloc.trace.trace import Trace
 
 SUFFIX: Final = ".npz"
-ZIP_START: Final = b"PK\x03\x04"
-
 _HEADER_LIMIT: Final = 1 << 24
 _BYTES_AN_EVENT: Final = 21
-_NPY_START: Final = re.compile(rb"\x93NUMPY\x01\x00(..)", re.DOTALL)
-_NPY_HEADER: Final = re.compile(
-    rb"\{'descr': '\|u1', 'fortran_order': False, 'shape': \((\d{1,18}),(?: (\d{1,18}))?\), \} *\n"
-)
-_DAMAGE: Final = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    ValueError,
-    struct.error,
-)
 
 
 class TraceReader:
@@ -66,8 +43,8 @@ class TraceReader:
         with self._stack:
             stream = self._stack.enter_context(self.path.open("rb"))
             with self._errors("is not a simalloc trace, or was cut off"):
-                self._archive = self._stack.enter_context(zipfile.ZipFile(stream))
-                text = self._member("header", dimensions=1, limit=_HEADER_LIMIT)
+                self._archive = Archive(stream)
+                text = self._archive.read("header", dimensions=1, limit=_HEADER_LIMIT)
                 self.header = Header.from_json(text.tobytes())
                 self._check_members()
             self._stack = self._stack.pop_all()
@@ -88,8 +65,14 @@ class TraceReader:
 
     def stretches(self) -> Iterator[Stretch]:
         """Yield what a replay needs of the events, up to 2**20 at a time."""
-        for chunk in self._fill(Chunk.empty(size) for size in self._lengths()):
-            yield Stretch(chunk.op, chunk.size, chunk.slot)
+        decoding = Decoding()
+        for number, events in enumerate(self._lengths()):
+            stretch = Stretch.empty(events)
+            with self._errors(f"chunk {number} is damaged"):
+                decoding.decode(self._packed(number, events), stretch)
+            yield stretch
+        with self._errors("is damaged"):
+            decoding.check(self.header)
 
     def read(self, progress: Callable[[float], None] = lambda _: None) -> Trace:
         """Return the whole trace; `progress` is called with the share read since the last call."""
@@ -119,58 +102,43 @@ class TraceReader:
 
     def _fill(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         """Fill the columns of each chunk with the next events and yield it."""
-        table, digest, clock = LiveTable(), Digest(), Clock()
-        events = 0
+        decoding, clock = Decoding(), Clock()
         for number, chunk in enumerate(chunks):
             with self._errors(f"chunk {number} is damaged"):
-                packed = self._packed(number, len(chunk))
-                digest.update(packed)
-                unpack(packed, table.objects, chunk.op, chunk.object, chunk.size)
-                enter(table, chunk.op, chunk.object, chunk.size, chunk.object, chunk.slot, events)
+                stretch = Stretch(chunk.op, chunk.size, chunk.slot)
+                decoding.decode(self._packed(number, len(chunk)), stretch, chunk.object)
                 for name, values in chunk.columns.items():
-                    planes = self._planes(name, number, len(chunk))
-                    values[:] = unpack_column(name, planes, clock)
-            events += len(chunk)
+                    values[:] = unpack_column(name, self._column(name, number, len(chunk)), clock)
             yield chunk
-        if Totals.of(table, events) != self.header.totals:
-            raise TraceError("its header does not say what its events add up to", path=self.path)
-        if digest.hexdigest() != self.header.sha256:
-            raise TraceError("its events do not have the SHA-256 in its header", path=self.path)
+        with self._errors("is damaged"):
+            decoding.check(self.header)
 
     def _packed(self, number: int, events: int) -> Packed:
-        op = self._member(f"op.{number}", dimensions=1, limit=(events + 3) // 4)
+        """Read a chunk's events; the SHA-256 does for their check sums."""
+        read = partial(self._archive.read, check_sum=False)
+        op = read(f"op.{number}", dimensions=1, limit=(events + 3) // 4)
         if len(op) != (events + 3) // 4:
             raise TraceError(f"it has {len(op)} bytes of ops for {events} events")
-        return Packed(op, self._planes("size", number, events), self._planes("age", number, events))
+        size, age = (
+            _planes(name, read(f"{name}.{number}", dimensions=2, limit=MAX_PLANES * events))
+            for name in ("size", "age")
+        )
+        return Packed(op, size, age)
 
-    def _planes(self, column: str, number: int, events: int) -> NDArray[np.uint8]:
-        planes = self._member(f"{column}.{number}", dimensions=2, limit=MAX_PLANES * events)
-        if not 1 <= len(planes) <= MAX_PLANES:
-            raise TraceError(f"column {column} has {len(planes)} planes")
-        if column in OPTIONAL_COLUMNS and planes.shape[1] != events:
-            raise TraceError(f"column {column} has {planes.shape[1]} numbers for {events} events")
+    def _column(self, name: str, number: int, events: int) -> NDArray[np.uint8]:
+        """Read a chunk of an optional column."""
+        read = self._archive.read(f"{name}.{number}", dimensions=2, limit=MAX_PLANES * events)
+        planes = _planes(name, read)
+        if planes.shape[1] != events:
+            raise TraceError(f"column {name} has {planes.shape[1]} numbers for {events} events")
         return planes
 
     def _check_members(self) -> None:
         """Compare what the archive holds with what its header says."""
         columns = len(Packed._fields) + len(self.header.columns)
         members = 1 + columns * (-(-self.header.totals.events // CHUNK_EVENTS))
-        if len(self._archive.namelist()) != members:
-            raise TraceError(f"it has {len(self._archive.namelist())} members, not {members}")
-
-    def _member(self, name: str, *, dimensions: int, limit: int) -> NDArray[np.uint8]:
-        """Read an array of no more than `limit` bytes."""
-        with self._archive.open(_plain(self._archive.getinfo(f"{name}.npy"))) as member:
-            shape = _shape(member)
-            if len(shape) != dimensions:
-                raise TraceError(f"{name} is not an array of bytes in {dimensions} dimensions")
-            length = math.prod(shape)
-            if length > limit:
-                raise TraceError(f"{name} has {length} bytes; {limit} are the most there can be")
-            content = member.read(length + 1)  # to the end, where the check sum is tested
-        if len(content) != length:
-            raise TraceError(f"{name} does not have the {length} bytes that it says")
-        return np.frombuffer(content, np.uint8).reshape(shape)
+        if len(self._archive) != members:
+            raise TraceError(f"it has {len(self._archive)} members, not {members}")
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
@@ -179,7 +147,7 @@ class TraceReader:
             yield
         except TraceError as error:
             raise error.at(self.path) from None
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise TraceError(f"{what}: {error}", path=self.path) from error
 
 
@@ -199,18 +167,8 @@ def read_trace(
         return reader.read(progress)
 
 
-def _plain(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
-    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise TraceError(f"{member.filename} is compressed by another method than deflate")
-    return member
-
-
-def _shape(member: IO[bytes]) -> tuple[int, ...]:
-    """Read the start of a .npy file; () if it is no array of bytes."""
-    start = _NPY_START.fullmatch(member.read(10))
-    if start is None:
-        return ()
-    header = _NPY_HEADER.fullmatch(member.read(int.from_bytes(start[1], "little")))
-    if header is None:
-        return ()
-    return tuple(int(length) for length in header.groups() if length is not None)
+def _planes(name: str, array: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the planes of a column, if they are as many as there can be."""
+    if not 1 <= len(array) <= MAX_PLANES:
+        raise TraceError(f"column {name} has {len(array)} planes")
+    return array

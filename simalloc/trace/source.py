@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from simalloc.trace.trace import Trace
+
+_BYTES_AN_EVENT: Final = 13
 
 
 class Stretch(NamedTuple):
@@ -19,6 +22,17 @@ class Stretch(NamedTuple):
     op: NDArray[np.uint8]
     size: NDArray[np.int64]
     slot: NDArray[np.uint32]
+
+    @classmethod
+    def empty(cls, events: int) -> Stretch:
+        """Return a stretch whose columns are still to be filled.
+
+        They share one piece of memory, for which numpy then asks for huge pages: taking a page for
+        each 4 KB costs as much as inflating what goes there.
+        """
+        memory = np.empty(events * _BYTES_AN_EVENT, np.uint8)
+        sizes, slots, ops = np.split(memory, (8 * events, 12 * events))
+        return cls(ops, sizes.view(np.int64), slots.view(np.uint32))
 
     def part(self, start: int, stop: int) -> Stretch:
         """Return the events from `start` to before `stop`, sharing this stretch's memory."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.errors import TraceError
+from simalloc.trace.archive import ZIP_START
 from simalloc.trace.formats import (
     gabber,
     heaptrack,
@@ -21,7 +22,6 @@ from simalloc.trace.formats import (
     valgrind,
 )
 from simalloc.trace.formats.stream import HEAD_BYTES
-from simalloc.trace.reader import ZIP_START
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

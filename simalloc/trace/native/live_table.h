@@ -1,54 +1,14 @@
 /* The objects of a trace that are live: from the key a log gives them (an id or an address)
- * to the number of the object and the slot it occupies.
- *
- * A hash table with linear probing and backward-shift deletion, so that its size follows the
- * objects live at once and not those ever allocated. */
+ * to the number of the object and the slot it occupies. */
 #ifndef SIMALLOC_LIVE_TABLE_H
 #define SIMALLOC_LIVE_TABLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#define MAX_SIZE (INT64_C(1) << 47) /* bytes of a request */
-
-enum op { OP_MALLOC = 0, OP_FREE = 1, OP_REALLOC = 2 };
-
-/* Why an event is not valid; trace.py has the words. */
-enum reason {
-    REASON_NONE,
-    REASON_OP,
-    REASON_FREE_OF_DEAD,
-    REASON_REALLOC_OF_DEAD,
-    REASON_MALLOC_OF_LIVE,
-    REASON_MOVE_TO_LIVE,
-    REASON_SIZE,
-    REASON_TOO_MANY,
-    REASON_TOTAL,
-    REASON_MEMORY, /* no memory for the table itself */
-    REASON_COUNT,
-};
-
-struct live_entry {
-    int64_t key;
-    int64_t object;
-    uint32_t slot; /* NO_SLOT: the place is empty */
-};
+#include "key_map.h"
+#include "live_slots.h"
 
 struct live_table {
-    struct live_entry *entries; /* 1 << bits places, at most half of them taken */
-    unsigned bits;
-    size_t live;
-    int64_t objects;      /* allocated so far, and the number of the next one */
-    uint32_t slots;       /* ever in use: the most objects that were live at once */
-    size_t slot_capacity; /* the length of the two arrays that follow */
-    uint32_t *free_slots; /* a stack: the slot freed last is taken first */
-    int64_t *sizes;       /* of the object in each slot */
-    size_t free_count;    /* live + free_count == slots */
-    int64_t reallocs;
-    int64_t allocated_bytes; /* by malloc and realloc events; bounds live_bytes */
-    int64_t live_bytes;
-    int64_t max_live_bytes;
+    struct key_map map;
+    struct live_slots live;
 };
 
 bool live_table_init(struct live_table *table);

@@ -3,9 +3,6 @@
 #include "live_table.h"
 #include "types.h"
 
-#include <stddef.h>
-#include <structmember.h>
-
 typedef struct {
     PyObject ob_base;
     struct live_table table;
@@ -149,17 +146,8 @@ static PyMethodDef live_table_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-#define MEMBER(name, type, text)                                                                   \
-    {#name, type, offsetof(LiveTable, table) + offsetof(struct live_table, name), READONLY, text}
-
 static PyMemberDef live_table_members[] = {
-    MEMBER(objects, T_LONGLONG, "objects allocated so far"),
-    MEMBER(reallocs, T_LONGLONG, "realloc events so far"),
-    MEMBER(slots, T_UINT, "the most objects that were live at once"),
-    MEMBER(live, T_PYSSIZET, "objects live now"),
-    MEMBER(allocated_bytes, T_LONGLONG, "bytes asked for by malloc and realloc events so far"),
-    MEMBER(live_bytes, T_LONGLONG, "bytes live now"),
-    MEMBER(max_live_bytes, T_LONGLONG, "the most bytes that were live after an event"),
+    LIVE_SLOTS_MEMBERS(LiveTable, table.live),
     {NULL, 0, 0, 0, NULL},
 };
 

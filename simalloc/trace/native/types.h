@@ -5,6 +5,24 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stddef.h>
+#include <structmember.h>
+
+extern PyType_Spec decoder_spec;
 extern PyType_Spec live_table_spec;
+
+/* What Python sees of the `struct live_slots` at `place` in an object. */
+#define LIVE_SLOTS_MEMBER(object, place, name, type, text)                                         \
+    {#name, type, offsetof(object, place.name), READONLY, text}
+#define LIVE_SLOTS_MEMBERS(object, place)                                                          \
+    LIVE_SLOTS_MEMBER(object, place, objects, T_LONGLONG, "objects allocated so far"),             \
+    LIVE_SLOTS_MEMBER(object, place, reallocs, T_LONGLONG, "realloc events so far"),               \
+    LIVE_SLOTS_MEMBER(object, place, slots, T_UINT, "the most objects that were live at once"),    \
+    LIVE_SLOTS_MEMBER(object, place, live, T_PYSSIZET, "objects live now"),                        \
+    LIVE_SLOTS_MEMBER(object, place, allocated_bytes, T_LONGLONG,                                  \
+                      "bytes asked for by malloc and realloc events so far"),                      \
+    LIVE_SLOTS_MEMBER(object, place, live_bytes, T_LONGLONG, "bytes live now"),                    \
+    LIVE_SLOTS_MEMBER(object, place, max_live_bytes, T_LONGLONG,                                   \
+                      "the most bytes that were live after an event")
 
 #endif

@@ -104,7 +104,7 @@ static enum objects_answer begin_realloc(struct objects *objects, const struct r
     struct pending pending = {.begin = *record};
     pending.known = live_table_find(&objects->table, key, &slot);
     if (pending.known) {
-        pending.old_size = objects->table.sizes[slot];
+        pending.old_size = objects->table.live.sizes[slot];
         int64_t pending_key = key_of_pending(stream, pendings->count);
         enum reason why =
             enter(objects, OP_REALLOC, key, pending.old_size, pending_key, &object);

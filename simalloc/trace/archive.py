@@ -1,0 +1,106 @@
+"""The zip archive that a trace file is: members that are arrays of bytes, none believed."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import numpy as np
+
+from simalloc.errors import TraceError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ZIP_START: Final = b"PK\x03\x04"
+
+DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+)
+"""What reading a damaged archive may raise besides `TraceError`."""
+
+_LOCAL_HEADER: Final = struct.Struct("<4s2xH18xHH")
+_ENCRYPTED: Final = 1
+_NPY_START: Final = re.compile(rb"\x93NUMPY\x01\x00(..)", re.DOTALL)
+_NPY_HEADER: Final = re.compile(
+    rb"\{'descr': '\|u1', 'fortran_order': False, 'shape': \((\d{1,18}),(?: (\d{1,18}))?\), \} *\n"
+)
+_NPY_HEADER_LIMIT: Final = 1024
+
+
+class Archive:
+    """Reads members of a zip file whole, with as little work as can be.
+
+    `zipfile` reads the directory; members it would inflate a few kilobytes at a time.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._directory = zipfile.ZipFile(stream)
+
+    def __len__(self) -> int:
+        return len(self._directory.filelist)
+
+    def read(
+        self, name: str, *, dimensions: int, limit: int, check_sum: bool = True
+    ) -> NDArray[np.uint8]:
+        """Read an array of no more than `limit` bytes.
+
+        Without `check_sum` that of the archive is not tested. Raises `TraceError`, or an error of
+        `DAMAGE`.
+        """
+        member = self._directory.getinfo(f"{name}.npy")
+        content = self._inflate(member, limit + _NPY_HEADER_LIMIT)
+        shape, start = _shape(content)
+        if len(shape) != dimensions:
+            raise TraceError(f"{name} is not an array of bytes in {dimensions} dimensions")
+        length = math.prod(shape)
+        if length > limit:
+            raise TraceError(f"{name} has {length} bytes; {limit} are the most there can be")
+        if len(content) != start + length:
+            raise TraceError(f"{name} does not have the {length} bytes that it says")
+        if check_sum and zlib.crc32(content) != member.CRC:
+            raise TraceError(f"{name} does not have its check sum")
+        return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
+
+    def _inflate(self, member: zipfile.ZipInfo, limit: int) -> bytes:
+        """Return a member's bytes, or if there are more than `limit`, so many and one."""
+        self._stream.seek(member.header_offset)
+        magic, flags, *lengths = _LOCAL_HEADER.unpack(self._stream.read(_LOCAL_HEADER.size))
+        if magic != ZIP_START or flags & _ENCRYPTED:
+            raise TraceError(f"{member.filename} is not where the archive says, or encrypted")
+        self._stream.seek(sum(lengths), 1)
+        packed = self._stream.read(min(member.compress_size, 2 * limit))
+        if member.compress_type == zipfile.ZIP_STORED:
+            return packed[: limit + 1]
+        if member.compress_type != zipfile.ZIP_DEFLATED:
+            raise TraceError(f"{member.filename} is compressed by another method than deflate")
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, limit + 1)
+
+
+def _shape(content: bytes) -> tuple[tuple[int, ...], int]:
+    """Return the shape that the start of a .npy file tells, and the length of that start.
+
+    The shape is () if it is no array of bytes.
+    """
+    start = _NPY_START.match(content)
+    if start is None:
+        return (), 0
+    end = start.end() + int.from_bytes(start[1], "little")
+    header = _NPY_HEADER.fullmatch(content, start.end(), end)
+    if header is None:
+        return (), 0
+    return tuple(int(length) for length in header.groups() if length is not None), end

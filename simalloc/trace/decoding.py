@@ -1,0 +1,52 @@
+"""Packed chunks turned into events, each of which is checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.errors import TraceError
+from simalloc.trace._native import Decoder
+from simalloc.trace.chunk import Digest, check_packed
+from simalloc.trace.events import Reason, complaint
+from simalloc.trace.header import Header, Totals
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from simalloc.trace.chunk import Packed
+    from simalloc.trace.source import Stretch
+
+
+class Decoding:
+    """A trace's chunks from the first on; keeps what is live from one to the next."""
+
+    def __init__(self) -> None:
+        self._decoder = Decoder()
+        self._digest = Digest()
+        self._events = 0
+
+    def decode(
+        self, packed: Packed, stretch: Stretch, objects: NDArray[np.int64] | None = None
+    ) -> None:
+        """Fill `stretch`, and `objects` if they are wanted, with the next chunk's events.
+
+        Raises `TraceError` if there are not exactly as many in it, if one is not valid, or if the
+        chunk is not the only way to pack them.
+        """
+        sound, done, reason, number = self._decoder.decode(*packed, *stretch, objects)
+        if reason != Reason.NONE:
+            text = complaint(Reason(reason), int(stretch.op[done]), number, int(stretch.size[done]))
+            raise TraceError(text, event=self._events + done)
+        if not sound:
+            raise TraceError("the numbers of ops, sizes and ages do not agree")
+        check_packed(packed, len(stretch.op))
+        self._digest.update(packed)
+        self._events += len(stretch.op)
+
+    def check(self, header: Header) -> None:
+        """Raise `TraceError` unless all chunks together are what the header says."""
+        if Totals.of(self._decoder, self._events) != header.totals:
+            raise TraceError("its header does not say what its events add up to")
+        if self._digest.hexdigest() != header.sha256:
+            raise TraceError("its events do not have the SHA-256 in its header")

@@ -1,0 +1,26 @@
+/* What an event is, and why it may not be valid. */
+#ifndef SIMALLOC_EVENT_H
+#define SIMALLOC_EVENT_H
+
+#include <stdint.h>
+
+#define MAX_SIZE (INT64_C(1) << 47) /* bytes of a request */
+
+enum op { OP_MALLOC = 0, OP_FREE = 1, OP_REALLOC = 2 };
+
+/* Why an event is not valid; events.py has the words. */
+enum reason {
+    REASON_NONE,
+    REASON_OP,
+    REASON_FREE_OF_DEAD,
+    REASON_REALLOC_OF_DEAD,
+    REASON_MALLOC_OF_LIVE,
+    REASON_MOVE_TO_LIVE,
+    REASON_SIZE,
+    REASON_TOO_MANY,
+    REASON_TOTAL,
+    REASON_MEMORY, /* no memory for the table itself */
+    REASON_COUNT,
+};
+
+#endif
