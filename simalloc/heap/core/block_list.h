@@ -60,8 +60,9 @@ struct cursor {
     uint32_t slot;
 };
 
-/* The most nodes that one event may create: a few insertions, each splitting one path. */
-enum { SPARE_LEAVES = 16, SPARE_INNERS = 128 };
+/* The most nodes that a batch of events may create: an event inserts at most three blocks, each into
+ * another full leaf below another full node; of the levels above few nodes are split. */
+enum { SPARE_LEAVES = 4 * BATCH, SPARE_INNERS = 4 * BATCH };
 
 /* The largest power of two in `unit` divides all sizes of blocks. */
 bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
