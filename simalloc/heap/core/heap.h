@@ -62,6 +62,9 @@ struct heap {
  * An event creates at most so many blocks: a buddy system halves one at most 62 times. */
 enum { BATCH = 256, BLOCKS_AN_EVENT = 64, SPARE_BLOCKS = BATCH * BLOCKS_AN_EVENT };
 
+/* So many blocks are thought to stay in the caches by themselves: 512 kB. */
+enum { NEAR_BLOCKS = 1 << 14 };
+
 bool heap_grow_table(struct heap *heap);
 void heap_release(struct heap *heap);
 

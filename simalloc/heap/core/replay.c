@@ -11,3 +11,28 @@ void replay_watch(const struct replay *replay, const struct events *events, size
     if (replay->checked)
         heap->failure = replay->mechanism->check(heap);
 }
+
+/* The block of an event's object, or NO_BLOCK. */
+static uint32_t block_of(const struct replay *replay, const struct events *events, size_t i)
+{
+    return replay->objects.slots[events->slot[i]].block;
+}
+
+void replay_prefetch(const struct replay *replay, const struct events *events)
+{
+    const struct block *blocks = replay->heap->blocks;
+    for (size_t i = 0; i < events->count; i++)
+        __builtin_prefetch(&replay->objects.slots[events->slot[i]]);
+    for (size_t i = 0; i < events->count; i++)
+        if (block_of(replay, events, i) != NO_BLOCK)
+            __builtin_prefetch(&blocks[block_of(replay, events, i)]);
+    for (size_t i = 0; i < events->count; i++) {
+        if (block_of(replay, events, i) == NO_BLOCK)
+            continue;
+        const struct block *block = &blocks[block_of(replay, events, i)];
+        if (block->previous != NO_BLOCK)
+            __builtin_prefetch(&blocks[block->previous]);
+        if (block->next != NO_BLOCK)
+            __builtin_prefetch(&blocks[block->next]);
+    }
+}

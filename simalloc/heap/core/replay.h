@@ -96,6 +96,10 @@ ALWAYS_INLINE uint64_t replay_event(const struct replay *replay, uint8_t op, str
     return live + request;
 }
 
+/* Asks for the memory that a batch of events will touch, when the heap has outgrown the nearest
+ * caches: all of it at once, and not one piece after the other. */
+void replay_prefetch(const struct replay *replay, const struct events *events);
+
 /* What is asked for only in tests: every address, and the heap verified after each event. */
 void replay_watch(const struct replay *replay, const struct events *events, size_t i);
 
@@ -148,6 +152,8 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
             heap->failure = "no memory is left for the simulated heap";
             break;
         }
+        if (heap->used > NEAR_BLOCKS)
+            replay_prefetch(replay, &part);
         replay_batch(replay, &part, &batch, allocate, release, resize);
         MECHANISM(measure)(&replay->measures, &batch, part.size);
         done += batch.events;
