@@ -35,7 +35,7 @@ static void free_replay(struct replay *replay)
     if (replay->heap != NULL)
         replay->mechanism->release(replay->heap);
     free(replay->heap);
-    free(replay->slots);
+    objects_release(&replay->objects);
     free(replay);
 }
 
@@ -51,7 +51,7 @@ static struct replay *new_replay(const struct mechanism *mechanism,
         free_replay(replay);
         return NULL;
     }
-    timeline_init(&replay->timeline);
+    timeline_init(&replay->measures.timeline);
     return replay;
 }
 
@@ -92,7 +92,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     struct replay *replay = new_replay(mechanism, &parameters);
     if (replay == NULL)
         return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
-    replay->scale = scale;
+    replay->measures.scale = scale;
     replay->realloc_rule = (enum realloc_rule)rule;
     replay->checked = checked;
 
@@ -200,7 +200,7 @@ static PyObject *simulation_timeline(PyObject *object, PyObject *unused)
     const struct replay *replay = idle(object);
     if (replay == NULL)
         return NULL;
-    const struct timeline *timeline = &replay->timeline;
+    const struct timeline *timeline = &replay->measures.timeline;
     uint32_t count = replay->measures.events == 0 ? 0 : timeline->current + 1;
     return Py_BuildValue("Ky#", (unsigned long long)timeline->length,
                          (const char *)timeline->intervals,
@@ -252,9 +252,9 @@ static int64_t *slots_by_block(const struct replay *replay)
     int64_t *slots = calloc((size_t)replay->heap->used + 1, sizeof *slots);
     if (slots == NULL)
         return NULL;
-    for (uint64_t slot = 0; slot < replay->slot_count; slot++)
-        if (replay->slots[slot].block != NO_BLOCK)
-            slots[replay->slots[slot].block] = (int64_t)slot;
+    for (uint64_t slot = 0; slot < replay->objects.count; slot++)
+        if (replay->objects.slots[slot].block != NO_BLOCK)
+            slots[replay->objects.slots[slot].block] = (int64_t)slot;
     return slots;
 }
 

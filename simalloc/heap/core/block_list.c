@@ -4,8 +4,8 @@
 
 bool block_list_grow_tables(struct block_list *list)
 {
-    uint64_t leaves = (uint64_t)list->leaf_capacity + list->leaf_capacity / 2 + 2 * SPARE_LEAVES;
-    uint64_t inners = (uint64_t)list->inner_capacity + list->inner_capacity / 2 + 2 * SPARE_INNERS;
+    uint64_t leaves = (uint64_t)list->leaf_capacity + list->leaf_capacity / 2 + SPARE_LEAVES;
+    uint64_t inners = (uint64_t)list->inner_capacity + list->inner_capacity / 2 + SPARE_INNERS;
     if (leaves > HOME_LOOSE / SLOTS || inners > NO_NODE)
         return false;
     struct leaf *grown_leaves = realloc(list->leaves, (size_t)leaves * sizeof *list->leaves);

@@ -2,8 +2,9 @@
  *
  * It is a B+ tree of nodes of 64 slots. In a leaf the blocks stand in list order with empty slots
  * between them: one that leaves empties its slot, and one that enters moves others no further than
- * to the next empty one. An inner node knows the largest block below each child, and how many stand
- * before it, so that what a walk along the list would have visited is a difference of ranks.
+ * to the next empty one. An inner node knows how many blocks are below each child, so that what a
+ * walk along the list would have visited is a difference of ranks, and of what size they are at
+ * most. That is lowered when a search finds less than it was promised, and not before.
  *
  * Sizes and addresses are kept in granules and short, so that many are compared at once; of the
  * few that are too large for that the block itself is asked. No operation is worse than O(log n).
@@ -31,11 +32,12 @@ struct leaf {
 };
 
 struct inner {
-    uint16_t size[SLOTS]; /* the largest below the child, as in a leaf; 0 from slot `count` on */
+    uint16_t size[SLOTS]; /* at least the largest below the child, as in a leaf; 0 from slot `count`
+                             on */
     uint32_t child[SLOTS];
     uint32_t key[SLOTS]; /* if ordered: no key below the child is less, all of earlier ones are; the
                             first one's says nothing */
-    uint32_t before[SLOTS];  /* blocks below earlier children */
+    uint32_t blocks[SLOTS];  /* blocks below the child; any number from slot `count` on */
     uint64_t largest[SLOTS]; /* the same in bytes */
     uint32_t count;          /* children are in slots 0 .. count-1 */
     struct place place;
@@ -60,8 +62,9 @@ struct cursor {
     uint32_t slot;
 };
 
-/* The most nodes that one event may create: a few insertions, each splitting one path. */
-enum { SPARE_LEAVES = 16, SPARE_INNERS = 128 };
+/* The most nodes that a batch of events may create: an event inserts at most three blocks, each into
+ * another full leaf below another full node; of the levels above few nodes are split. */
+enum { SPARE_LEAVES = 4 * BATCH, SPARE_INNERS = 4 * BATCH };
 
 /* The largest power of two in `unit` divides all sizes of blocks. */
 bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
@@ -73,6 +76,8 @@ const char *block_list_check(const struct block_list *list, bool ordered);
 uint32_t block_list_large_block(const struct block_list *list, const struct leaf *leaf,
                                 uint32_t from, uint64_t size, bool last);
 uint32_t block_list_large_child(const struct inner *inner, uint32_t from, uint64_t size, bool last);
+/* Lowers what the nodes above a node promise of it to what there is. */
+void block_list_correct(struct block_list *list, uint32_t level, uint32_t id);
 /* The address of the first block below a node. */
 uint64_t block_list_lowest_address(const struct block_list *list, uint32_t level, uint32_t id);
 struct cursor block_list_far_position(const struct block_list *list, uint64_t address);
@@ -134,56 +139,88 @@ ALWAYS_INLINE uint32_t wanted_child(const struct inner *inner, struct wanted wan
                        : slots_first(inner->size, wanted.brief);
 }
 
-/* The first, or last, block below a node of some level that is wanted. */
-ALWAYS_INLINE struct cursor block_list_below(const struct block_list *list, uint32_t level,
-                                             uint32_t id, struct wanted wanted)
+/* No block; and a cursor that says that one may be found if it is looked for once more. */
+#define NOWHERE ((struct cursor){NO_NODE, 0})
+#define AGAIN ((struct cursor){NO_NODE, 1})
+
+/* The first, or last, block below a node of some level that is wanted; or, if the nodes promised
+ * one that is not there, they are corrected. */
+ALWAYS_INLINE struct cursor block_list_below(struct block_list *list, uint32_t level, uint32_t top,
+                                             struct wanted wanted)
 {
+    uint32_t id = top;
     for (; level > 0; level--) {
         const struct inner *inner = &list->inners[id];
         uint32_t slot = wanted_child(inner, wanted);
         if (UNLIKELY(slot == SLOTS))
-            return (struct cursor){NO_NODE, 0};
+            break;
         id = inner->child[slot];
     }
-    uint32_t slot = wanted_block(list, &list->leaves[id], wanted);
-    return UNLIKELY(slot == SLOTS) ? (struct cursor){NO_NODE, 0} : (struct cursor){id, slot};
+    if (LIKELY(level == 0)) {
+        uint32_t slot = wanted_block(list, &list->leaves[id], wanted);
+        if (LIKELY(slot < SLOTS))
+            return (struct cursor){id, slot};
+    }
+    if (level == list->height)
+        return NOWHERE;
+    block_list_correct(list, level, id);
+    return AGAIN;
+}
+
+ALWAYS_INLINE struct cursor block_list_search(struct block_list *list, struct wanted wanted)
+{
+    struct cursor at;
+    do
+        at = block_list_below(list, list->height, list->root, wanted);
+    while (UNLIKELY(at.leaf == NO_NODE && at.slot == AGAIN.slot));
+    return at;
 }
 
 /* The first block of the list with at least `size` bytes. */
-ALWAYS_INLINE struct cursor block_list_first(const struct block_list *list, uint64_t size)
+ALWAYS_INLINE struct cursor block_list_first(struct block_list *list, uint64_t size)
 {
-    return block_list_below(list, list->height, list->root,
-                            (struct wanted){size, short_size(list, size), false});
+    return block_list_search(list, (struct wanted){size, short_size(list, size), false});
 }
 
 /* The last block of the list with at least `size` bytes. */
-ALWAYS_INLINE struct cursor block_list_last(const struct block_list *list, uint64_t size)
+ALWAYS_INLINE struct cursor block_list_last(struct block_list *list, uint64_t size)
 {
-    return block_list_below(list, list->height, list->root,
-                            (struct wanted){size, short_size(list, size), true});
+    return block_list_search(list, (struct wanted){size, short_size(list, size), true});
 }
 
-/* The first block at or after a cursor with at least `size` bytes. */
-ALWAYS_INLINE struct cursor block_list_first_from(const struct block_list *list,
-                                                  struct cursor from, uint64_t size)
+/* The first block in a leaf later than one that is wanted. */
+ALWAYS_INLINE struct cursor block_list_later(struct block_list *list, const struct leaf *leaf,
+                                             struct wanted wanted)
 {
-    struct wanted wanted = {size, short_size(list, size), false};
-    const bool large = wanted.brief == SHORT_SIZE;
-    const struct leaf *leaf = &list->leaves[from.leaf];
-    uint32_t slot = UNLIKELY(large) ? block_list_large_block(list, leaf, from.slot, size, false)
-                                    : slots_first_from(leaf->size, from.slot, wanted.brief);
-    if (LIKELY(slot < SLOTS))
-        return (struct cursor){from.leaf, slot};
     const struct place *place = &leaf->place;
     for (uint32_t level = 0; level < list->height; level++) {
         const struct inner *parent = &list->inners[place->parent];
-        slot = UNLIKELY(large) ? block_list_large_child(parent, place->slot + 1, size, false)
-                               : slots_first_from(parent->size, place->slot + 1, wanted.brief);
+        uint32_t slot = UNLIKELY(wanted.brief == SHORT_SIZE)
+                            ? block_list_large_child(parent, place->slot + 1, wanted.size, false)
+                            : slots_first_from(parent->size, place->slot + 1, wanted.brief);
         if (slot < SLOTS)
             return block_list_below(list, level, parent->child[slot], wanted);
         place = &parent->place;
     }
-    return (struct cursor){NO_NODE, 0};
+    return NOWHERE;
+}
+
+/* The first block at or after a cursor with at least `size` bytes. */
+ALWAYS_INLINE struct cursor block_list_first_from(struct block_list *list, struct cursor from,
+                                                  uint64_t size)
+{
+    struct wanted wanted = {size, short_size(list, size), false};
+    const struct leaf *leaf = &list->leaves[from.leaf];
+    uint32_t slot = UNLIKELY(wanted.brief == SHORT_SIZE)
+                        ? block_list_large_block(list, leaf, from.slot, size, false)
+                        : slots_first_from(leaf->size, from.slot, wanted.brief);
+    if (LIKELY(slot < SLOTS))
+        return (struct cursor){from.leaf, slot};
+    struct cursor at;
+    do
+        at = block_list_later(list, leaf, wanted);
+    while (UNLIKELY(at.leaf == NO_NODE && at.slot == AGAIN.slot));
+    return at;
 }
 
 ALWAYS_INLINE uint32_t home_of(uint32_t leaf, uint32_t slot)
@@ -226,7 +263,7 @@ ALWAYS_INLINE uint32_t block_list_rank(const struct block_list *list, struct cur
     const struct place *place = &leaf->place;
     for (uint32_t level = 0; level < list->height; level++) {
         const struct inner *parent = &list->inners[place->parent];
-        rank += parent->before[place->slot];
+        rank += slots_sum_before(parent->blocks, place->slot);
         place = &parent->place;
     }
     return rank;

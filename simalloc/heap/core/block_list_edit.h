@@ -58,21 +58,17 @@ ALWAYS_INLINE bool inner_note(const struct block_list *list, struct inner *inner
     return !same;
 }
 
-/* Tells the nodes above a leaf that a size has gone from it and another has come (0: none). */
-ALWAYS_INLINE void block_list_tell(struct block_list *list, uint32_t id, uint64_t gone,
-                                   uint64_t come)
+/* Tells the nodes above a leaf that it has got a block of so many bytes. */
+ALWAYS_INLINE void block_list_promise(struct block_list *list, const struct leaf *leaf,
+                                      uint64_t size)
 {
+    const struct place *place = &leaf->place;
     for (uint32_t level = 0; level < list->height; level++) {
-        const struct place *place = place_of(list, level, id);
         struct inner *parent = &list->inners[place->parent];
-        uint64_t known = parent->largest[place->slot];
-        if (LIKELY(come <= known && gone < known))
+        if (LIKELY(size <= parent->largest[place->slot]))
             return;
-        uint64_t largest = come >= known ? come : largest_of(list, level, id);
-        inner_note(list, parent, place->slot, largest);
-        gone = known;
-        come = largest;
-        id = place->parent;
+        inner_note(list, parent, place->slot, size);
+        place = &parent->place;
     }
 }
 
@@ -84,8 +80,7 @@ ALWAYS_INLINE void block_list_count(struct block_list *list, const struct leaf *
     const struct place *place = &leaf->place;
     for (uint32_t level = 0; level < list->height; level++) {
         struct inner *parent = &list->inners[place->parent];
-        for (uint32_t i = 0; i < SLOTS; i++)
-            parent->before[i] += i > place->slot ? more : 0;
+        parent->blocks[place->slot] += more;
         place = &parent->place;
     }
 }
@@ -144,7 +139,7 @@ ALWAYS_INLINE void block_list_insert(struct block_list *list, struct cursor at, 
     at.slot = leaf_open(list, at, ordered);
     leaf_put(list, at, id, size, key, ordered);
     block_list_count(list, &list->leaves[at.leaf], 1);
-    block_list_tell(list, at.leaf, 0, block->size);
+    block_list_promise(list, &list->leaves[at.leaf], block->size);
 }
 
 ALWAYS_INLINE void block_list_remove(struct block_list *list, struct cursor at)
@@ -155,18 +150,20 @@ ALWAYS_INLINE void block_list_remove(struct block_list *list, struct cursor at)
     leaf->size[at.slot] = 0;
     leaf->used &= ~(UINT64_C(1) << at.slot);
     block_list_count(list, leaf, UINT32_MAX); /* one fewer */
-    block_list_tell(list, at.leaf, block->size, 0);
     if (list->height > 0 && UNLIKELY(slots_count(leaf->used) < SLOTS / 4))
         block_list_merge_leaf(list, at.leaf);
 }
 
-/* Whether a key is surely within the bounds that the nodes above a leaf have for it. */
+/* Whether a key is surely within the bounds that the nodes above a leaf have for it: those of the
+ * first and the last child are further up, or there are none. */
 ALWAYS_INLINE bool is_in_bounds(const struct block_list *list, const struct leaf *leaf,
                                 uint32_t key)
 {
     const struct inner *parent = &list->inners[leaf->place.parent];
-    uint32_t next = leaf->place.slot + 1;
-    return key >= parent->key[leaf->place.slot] && next < parent->count && key < parent->key[next];
+    uint32_t slot = leaf->place.slot;
+    bool root = list->height == 1;
+    return (slot > 0 ? key >= parent->key[slot] : root) &&
+           (slot + 1 < parent->count ? key < parent->key[slot + 1] : root);
 }
 
 /* Notes the new size and address of a block that keeps its place in the list. */
@@ -181,7 +178,8 @@ ALWAYS_INLINE void block_list_change(struct block_list *list, struct cursor at, 
         if (list->height > 0 && UNLIKELY(!is_in_bounds(list, leaf, key)))
             block_list_move_bounds(list, at.leaf, key);
     }
-    block_list_tell(list, at.leaf, old, size);
+    if (size > old)
+        block_list_promise(list, leaf, size);
 }
 
 #endif

@@ -80,6 +80,11 @@ void block_list_move_bounds(struct block_list *list, uint32_t leaf, uint32_t key
     }
 }
 
+void block_list_correct(struct block_list *list, uint32_t level, uint32_t id)
+{
+    tell_parent(list, level, id);
+}
+
 /* Lets the children in slots from `first` on know where they are. */
 static void adopt(struct block_list *list, uint32_t level, uint32_t id, uint32_t first)
 {
@@ -95,7 +100,7 @@ static void move_children(struct inner *to, uint32_t at, const struct inner *fro
     memmove(&to->size[at], &from->size[first], count * sizeof to->size[0]);
     memmove(&to->child[at], &from->child[first], count * sizeof to->child[0]);
     memmove(&to->key[at], &from->key[first], count * sizeof to->key[0]);
-    memmove(&to->before[at], &from->before[first], count * sizeof to->before[0]);
+    memmove(&to->blocks[at], &from->blocks[first], count * sizeof to->blocks[0]);
     memmove(&to->largest[at], &from->largest[first], count * sizeof to->largest[0]);
 }
 
@@ -104,6 +109,7 @@ static void raise_root(struct block_list *list)
 {
     uint32_t id = new_inner(list);
     list->inners[id].child[0] = list->root;
+    list->inners[id].blocks[0] = list->blocks;
     list->inners[id].count = 1;
     list->height++;
     adopt(list, list->height, id, 0);
@@ -113,9 +119,9 @@ static void raise_root(struct block_list *list)
 
 static void split_inner(struct block_list *list, uint32_t level, uint32_t id);
 
-/* Makes `child`, into which the later blocks of node `id` have gone, its right neighbour. */
+/* Makes `child`, into which the later blocks of node `id` have gone, so many, its right neighbour. */
 static void insert_sibling(struct block_list *list, uint32_t level, uint32_t id, uint32_t child,
-                           uint32_t key, uint32_t blocks_before)
+                           uint32_t key, uint32_t blocks)
 {
     uint32_t parent_id = place_of(list, level, id)->parent;
     if (list->inners[parent_id].count == SLOTS) {
@@ -127,7 +133,8 @@ static void insert_sibling(struct block_list *list, uint32_t level, uint32_t id,
     move_children(parent, slot + 1, parent, slot, parent->count - slot);
     parent->child[slot] = child;
     parent->key[slot] = key;
-    parent->before[slot] = parent->before[slot - 1] + blocks_before;
+    parent->blocks[slot] = blocks;
+    parent->blocks[slot - 1] -= blocks;
     parent->count++;
     adopt(list, level + 1, parent_id, slot);
     tell_parent(list, level, id);
@@ -142,15 +149,15 @@ static void split_inner(struct block_list *list, uint32_t level, uint32_t id)
     struct inner *left = &list->inners[id];
     struct inner *right = &list->inners[right_id];
     const uint32_t kept = SLOTS / 2;
-    uint32_t blocks_before = left->before[kept];
     move_children(right, 0, left, kept, SLOTS - kept);
     right->count = SLOTS - kept;
     left->count = kept;
     memset(&left->size[kept], 0, (SLOTS - kept) * sizeof left->size[0]);
+    uint32_t blocks = 0;
     for (uint32_t i = 0; i < right->count; i++)
-        right->before[i] -= blocks_before;
+        blocks += right->blocks[i];
     adopt(list, level, right_id, 0);
-    insert_sibling(list, level, id, right_id, right->key[0], blocks_before);
+    insert_sibling(list, level, id, right_id, right->key[0], blocks);
 }
 
 /* Blocks on their way from some leaves to others. */
@@ -208,7 +215,7 @@ static struct cursor split_leaf(struct block_list *list, uint32_t id, const stru
     uint32_t kept = at_end ? row->count : row->count / 2;
     fill(list, id, row, 0, kept, at_end);
     fill(list, right, row, kept, row->count - kept, false);
-    insert_sibling(list, 0, id, right, at_end ? key : row->key[kept], kept);
+    insert_sibling(list, 0, id, right, at_end ? key : row->key[kept], row->count - kept);
     if (at_end)
         return (struct cursor){right, 0};
     return rank <= kept ? (struct cursor){id, spread_slot(rank, kept)}
@@ -240,6 +247,15 @@ static void remove_child(struct block_list *list, uint32_t level, uint32_t id)
     drop(list, level, id);
 }
 
+/* Removes a node whose blocks have gone to its left neighbour. */
+static void absorb(struct block_list *list, uint32_t level, uint32_t left, uint32_t right)
+{
+    const struct place *place = place_of(list, level, right);
+    uint32_t *blocks = list->inners[place->parent].blocks;
+    blocks[place_of(list, level, left)->slot] += blocks[place->slot];
+    remove_child(list, level, right);
+}
+
 /* Appends a node's right neighbour to it. */
 static void merge_inners(struct block_list *list, uint32_t level, uint32_t left_id,
                          uint32_t right_id)
@@ -247,15 +263,12 @@ static void merge_inners(struct block_list *list, uint32_t level, uint32_t left_
     struct inner *left = &list->inners[left_id];
     struct inner *right = &list->inners[right_id];
     const struct inner *parent = &list->inners[left->place.parent];
-    uint32_t blocks = parent->before[right->place.slot] - parent->before[left->place.slot];
     uint32_t count = left->count;
-    for (uint32_t i = 0; i < right->count; i++)
-        right->before[i] += blocks;
     right->key[0] = parent->key[right->place.slot];
     move_children(left, count, right, 0, right->count);
     left->count += right->count;
     adopt(list, level, left_id, count);
-    remove_child(list, level, right_id);
+    absorb(list, level, left_id, right_id);
     tell_parent(list, level, left_id);
 }
 
@@ -266,7 +279,7 @@ static void merge_leaves(struct block_list *list, uint32_t left, uint32_t right)
     take_all(&list->leaves[left], &row);
     take_all(&list->leaves[right], &row);
     fill(list, left, &row, 0, row.count, false);
-    remove_child(list, 0, right);
+    absorb(list, 0, left, right);
     tell_parent(list, 0, left);
 }
 

@@ -82,9 +82,9 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 
 static bool reserve_growth(struct double_buddy *state)
 {
-    if (LIKELY(state->growth_count < state->growth_capacity))
+    if (LIKELY(state->growth_capacity - state->growth_count >= BATCH))
         return true;
-    uint32_t capacity = state->growth_capacity < 64 ? 64 : 2 * state->growth_capacity;
+    uint32_t capacity = 2 * state->growth_capacity + BATCH;
     struct growth *growths = realloc(state->growths, capacity * sizeof *growths);
     if (growths == NULL)
         return false;

@@ -106,10 +106,10 @@ static uint64_t rank_of(const struct free_index *index, struct cursor at)
     return block_list_rank(&index->list, at);
 }
 
-struct found_block free_index_first(const struct free_index *index, uint64_t size, uint32_t after,
+struct found_block free_index_first(struct free_index *index, uint64_t size, uint32_t after,
                                     bool backwards)
 {
-    const struct block_list *list = &index->list;
+    struct block_list *list = &index->list;
     uint64_t before = 0;
     struct cursor at;
     if (backwards) {
@@ -130,7 +130,7 @@ struct found_block free_index_first(const struct free_index *index, uint64_t siz
 
 struct found_block free_index_next(struct free_index *index, uint64_t size)
 {
-    const struct block_list *list = &index->list;
+    struct block_list *list = &index->list;
     if (!index->roving && list->blocks > 0)
         index->rover = block_at(list, block_list_first(list, UINT64_C(1) << list->granule));
     index->roving = true;
@@ -148,13 +148,15 @@ struct found_block free_index_next(struct free_index *index, uint64_t size)
     return (struct found_block){index->rover, (rank < first ? rank + list->blocks : rank) - first + 1};
 }
 
-struct found_block free_index_largest(const struct free_index *index, bool backwards)
+struct found_block free_index_largest(struct free_index *index, bool backwards)
 {
-    const struct block_list *list = &index->list;
-    uint64_t size = largest_of(list, list->height, list->root);
+    struct block_list *list = &index->list;
     struct found_block found = {NO_BLOCK, list->blocks};
-    if (size > 0)
+    /* The list may promise more than there is; a search that is disappointed lowers the promise. */
+    while (list->blocks > 0 && found.block == NO_BLOCK) {
+        uint64_t size = largest_of(list, list->height, list->root);
         found.block = free_index_first(index, size, NO_BLOCK, backwards).block;
+    }
     return found;
 }
 
@@ -163,9 +165,9 @@ uint32_t free_index_best(const struct free_index *index, uint64_t size)
     return size_index_best(&index->sizes, size).block;
 }
 
-void free_index_blocks(const struct free_index *index, uint32_t *blocks)
+void free_index_blocks(struct free_index *index, uint32_t *blocks)
 {
-    const struct block_list *list = &index->list;
+    struct block_list *list = &index->list;
     if (list->blocks == 0)
         return;
     struct cursor at = block_list_first(list, UINT64_C(1) << list->granule);

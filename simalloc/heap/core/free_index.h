@@ -56,17 +56,17 @@ void free_index_change(struct free_index *index, uint32_t id, const struct block
 
 /* Of a list: the first block of at least `size` bytes behind block `after` (NO_BLOCK: from the
  * front); `backwards` takes the last one of all. */
-struct found_block free_index_first(const struct free_index *index, uint64_t size, uint32_t after,
+struct found_block free_index_first(struct free_index *index, uint64_t size, uint32_t after,
                                     bool backwards);
 /* Of a list: the first from the rover on, which then stands there; at the first call it stands on
  * the front. */
 struct found_block free_index_next(struct free_index *index, uint64_t size);
 /* Of a list: the first block that is as large as any. */
-struct found_block free_index_largest(const struct free_index *index, bool backwards);
+struct found_block free_index_largest(struct free_index *index, bool backwards);
 /* Of an order by size: the smallest of at least `size` bytes. */
 uint32_t free_index_best(const struct free_index *index, uint64_t size);
 /* Of a list: writes its blocks in order. */
-void free_index_blocks(const struct free_index *index, uint32_t *blocks);
+void free_index_blocks(struct free_index *index, uint32_t *blocks);
 
 /* What is wrong with the index of `listed` blocks, or NULL. */
 const char *free_index_check(const struct free_index *index, uint64_t listed);

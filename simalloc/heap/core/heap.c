@@ -4,7 +4,7 @@
 
 bool heap_grow_table(struct heap *heap)
 {
-    uint64_t capacity = heap->capacity < 1024 ? 1024 : heap->capacity + heap->capacity / 2;
+    uint64_t capacity = (uint64_t)heap->capacity + heap->capacity / 2 + SPARE_BLOCKS;
     if (capacity > NO_BLOCK)
         capacity = NO_BLOCK;
     if (capacity - heap->used < SPARE_BLOCKS)

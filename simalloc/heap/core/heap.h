@@ -58,8 +58,12 @@ struct heap {
     struct counters counters;
 };
 
-/* The most blocks that one event may create: a buddy system halves a block at most 62 times. */
-enum { SPARE_BLOCKS = 256 };
+/* Events are carried out by the batch, before which memory for all of them is made sure of.
+ * An event creates at most so many blocks: a buddy system halves one at most 62 times. */
+enum { BATCH = 256, BLOCKS_AN_EVENT = 64, SPARE_BLOCKS = BATCH * BLOCKS_AN_EVENT };
+
+/* So many blocks are thought to stay in the caches by themselves: 512 kB. */
+enum { NEAR_BLOCKS = 1 << 14 };
 
 bool heap_grow_table(struct heap *heap);
 void heap_release(struct heap *heap);
@@ -72,7 +76,7 @@ ALWAYS_INLINE void heap_init(struct heap *heap)
     *heap = (struct heap){.unused = NO_BLOCK, .first = NO_BLOCK, .last = NO_BLOCK};
 }
 
-/* Makes sure that an event finds ids enough; false when memory is exhausted. */
+/* Makes sure that a batch finds ids enough; false when memory is exhausted. */
 ALWAYS_INLINE bool heap_reserve(struct heap *heap)
 {
     return LIKELY(heap->capacity - heap->used >= SPARE_BLOCKS) || heap_grow_table(heap);

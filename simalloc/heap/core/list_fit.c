@@ -113,8 +113,8 @@ ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct cursor at, uint64_t size
 ALWAYS_INLINE struct cursor search(struct list_fit *state, uint64_t size, uint64_t *visited,
                                    POLICY)
 {
-    const struct block_list *list = &state->list;
-    struct cursor start = {NO_NODE, 0};
+    struct block_list *list = &state->list;
+    struct cursor start = NOWHERE;
     struct cursor at;
     if (fit == FIT_NEXT && state->rover != NO_BLOCK) {
         start = block_list_locate(list, state->rover);

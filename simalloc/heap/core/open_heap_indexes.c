@@ -35,7 +35,7 @@ static struct placed *place(const struct open_heap *open, enum free_order order)
 }
 
 /* The blocks of an open index in its own order; NULL: no memory. */
-static struct placed *keep_places(const struct open_heap *open, const struct free_index *index)
+static struct placed *keep_places(const struct open_heap *open, struct free_index *index)
 {
     if (index->order >= BEST_LIFO)
         return place(open, index->order);

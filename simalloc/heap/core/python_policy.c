@@ -201,18 +201,23 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return resized;
 }
 
-/* Every event begins here. */
 static bool reserve(struct heap *heap)
 {
-    struct python_policy *policy = (struct python_policy *)heap;
-    policy->event++;
-    return heap->failure == NULL && open_heap_reserve(&policy->open);
+    return open_heap_reserve(&((struct python_policy *)heap)->open);
 }
 
+/* Events are replayed one at a time, since the policy may ask which it is at. */
 static size_t replay(struct replay *replay, const struct events *events)
 {
+    struct python_policy *policy = (struct python_policy *)replay->heap;
     PyGILState_STATE gil = PyGILState_Ensure();
-    size_t done = replay_events(replay, events, allocate, release, resize, reserve);
+    size_t done = 0;
+    while (done < events->count && replay->heap->failure == NULL) {
+        struct events one = events_from(events, done);
+        one.count = 1;
+        policy->event++;
+        done += replay_events(replay, &one, allocate, release, resize, reserve);
+    }
     PyGILState_Release(gil);
     return done;
 }

@@ -44,7 +44,7 @@ PyObject *heap_first_fit(PyObject *self, PyObject *const *args, Py_ssize_t count
         if (query.order == ORDER_LIFO)
             return PyErr_Format(policy_error, "a search after a block goes by 'ao' or 'fifo'");
     }
-    const struct free_index *index = open_heap_index(
+    struct free_index *index = open_heap_index(
         &query.policy->open, query.order == ORDER_ADDRESS ? BY_ADDRESS : BY_AGE);
     if (index == NULL)
         return out_of_memory(query.policy);
@@ -72,7 +72,7 @@ PyObject *heap_best_fit(PyObject *self, PyObject *const *args, Py_ssize_t count)
     struct query query;
     if (!as_query(self, args, count, 2, "best_fit", &query))
         return NULL;
-    const struct free_index *index = open_heap_index(&query.policy->open, orders[query.order]);
+    struct free_index *index = open_heap_index(&query.policy->open, orders[query.order]);
     if (index == NULL)
         return out_of_memory(query.policy);
     struct found_block found = {free_index_best(index, query.size), query.policy->open.listed};
@@ -84,7 +84,7 @@ PyObject *heap_worst_fit(PyObject *self, PyObject *const *args, Py_ssize_t count
     struct query query;
     if (!as_query(self, args, count, 2, "worst_fit", &query))
         return NULL;
-    const struct free_index *index = open_heap_index(
+    struct free_index *index = open_heap_index(
         &query.policy->open, query.order == ORDER_ADDRESS ? BY_ADDRESS : BY_AGE);
     if (index == NULL)
         return out_of_memory(query.policy);
@@ -96,7 +96,7 @@ PyObject *heap_worst_fit(PyObject *self, PyObject *const *args, Py_ssize_t count
 
 static PyObject *list_of(struct python_policy *policy, PyObject *list, enum order order)
 {
-    const struct free_index *index =
+    struct free_index *index =
         open_heap_index(&policy->open, order == ORDER_ADDRESS ? BY_ADDRESS : BY_AGE);
     uint64_t count = policy->open.listed;
     uint32_t *ids = PyMem_Malloc((count + 1) * sizeof *ids);

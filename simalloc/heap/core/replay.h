@@ -1,12 +1,13 @@
-/* Carrying out a trace's events on a heap, and measuring it after each of them.
+/* Carrying out a trace's events on a heap.
  *
  * replay_events() is inlined into every mechanism with that mechanism's own functions, so that the
  * whole of an event is one piece of straight code. */
 #ifndef SIMALLOC_REPLAY_H
 #define SIMALLOC_REPLAY_H
 
+#include "measures.h"
 #include "mechanism.h"
-#include "timeline.h"
+#include "objects.h"
 
 enum op { OP_MALLOC = 0, OP_FREE = 1, OP_REALLOC = 2 };
 enum realloc_rule { REALLOC_FREE_FIRST, REALLOC_MOVE, REALLOC_IN_PLACE };
@@ -15,171 +16,149 @@ enum realloc_rule { REALLOC_FREE_FIRST, REALLOC_MOVE, REALLOC_IN_PLACE };
 struct events {
     size_t count;
     const uint8_t *op;
-    const int64_t *size;
+    const int64_t *size; /* 0 of a free */
     const uint32_t *slot;
     int64_t *address; /* filled with the object's address after each event; may be NULL */
 };
 
-/* An object that is live: trace.py numbers the slots. */
-struct slot {
-    uint64_t request; /* bytes of the program */
-    uint32_t block;   /* NO_BLOCK: no object here now */
-};
-
-struct measures {
-    uint64_t events; /* done so far */
-    uint64_t live;  /* bytes of the program, now */
-    uint64_t heap;  /* the break when it was last looked at, scaled */
-    double heap_bytes; /* the same in bytes of the program */
-    uint64_t max_live;
-    uint64_t heap_at_max_live;
-    uint64_t peak_heap;
-    uint64_t live_at_peak_heap;
-    uint64_t allocated_at_peak_heap;
-    uint64_t events_without_live; /* the mean of heap / live is over the others */
-    double sum_of_ratios;
-    uint64_t allocated_bytes; /* of the program, by all events; the other mean is over these */
-    double sum_of_ratios_by_bytes;
-    uint64_t sum_of_free_blocks;
-    uint64_t peak_free_blocks;
-};
+/* A batch of the events from number `first` on, or what is left of them. */
+ALWAYS_INLINE struct events events_from(const struct events *events, size_t first)
+{
+    size_t left = events->count - first;
+    return (struct events){
+        .count = left < BATCH ? left : BATCH,
+        .op = &events->op[first],
+        .size = &events->size[first],
+        .slot = &events->slot[first],
+        .address = events->address == NULL ? NULL : &events->address[first],
+    };
+}
 
 struct replay {
     const struct mechanism *mechanism;
     struct heap *heap; /* the mechanism's state begins with it */
-    uint64_t scale;
     enum realloc_rule realloc_rule;
     bool checked; /* verify the whole heap after each event */
-    struct slot *slots;
-    uint64_t slot_count;
+    struct objects objects;
     struct measures measures;
-    struct timeline timeline;
 };
-
-bool replay_grow_slots(struct replay *replay, uint32_t slot);
-
-/* A size too large to be scaled is caught by the heap's limit. */
-ALWAYS_INLINE uint64_t scaled(const struct replay *replay, uint64_t request)
-{
-    return (request == 0 ? 1 : request) * replay->scale;
-}
-
-/* Notes a new break, which few events bring. */
-void replay_note_break(struct replay *replay);
-
-/* Measures the state after an event that allocated so many bytes of the program. */
-ALWAYS_INLINE void measure(struct replay *replay, uint64_t allocated_bytes)
-{
-    struct measures *measures = &replay->measures;
-    const struct heap *heap = replay->heap;
-    uint64_t live = measures->live;
-    if (UNLIKELY(heap->brk != measures->heap))
-        replay_note_break(replay);
-    if (UNLIKELY(live > measures->max_live)) {
-        measures->max_live = live;
-        measures->heap_at_max_live = heap->brk;
-    }
-    if (LIKELY(live > 0)) {
-        double ratio = measures->heap_bytes / (double)(int64_t)live;
-        measures->sum_of_ratios += ratio;
-        measures->sum_of_ratios_by_bytes += ratio * (double)(int64_t)allocated_bytes;
-    } else {
-        measures->events_without_live++;
-    }
-    measures->allocated_bytes += allocated_bytes;
-    measures->sum_of_free_blocks += heap->counters.free_blocks;
-    if (UNLIKELY(heap->counters.free_blocks > measures->peak_free_blocks))
-        measures->peak_free_blocks = heap->counters.free_blocks;
-    timeline_note(&replay->timeline, live);
-}
 
 /* What a mechanism inlines into replay_events(). */
 typedef uint32_t allocate_function(struct heap *heap, uint64_t size);
 typedef void free_function(struct heap *heap, uint32_t block);
 typedef bool resize_function(struct heap *heap, uint32_t block, uint64_t size);
+/* Makes sure that a batch of events finds memory enough; false when it is exhausted. */
 typedef bool reserve_function(struct heap *heap);
 
-ALWAYS_INLINE void reallocate(struct replay *replay, struct slot *slot, uint64_t size,
-                              allocate_function *allocate, free_function *release,
-                              resize_function *resize)
+/* Reallocates block `old` and answers the block that takes its place. */
+ALWAYS_INLINE uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
+                                  allocate_function *allocate, free_function *release,
+                                  resize_function *resize)
+{
+    struct heap *heap = replay->heap;
+    if (replay->realloc_rule == REALLOC_FREE_FIRST) {
+        release(heap, old);
+        return allocate(heap, size);
+    }
+    if (replay->realloc_rule == REALLOC_IN_PLACE && resize(heap, old, size))
+        return old;
+    uint32_t block = allocate(heap, size);
+    release(heap, old);
+    return block;
+}
+
+/* Carries out an event on an object's slot; answers the live bytes after it, of `live` before. */
+ALWAYS_INLINE uint64_t replay_event(const struct replay *replay, uint8_t op, struct slot *slot,
+                                    uint64_t request, uint64_t live, allocate_function *allocate,
+                                    free_function *release, resize_function *resize)
 {
     struct heap *heap = replay->heap;
     uint32_t old = slot->block;
-    if (replay->realloc_rule == REALLOC_FREE_FIRST) {
-        release(heap, old);
-        slot->block = allocate(heap, size);
-    } else if (replay->realloc_rule == REALLOC_MOVE || !resize(heap, old, size)) {
-        slot->block = allocate(heap, size);
-        release(heap, old);
-    }
-}
-
-/* Carries out event `i`; false, with the heap's failure set, if that cannot be done. */
-ALWAYS_INLINE bool replay_event(struct replay *replay, const struct events *events, size_t i,
-                                allocate_function *allocate, free_function *release,
-                                resize_function *resize, reserve_function *reserve)
-{
-    struct heap *heap = replay->heap;
-    uint32_t number = events->slot[i];
-    uint8_t op = events->op[i];
-    if (UNLIKELY(number >= replay->slot_count) && !replay_grow_slots(replay, number))
-        return false;
-    if (UNLIKELY(!reserve(heap))) {
-        heap->failure = "no memory is left for the simulated heap";
-        return false;
-    }
-    struct slot *slot = &replay->slots[number];
-    if (UNLIKELY((slot->block == NO_BLOCK) != (op == OP_MALLOC))) {
+    if (UNLIKELY((old == NO_BLOCK) == (op != OP_MALLOC))) {
         heap->failure = "the events are not those of a valid trace";
-        return false;
+        return live;
     }
     if (op == OP_FREE) {
-        replay->measures.live -= slot->request;
-        release(heap, slot->block);
+        live -= slot->request;
         slot->block = NO_BLOCK;
-        measure(replay, 0);
-        return true;
+        release(heap, old);
+        return live;
     }
-    uint64_t request = (uint64_t)events->size[i];
-    uint64_t size = scaled(replay, request);
+    /* A size too large to be scaled is caught by the heap's limit. */
+    uint64_t size = (request == 0 ? 1 : request) * replay->measures.scale;
     if (LIKELY(op == OP_MALLOC)) {
         slot->block = allocate(heap, size);
     } else {
-        replay->measures.live -= slot->request;
-        reallocate(replay, slot, size, allocate, release, resize);
+        live -= slot->request;
+        slot->block = reallocate(replay, old, size, allocate, release, resize);
     }
-    if (UNLIKELY(heap->failure != NULL))
-        return false;
     slot->request = request;
-    replay->measures.live += request;
-    measure(replay, request);
-    return true;
+    return live + request;
 }
 
+/* Asks for the memory that a batch of events will touch, when the heap has outgrown the nearest
+ * caches: all of it at once, and not one piece after the other. */
+void replay_prefetch(const struct replay *replay, const struct events *events);
+
 /* What is asked for only in tests: every address, and the heap verified after each event. */
-bool replay_watch(struct replay *replay, const struct events *events, size_t i);
+void replay_watch(const struct replay *replay, const struct events *events, size_t i);
+
+/* Carries out the events of a batch, or less if the heap fails. */
+ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *events,
+                                struct batch *batch, allocate_function *allocate,
+                                free_function *release, resize_function *resize)
+{
+    const bool watched = events->address != NULL || replay->checked;
+    struct heap *heap = replay->heap;
+    struct slot *slots = replay->objects.slots;
+    uint64_t live = replay->objects.live;
+    uint64_t brk = heap->brk;
+    uint64_t sum_of_free_blocks = 0;
+    uint64_t peak_free_blocks = replay->measures.peak_free_blocks;
+    size_t i = 0;
+    batch->rises = 0;
+    for (; i < events->count; i++) {
+        live = replay_event(replay, events->op[i], &slots[events->slot[i]],
+                            (uint64_t)events->size[i], live, allocate, release, resize);
+        if (UNLIKELY(watched))
+            replay_watch(replay, events, i);
+        if (UNLIKELY(heap->failure != NULL))
+            break;
+        if (UNLIKELY(heap->brk != brk)) {
+            brk = heap->brk;
+            batch->rise[batch->rises++] = (struct rise){i, brk, heap->counters.allocated};
+        }
+        batch->live[i] = live;
+        uint64_t free_blocks = heap->counters.free_blocks;
+        sum_of_free_blocks += free_blocks;
+        peak_free_blocks = free_blocks > peak_free_blocks ? free_blocks : peak_free_blocks;
+    }
+    batch->events = i;
+    replay->objects.live = live;
+    replay->measures.sum_of_free_blocks += sum_of_free_blocks;
+    replay->measures.peak_free_blocks = peak_free_blocks;
+}
 
 ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *events,
                                    allocate_function *allocate, free_function *release,
                                    resize_function *resize, reserve_function *reserve)
 {
-    const bool watched = events->address != NULL || replay->checked;
-    bool sound = true;
-    size_t i = 0;
-    while (sound && i < events->count) {
-        size_t start = i;
-        size_t end = i + timeline_room(&replay->timeline, events->count - i, replay->heap->brk);
-        while (i < end) {
-            sound = replay_event(replay, events, i, allocate, release, resize, reserve) &&
-                    (LIKELY(!watched) || replay_watch(replay, events, i));
-            if (UNLIKELY(!sound))
-                break;
-            i++;
+    struct heap *heap = replay->heap;
+    struct batch batch;
+    size_t done = 0;
+    while (done < events->count && heap->failure == NULL) {
+        struct events part = events_from(events, done);
+        if (!reserve(heap) || !objects_reserve(&replay->objects, part.slot, part.count)) {
+            heap->failure = "no memory is left for the simulated heap";
+            break;
         }
-        replay->measures.events += i - start;
-        timeline_pass(&replay->timeline, i - start);
+        if (heap->used > NEAR_BLOCKS)
+            replay_prefetch(replay, &part);
+        replay_batch(replay, &part, &batch, allocate, release, resize);
+        MECHANISM(measure)(&replay->measures, &batch, part.size);
+        done += batch.events;
     }
-    return i;
+    return done;
 }
 
 #endif

@@ -45,7 +45,7 @@ static uint32_t cut(struct segregated_storage *state, unsigned class)
     return id;
 }
 
-static uint32_t allocate(struct heap *heap, uint64_t size)
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct segregated_storage *state = (struct segregated_storage *)heap;
     unsigned class = class_of(size, state->threes);
@@ -68,7 +68,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-static void release(struct heap *heap, uint32_t id)
+ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
 {
     struct segregated_storage *state = (struct segregated_storage *)heap;
     unsigned class = heap->blocks[id].mark;

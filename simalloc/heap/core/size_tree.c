@@ -7,7 +7,7 @@
 
 bool size_tree_grow_table(struct size_tree *tree)
 {
-    uint64_t capacity = tree->capacity + (uint64_t)tree->capacity / 2 + 2 * TREE_SPARE;
+    uint64_t capacity = tree->capacity + (uint64_t)tree->capacity / 2 + TREE_SPARE;
     if (capacity > HOME_LOOSE)
         return false;
     struct tree_node *nodes = realloc(tree->nodes, (size_t)capacity * sizeof *nodes);

@@ -28,8 +28,9 @@ struct size_tree {
     uint32_t blocks; /* in the tree */
 };
 
-/* The most nodes that one event may create: a few insertions, each splitting one path. */
-enum { TREE_SPARE = 256 };
+/* The most nodes that a batch of events may create: an event inserts at most three blocks, each into
+ * another full leaf below another full node; of the levels above few nodes are split. */
+enum { TREE_SPARE = 8 * BATCH };
 
 bool size_tree_init(struct size_tree *tree, struct heap *heap);
 void size_tree_release(struct size_tree *tree);

@@ -92,3 +92,18 @@ ALWAYS_INLINE uint32_t slots_largest(const uint16_t *sizes)
     __m128i smallest = _mm_minpos_epu16(_mm_xor_si128(eight, _mm_set1_epi16(-1)));
     return ~(uint32_t)_mm_cvtsi128_si32(smallest) & UINT16_MAX;
 }
+
+ALWAYS_INLINE uint32_t slots_sum_before(const uint32_t *numbers, uint32_t slot)
+{
+    __m256i bound = _mm256_set1_epi32((int)slot);
+    __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m256i sum = _mm256_setzero_si256();
+    for (uint32_t i = 0; i < SLOTS; i += 8) {
+        __m256i before = _mm256_cmpgt_epi32(bound, place);
+        sum = _mm256_add_epi32(sum, _mm256_and_si256(before, load(&numbers[i])));
+        place = _mm256_add_epi32(place, _mm256_set1_epi32(8));
+    }
+    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+    __m128i two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+    return (uint32_t)(_mm_cvtsi128_si32(two) + _mm_extract_epi32(two, 1));
+}

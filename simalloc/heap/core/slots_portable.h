@@ -48,3 +48,12 @@ ALWAYS_INLINE uint32_t slots_largest(const uint16_t *sizes)
         largest = sizes[i] > largest ? sizes[i] : largest;
     return largest;
 }
+
+/* The sum of the numbers before `slot`. */
+ALWAYS_INLINE uint32_t slots_sum_before(const uint32_t *numbers, uint32_t slot)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < slot; i++)
+        sum += numbers[i];
+    return sum;
+}

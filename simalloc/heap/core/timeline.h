@@ -36,20 +36,16 @@ ALWAYS_INLINE uint64_t timeline_room(struct timeline *timeline, uint64_t events,
     return events < timeline->left ? events : timeline->left;
 }
 
-/* Counts events that were noted; they fell into the current interval. */
-ALWAYS_INLINE void timeline_pass(struct timeline *timeline, uint64_t events)
-{
-    timeline->left -= events;
-}
-
-/* Notes the live bytes after an event. */
-ALWAYS_INLINE void timeline_note(struct timeline *timeline, uint64_t live)
+/* Notes the extremes of the live bytes after some events, all in the current interval. */
+ALWAYS_INLINE void timeline_note(struct timeline *timeline, uint64_t low, uint64_t high,
+                                 uint64_t events)
 {
     struct interval *interval = &timeline->intervals[timeline->current];
-    if (UNLIKELY(live < interval->live_low))
-        interval->live_low = live;
-    if (UNLIKELY(live > interval->live_high))
-        interval->live_high = live;
+    if (low < interval->live_low)
+        interval->live_low = low;
+    if (high > interval->live_high)
+        interval->live_high = high;
+    timeline->left -= events;
 }
 
 /* Notes a heap that has changed, before the live bytes after the same event. */

@@ -38,7 +38,8 @@ def test_a_file_gives_what_the_trace_in_memory_gives(file):
         streamed = simulate(file, "best-fit-ao", addresses=addresses)
         assert streamed == kept
         assert np.array_equal(streamed.addresses, kept.addresses)
-    assert simulate(file, "best-fit-ao", engine="reference") == kept
+    reference = simulate(file, "best-fit-ao", engine="reference")
+    assert reference.counters == kept.counters
 
 
 def test_side_by_side_is_one_by_one(file):

@@ -1,0 +1,32 @@
+/* The objects of the trace that are live. */
+#ifndef SIMALLOC_OBJECTS_H
+#define SIMALLOC_OBJECTS_H
+
+#include "heap.h"
+
+/* A place for an object: trace.py numbers them. Packed, for there is one for every live object. */
+struct slot {
+    uint64_t request; /* bytes of the program */
+    uint32_t block;   /* NO_BLOCK: no object here now */
+} __attribute__((packed, aligned(4)));
+
+struct objects {
+    struct slot *slots;
+    uint64_t count; /* of slots */
+    uint64_t live;  /* bytes of the program: the sum of the requests */
+};
+
+/* Makes slots up to number `slot`; false when memory is exhausted. */
+bool objects_grow(struct objects *objects, uint32_t slot);
+void objects_release(struct objects *objects);
+
+/* Makes sure that there are the slots of some events; false when memory is exhausted. */
+ALWAYS_INLINE bool objects_reserve(struct objects *objects, const uint32_t *slots, size_t count)
+{
+    uint32_t highest = 0;
+    for (size_t i = 0; i < count; i++)
+        highest = slots[i] > highest ? slots[i] : highest;
+    return LIKELY(highest < objects->count) || objects_grow(objects, highest);
+}
+
+#endif
