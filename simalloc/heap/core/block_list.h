@@ -269,6 +269,18 @@ ALWAYS_INLINE uint32_t block_list_rank(const struct block_list *list, struct cur
     return rank;
 }
 
+/* How many blocks a walk leaves behind from one cursor to another, beyond the end if need be. */
+ALWAYS_INLINE uint32_t block_list_distance(const struct block_list *list, struct cursor from,
+                                           struct cursor to)
+{
+    if (from.leaf == to.leaf && from.slot <= to.slot)
+        return slots_count(list->leaves[to.leaf].used & slots_before(to.slot) &
+                           ~slots_before(from.slot));
+    uint32_t first = block_list_rank(list, from);
+    uint32_t rank = block_list_rank(list, to);
+    return (rank < first ? rank + list->blocks : rank) - first;
+}
+
 /* Where a block with this address belongs in a list ordered by address. */
 ALWAYS_INLINE struct cursor block_list_position(const struct block_list *list, uint64_t address)
 {

@@ -1,5 +1,8 @@
 /* What the buddy systems share: free blocks ordered by size and then by one of the list orders,
- * halved on demand and merged with their buddies. */
+ * halved on demand and merged with their buddies.
+ *
+ * Sizes 2**N are the even size classes and sizes 3 * 2**N the odd ones; halving and merging lead
+ * from one class to another of the same kind. */
 #ifndef SIMALLOC_BUDDY_H
 #define SIMALLOC_BUDDY_H
 
@@ -32,11 +35,18 @@ ALWAYS_INLINE void buddy_remove(struct buddy_blocks *blocks, uint32_t id)
     heap->counters.free_blocks--;
 }
 
-/* The block that serves a class: of the smallest not below it, the first in order; or NO_BLOCK. */
+/* The block that serves a class: of the smallest of its kind not below it, the first in order; or
+ * NO_BLOCK. */
 ALWAYS_INLINE uint32_t buddy_find(const struct buddy_blocks *blocks, unsigned class)
 {
-    uint32_t bin = bin_set_from(&blocks->bins, class);
-    return LIKELY(bin < BINS) ? blocks->bins.first[bin] : NO_BLOCK;
+    _Static_assert(SIZE_CLASSES <= 128, "the classes take two words");
+    const uint64_t kind = UINT64_C(0x5555555555555555) << class % 2;
+    uint32_t word = class / 64;
+    uint64_t bits = blocks->bins.words[word] & kind & UINT64_MAX << class % 64;
+    if (bits == 0 && word == 0)
+        bits = blocks->bins.words[word = 1] & kind;
+    return LIKELY(bits != 0) ? blocks->bins.first[64 * word + (uint32_t)__builtin_ctzll(bits)]
+                             : NO_BLOCK;
 }
 
 /* Takes a block and halves it until it has `size` bytes; the high halves enter. */

@@ -1,4 +1,4 @@
-/* Two buddy systems side by side, sizes 2**N and 3 * 2**N (docs/policies.md). */
+/* Two buddy systems side by side, sizes 2**N and 3 * 2**N (docs/policies.md), in one set of bins. */
 #include <stdlib.h>
 
 #include "buddy.h"
@@ -12,14 +12,14 @@ struct growth {
 
 struct double_buddy {
     struct heap heap; /* a block's `mark` is the number of its growth */
-    struct buddy_blocks systems[2]; /* sizes 2**N; sizes 3 * 2**N */
-    uint64_t unit[2];
+    struct buddy_blocks blocks;
+    uint64_t unit[2]; /* of sizes 2**N, of sizes 3 * 2**N */
     struct growth *growths;
     uint32_t growth_count;
     uint32_t growth_capacity;
 };
 
-static void enter(struct double_buddy *state, unsigned system, uint32_t id)
+static void enter(struct double_buddy *state, uint32_t id)
 {
     const struct block *block = &state->heap.blocks[id];
     const struct growth *growth = &state->growths[block->mark];
@@ -28,8 +28,8 @@ static void enter(struct double_buddy *state, unsigned system, uint32_t id)
         if (block->size == growth->size)
             break;
         above = (block->address - growth->address) / block->size % 2 == 0;
-    } while (buddy_merge(&state->systems[system], id, above));
-    buddy_insert(&state->systems[system], id);
+    } while (buddy_merge(&state->blocks, id, above));
+    buddy_insert(&state->blocks, id);
 }
 
 static bool grow(struct double_buddy *state, unsigned system, uint64_t size)
@@ -42,7 +42,7 @@ static bool grow(struct double_buddy *state, unsigned system, uint64_t size)
     struct block *block = &heap->blocks[id];
     block->mark = state->growth_count;
     state->growths[state->growth_count++] = (struct growth){block->address, block->size};
-    buddy_insert(&state->systems[system], id);
+    buddy_insert(&state->blocks, id);
     return true;
 }
 
@@ -50,29 +50,21 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct double_buddy *state = (struct double_buddy *)heap;
     unsigned class = class_of(size, true);
-    unsigned system = is_three_class(class);
-    struct buddy_blocks *blocks = &state->systems[system];
-    uint32_t id = buddy_find(blocks, class);
+    uint32_t id = buddy_find(&state->blocks, class);
     count_search(heap, id != NO_BLOCK);
     if (UNLIKELY(id == NO_BLOCK)) {
-        if (!grow(state, system, class_size(class)))
+        if (!grow(state, is_three_class(class), class_size(class)))
             return NO_BLOCK;
-        id = buddy_find(blocks, class);
+        id = buddy_find(&state->blocks, class);
     }
-    buddy_use(blocks, id, class_size(class));
+    buddy_use(&state->blocks, id, class_size(class));
     return id;
-}
-
-static unsigned system_of(uint64_t size)
-{
-    return (size & (size - 1)) != 0;
 }
 
 static void release(struct heap *heap, uint32_t id)
 {
-    uint64_t size = heap->blocks[id].size;
-    heap->counters.allocated -= size;
-    enter((struct double_buddy *)heap, system_of(size), id);
+    heap->counters.allocated -= heap->blocks[id].size;
+    enter((struct double_buddy *)heap, id);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
@@ -97,8 +89,7 @@ static bool reserve(struct heap *heap)
 {
     struct double_buddy *state = (struct double_buddy *)heap;
     return heap_reserve(heap) && reserve_growth(state) &&
-           bin_set_reserve(&state->systems[0].bins) &&
-           bin_set_reserve(&state->systems[1].bins);
+           bin_set_reserve(&state->blocks.bins);
 }
 
 static size_t replay(struct replay *replay, const struct events *events)
@@ -112,8 +103,7 @@ static bool init(void *memory, const struct parameters *parameters)
     heap_init(&state->heap);
     state->unit[0] = parameters->growth;
     state->unit[1] = parameters->growth_3x;
-    buddy_init(&state->systems[0], &state->heap, parameters->order);
-    buddy_init(&state->systems[1], &state->heap, parameters->order);
+    buddy_init(&state->blocks, &state->heap, parameters->order);
     return true;
 }
 
@@ -121,9 +111,13 @@ static void release_all(void *memory)
 {
     struct double_buddy *state = memory;
     free(state->growths);
-    bin_set_release(&state->systems[0].bins);
-    bin_set_release(&state->systems[1].bins);
+    bin_set_release(&state->blocks.bins);
     heap_release(&state->heap);
+}
+
+static bool is_three(uint64_t size)
+{
+    return (size & (size - 1)) != 0;
 }
 
 static const char *check_block(const struct double_buddy *state, const struct block *block)
@@ -136,7 +130,7 @@ static const char *check_block(const struct double_buddy *state, const struct bl
     if (offset % block->size != 0 || offset + block->size > growth->size)
         return "a block is not where its growth could have been halved";
     if (class_size(class_of(block->size, true)) != block->size ||
-        system_of(block->size) != system_of(growth->size))
+        is_three(block->size) != is_three(growth->size))
         return "a block has a size of the other system";
     if (is_free(block) && offset / block->size % 2 == 0 && heap_is_free(heap, block->next) &&
         heap->blocks[block->next].size == block->size &&
@@ -150,15 +144,10 @@ static const char *check(const void *memory)
     const struct double_buddy *state = memory;
     const struct heap *heap = &state->heap;
     const char *wrong = heap_check(heap);
-    uint64_t blocks[2] = {0, 0};
-    for (uint32_t id = heap->first; id != NO_BLOCK && wrong == NULL; id = heap->blocks[id].next) {
+    for (uint32_t id = heap->first; id != NO_BLOCK && wrong == NULL; id = heap->blocks[id].next)
         wrong = check_block(state, &heap->blocks[id]);
-        blocks[system_of(heap->blocks[id].size)] += is_free(&heap->blocks[id]);
-    }
-    for (int system = 0; system < 2 && wrong == NULL; system++)
-        wrong = buddy_check(&state->systems[system], blocks[system]);
-    if (wrong == NULL && blocks[0] + blocks[1] != heap->counters.free_blocks)
-        wrong = "the free blocks are miscounted";
+    if (wrong == NULL)
+        wrong = buddy_check(&state->blocks, heap->counters.free_blocks);
     return wrong;
 }
 

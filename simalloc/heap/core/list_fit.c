@@ -126,15 +126,14 @@ ALWAYS_INLINE struct cursor search(struct list_fit *state, uint64_t size, uint64
     } else {
         at = block_list_first(list, size);
     }
-    *visited = list->blocks;
-    if (found(at) && fit == FIT_NEXT) {
-        uint32_t first = block_list_rank(list, start);
-        uint32_t rank = block_list_rank(list, at);
-        *visited = (uint64_t)(rank < first ? rank + list->blocks : rank) - first + 1;
-    } else if (found(at)) {
-        uint64_t rank = block_list_rank(list, at);
-        *visited = order == ORDER_LIFO ? list->blocks - rank : rank + 1;
-    }
+    if (!found(at))
+        *visited = list->blocks;
+    else if (fit == FIT_NEXT)
+        *visited = block_list_distance(list, start, at) + 1;
+    else if (order == ORDER_LIFO)
+        *visited = list->blocks - block_list_rank(list, at);
+    else
+        *visited = block_list_rank(list, at) + 1;
     return at;
 }
 
