@@ -86,7 +86,7 @@ def nanoseconds(trace: Trace, policy: Policy, rounds: int) -> float:
     for _ in range(rounds):
         simulation = new_simulation(policy, scale=16, realloc=Realloc.FREE_FIRST, source=trace)
         started = time.process_time()
-        for stride in strides(trace, [policy]):
+        for stride in strides(trace, policy):
             replay(simulation, *stride)
         times.append(time.process_time() - started)
         say(spell(policy))

@@ -168,6 +168,7 @@ class ByLifetime(SequentialFit):
 
     def begin(self, trace):
         """Find out how many events each object has yet to live, from each of its events on."""
+        trace = trace.in_memory()
         death = np.full(trace.objects, len(trace))
         death[trace.object[trace.op == 1]] = np.flatnonzero(trace.op == 1)
         self.left = (death[trace.object] - np.arange(len(trace))).tolist()

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     multiple=True,
     required=True,
     metavar="NAME[:PARAMETER=VALUE,...]",
-    help="A policy of the catalogue (`simalloc policies`), or all; may be given several times.",
+    help="A policy of the catalogue (`simalloc policies`), all, or FILE.py:CLASS for one that is "
+    "written in Python; may be given several times.",
 )
 @scale_option
 @realloc_option

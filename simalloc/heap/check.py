@@ -95,7 +95,7 @@ def _replay(
     """Carry out all events and return the objects' addresses."""
     placed = np.empty(len(trace), np.int64)
     done = 0
-    with closing(strides(trace, [policy])) as events:
+    with closing(strides(trace, policy)) as events:
         for stride in events:
             replay(simulation, *stride, placed[done : done + len(stride.op)])
             done += len(stride.op)

@@ -28,7 +28,7 @@ from simalloc.policy import (
 from simalloc.policy import policy as find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator
 
     from numpy.typing import NDArray
 
@@ -101,7 +101,7 @@ def simulate(
     )
     placed = np.empty(len(source), np.int64) if addresses else None
     done, seconds = 0, 0.0
-    with closing(strides(source, [described])) as events:
+    with closing(strides(source, described)) as events:
         for stride in events:
             reached = done + len(stride.op)
             started = time.perf_counter()
@@ -122,14 +122,22 @@ def simulate(
     )
 
 
-def strides(source: EventSource, policies: Iterable[Policy]) -> Generator[Stretch]:
-    """Yield the events of a trace, at most `STRIDE` at a time, or `OWN_STRIDE`."""
-    own = any(isinstance(policy.description, PythonCode) for policy in policies)
-    length = OWN_STRIDE if own else STRIDE
+def strides(source: EventSource, policy: Policy | None = None) -> Generator[Stretch]:
+    """Yield the events of a trace, at most `STRIDE` at a time, or as many as a policy may take."""
     with closing(source.stretches()) as stretches:
         for stretch in stretches:
-            for start in range(0, len(stretch.op), length):
-                yield stretch.part(start, start + length)
+            yield from parts_of(stretch, STRIDE if policy is None else stride_of(policy))
+
+
+def stride_of(policy: Policy) -> int:
+    """Return how many events are carried out between two looks at progress and Ctrl-C."""
+    return OWN_STRIDE if isinstance(policy.description, PythonCode) else STRIDE
+
+
+def parts_of(stretch: Stretch, length: int) -> Generator[Stretch]:
+    """Yield the events of a stretch, at most `length` at a time."""
+    for start in range(0, len(stretch.op), length):
+        yield stretch.part(start, start + length)
 
 
 def check_scale(scale: int) -> None:

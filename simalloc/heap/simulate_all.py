@@ -12,7 +12,15 @@ from threading import Condition
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.run import Realloc
-from simalloc.heap.simulate import check_scale, new_simulation, replay, run_of, strides
+from simalloc.heap.simulate import (
+    check_scale,
+    new_simulation,
+    parts_of,
+    replay,
+    run_of,
+    stride_of,
+    strides,
+)
 from simalloc.policy import PythonCode
 from simalloc.policy import policy as find_policy
 
@@ -46,25 +54,22 @@ def simulate_all(
     check_scale(scale)
     described = [find_policy(one) for one in policies]
     lanes = [
-        _Lane(
-            new_simulation(one, scale=scale, realloc=rule, source=source),
-            in_python=isinstance(one.description, PythonCode),
-        )
+        _Lane(one, new_simulation(one, scale=scale, realloc=rule, source=source))
         for one in described
     ]
-    with closing(strides(source, described)) as events:
+    with closing(strides(source)) as events:
         _Convoy(events, lanes, progress).go()
     return [
         run_of(
             lane.simulation,
             trace=source.name,
             objects=source.objects,
-            policy=policy,
+            policy=lane.policy,
             scale=scale,
             realloc=rule,
             seconds=lane.seconds,
         )
-        for lane, policy in zip(lanes, described, strict=True)
+        for lane in lanes
     ]
 
 
@@ -72,18 +77,25 @@ def simulate_all(
 class _Lane:
     """A policy's simulation, and the strides that it has still to carry out."""
 
+    policy: Policy
     simulation: Simulation
-    in_python: bool
-    """Its policy holds the GIL, so that one such lane at a time can advance."""
     ahead: deque[Stretch] = field(default_factory=deque)
     busy: bool = False
     seconds: float = 0.0
 
-    def advance(self) -> int:
-        """Carry out the next stride and return its number of events."""
+    @property
+    def holds_gil(self) -> bool:
+        """Whether its policy is in Python."""
+        return isinstance(self.policy.description, PythonCode)
+
+    def advance(self, stopped: Callable[[], bool]) -> int:
+        """Carry out the next stride, unless stopped on the way; return its number of events."""
         stride = self.ahead[0]
         started = time.perf_counter()
-        replay(self.simulation, *stride)
+        for part in parts_of(stride, stride_of(self.policy)):
+            if stopped():
+                break
+            replay(self.simulation, *part)
         self.seconds += time.perf_counter() - started
         return len(stride.op)
 
@@ -92,7 +104,9 @@ class _Convoy:
     """Takes simulations through the same events on all cores.
 
     A thread carries out one stride of the simulation that has most strides before it; where there
-    is none to be had, it fetches a stride for all of them.
+    is none to be had, it fetches a stride for all of them. Policies in Python are the calling
+    thread's: they hold the GIL, so there is no use in several threads, and if it is the main thread
+    Ctrl-C ends even one that never comes to an end.
     """
 
     def __init__(
@@ -111,19 +125,24 @@ class _Convoy:
 
     def go(self) -> None:
         """Carry out everything; the first error, or Ctrl-C, stops all and is raised."""
-        workers = min(len(os.sched_getaffinity(0)), len(self._lanes))
+        in_python = [lane for lane in self._lanes if lane.holds_gil]
+        others = [lane for lane in self._lanes if not lane.holds_gil]
+        workers = min(len(os.sched_getaffinity(0)), len(others))
         with ThreadPoolExecutor(max(workers, 1)) as pool:
-            waiting = [pool.submit(self._work) for _ in range(workers)]
+            waiting = [pool.submit(self._work, others) for _ in range(workers)]
             try:
+                if in_python:
+                    self._work(in_python)
                 for worker in waiting:
                     worker.result()
             finally:
                 self._stop()
 
-    def _work(self) -> None:
+    def _work(self, lanes: Sequence[_Lane]) -> None:
+        """Advance these simulations, as long as any has strides before it."""
         try:
-            while (lane := self._take()) is not None:
-                done = lane.advance()
+            while (lane := self._take(lanes)) is not None:
+                done = lane.advance(lambda: self._stopped)
                 with self._changed:
                     lane.ahead.popleft()
                     lane.busy = False
@@ -133,12 +152,12 @@ class _Convoy:
         finally:
             self._stop()
 
-    def _take(self) -> _Lane | None:
+    def _take(self, lanes: Sequence[_Lane]) -> _Lane | None:
         """Return the next simulation to advance, now busy; None at the end."""
         while True:
             with self._changed:
                 while not self._stopped:
-                    ready = self._ready()
+                    ready = [lane for lane in lanes if lane.ahead and not lane.busy]
                     if ready:
                         lane = max(ready, key=lambda lane: len(lane.ahead))
                         lane.busy = True
@@ -153,15 +172,6 @@ class _Convoy:
                 else:
                     return None
             self._fetch()
-
-    def _ready(self) -> list[_Lane]:
-        """Return the simulations that can be advanced now."""
-        python_is_busy = any(lane.busy and lane.in_python for lane in self._lanes)
-        return [
-            lane
-            for lane in self._lanes
-            if lane.ahead and not lane.busy and not (python_is_busy and lane.in_python)
-        ]
 
     def _fetch(self) -> None:
         """Put the next stride before every simulation."""

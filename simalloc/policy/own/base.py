@@ -42,8 +42,8 @@ class PythonPolicy:
     def begin(self, trace: Any) -> None:
         """Prepare for a simulation: here is where what the policy remembers is made.
 
-        `trace` is the `Trace` whose events will come, for policies that know of lifetimes or sites:
-        `heap.event` is the place in its columns. It is None if the events are not known as a whole.
+        `trace.in_memory()` is the `Trace` whose events will come, for policies that know of
+        lifetimes or sites: `heap.event` is the place in its columns.
         """
 
     def malloc(self, heap: Heap, size: int) -> Block:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from simalloc.errors import PolicyError
+from simalloc.errors import PolicyError, SimallocError
 from simalloc.policy.own.base import PythonPolicy, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 DIGITS: Final = 12
 """Of a source's SHA-256 where it stands in a policy's text."""
@@ -45,6 +48,27 @@ class Code:
         """Whether another process can make the class of the source."""
         return self.file is not None
 
+    def make(self, values: Mapping[str, Value]) -> PythonPolicy:
+        """Return an object of the class; raises `PolicyError` if it cannot be."""
+        with self._errors("__init__"):
+            return self.policy(**values)
+
+    def begin(self, values: Mapping[str, Value], trace: object) -> PythonPolicy:
+        """Return an object of the class for one simulation of a trace; raises as `make` does."""
+        policy = self.make(values)
+        with self._errors("begin"):
+            policy.begin(trace)
+        return policy
+
+    @contextmanager
+    def _errors(self, method: str) -> Iterator[None]:
+        try:
+            yield
+        except SimallocError:
+            raise
+        except Exception as error:
+            raise PolicyError(f"{self.name}.{method}: {_complaint(error, self.path)}") from error
+
     def __reduce__(self) -> tuple[object, ...]:
         if self.file is None:
             raise PolicyError(f"{self.name} is defined in no file, so it stays in this process")
@@ -62,9 +86,7 @@ class PythonCode:
 
     def decider(self, trace: object = None) -> PythonPolicy:
         """Return a new object of the class, for one simulation of a trace."""
-        policy = self.code.policy(**dict(self.values))
-        policy.begin(trace)
-        return policy
+        return self.code.begin(dict(self.values), trace)
 
 
 def code_in_file(file: str, name: str, folder: Path) -> Code:

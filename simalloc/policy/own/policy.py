@@ -36,7 +36,7 @@ class OwnPolicy(Policy):
 
     def with_parameters(self, **parameters: Value) -> OwnPolicy:
         """Return the same policy with some parameters changed; raises as the catalogue's do."""
-        policy = self.description.code.policy(**{**self.parameters, **parameters})
+        policy = self.description.code.make({**self.parameters, **parameters})
         values = tuple(values_of(policy).items())
         return replace(self, description=replace(self.description, values=values))
 
@@ -52,8 +52,8 @@ class OwnPolicy(Policy):
         return self._spelled(f"{file}@{digest}:{name}" if file else f"{name}@{digest}")
 
     def _spelled(self, name: str) -> str:
-        policy = self.description.code.policy()
-        return spell_parameters(name, self.parameters, values_of(policy))
+        defaults = values_of(self.description.code.make({}))
+        return spell_parameters(name, self.parameters, defaults)
 
 
 def is_own(text: str) -> bool:
@@ -79,14 +79,14 @@ def own_policy(
             "asked for"
         )
     given = read_parameters(text, match["parameters"] or "")
-    return _policy(code, code.policy(**{**given, **(parameters or {})}))
+    return _policy(code, code.make({**given, **(parameters or {})}))
 
 
 def policy_of(own: PythonPolicy | type[PythonPolicy], **parameters: Value) -> OwnPolicy:
     """Return the policy that a class, or an object of it, describes."""
     code = code_of_class(own if isinstance(own, type) else type(own))
     values = {} if isinstance(own, type) else values_of(own)
-    return _policy(code, code.policy(**{**values, **parameters}))
+    return _policy(code, code.make({**values, **parameters}))
 
 
 def _policy(code: Code, own: PythonPolicy) -> OwnPolicy:

@@ -9,7 +9,7 @@ import pytest
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import simulate, simulate_all
-from simalloc.policy import CATALOGUE
+from simalloc.policy import CATALOGUE, PythonPolicy
 from simalloc.trace import Op, Trace, open_trace, write_trace
 
 SIZES = np.random.default_rng(3).integers(1, 400, 1500)
@@ -97,3 +97,31 @@ def test_the_first_failure_stops_every_policy():
         simulate_all(TRACE, ["best-fit-ao", "worst-fit"])
     with pytest.raises(SimallocError, match="scale"):
         simulate_all(TRACE, ["best-fit-ao"], scale=0)
+
+
+class Fits(PythonPolicy):
+    order = "ao"
+
+    def malloc(self, heap, size):
+        return heap.split(heap.best_fit(size, self.order) or heap.grow(size, 4096), size)
+
+    def free(self, heap, block):
+        heap.insert(heap.merge(block))
+
+
+def test_policies_in_python_go_beside_those_in_c(file):
+    own = [Fits, Fits(order="fifo"), Fits(order="lifo")]
+    for source in (TRACE, file):
+        runs = simulate_all(source, [*own, "best-fit-ao", "best-fit-fifo", "best-fit-lifo"])
+        for one, other in zip(runs[:3], runs[3:], strict=True):
+            assert one.counters == other.counters
+            assert one.peak_heap_bytes == other.peak_heap_bytes
+
+
+def test_a_policy_in_python_that_fails_stops_all(file):
+    class Fails(Fits):
+        def free(self, heap, block):
+            raise ValueError(heap.event, block.size)
+
+    with pytest.raises(PolicyError, match=r"event 1000 .*ValueError"):
+        simulate_all(file, [Fits, Fails, "best-fit-ao"])

@@ -156,6 +156,21 @@ def test_classes_and_objects_are_policies():
     assert simulate(TRACE, Plain(colour="blue")).policy == blue
 
 
+def test_what_fails_before_the_first_event():
+    class Demanding(Plain):
+        def __init__(self, what):
+            super().__init__()
+
+    class Unready(Plain):
+        def begin(self, trace):
+            self.sizes = trace.sizes
+
+    with pytest.raises(PolicyError, match=r"Demanding.__init__: TypeError: .*'what'"):
+        policy(Demanding)
+    with pytest.raises(PolicyError, match=r"Unready.begin: AttributeError: 'Trace' object"):
+        simulate(TRACE, Unready)
+
+
 def test_a_class_in_no_file_goes_by_its_own_source():
     class Local(Plain):
         pass
