@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from simalloc.api.traces import read_trace as read_trace
     from simalloc.errors import SimallocError as SimallocError
     from simalloc.heap import Run as Run
+    from simalloc.heap import check as check
     from simalloc.measure import HeapMap as HeapMap
     from simalloc.measure import Pins as Pins
     from simalloc.measure import fragmentation as fragmentation
     from simalloc.policy import Policy as Policy
+    from simalloc.policy import PythonPolicy as PythonPolicy
     from simalloc.policy import policy as policy
     from simalloc.sweep import Results as Results
     from simalloc.sweep import sweep as sweep
@@ -52,11 +54,13 @@ _HOME: Final = {
     "HeapMap": "measure",
     "Pins": "measure",
     "Policy": "policy",
+    "PythonPolicy": "policy",
     "Results": "sweep",
     "Run": "heap",
     "Runs": "api.runs",
     "SimallocError": "errors",
     "Trace": "trace",
+    "check": "heap",
     "describe": "trace.statistics",
     "draw_fragmentation": "api.pictures",
     "draw_free_sizes": "api.pictures",

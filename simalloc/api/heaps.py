@@ -13,12 +13,12 @@ from simalloc.measure.heap_map import COLUMNS, ROWS
 if TYPE_CHECKING:
     from simalloc.api.traces import Source
     from simalloc.measure import HeapMap, Pins
-    from simalloc.policy import Policy
+    from simalloc.policy import AnyPolicy
 
 
 def heap_map(
     trace: Source,
-    policy: Policy | str,
+    policy: AnyPolicy,
     *,
     scale: int = 16,
     events: tuple[int, int] | None = None,
@@ -40,7 +40,7 @@ def heap_map(
 
 def pins(
     trace: Source,
-    policy: Policy | str,
+    policy: AnyPolicy,
     event: int | None = None,
     *,
     scale: int = 16,

@@ -8,7 +8,7 @@ from simalloc.api.simulation import simulate
 from simalloc.api.traces import read_trace
 from simalloc.heap import Run
 from simalloc.measure import free_sizes, heap_map, pins, rank_values, ranking
-from simalloc.policy import Policy, spell
+from simalloc.policy import spell
 from simalloc.report.figures import fragmentation as fragmentation_figure
 from simalloc.report.figures import free_sizes as free_sizes_figure
 from simalloc.report.figures import heap_map as heap_map_figure
@@ -18,12 +18,14 @@ from simalloc.report.figures import ranking as ranking_figure
 from simalloc.report.figures import timelines as timelines_figure
 from simalloc.report.figures import visits as visits_figure
 from simalloc.sweep import Results
+from simalloc.sweep.plan import expand_policies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from simalloc.api.traces import Source
     from simalloc.measure import Rank
+    from simalloc.policy import AnyPolicy
     from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Theme
 
@@ -41,7 +43,7 @@ def draw_timelines(
 
 def draw_heap_maps(
     trace: Source,
-    policies: Policy | str | Sequence[Policy | str],
+    policies: AnyPolicy | Sequence[AnyPolicy],
     *,
     scale: int = 16,
     events: tuple[int, int] | None = None,
@@ -67,7 +69,7 @@ def draw_heap_maps(
 
 def draw_free_sizes(
     trace: Source,
-    policies: Policy | str | Sequence[Policy | str],
+    policies: AnyPolicy | Sequence[AnyPolicy],
     *,
     scale: int = 16,
     theme: Theme = "light",
@@ -117,13 +119,15 @@ def draw_fragmentation(
 
 def _runs(
     trace: Source,
-    policies: Policy | str | Sequence[Policy | str],
+    policies: AnyPolicy | Sequence[AnyPolicy],
     scale: int,
     *,
     progress: bool | None,
 ) -> list[Run]:
-    several = [policies] if isinstance(policies, (Policy, str)) else policies
-    return [simulate(trace, one, scale=scale, addresses=True, progress=progress) for one in several]
+    return [
+        simulate(trace, one, scale=scale, addresses=True, progress=progress)
+        for one in expand_policies(policies)
+    ]
 
 
 def _title(run: Run) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, overload
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Run
-from simalloc.policy import spell
+from simalloc.policy import PythonCode, spell
 from simalloc.report.frames import frame
 from simalloc.report.html import html
 from simalloc.report.runs import flat_record, runs_records_table, runs_table
@@ -33,7 +33,9 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, place: slice) -> Runs: ...
     def __getitem__(self, place: int | str | slice) -> Run | Runs:
-        """Return a run by its place or by its policy, `runs["first-fit-ao"]`, or a slice of them.
+        """Return a run by its place or its policy, `runs["first-fit-ao"]`, or a slice of them.
+
+        A class in Python goes by its name. Slices give `Runs`.
 
         Raises `SimallocError` if not exactly one run has the policy.
         """
@@ -41,7 +43,7 @@ class Runs(Sequence[Run]):
             return Runs(self._runs[place])
         if isinstance(place, int):
             return self._runs[place]
-        found = [run for run in self._runs if spell(run.policy) == place]
+        found = [run for run in self._runs if place in (spell(run.policy), _class_name(run))]
         if len(found) != 1:
             raise SimallocError(f"{len(found) or 'no'} runs are under {place!r}")
         return found[0]
@@ -85,3 +87,9 @@ class Runs(Sequence[Run]):
 
     def _ipython_key_completions_(self) -> list[str]:
         return [spell(run.policy) for run in self._runs]
+
+
+def _class_name(run: Run) -> str | None:
+    """Return the name of the class of a policy in Python."""
+    code = run.policy.description
+    return code.code.name if isinstance(code, PythonCode) else None

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from simalloc.api.traces import Source
     from simalloc.heap import Realloc, Run
-    from simalloc.policy import Policy
+    from simalloc.policy import AnyPolicy
     from simalloc.sweep.plan import Grid
 
 
 def simulate(
     trace: Source,
-    policy: Policy | str,
+    policy: AnyPolicy,
     *,
     scale: int = 16,
     realloc: Realloc | str = "free-first",
@@ -31,11 +31,11 @@ def simulate(
 ) -> Run:
     """Replay a trace under a policy and return what came out.
 
-    The trace is a `Trace`, a name of the catalogue or a path; the policy a `Policy` or text such as
-    `"first-fit-ao:growth=64K"`. Sizes are multiplied by `scale` before the policy sees them, and
-    byte figures divided by it afterwards. `realloc` says what a realloc does: `"free-first"`,
-    `"move"` or `"in-place"`. With `addresses` the run keeps where each object was. `progress`
-    shows how far it is; None: in notebooks.
+    The trace is a `Trace`, a name of the catalogue or a path; the policy a `Policy`, text such as
+    `"first-fit-ao:growth=64K"`, or a class derived from `PythonPolicy`. Sizes are multiplied by
+    `scale` before the policy sees them, and byte figures divided by it afterwards. `realloc` says
+    what a realloc does: `"free-first"`, `"move"` or `"in-place"`. With `addresses` the run keeps
+    where each object was. `progress` shows how far it is; None: in notebooks.
 
     Raises `TraceError` and `PolicyError` for what does not exist.
     """
@@ -53,7 +53,7 @@ def simulate(
 
 def simulate_all(
     traces: Source | Iterable[Source],
-    policies: Policy | str | Iterable[Policy | str] | Mapping[str, Grid] = "all",
+    policies: AnyPolicy | Iterable[AnyPolicy] | Mapping[str, Grid] = "all",
     *,
     scale: int = 16,
     realloc: Realloc | str = "free-first",
@@ -61,9 +61,9 @@ def simulate_all(
 ) -> Runs:
     """Replay one trace or several under several policies, on all cores.
 
-    Policies are given by name, by patterns such as `"best-fit-*"`, as `"all"`, or as a mapping from
-    names to grids of parameters, `{"first-fit-ao": {"growth": ["4K", "64K"]}}`. What comes back is
-    a table that sorts, draws and becomes a data frame. For more work than a coffee's worth there is
+    Policies are given as for `simulate`, by patterns such as `"best-fit-*"`, as `"all"`, or as a
+    mapping from names to grids of parameters, `{"first-fit-ao": {"growth": ["4K", "64K"]}}`. What
+    comes back is a table that sorts, draws and becomes a data frame. For much work there is
     `sweep`, which keeps results in a file and goes on where it stopped.
 
     Raises as `simulate` does, and `PlanError` for a pattern or grid that fits nothing.

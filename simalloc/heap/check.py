@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
-    from simalloc.policy import Policy, PythonPolicy
+    from simalloc.policy import AnyPolicy, Policy
     from simalloc.trace import EventSource
 
 
@@ -47,7 +47,7 @@ class Checked:
 
 
 def check(
-    policy: Policy | PythonPolicy | type[PythonPolicy] | str,
+    policy: AnyPolicy,
     trace: EventSource,
     *,
     scale: int = 16,

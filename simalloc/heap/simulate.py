@@ -15,13 +15,13 @@ from simalloc.heap._core import Simulation
 from simalloc.heap.reference import simulate_reference
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.policy import (
+    AnyPolicy,
     Family,
     Fit,
     LastRemainder,
     Order,
     Policy,
     PythonCode,
-    PythonPolicy,
     SequentialFit,
     Series,
 )
@@ -57,7 +57,7 @@ _NUMBERS: Final[dict[Enum, int]] = {
 
 def simulate(
     source: EventSource,
-    policy: Policy | PythonPolicy | type[PythonPolicy] | str,
+    policy: AnyPolicy,
     *,
     scale: int = 16,
     realloc: Realloc | str = Realloc.FREE_FIRST,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
-    from simalloc.policy import Policy, PythonPolicy
+    from simalloc.policy import AnyPolicy
     from simalloc.trace import EventSource, Stretch
 
 WINDOW: Final = 4
@@ -38,7 +38,7 @@ WINDOW: Final = 4
 
 def simulate_all(
     source: EventSource,
-    policies: Sequence[Policy | PythonPolicy | type[PythonPolicy] | str],
+    policies: Sequence[AnyPolicy],
     *,
     scale: int = 16,
     realloc: Realloc | str = Realloc.FREE_FIRST,

@@ -1,7 +1,7 @@
 """Who decides where a block goes: descriptions of policies, and the catalogue of them."""
 
 from simalloc.callable_package import make_callable
-from simalloc.policy.catalogue import CATALOGUE, policy, spell, spell_exactly
+from simalloc.policy.catalogue import CATALOGUE, AnyPolicy, policy, spell, spell_exactly
 from simalloc.policy.description import Policy
 from simalloc.policy.families import (
     BinaryBuddy,
@@ -32,6 +32,7 @@ from simalloc.policy.parts import (
 
 __all__ = [
     "CATALOGUE",
+    "AnyPolicy",
     "BinaryBuddy",
     "BinnedFit",
     "Block",

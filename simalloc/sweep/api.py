@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from simalloc.heap import Realloc
-    from simalloc.policy import Policy
+    from simalloc.policy import AnyPolicy
     from simalloc.sweep.observer import Observer
     from simalloc.sweep.plan import Grid
     from simalloc.trace import Trace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def sweep(
     traces: Iterable[Trace | str | Path] | Trace | str | Path,
-    policies: Iterable[Policy | str] | Policy | str | Mapping[str, Grid] = "all",
+    policies: Iterable[AnyPolicy] | AnyPolicy | Mapping[str, Grid] = "all",
     *,
     scales: Iterable[int] | int = 16,
     reallocs: Iterable[Realloc | str] | Realloc | str = "free-first",

@@ -19,9 +19,11 @@ CATALOGUE: Final[Mapping[str, Policy]] = MappingProxyType(
 )
 
 
-def policy(
-    text: str | Policy | PythonPolicy | type[PythonPolicy], **parameters: float | str
-) -> Policy:
+AnyPolicy = Policy | PythonPolicy | type[PythonPolicy] | str
+"""A policy, text that names one, or the Python code of one's own."""
+
+
+def policy(text: AnyPolicy, **parameters: float | str) -> Policy:
     """Return the policy that text such as `first-fit-ao` or `first-fit-ao:growth=64K` names.
 
     `mine.py:WorstFit` is a class in a file, which is executed; a policy of one's own may also be

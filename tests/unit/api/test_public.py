@@ -114,5 +114,5 @@ def test_mypy_understands_it_from_outside(tmp_path):
     )
     errors = [line for line in checked.stdout.splitlines() if ": error: " in line]
     assert [line.split(":")[1] for line in errors] == ["13", "14", "15"], checked.stdout
-    assert 'incompatible type "int"; expected "str | Policy' in errors[0]
+    assert 'incompatible type "int"; expected "Policy | PythonPolicy' in errors[0]
     assert 'Unexpected keyword argument "job"' in errors[1]

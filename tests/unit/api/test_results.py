@@ -73,6 +73,28 @@ def test_policies_may_be_patterns_and_grids():
     ]
 
 
+class FirstFit(simalloc.PythonPolicy):
+    """First fit, in Python."""
+
+    def malloc(self, heap, size):
+        return heap.split(heap.first_fit(size) or heap.grow(size, 4096), size)
+
+    def free(self, heap, block):
+        heap.insert(heap.merge(block))
+
+
+def test_a_policy_in_python_stands_beside_the_others():
+    runs = simalloc.simulate_all(TRACES[0], [FirstFit, "first-fit-ao"])
+    assert simalloc.simulate(TRACES[0], FirstFit()) == runs[0]
+    assert runs["FirstFit"].peak_heap_bytes == runs["first-fit-ao"].peak_heap_bytes
+    assert "FirstFit" in runs._repr_html_()
+    assert "FirstFit" in runs[0].policy._repr_html_()
+    picture = simalloc.draw_heap_maps(TRACES[0], FirstFit, named=2)
+    assert "FirstFit" in picture.axes[0].get_title("left")
+    assert len(simalloc.pins(TRACES[0], FirstFit, most=3).alone) == 3
+    assert str(simalloc.check(FirstFit, TRACES[0])) == "FirstFit: 400 events, all sound"
+
+
 THINGS = {
     "trace": TRACES[0],
     "statistics": simalloc.describe(TRACES[0]),
