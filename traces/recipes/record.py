@@ -1,8 +1,10 @@
 """`python traces/recipes/record.py NAME...`: record traces of this folder anew.
 
 Each NAME.sh here makes a program's input in an empty directory and runs the program with $RECORD
-before it; its line "# Packages:" names the Debian packages that it needs. The trace takes the
-place of NAME.npz, and its version, digest and totals those in the catalogue, which has the rest.
+before it; its line "# Packages:" names the Debian packages that it needs. Where a line "# Process:
+busiest" says so, the trace is that of the process with the most events, else of the command's own.
+It takes the place of NAME.npz, and its version, digest and totals those in the catalogue, which
+has the rest.
 """
 
 from __future__ import annotations
@@ -118,7 +120,16 @@ def record(name: str) -> Trace:
         done = subprocess.run(command, cwd=directory, env=environment, check=False)
         if done.returncode != 0:
             raise SimallocError(f"the recipe ended with exit code {done.returncode}")
+        recipe = (RECIPES / f"{name}.sh").read_text("utf-8")
+        if re.search(r"^# Process: busiest$", recipe, re.MULTILINE):
+            trace = max(Path(recording).glob("*.npz"), key=events_of)
         return read_trace(trace)
+
+
+def events_of(path: Path) -> int:
+    """Return the number of events of a trace."""
+    with TraceReader(path) as reader:
+        return reader.header.totals.events
 
 
 @contextmanager
