@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.api.runs import Runs
-from simalloc.api.traces import read_trace, read_traces
+from simalloc.api.traces import open_source, open_sources
 from simalloc.heap import simulate as replay
 from simalloc.heap import simulate_all as replay_all
 from simalloc.progress import progress as any_progress
@@ -31,7 +31,8 @@ def simulate(
 ) -> Run:
     """Replay a trace under a policy and return what came out.
 
-    The trace is a `Trace`, a name of the catalogue or a path; the policy a `Policy`, text such as
+    The trace is a `Trace`, a name of the catalogue or a path; a trace file is read while it is
+    replayed and may be of any length. The policy is a `Policy`, text such as
     `"first-fit-ao:growth=64K"`, or a class derived from `PythonPolicy`. Sizes are multiplied by
     `scale` before the policy sees them, and byte figures divided by it afterwards. `realloc` says
     what a realloc does: `"free-first"`, `"move"` or `"in-place"`. With `addresses` the run keeps
@@ -39,7 +40,7 @@ def simulate(
 
     Raises `TraceError` and `PolicyError` for what does not exist.
     """
-    replayed = read_trace(trace, progress=progress)
+    replayed = open_source(trace, progress=progress)
     with any_progress(replayed.name, len(replayed), shown=progress) as bar:
         return replay(
             replayed,
@@ -70,7 +71,7 @@ def simulate_all(
     """
     described = expand_policies(policies)
     runs: list[Run] = []
-    for trace in read_traces(traces, progress=progress):
+    for trace in open_sources(traces, progress=progress):
         with any_progress(trace.name, len(trace) * len(described), shown=progress) as bar:
             runs += replay_all(trace, described, scale=scale, realloc=realloc, progress=bar)
     return Runs(runs)

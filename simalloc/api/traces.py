@@ -6,11 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 from simalloc.progress import progress as any_progress
-from simalloc.trace import Trace
+from simalloc.trace import Trace, open_trace
 from simalloc.trace.catalogue import find_trace, load
+from simalloc.trace.reader import is_trace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from simalloc.trace import EventSource
 
 Source = Trace | str | os.PathLike[str]
 """A trace, its name in the catalogue, or the path of a trace or log."""
@@ -31,7 +34,14 @@ def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
         return load(path, progress=bar)
 
 
-def read_traces(sources: Source | Iterable[Source], *, progress: bool | None) -> list[Trace]:
-    """Return one or several traces."""
+def open_source(source: Source, *, progress: bool | None) -> EventSource:
+    """Return what can be replayed: a trace file is read while it is, whatever its length."""
+    if not isinstance(source, Trace) and is_trace_file(path := find_trace(source)):
+        return open_trace(path)
+    return read_trace(source, progress=progress)
+
+
+def open_sources(sources: Source | Iterable[Source], *, progress: bool | None) -> list[EventSource]:
+    """Return one or several traces, to be replayed."""
     given = [sources] if isinstance(sources, (Trace, str, os.PathLike)) else sources
-    return [read_trace(source, progress=progress) for source in given]
+    return [open_source(source, progress=progress) for source in given]

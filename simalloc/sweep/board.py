@@ -8,7 +8,7 @@ has been slowest so far goes first.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Condition
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from simalloc.sweep.source import Source
     from simalloc.sweep.task import Outcome, Task
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 
 @dataclass(eq=False)
@@ -32,7 +32,12 @@ class Group:
     copies: int = 0
     """How many processes may hold the trace beside this one, for policies in Python."""
     loading: bool = False
-    trace: Trace | Exception | None = None
+    trace: EventSource | Exception | None = None
+
+    def stream(self) -> None:
+        """Have every run read the trace for itself, if it can, instead of keeping it in memory."""
+        self.source = self.source.streamed()
+        self.waiting = [replace(task, source=self.source) for task in self.waiting]
 
 
 def grouped(tasks: Iterable[Task]) -> list[Group]:
@@ -45,7 +50,11 @@ def grouped(tasks: Iterable[Task]) -> list[Group]:
 
 
 class Board:
-    """Deals tasks to `workers` threads, with traces in memory up to `budget` bytes."""
+    """Deals tasks to `workers` threads, with traces in memory up to `budget` bytes.
+
+    A trace that does not fit is streamed from its file. Raises `SimallocError` if that cannot be,
+    or if the heaps alone do not fit.
+    """
 
     def __init__(self, tasks: Iterable[Task], *, workers: int, budget: int) -> None:
         self._groups = grouped(tasks)
@@ -57,6 +66,8 @@ class Board:
         self._changed = Condition()
         self._stopped = False
         for group in self._groups:
+            if self._footprint(group) > budget:
+                group.stream()
             if self._footprint(group) > budget:
                 needed, allowed = (
                     f"{size / 2**20:,.0f} MB" for size in (self._footprint(group), budget)
@@ -124,7 +135,7 @@ class Board:
         return group.source.footprint(self._workers) + group.copies * group.source.memory
 
 
-def _load(source: Source) -> Trace | Exception:
+def _load(source: Source) -> EventSource | Exception:
     try:
         return source.load()
     except Exception as error:  # noqa: BLE001 - it becomes the error of the trace's runs

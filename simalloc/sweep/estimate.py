@@ -76,11 +76,10 @@ def _measure(
         return
     started = time.perf_counter()
     try:
-        trace = group.source.load()
+        beginning = group.source.streamed().load().prefix(PREFIX)
     except (OSError, TraceError):
         return
-    loading.append((time.perf_counter() - started) / len(trace))
-    beginning = trace.prefix(PREFIX) if len(trace) > PREFIX else trace
+    loading.append((time.perf_counter() - started) / len(beginning))
     for task in draw.sample(group.waiting, len(group.waiting)):
         outcome = carry_out(task, beginning)
         if not outcome.failed:

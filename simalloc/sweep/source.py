@@ -8,12 +8,24 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from simalloc.errors import TraceError
-from simalloc.trace import OPTIONAL_COLUMNS, Trace, TraceReader, write_trace
+from simalloc.trace import (
+    OPTIONAL_COLUMNS,
+    EventSource,
+    Trace,
+    TraceFile,
+    TraceReader,
+    open_trace,
+    write_trace,
+)
 from simalloc.trace.catalogue import load
 from simalloc.trace.workloads import workload
 
 BYTES_AN_EVENT: Final = 21
 """What op, object, size and slot take in memory."""
+BYTES_A_STREAM: Final = 80 << 20
+"""What the stretches take that a replay of a file has read and not yet done, and what is packed."""
+BYTES_A_SLOT_READ: Final = 64
+"""What reading a file takes for each object that is live at the same time, at most."""
 BYTES_A_SLOT: Final = 192
 """What a replay takes for each object that is live at the same time, at most (docs/sweeps.md)."""
 
@@ -32,7 +44,7 @@ class Source:
     slots: int
     memory: int
 
-    def load(self) -> Trace:
+    def load(self) -> EventSource:
         """Return the trace; raises `TraceError` or `OSError` if it is not to be had here."""
         raise TraceError(f"{self.name} is in the memory of another process")
 
@@ -40,7 +52,7 @@ class Source:
         """Return the trace as the bytes of a file; raises what `load` raises."""
         with TemporaryDirectory(prefix="simalloc-") as folder:
             path = Path(folder) / "trace.npz"
-            write_trace(self.load(), path)
+            write_trace(self.load().in_memory(), path)
             return path.read_bytes()
 
     def unpack(self, packed: bytes) -> Trace:
@@ -64,6 +76,10 @@ class Source:
         """Return the bytes of memory that the trace takes with so many replays under way."""
         return self.memory + replays * self.slots * BYTES_A_SLOT
 
+    def streamed(self) -> Source:
+        """Return a source that never has the trace in memory; this one, if there is none."""
+        return self
+
 
 @dataclass(frozen=True)
 class FileSource(Source):
@@ -80,13 +96,32 @@ class FileSource(Source):
         width = BYTES_AN_EVENT + sum(OPTIONAL_COLUMNS[name].itemsize for name in header.columns)
         return cls(header.name, header.sha256, events, slots, events * width, path.resolve())
 
-    def load(self) -> Trace:
+    def load(self) -> EventSource:
         """Read the file, and see that it still holds the same trace."""
         return self._read(self.path)
 
     def pack(self) -> bytes:
         """Return the file as it is."""
         return self.path.read_bytes()
+
+    def streamed(self) -> Source:
+        """Return a source that reads the file as it is replayed."""
+        return StreamedSource(self.name, self.sha256, self.events, self.slots, 0, self.path)
+
+
+@dataclass(frozen=True)
+class StreamedSource(FileSource):
+    """A trace in a file that is read anew by every replay; `memory` is 0."""
+
+    def load(self) -> TraceFile:
+        """Open the file, and see that it still holds the same trace."""
+        opened = open_trace(self.path)
+        self._check(opened.header.sha256)
+        return opened
+
+    def footprint(self, replays: int) -> int:
+        """Return the bytes of memory that so many replays take, each with its own reading."""
+        return replays * (BYTES_A_STREAM + self.slots * (BYTES_A_SLOT + BYTES_A_SLOT_READ))
 
 
 @dataclass(frozen=True)

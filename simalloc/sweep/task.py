@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap import Timeline
     from simalloc.sweep.source import Source
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 
 class Key(NamedTuple):
@@ -86,7 +86,9 @@ class Outcome:
         return self.row["error"] is not None
 
 
-def carry_out(task: Task, trace: Trace, progress: Callable[[int], None] | None = None) -> Outcome:
+def carry_out(
+    task: Task, trace: EventSource, progress: Callable[[int], None] | None = None
+) -> Outcome:
     """Replay a trace as a task says; whatever goes wrong is an outcome, too."""
     try:
         run = simulate(

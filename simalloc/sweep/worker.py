@@ -16,23 +16,27 @@ if TYPE_CHECKING:
 
     from simalloc.sweep.source import Source
     from simalloc.sweep.task import Outcome, Task
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 
 class TraceCache:
     """The traces that a process has fetched, by content; the one used longest ago goes first.
 
-    They take up to `budget` bytes, but the latest is kept whatever it takes.
+    They take up to `budget` bytes, but the latest is kept whatever it takes. A file whose trace
+    would take more than `largest` bytes is streamed, if that is given.
     """
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, largest: int | None = None) -> None:
         self._budget = budget
-        self._traces: OrderedDict[str, tuple[Trace, int]] = OrderedDict()
+        self._largest = largest
+        self._traces: OrderedDict[str, tuple[EventSource, int]] = OrderedDict()
         self._lock = Lock()
         self._fetching: defaultdict[str, Lock] = defaultdict(Lock)
 
-    def get(self, source: Source, packed: bytes | None) -> Trace:
+    def get(self, source: Source, packed: bytes | None) -> EventSource:
         """Return a trace, from memory or from its source, or else from the bytes of its file."""
+        if self._largest is not None and source.memory > self._largest:
+            source = source.streamed()
         with self._lock:
             fetching = self._fetching[source.sha256]
         with fetching:  # of several threads that want a trace, one fetches it
@@ -52,7 +56,7 @@ class TraceCache:
             self._traces.popitem(last=False)
 
 
-CACHE: Final = TraceCache(default_memory() // 3)
+CACHE: Final = TraceCache(default_memory() // 3, default_memory() // 3)
 """Keeps traces up to a quarter of the machine's memory."""
 
 
@@ -61,21 +65,21 @@ def carry_out_batch(
     code: str,
     packed: bytes | None = None,
     *,
-    cache: TraceCache = CACHE,
+    cache: TraceCache | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Outcome] | None:
     """Replay one trace as several tasks say.
 
     `code` is the version that the results are to be of. The trace comes from its path or, if
     `packed` is given, from the bytes of its file; None means that the path does not lead to it from
-    here, and that the bytes are needed.
+    here, and that the bytes are needed. `cache` keeps it; None: that of this process.
     """
     if code_version() != code:
         raise SimallocError(
             f"this worker has simalloc {code_version()}, and the sweep is of {code}"
         )
     try:
-        trace = cache.get(tasks[0].source, packed)
+        trace = (CACHE if cache is None else cache).get(tasks[0].source, packed)
     except (OSError, TraceError):
         if packed is not None:
             raise

@@ -62,3 +62,6 @@ class EventSource(Protocol):
 
     def in_memory(self) -> Trace:
         """Return the whole trace."""
+
+    def prefix(self, events: int) -> Trace:
+        """Return the first `events` events, or all if there are no more."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from simalloc.errors import TraceError
 from simalloc.trace.ahead import ahead
+from simalloc.trace.intake import Chunk
 from simalloc.trace.reader import TraceReader
 
 if TYPE_CHECKING:
@@ -63,6 +64,25 @@ class TraceFile:
         with TraceReader(self.path) as reader:
             self._check(reader)
             return reader.read()
+
+    def prefix(self, events: int) -> Trace:
+        """Return the first `events` events, or all if there are no more; the rest is not read."""
+        if events >= len(self):
+            return self.in_memory()
+        with TraceReader(self.path) as reader:
+            self._check(reader)
+            chunks = [Chunk.empty(0, self.header.columns)]
+            for chunk in reader.chunks():
+                chunks.append(chunk)
+                if sum(map(len, chunks)) >= events:
+                    break
+        whole = Chunk.join(chunks).freeze(
+            slots=self.slots,
+            objects=self.objects,
+            name=self.name,
+            provenance=self.header.provenance,
+        )
+        return whole.prefix(events)
 
     def _check(self, reader: TraceReader) -> None:
         if reader.header != self.header:

@@ -15,6 +15,7 @@ from distributed import KilledWorker
 from simalloc.sweep import cluster
 from simalloc.sweep.source import FileSource
 from simalloc.sweep.worker import TraceCache, carry_out_batch
+from simalloc.trace import Trace, TraceFile
 from simalloc.version import code_version
 
 
@@ -127,6 +128,12 @@ def test_a_worker_s_cache_drops_what_was_used_longest_ago(plan):
         cache.get(source, None)
     assert set(cache._traces) == {one.sha256, three.sha256}
     TraceCache(0).get(one, None)
+
+
+def test_a_worker_streams_what_is_too_large_for_it(plan):
+    source = plan.sources[0]
+    for largest, kind in ((source.memory, Trace), (source.memory - 1, TraceFile)):
+        assert isinstance(TraceCache(1 << 30, largest).get(source, None), kind)
 
 
 def test_a_worker_says_when_the_path_leads_nowhere(plan, traces):

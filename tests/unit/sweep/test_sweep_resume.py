@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from conftest import small_trace
 
-from simalloc.errors import ResultsError, SimallocError
+from simalloc.errors import ResultsError, SimallocError, TraceError
 from simalloc.heap import simulate
 from simalloc.report.runs import flat_record
 from simalloc.sweep import Observer, Results, carry_out_plan, sweep
@@ -17,7 +17,7 @@ from simalloc.sweep.claims import Claims
 from simalloc.sweep.estimate import estimate
 from simalloc.sweep.local import run_locally
 from simalloc.sweep.shard import Shard
-from simalloc.sweep.source import FileSource, MemorySource
+from simalloc.sweep.source import FileSource, MemorySource, StreamedSource
 from simalloc.sweep.store import Store
 from simalloc.trace import write_trace
 from simalloc.version import code_version
@@ -191,6 +191,40 @@ def test_traces_in_memory_stay_within_the_budget(plan):
         most = max(most, sum(source.footprint(2) for source in loaded))
         board.done(group, None)
     assert 0 < most <= footprint
+
+
+def test_a_file_beyond_the_budget_is_streamed(plan, results, tmp_path, monkeypatch):
+    load = StreamedSource.load
+    carry_out_plan(plan, tmp_path / "kept.sqlite")
+    monkeypatch.setattr("simalloc.sweep.source.BYTES_A_STREAM", 0)
+    monkeypatch.setattr("simalloc.sweep.source.BYTES_A_SLOT_READ", 0)
+    read = []
+    monkeypatch.setattr(StreamedSource, "load", lambda self: read.append(self.name) or load(self))
+    budget = max(source.streamed().footprint(2) for source in plan.sources)
+    assert budget < min(source.footprint(2) for source in plan.sources[1:])
+    carry_out_plan(plan, results, jobs=2, memory=budget)
+    assert sorted(set(read)) == ["small-2", "small-3"]
+    kept, streamed = (
+        sorted(Results.read(path), key=lambda row: (row["trace"], row["policy"]))
+        for path in (tmp_path / "kept.sqlite", results)
+    )
+    for own, other in zip(streamed, kept, strict=True):
+        assert {name for name in own if own[name] != other[name]} <= {"id", "seconds", "finished"}
+
+
+def test_a_file_that_changes_while_it_is_streamed_fails_its_runs(plan, results, monkeypatch):
+    monkeypatch.setattr("simalloc.sweep.source.BYTES_A_STREAM", 0)
+    source = plan.sources[0].streamed()
+    write_trace(small_trace(9), source.path)
+    with pytest.raises(TraceError, match="has become another trace"):
+        source.load()
+    budget = max(other.streamed().footprint(2) for other in plan.sources)
+    assert carry_out_plan(plan, results, jobs=2, memory=budget).failed == 4
+
+
+def test_only_files_are_streamed():
+    source = MemorySource.of(small_trace(1))
+    assert source.streamed() is source
 
 
 def test_a_trace_beyond_the_budget_is_refused(plan, results):

@@ -51,6 +51,16 @@ def test_a_trace_file_is_opened_and_a_log_is_read(path, tmp_path):
     assert len(open_source(log)) == 2
 
 
+@pytest.mark.parametrize("events", [0, 1, 64, 100, 500, 501])
+def test_the_beginning_is_a_trace_of_its_own(path, events):
+    opened = open_trace(path)
+    if events < 300:
+        content = path.read_bytes()
+        path.write_bytes(content.replace(b"op.5.npy", b"op.X.npy"))  # not read that far
+    expected = TRACE if events >= len(TRACE) else TRACE.prefix(events)
+    assert same(opened.prefix(events), expected)
+
+
 def test_a_file_that_has_been_replaced_is_refused(path):
     opened = open_trace(path)
     write_trace(TRACE.prefix(100), path)
