@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
-    from simalloc.policy import AnyPolicy
+    from simalloc.policy import AnyPolicy, Policy
     from simalloc.trace import EventSource, Stretch
 
 WINDOW: Final = 4
