@@ -78,8 +78,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
                        small = 0;
     PyObject *policy = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKipp|$KKKKKKKO", names, &name, &scale, &rule,
-                                     &checked, &portable, &fit, &order, &growth, &growth_3x, &series,
-                                     &remainder, &small, &policy))
+                                     &checked, &portable, &fit, &order, &growth, &growth_3x,
+                                     &series, &remainder, &small, &policy))
         return NULL;
     const struct mechanism *mechanism = find_mechanism(name, portable);
     if (mechanism == NULL)

@@ -145,7 +145,8 @@ struct found_block free_index_next(struct free_index *index, uint64_t size)
     uint64_t first = rank_of(index, start);
     uint64_t rank = rank_of(index, at);
     index->rover = block_at(list, at);
-    return (struct found_block){index->rover, (rank < first ? rank + list->blocks : rank) - first + 1};
+    uint64_t ahead = (rank < first ? rank + list->blocks : rank) - first;
+    return (struct found_block){index->rover, ahead + 1};
 }
 
 struct found_block free_index_largest(struct free_index *index, bool backwards)

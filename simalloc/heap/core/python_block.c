@@ -73,8 +73,8 @@ static const struct python_policy *policy_of(PyObject *self)
 {
     const struct python_policy *policy = ((struct block_object *)self)->policy;
     if (UNLIKELY(policy == NULL))
-        PyErr_SetString(policy_error,
-                        "the Block is no more: it was joined to another, or the simulation is over");
+        PyErr_SetString(policy_error, "the Block is no more: it was joined to another, or the "
+                                      "simulation is over");
     return policy;
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.heap.reference.own_heap import OwnBlock
+    from simalloc.heap.reference.own_block import OwnBlock
     from simalloc.policy.own import OrderName
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.own_heap import OwnHeap, Place
+from simalloc.heap.reference.own_block import Place
+from simalloc.heap.reference.own_heap import OwnHeap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
