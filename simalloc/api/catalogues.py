@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from simalloc.policy import CATALOGUE, Policy
@@ -45,7 +46,7 @@ class Catalogue(Mapping[str, Item]):
 
 def policies() -> Catalogue[Policy]:
     """Return the catalogue of policies by name, each with its source and how that was read."""
-    return Catalogue(CATALOGUE, policies_table())
+    return Catalogue(CATALOGUE, _without(policies_table(), "reading"))
 
 
 def traces() -> Catalogue[Entry]:
@@ -54,4 +55,11 @@ def traces() -> Catalogue[Entry]:
     They are in the folder in the environment variable SIMALLOC_TRACES, in `traces` in the current
     directory, and in `traces` in the clone that simalloc is installed from.
     """
-    return Catalogue(catalogue(), traces_table())
+    return Catalogue(catalogue(), _without(traces_table(), "version", "input"))
+
+
+def _without(table: Table, *columns: str) -> Table:
+    """Return a table narrow enough for a notebook; each of its things shows the rest by itself."""
+    kept = [place for place, column in enumerate(table.columns) if column not in columns]
+    rows = [[row[place] for place in kept] for row in table.rows]
+    return replace(table, columns=[table.columns[place] for place in kept], rows=rows)

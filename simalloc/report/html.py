@@ -27,7 +27,8 @@ def html(table: Table) -> str:
 
 def _row(tag: str, cells: Iterable[str], numbers: Iterable[bool]) -> str:
     texts = (
-        f'<{tag} style="text-align: {"right" if number else "left"}">{escape(cell)}</{tag}>'
-        for cell, number in zip(cells, numbers, strict=True)
+        f'<{tag} style="text-align: {"right" if number else "left"}'
+        f'{"" if place else "; white-space: nowrap"}">{escape(cell)}</{tag}>'
+        for place, (cell, number) in enumerate(zip(cells, numbers, strict=True))
     )
     return f"<tr>{''.join(texts)}</tr>"

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
@@ -87,23 +88,22 @@ def jupyterlab(folder, theme):
     }
     options = ("--no-browser", "--port=0", "--allow-root", "--LabApp.expose_app_in_browser=True")
     given = (f"--ServerApp.root_dir={ROOT}", f"--IdentityProvider.token={token}")
-    server = subprocess.Popen(
-        [sys.executable, "-m", "jupyterlab", *options, *given],
-        env={**os.environ, **{name: str(path) for name, path in places.items()}},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    log = folder / "log"
+    with log.open("w") as stream:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *options, *given],
+            env={**os.environ, **{name: str(path) for name, path in places.items()}},
+            stdout=subprocess.DEVNULL,
+            stderr=stream,
+        )
     try:
-        for line in server.stderr:
-            if found := re.search(r"http://localhost:(\d+)/lab", line):
-                yield f"http://localhost:{found[1]}/lab?token={token}"
-                break
-        else:
-            raise RuntimeError("JupyterLab did not start")
+        while not (found := re.search(r"http://localhost:(\d+)/lab", log.read_text())):
+            if server.poll() is not None:
+                raise RuntimeError(f"JupyterLab did not start: {log.read_text()}")
+            time.sleep(0.1)
+        yield f"http://localhost:{found[1]}/lab?token={token}"
     finally:
         server.terminate()
-        server.stderr.close()
         server.wait(timeout=30)
 
 
