@@ -135,6 +135,8 @@ static void insert_sibling(struct block_list *list, uint32_t level, uint32_t id,
     parent->key[slot] = key;
     parent->blocks[slot] = blocks;
     parent->blocks[slot - 1] -= blocks;
+    parent->size[slot] = 0; /* what stood there before must not pass for the child's */
+    parent->largest[slot] = 0;
     parent->count++;
     adopt(list, level + 1, parent_id, slot);
     tell_parent(list, level, id);

@@ -11,6 +11,7 @@ from simalloc.heap.simulate import new_simulation, replay
 from simalloc.measure import fragmentation
 from simalloc.policy import CATALOGUE, Policy, SegregatedStorage, Series, policy
 from simalloc.trace import Op, Trace
+from simalloc.trace.catalogue import load
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
@@ -161,3 +162,9 @@ def test_threads_simulate_side_by_side():
         thread.join()
     assert len(runs) == 4
     assert all(run == runs[0] for run in runs)
+
+
+def test_a_list_of_100_000_free_blocks_hides_none():
+    """The list's tree once forgot blocks: a new node took over what its place held before."""
+    run = simulate(load("varnish"), "first-fit-fifo")
+    assert run.peak_heap_bytes == 180_498_944
