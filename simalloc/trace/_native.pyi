@@ -57,6 +57,7 @@ class Decoder(LiveSlots):
         /,
     ) -> tuple[bool, int, int, int]: ...
 
+def inflate(stream: bytes, out: NDArray[np.uint8], /) -> tuple[int, bool]: ...
 def scan(
     steps: bytes,
     kind: NDArray[np.uint8],

@@ -1,11 +1,11 @@
-"""The trace of any length, and the benchmark that streams it."""
+"""The trace of any length, the benchmark that streams it, and the one that reads traces."""
 
 import json
 
 import numpy as np
 from click.testing import CliRunner
 
-from benchmarks import stream, turnover
+from benchmarks import reading, stream, turnover
 from simalloc.trace import Op, read_trace
 
 
@@ -32,3 +32,11 @@ def test_the_command_makes_the_file_and_measures(tmp_path):
     assert [len(one["policies"]) for one in passes] == [1, 1, 2]
     assert all(one["events"] == 4000 and one["peak"] > 1 << 20 for one in passes)
     assert "2 side by side" in result.output
+
+
+def test_reading_is_timed(tmp_path):
+    path = tmp_path / "t.npz"
+    turnover.write_turnover(path, 4000, 1000)
+    result = CliRunner().invoke(reading.main, ["--traces", str(path), "--repeats", "1"])
+    assert result.exit_code == 0, result.output
+    assert "ns an event" in result.output

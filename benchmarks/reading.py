@@ -1,0 +1,54 @@
+"""`python -m benchmarks.reading`: how fast trace files are decoded, on one core."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from benchmarks.command import run, say, table_option
+from simalloc.report import Rounded, Table, write_table
+from simalloc.trace import TraceReader
+from simalloc.trace.catalogue import find_trace
+
+if TYPE_CHECKING:
+    from simalloc.report import Format
+    from simalloc.report.table import Value
+
+TRACES: Final = "espresso,gcc,ghostscript,p2c,perl,gawk,cfrac"
+
+
+@click.command()
+@click.option("--traces", default=TRACES, show_default=True, help="Names or paths.")
+@click.option("--repeats", type=click.IntRange(min=1), default=7, show_default=True)
+@table_option
+def main(*, traces: str, repeats: int, table_format: Format) -> None:
+    """Read trace files as a replay does, with every check, and time it.
+
+    The figure is the least of the thread's CPU times.
+    """
+    names = traces.split(",")
+    times = [_seconds_an_event(name, repeats) for name in names]
+    rows: list[list[Value]] = [
+        ["ns an event", *(Rounded(1e9 * seconds, 1) for seconds in times)],
+        ["million events/s", *(Rounded(1e-6 / seconds, 0) for seconds in times)],
+    ]
+    write_table(Table("Reading trace files", ("", *names), rows), table_format, sys.stdout)
+
+
+def _seconds_an_event(name: str, repeats: int) -> float:
+    path = find_trace(name)
+    times = []
+    for _ in range(repeats):
+        say(f"reading {name}")
+        started = time.thread_time()
+        with TraceReader(path) as reader:
+            events = sum(len(stretch.op) for stretch in reader.stretches())
+        times.append(time.thread_time() - started)
+    return min(times) / max(events, 1)
+
+
+if __name__ == "__main__":
+    run(main)
