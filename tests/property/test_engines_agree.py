@@ -113,3 +113,21 @@ def test_with_many_free_blocks(name, shape):
     for core in CORES:
         assert_same(outcome(core, trace, name), expected)
         outcome(core, trace.prefix(4500), name, checked=True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["first-fit-ao", "best-fit-ao", "lea-2.6.1", "binary-buddy", "double-buddy", "simple-seg-2n"],
+)
+def test_with_many_live_objects(name):
+    """The block table is so large here that the core asks for its memory ahead."""
+    random = np.random.default_rng(1)
+    live, turns = 17_000, 1000
+    number = random.permutation(live)[:turns]
+    op = np.concatenate([np.full(live, Op.MALLOC), np.tile([Op.FREE, Op.MALLOC], turns)])
+    key = np.concatenate([np.arange(live), np.repeat(number, 2)])
+    size = np.where(op == Op.MALLOC, random.integers(1, 100, len(op)), 0)
+    trace = Trace.from_events(op.astype(np.uint8), key, size)
+    expected = outcome("reference", trace, name)
+    for core in CORES:
+        assert_same(outcome(core, trace, name), expected)

@@ -142,6 +142,14 @@ ALWAYS_INLINE void block_list_insert(struct block_list *list, struct cursor at, 
     block_list_promise(list, &list->leaves[at.leaf], block->size);
 }
 
+/* Whether a leaf is so small now that it is worth a look whether a neighbour is small too, which is
+ * not worth one after each block that leaves. */
+ALWAYS_INLINE bool is_small(const struct leaf *leaf)
+{
+    uint32_t blocks = slots_count(leaf->used);
+    return blocks < SLOTS / 4 && blocks % 4 == 0;
+}
+
 ALWAYS_INLINE void block_list_remove(struct block_list *list, struct cursor at)
 {
     struct leaf *leaf = &list->leaves[at.leaf];
@@ -150,7 +158,7 @@ ALWAYS_INLINE void block_list_remove(struct block_list *list, struct cursor at)
     leaf->size[at.slot] = 0;
     leaf->used &= ~(UINT64_C(1) << at.slot);
     block_list_count(list, leaf, UINT32_MAX); /* one fewer */
-    if (list->height > 0 && UNLIKELY(slots_count(leaf->used) < SLOTS / 4))
+    if (list->height > 0 && UNLIKELY(is_small(leaf)))
         block_list_merge_leaf(list, at.leaf);
 }
 

@@ -4,7 +4,8 @@
 
 bool objects_grow(struct objects *objects, uint32_t slot)
 {
-    uint64_t count = objects->count + objects->count / 8 + 64;
+    /* What is not used costs memory when there is much of it; when there is little, copying costs. */
+    uint64_t count = objects->count + objects->count / (objects->count < 1 << 16 ? 1 : 8) + 64;
     if (count <= slot)
         count = (uint64_t)slot + 1;
     struct slot *slots = realloc(objects->slots, (size_t)count * sizeof *slots);

@@ -108,6 +108,36 @@ def test_progress_counts_to_the_end():
     assert seen == [len(HOLE)]
 
 
+@pytest.mark.parametrize("engine", ["core", "core-portable"])
+def test_live_bytes_beyond_what_a_double_counts_exactly(engine):
+    sizes = [1, 2, *[1 << 47] * 64]
+    trace = Trace.from_events([M] * len(sizes), range(len(sizes)), sizes)
+    run = simulate(trace, "simple-seg-2n", scale=1, engine=engine)
+    assert run.max_live_bytes == (1 << 53) + 3
+    expected = simulate(trace, "simple-seg-2n", scale=1, engine="reference")
+    assert run.mean_heap_to_live == pytest.approx(expected.mean_heap_to_live, rel=1e-12)
+    assert run.timeline.live_high.tolist() == expected.timeline.live_high.tolist()
+
+
+@pytest.mark.parametrize("length", [1, 255, 256, 257, 700])
+@pytest.mark.parametrize("portable", [False, True])
+def test_any_number_of_events_may_be_replayed_at_a_time(length, portable):
+    random = np.random.default_rng(length)
+    op = np.tile(np.array([M, M, F], np.uint8), 700)
+    slot = np.stack([np.arange(700), np.arange(700, 1400), np.arange(700)], 1).ravel()
+    size = np.where(op == M, random.integers(0, 500, len(op)), 0)
+    whole, parts = (
+        new_simulation(policy("best-fit-ao"), scale=16, realloc=Realloc.FREE_FIRST, portable=portable)
+        for _ in range(2)
+    )  # fmt: skip
+    replay(whole, op, size, slot.astype(np.uint32))
+    for start in range(0, len(op), length):
+        part = slice(start, start + length)
+        replay(parts, op[part], size[part], slot[part].astype(np.uint32))
+    assert parts.figures() == pytest.approx(whole.figures(), rel=1e-12)
+    assert parts.timeline() == whole.timeline()
+
+
 @pytest.mark.parametrize(("op", "slot"), [([M, M], [0, 0]), ([F], [0]), ([M, 7], [0, 0])])
 def test_the_core_survives_columns_that_are_no_trace(op, slot):
     simulation = new_simulation(policy("first-fit-ao"), scale=16, realloc=Realloc.FREE_FIRST)
