@@ -57,7 +57,6 @@ class Decoder(LiveSlots):
         /,
     ) -> tuple[bool, int, int, int]: ...
 
-def inflate(stream: bytes, out: NDArray[np.uint8], /) -> tuple[int, bool]: ...
 def scan(
     steps: bytes,
     kind: NDArray[np.uint8],

@@ -1,6 +1,5 @@
 /* simalloc.trace._native: the hot loops over a trace's columns, for Python. */
 #include "../../native/columns.h"
-#include "inflate.h"
 #include "scan.h"
 #include "types.h"
 
@@ -98,37 +97,7 @@ static PyObject *print(PyObject *module, PyObject *args)
     return answer;
 }
 
-static PyObject *inflate(PyObject *module, PyObject *args)
-{
-    struct column stream = {.name = "stream", .width = 1};
-    struct column out = {.name = "out", .width = 1, .writable = true};
-    PyObject *given[2], *answer = NULL;
-    Py_ssize_t length;
-
-    (void)module;
-    if (!PyArg_UnpackTuple(args, "inflate", 2, 2, &given[0], &given[1]) ||
-        !columns_hold(&stream, &given[0], 1, &length))
-        return NULL;
-    if (columns_hold(&out, &given[1], 1, &length)) {
-        size_t made;
-        enum inflated how;
-        Py_BEGIN_ALLOW_THREADS
-        how = inflate_all(stream.view.buf, (size_t)stream.view.len, out.view.buf,
-                          (size_t)out.view.len, &made);
-        Py_END_ALLOW_THREADS
-        answer = how == INFLATE_DAMAGED
-                     ? PyErr_Format(PyExc_ValueError, "it is no deflate stream, or cut off")
-                     : Py_BuildValue("nN", (Py_ssize_t)made, PyBool_FromLong(how == INFLATED));
-        columns_release(&out, 1);
-    }
-    columns_release(&stream, 1);
-    return answer;
-}
-
 static PyMethodDef functions[] = {
-    {"inflate", inflate, METH_VARARGS,
-     "inflate(stream, out) -> (bytes written, whether that is all)\n--\n\n"
-     "Decompress a deflate stream into an array; ValueError if it is damaged."},
     {"scan", scan, METH_VARARGS,
      "scan(steps, kind, fields, text, start, lenient) -> (rows, bytes consumed, trouble, column)"
      "\n--\n\nTurn whole lines into rows of numbers; stops at the first that no pattern fits."},
