@@ -126,10 +126,8 @@ def test_any_number_of_events_may_be_replayed_at_a_time(length, portable):
     op = np.tile(np.array([M, M, F], np.uint8), 700)
     slot = np.stack([np.arange(700), np.arange(700, 1400), np.arange(700)], 1).ravel()
     size = np.where(op == M, random.integers(0, 500, len(op)), 0)
-    whole, parts = (
-        new_simulation(policy("best-fit-ao"), scale=16, realloc=Realloc.FREE_FIRST, portable=portable)
-        for _ in range(2)
-    )  # fmt: skip
+    options = {"scale": 16, "realloc": Realloc.FREE_FIRST, "portable": portable}
+    whole, parts = (new_simulation(policy("best-fit-ao"), **options) for _ in range(2))
     replay(whole, op, size, slot.astype(np.uint32))
     for start in range(0, len(op), length):
         part = slice(start, start + length)
