@@ -11,7 +11,7 @@ void bin_set_init(struct bin_set *set, struct heap *heap)
     for (uint32_t word = 0; word < BIN_WORDS; word++)
         set->words[word] = 0;
     for (uint32_t bin = 0; bin < BINS; bin++)
-        set->first[bin] = NO_BLOCK;
+        set->first[bin] = set->last[bin] = NO_BLOCK;
 }
 
 void bin_set_release(struct bin_set *set)
@@ -94,7 +94,9 @@ static const char *check_bin(const struct bin_set *set, uint32_t bin, bin_of_fun
         return "a bin's bit is wrong";
     if (first != NO_BLOCK && set->heap->blocks[first].home != HOME_LOOSE)
         return "the first block of a bin is not marked so";
+    bool met_last = first == NO_BLOCK;
     for (uint32_t block = first; block != NO_BLOCK; block = walk(set, block)) {
+        met_last |= block == set->last[bin];
         if (bin_of(context, set->heap->blocks[block].size) != bin)
             return "a block is in a bin of another size";
         const char *wrong = check_links(set, block);
@@ -102,7 +104,7 @@ static const char *check_bin(const struct bin_set *set, uint32_t bin, bin_of_fun
             return wrong;
         ++*blocks;
     }
-    return NULL;
+    return met_last ? NULL : "the last block of a bin is not in it";
 }
 
 const char *bin_set_check(const struct bin_set *set, bin_of_function *bin_of, const void *context,

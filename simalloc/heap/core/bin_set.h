@@ -1,8 +1,9 @@
 /* Free blocks in numbered bins, in each the block with the lowest key first.
  *
  * Two levels of bitmaps find the lowest bin, from a given one up, that is not empty. A bin is a
- * pairing heap: the first block is at hand, one that enters costs O(1), one that leaves amortised
- * O(log n) in the blocks of its bin.
+ * pairing heap: the first block is at hand, one that enters or leaves costs amortised O(log n) in
+ * the blocks of its bin. One that comes after the latest that entered goes below that, and one that
+ * comes before all others above them; so a bin of an order by time is a chain, and both cost O(1).
  *
  * A block's `home` is the heap's backward link: HOME_LOOSE in the first block of a bin, otherwise
  * the left sibling or, of a leftmost child, the parent. */
@@ -26,6 +27,7 @@ struct bin_set {
     uint64_t summary;   /* bit w: words[w] is not 0 */
     uint64_t words[BIN_WORDS]; /* bit b of word w: bin 64 * w + b is not empty */
     uint32_t first[BINS];
+    uint32_t last[BINS]; /* a block of the bin, if it is not empty: where later ones join it */
 };
 
 void bin_set_init(struct bin_set *set, struct heap *heap);
@@ -61,25 +63,35 @@ ALWAYS_INLINE uint32_t bin_set_from(const struct bin_set *set, uint32_t from)
     return 64 * word + (uint32_t)__builtin_ctzll(bits);
 }
 
+/* Makes a block the leftmost child of one that comes before it. */
+ALWAYS_INLINE void bin_set_adopt(struct bin_set *set, uint32_t parent, uint32_t block)
+{
+    uint32_t child = set->links[parent].child;
+    set->links[block].sibling = child;
+    if (child != NO_BLOCK)
+        set->heap->blocks[child].home = block;
+    set->heap->blocks[block].home = parent;
+    set->links[parent].child = block;
+}
+
 /* Joins two heaps; the first blocks' backward links are the caller's to set. */
 ALWAYS_INLINE uint32_t bin_set_meld(struct bin_set *set, uint32_t a, uint32_t b)
 {
     bool swap = set->links[b].key < set->links[a].key;
-    uint32_t top = swap ? b : a;
-    uint32_t low = swap ? a : b;
-    uint32_t child = set->links[top].child;
-    set->links[low].sibling = child;
-    if (child != NO_BLOCK)
-        set->heap->blocks[child].home = low;
-    set->heap->blocks[low].home = top;
-    set->links[top].child = low;
-    return top;
+    bin_set_adopt(set, swap ? b : a, swap ? a : b);
+    return swap ? b : a;
 }
 
 ALWAYS_INLINE void bin_set_insert(struct bin_set *set, uint32_t bin, uint32_t block, uint64_t key)
 {
     uint32_t first = set->first[bin];
+    uint32_t last = set->last[bin];
     set->links[block] = (struct link){key, NO_BLOCK, NO_BLOCK};
+    set->last[bin] = block;
+    if (first != NO_BLOCK && key > set->links[last].key) {
+        bin_set_adopt(set, last, block);
+        return;
+    }
     if (first == NO_BLOCK) {
         set->words[bin / 64] |= UINT64_C(1) << (bin % 64);
         set->summary |= UINT64_C(1) << (bin / 64);
@@ -98,34 +110,33 @@ ALWAYS_INLINE void bin_set_mark_empty(struct bin_set *set, uint32_t bin)
         set->summary &= ~(UINT64_C(1) << (bin / 64));
 }
 
+/* Takes a block out; those below it take its place. */
 ALWAYS_INLINE void bin_set_remove(struct bin_set *set, uint32_t bin, uint32_t block)
 {
     struct block *blocks = set->heap->blocks;
     const struct link *link = &set->links[block];
+    uint32_t back = blocks[block].home;
     uint32_t rest = link->child;
     if (rest != NO_BLOCK && set->links[rest].sibling != NO_BLOCK)
         rest = bin_set_combine(set, rest);
-    uint32_t first = set->first[bin];
-    if (block == first) {
-        first = rest;
+    if (rest != NO_BLOCK)
+        blocks[rest].home = back;
+    if (back == HOME_LOOSE) {
+        set->first[bin] = rest;
         if (rest == NO_BLOCK)
             bin_set_mark_empty(set, bin);
     } else {
-        uint32_t back = blocks[block].home;
-        if (set->links[back].child == block)
-            set->links[back].child = link->sibling;
-        else
-            set->links[back].sibling = link->sibling;
-        if (link->sibling != NO_BLOCK)
-            blocks[link->sibling].home = back;
+        uint32_t next = link->sibling;
         if (rest != NO_BLOCK)
-            first = bin_set_meld(set, first, rest);
+            set->links[rest].sibling = next;
+        if (next != NO_BLOCK)
+            blocks[next].home = rest != NO_BLOCK ? rest : back;
+        bool leftmost = set->links[back].child == block;
+        *(leftmost ? &set->links[back].child : &set->links[back].sibling) =
+            rest != NO_BLOCK ? rest : next;
     }
-    if (first != NO_BLOCK) {
-        blocks[first].home = HOME_LOOSE;
-        set->links[first].sibling = NO_BLOCK;
-    }
-    set->first[bin] = first;
+    if (set->last[bin] == block)
+        set->last[bin] = back == HOME_LOOSE ? rest : back;
     blocks[block].home = HOME_ALLOCATED;
 }
 
