@@ -28,9 +28,10 @@ static bool is_free_to_the_break(const struct heap *heap, uint64_t address)
     return heap_is_free(heap, id) && heap->blocks[id].address == address;
 }
 
-static bool grow(struct binary_buddy *state, uint64_t size)
+static bool grow(struct heap *heap, unsigned class)
 {
-    struct heap *heap = &state->heap;
+    struct binary_buddy *state = (struct binary_buddy *)heap;
+    uint64_t size = class_size(class);
     uint64_t end = heap->brk + state->growth;
     if (size > state->growth) {
         uint64_t start = heap->brk & ~(size - 1);
@@ -58,16 +59,7 @@ static bool grow(struct binary_buddy *state, uint64_t size)
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct binary_buddy *state = (struct binary_buddy *)heap;
-    unsigned class = class_of(size, false);
-    uint32_t id = buddy_find(&state->blocks, class);
-    count_search(heap, id != NO_BLOCK);
-    if (UNLIKELY(id == NO_BLOCK)) {
-        if (!grow(state, class_size(class)))
-            return NO_BLOCK;
-        id = buddy_find(&state->blocks, class);
-    }
-    buddy_use(&state->blocks, id, class_size(class));
-    return id;
+    return buddy_allocate(&state->blocks, class_of(size, false), grow);
 }
 
 static void release(struct heap *heap, uint32_t id)

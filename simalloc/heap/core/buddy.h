@@ -63,6 +63,26 @@ ALWAYS_INLINE void buddy_use(struct buddy_blocks *blocks, uint32_t id, uint64_t 
     heap->counters.allocated += size;
 }
 
+/* Raises the break so that there is a block for the class; false, with the heap's failure set, if
+ * that cannot be done. */
+typedef bool buddy_grow_function(struct heap *heap, unsigned class);
+
+/* Allocates a block of a class. Finding one counts as one look, finding none as none. */
+ALWAYS_INLINE uint32_t buddy_allocate(struct buddy_blocks *blocks, unsigned class,
+                                      buddy_grow_function *grow)
+{
+    struct heap *heap = blocks->bins.heap;
+    uint32_t id = buddy_find(blocks, class);
+    count_search(heap, id != NO_BLOCK);
+    if (UNLIKELY(id == NO_BLOCK)) {
+        if (!grow(heap, class))
+            return NO_BLOCK;
+        id = buddy_find(blocks, class);
+    }
+    buddy_use(blocks, id, class_size(class));
+    return id;
+}
+
 /* Joins a block with its buddy, above or below it, if that is free and whole. */
 ALWAYS_INLINE bool buddy_merge(struct buddy_blocks *blocks, uint32_t id, bool above)
 {

@@ -32,10 +32,12 @@ static void enter(struct double_buddy *state, uint32_t id)
     buddy_insert(&state->blocks, id);
 }
 
-static bool grow(struct double_buddy *state, unsigned system, uint64_t size)
+static bool grow(struct heap *heap, unsigned class)
 {
-    struct heap *heap = &state->heap;
-    uint32_t id = heap_extend(heap, size > state->unit[system] ? size : state->unit[system]);
+    struct double_buddy *state = (struct double_buddy *)heap;
+    uint64_t size = class_size(class);
+    uint64_t unit = state->unit[is_three_class(class)];
+    uint32_t id = heap_extend(heap, size > unit ? size : unit);
     if (id == NO_BLOCK)
         return false;
     heap->counters.growths++;
@@ -49,16 +51,7 @@ static bool grow(struct double_buddy *state, unsigned system, uint64_t size)
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct double_buddy *state = (struct double_buddy *)heap;
-    unsigned class = class_of(size, true);
-    uint32_t id = buddy_find(&state->blocks, class);
-    count_search(heap, id != NO_BLOCK);
-    if (UNLIKELY(id == NO_BLOCK)) {
-        if (!grow(state, is_three_class(class), class_size(class)))
-            return NO_BLOCK;
-        id = buddy_find(&state->blocks, class);
-    }
-    buddy_use(&state->blocks, id, class_size(class));
-    return id;
+    return buddy_allocate(&state->blocks, class_of(size, true), grow);
 }
 
 static void release(struct heap *heap, uint32_t id)
