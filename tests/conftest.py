@@ -2,9 +2,15 @@
 
 import os
 import shlex
+import signal
 import subprocess
 
 import pytest
+
+
+def pytest_configure():
+    """Listen to Ctrl-C: what a shell starts in the background ignores it, and so would our tests'."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
