@@ -9,7 +9,7 @@ import pytest
 
 
 def pytest_configure():
-    """Listen to Ctrl-C: what a shell starts in the background ignores it, and so would our tests'."""
+    """Listen to Ctrl-C: what a shell starts in the background ignores it, with its children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
