@@ -87,12 +87,13 @@ static bool name_allocator(void)
     return answer(line);
 }
 
-/* Sees to it that no malloc that hangs outlives who asked for it; false if that one is gone already. */
+/* Sees to it that no malloc that hangs outlives who asked for it; false if that one is gone already
+ * and has left no command. */
 static bool end_with_parent(void)
 {
     struct pollfd commands = {.fd = STDIN_FILENO, .events = POLLIN};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return poll(&commands, 1, 0) >= 0 && (commands.revents & POLLHUP) == 0;
+    return poll(&commands, 1, 0) >= 0 && (commands.revents & (POLLIN | POLLHUP)) != POLLHUP;
 }
 
 int main(int count, char **arguments)
