@@ -50,10 +50,11 @@ $(SANITIZED)/built: $(VENV)/built
 	  -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Dc_args=-fno-sanitize-recover=all
 	touch $@
 
-# The build tools first, so that the editable install can rebuild the C extensions on import.
+# The build tools first, so that the editable install can rebuild the C extensions on import. Older pips cannot pass
+# settings on to a build (-C).
 $(VENV)/tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check 'meson-python>=0.17' 'meson>=1.4' ninja
+	$(BIN)/pip install --quiet --disable-pip-version-check 'pip>=23.1' 'meson-python>=0.17' 'meson>=1.4' ninja
 	touch $@
 
 $(VENV)/built: $(VENV)/tools $(NATIVE)
