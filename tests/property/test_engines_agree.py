@@ -9,19 +9,22 @@ from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
-from simalloc.policy import CATALOGUE
+from simalloc.heap.run import Realloc
+from simalloc.heap.simulate import new_simulation, replay, run_of
+from simalloc.policy import CATALOGUE, policy
 from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
+from simalloc.trace.source import Stretch
 from traces import cases
 
 CORES = ("core", "core-portable")
 PREFIX = 3000
 
 
-def outcome(engine, trace, policy, *, checked=False, **options):
+def outcome(engine, trace, name, *, checked=False, **options):
     """Return the run, or what is wrong."""
     try:
-        return simulate(trace, policy, engine=engine, addresses=True, checked=checked, **options)
+        return simulate(trace, name, engine=engine, addresses=True, checked=checked, **options)
     except SimallocError as error:
         return str(error).rpartition("event")[2]
 
@@ -68,10 +71,10 @@ def beginning(name):
 @pytest.mark.parametrize("trace_name", catalogue())
 def test_on_the_beginning_of_each_shipped_trace(trace_name):
     trace = beginning(trace_name)
-    for policy in CATALOGUE.values():
-        expected = outcome("reference", trace, policy)
+    for each in CATALOGUE.values():
+        expected = outcome("reference", trace, each)
         for core in CORES:
-            assert_same(outcome(core, trace, policy), expected)
+            assert_same(outcome(core, trace, each), expected)
 
 
 def many_free_blocks(seed, *, size=900, start=0):
@@ -131,3 +134,43 @@ def test_with_many_live_objects(name):
     expected = outcome("reference", trace, name)
     for core in CORES:
         assert_same(outcome(core, trace, name), expected)
+
+
+LISTS = [name for name in CATALOGUE if name.startswith(("first-fit", "next-fit"))]
+
+
+def short_searches(trace, turns):
+    """Append small objects that die at once: first and next fit find a place for them near by."""
+    number = np.repeat(np.arange(turns) + trace.objects, 2)
+    size = np.tile([1, 0], turns)
+    op = np.tile([Op.MALLOC, Op.FREE], turns).astype(np.uint8)
+    columns = [(trace.op, op), (trace.object, number), (trace.size, size)]
+    return Trace.from_events(*(np.concatenate(column) for column in columns))
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_when_the_form_of_the_list_changes(name):
+    """Long walks, for which the core makes a tree of the list, and short ones, for which not."""
+    trace = short_searches(many_free_blocks(seed=3), 4000)
+    expected = outcome("reference", trace, name)
+    for core in CORES:
+        assert_same(outcome(core, trace, name), expected)
+
+
+@pytest.mark.parametrize("between", [37, 500, 4500])
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("name", LISTS)
+def test_in_either_form_of_the_list(name, portable, between):
+    """The core has to change the form every so many events."""
+    trace = many_free_blocks(seed=2)
+    events = Stretch(trace.op, trace.size, trace.slot)
+    options = {"scale": 16, "realloc": Realloc.FREE_FIRST}
+    simulation = new_simulation(policy(name), portable=portable, **options)
+    placed = np.empty(len(trace), np.int64)
+    for start in range(0, len(trace), between):
+        assert simulation.change_form()
+        assert simulation.check() is None
+        replay(simulation, *events.part(start, start + between), placed[start : start + between])
+    about = {"trace": trace.name, "objects": trace.objects, "policy": policy(name)}
+    run = run_of(simulation, **about, **options, addresses=placed)
+    assert_same(run, outcome("reference", trace, name))

@@ -228,6 +228,18 @@ static PyObject *simulation_loose(PyObject *object, PyObject *unused)
     return Py_BuildValue("KK", (unsigned long long)blocks, (unsigned long long)bytes);
 }
 
+static PyObject *simulation_change_form(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = idle(object);
+    if (replay == NULL)
+        return NULL;
+    bool (*change)(void *) = replay->mechanism->change_form;
+    if (change != NULL && !change(replay->heap))
+        return PyErr_NoMemory();
+    return PyBool_FromLong(change != NULL);
+}
+
 static Py_ssize_t count_blocks(const struct heap *heap)
 {
     Py_ssize_t count = 0;
@@ -315,6 +327,8 @@ static PyMethodDef simulation_methods[] = {
     {"check", simulation_check, METH_NOARGS, "What is wrong with the heap, or None."},
     {"loose", simulation_loose, METH_NOARGS,
      "Free blocks that no search finds, and their scaled bytes."},
+    {"change_form", simulation_change_form, METH_NOARGS,
+     "Keep the free blocks in another form, for tests; False: the mechanism has one only."},
     {"block_count", simulation_block_count, METH_NOARGS, "Blocks that tile the heap now."},
     {"blocks", simulation_blocks, METH_VARARGS,
      "blocks(address, size, slot)\n--\n\n"

@@ -26,14 +26,34 @@ bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit)
     *list = (struct block_list){
         .heap = heap,
         .granule = (unsigned)__builtin_ctzll(unit),
-        .unused_leaf = NO_NODE,
-        .unused_inner = NO_NODE,
     };
     if (!block_list_grow_tables(list))
         return false;
-    list->root = list->leaves_used++;
-    list->leaves[list->root] = (struct leaf){.place = {NO_NODE, 0}};
+    block_list_clear(list);
     return true;
+}
+
+bool block_list_reserve_for(struct block_list *list, uint64_t blocks)
+{
+    uint64_t leaves = SPARE_LEAVES + blocks / SLOTS;
+    uint64_t inners = SPARE_INNERS + leaves / (SLOTS / 2);
+    while (list->leaf_capacity - list->leaves_used < leaves ||
+           list->inner_capacity - list->inners_used < inners)
+        if (!block_list_grow_tables(list))
+            return false;
+    return true;
+}
+
+void block_list_clear(struct block_list *list)
+{
+    list->unused_leaf = NO_NODE;
+    list->unused_inner = NO_NODE;
+    list->root = 0;
+    list->leaves[list->root] = (struct leaf){.place = {NO_NODE, 0}};
+    list->leaves_used = 1;
+    list->inners_used = 0;
+    list->height = 0;
+    list->blocks = 0;
 }
 
 void block_list_release(struct block_list *list)

@@ -70,6 +70,11 @@ enum { SPARE_LEAVES = 4 * BATCH, SPARE_INNERS = 4 * BATCH };
 bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
 void block_list_release(struct block_list *list);
 bool block_list_grow_tables(struct block_list *list);
+/* Makes sure that an empty list finds nodes for so many blocks, entering one behind the other, and
+ * for a batch of events; false when memory is exhausted. */
+bool block_list_reserve_for(struct block_list *list, uint64_t blocks);
+/* Takes all blocks out, whose homes are the caller's to set. */
+void block_list_clear(struct block_list *list);
 const char *block_list_check(const struct block_list *list, bool ordered);
 
 /* What is seldom needed: sizes or addresses that are not short, and other leaves. */

@@ -38,6 +38,8 @@ struct mechanism {
     const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
     /* Free blocks that no search finds, and their bytes; NULL: there are none. */
     uint64_t (*loose)(const void *state, uint64_t *bytes);
+    /* Keeps the free blocks in another form from now on; false: no memory. NULL: there is one only. */
+    bool (*change_form)(void *state);
 };
 
 /* The mechanisms are compiled twice, for any processor and for those with AVX2. */

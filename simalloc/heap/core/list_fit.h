@@ -1,0 +1,164 @@
+/* The list of a first or next fit, in the form that costs less.
+ *
+ * Where searches visit few blocks the list is walked: half the time of a tree. Where they visit
+ * many, it is a tree. Both know how many a walk visits; before each batch of events that is held
+ * against what a tree is worth, and the form changes when it has been the wrong one for as long as
+ * the change itself takes. A list in address order is always a tree: a block would have to walk to
+ * its place. */
+#ifndef SIMALLOC_LIST_FIT_H
+#define SIMALLOC_LIST_FIT_H
+
+#include "block_list_edit.h"
+#include "mechanism.h"
+#include "walked_list.h"
+
+/* Known when the code is compiled, so that only its own branches are left. */
+struct policy {
+    enum fit fit;
+    enum order order;
+    bool walked; /* the form of the list */
+};
+
+struct list_fit {
+    struct heap heap;
+    uint64_t growth;
+    struct policy policy;
+    int64_t balance; /* visits that the form has saved against the other one; at most 0 */
+    uint64_t searches, visited; /* of all so far, when the balance was last drawn */
+    struct walked_list walk;    /* of next fit: the front is the rover */
+    struct block_list tree;  /* but first fit LIFO the other way round, so that the newest block
+                                comes last and enters without moving others */
+    uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
+};
+
+void list_init(struct list_fit *state, enum fit fit, enum order order);
+/* Changes the form if there is another one, or if that is due; false when memory is exhausted. */
+bool list_change_form(struct list_fit *state);
+bool list_settle(struct list_fit *state);
+const char *list_check(const struct list_fit *state);
+
+ALWAYS_INLINE struct cursor place_to_enter(const struct list_fit *state, uint64_t address,
+                                           struct policy policy)
+{
+    if (policy.order == ORDER_ADDRESS)
+        return block_list_position(&state->tree, address);
+    if (policy.fit == FIT_NEXT && state->rover != NO_BLOCK)
+        return block_list_locate(&state->tree, state->rover);
+    return block_list_back(&state->tree);
+}
+
+ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct policy policy)
+{
+    if (policy.walked) {
+        walked_list_insert(&state->walk, state->heap.blocks, id, policy.order == ORDER_LIFO);
+        return;
+    }
+    struct cursor at = place_to_enter(state, state->heap.blocks[id].address, policy);
+    block_list_insert(&state->tree, at, id, policy.order == ORDER_ADDRESS);
+    if (policy.fit == FIT_NEXT && (policy.order == ORDER_LIFO || state->rover == NO_BLOCK))
+        state->rover = id;
+}
+
+/* A block of the list, and where the tree has it. */
+struct seat {
+    uint32_t block;   /* or NO_BLOCK */
+    struct cursor at; /* of a walked list: nowhere */
+};
+
+ALWAYS_INLINE struct seat list_seat(const struct list_fit *state, uint32_t id, struct policy policy)
+{
+    return (struct seat){id, policy.walked ? NOWHERE : block_list_locate(&state->tree, id)};
+}
+
+ALWAYS_INLINE uint64_t list_size(const struct list_fit *state, struct seat seat,
+                                 struct policy policy)
+{
+    return policy.walked ? state->heap.blocks[seat.block].size
+                         : block_list_size_at(&state->tree, seat.at);
+}
+
+/* Moves the rover on from a block that leaves or is merged; from the only one to itself. */
+ALWAYS_INLINE void list_pass(struct list_fit *state, struct seat seat, struct policy policy)
+{
+    if (policy.fit == FIT_NEXT && state->rover == seat.block)
+        state->rover = block_list_following(&state->tree, seat.at);
+}
+
+ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct policy policy)
+{
+    if (policy.walked) {
+        walked_list_remove(&state->walk, state->heap.blocks, seat.block);
+        return;
+    }
+    list_pass(state, seat, policy);
+    block_list_remove(&state->tree, seat.at);
+    if (policy.fit == FIT_NEXT && state->tree.blocks == 0)
+        state->rover = NO_BLOCK;
+}
+
+/* Notes that a block, once of `old` bytes, has another size or address and the same place. */
+ALWAYS_INLINE void list_change(struct list_fit *state, struct seat seat, uint64_t old,
+                               struct policy policy)
+{
+    if (policy.walked)
+        return;
+    const struct block *block = &state->heap.blocks[seat.block];
+    block_list_change(&state->tree, seat.at, old, block->size, block->address,
+                      policy.order == ORDER_ADDRESS);
+}
+
+/* Searches the tree and counts what a walk along the list would have visited. */
+ALWAYS_INLINE struct cursor search_tree(struct list_fit *state, uint64_t size, uint64_t *visited,
+                                        struct policy policy)
+{
+    struct block_list *tree = &state->tree;
+    struct cursor start = NOWHERE;
+    struct cursor at;
+    if (policy.fit == FIT_NEXT && state->rover != NO_BLOCK) {
+        start = block_list_locate(tree, state->rover);
+        at = block_list_first_from(tree, start, size);
+        if (!found(at))
+            at = block_list_first(tree, size);
+    } else if (policy.fit == FIT_FIRST && policy.order == ORDER_LIFO) {
+        at = block_list_last(tree, size);
+    } else {
+        at = block_list_first(tree, size);
+    }
+    if (!found(at))
+        *visited = tree->blocks;
+    else if (policy.fit == FIT_NEXT)
+        *visited = block_list_distance(tree, start, at) + 1;
+    else if (policy.order == ORDER_LIFO)
+        *visited = tree->blocks - block_list_rank(tree, at);
+    else
+        *visited = block_list_rank(tree, at) + 1;
+    return at;
+}
+
+/* Finds the block to use, and how many a walk along the list visits on the way. */
+ALWAYS_INLINE struct seat list_search(struct list_fit *state, uint64_t size, uint64_t *visited,
+                                      struct policy policy)
+{
+    struct seat seat = {NO_BLOCK, NOWHERE};
+    if (policy.walked) {
+        seat.block = walked_list_first(&state->walk, state->heap.blocks, size, visited);
+    } else {
+        seat.at = search_tree(state, size, visited, policy);
+        if (found(seat.at))
+            seat.block = block_at(&state->tree, seat.at);
+    }
+    return seat;
+}
+
+/* Next fit: the next search starts at this block, or behind it if it leaves. */
+ALWAYS_INLINE void list_rove(struct list_fit *state, uint32_t id, struct policy policy)
+{
+    if (policy.fit != FIT_NEXT)
+        return;
+    if (policy.walked)
+        state->walk.front = id;
+    else
+        state->rover = id;
+}
+
+#endif

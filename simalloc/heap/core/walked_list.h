@@ -1,0 +1,71 @@
+/* A list of free blocks that is linked and walked, as an allocator would.
+ *
+ * It is a ring with a front. In a block of the list `home` is the block before it and `mark` the one
+ * after it. To enter, to leave and to change size cost O(1), a search what it visits.
+ *
+ * The block table is handed over: the way to it through a pointer of the list's own was 4 to 8 % of
+ * an event. */
+#ifndef SIMALLOC_WALKED_LIST_H
+#define SIMALLOC_WALKED_LIST_H
+
+#include "heap.h"
+
+struct walked_list {
+    uint32_t front; /* where a search starts; NO_BLOCK if the list is empty */
+};
+
+/* Puts a block behind the last, which is before the front; `leads` makes it the front. */
+ALWAYS_INLINE void walked_list_insert(struct walked_list *list, struct block *blocks, uint32_t id,
+                                      bool leads)
+{
+    uint32_t front = list->front;
+    if (UNLIKELY(front == NO_BLOCK)) {
+        blocks[id].home = blocks[id].mark = id;
+        list->front = id;
+        return;
+    }
+    uint32_t last = blocks[front].home;
+    blocks[id].home = last;
+    blocks[id].mark = front;
+    blocks[last].mark = id;
+    blocks[front].home = id;
+    if (leads)
+        list->front = id;
+}
+
+/* Takes a block out; if it was the front, the one after it is. */
+ALWAYS_INLINE void walked_list_remove(struct walked_list *list, struct block *blocks, uint32_t id)
+{
+    uint32_t before = blocks[id].home;
+    uint32_t after = blocks[id].mark;
+    blocks[before].mark = after;
+    blocks[after].home = before;
+    if (list->front == id)
+        list->front = after == id ? NO_BLOCK : after;
+    blocks[id].home = HOME_ALLOCATED;
+}
+
+/* The first block from the front on with at least `size` bytes, or NO_BLOCK; counts the visited. */
+ALWAYS_INLINE uint32_t walked_list_first(const struct walked_list *list,
+                                         const struct block *blocks, uint64_t size,
+                                         uint64_t *visited)
+{
+    uint32_t id = list->front;
+    uint64_t count = 0;
+    if (UNLIKELY(id == NO_BLOCK)) {
+        *visited = 0;
+        return NO_BLOCK;
+    }
+    do {
+        count++;
+        if (blocks[id].size >= size) {
+            *visited = count;
+            return id;
+        }
+        id = blocks[id].mark;
+    } while (id != list->front);
+    *visited = count;
+    return NO_BLOCK;
+}
+
+#endif
