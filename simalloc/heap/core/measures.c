@@ -63,6 +63,20 @@ static void measure_piece(struct measures *measures, const uint64_t *lives, cons
     timeline_note(&measures->timeline, (uint64_t)low, (uint64_t)high, count);
 }
 
+static void measure_free_blocks(struct measures *measures, const uint64_t *counts, size_t events)
+{
+    uint64_t sum = 0;
+    int64_t peak = (int64_t)measures->peak_free_blocks;
+#pragma omp simd reduction(+ : sum) reduction(max : peak)
+    for (size_t i = 0; i < events; i++) {
+        int64_t count = (int64_t)counts[i];
+        sum += counts[i];
+        peak = count > peak ? count : peak;
+    }
+    measures->sum_of_free_blocks += sum;
+    measures->peak_free_blocks = (uint64_t)peak;
+}
+
 void MECHANISM(measure)(struct measures *measures, const struct batch *batch, const int64_t *sizes)
 {
     const struct rise *rise = batch->rise;
@@ -80,6 +94,7 @@ void MECHANISM(measure)(struct measures *measures, const struct batch *batch, co
         measure_piece(measures, &batch->live[start], &sizes[start], end - start);
         start = end;
     }
+    measure_free_blocks(measures, batch->free_blocks, batch->events);
     measures->events += batch->events;
     if (batch->events > 0)
         measures->live = batch->live[batch->events - 1];

@@ -35,7 +35,8 @@ struct rise {
 /* Events that were carried out and are to be measured. */
 struct batch {
     size_t events;
-    uint64_t live[BATCH]; /* bytes of the program after the event */
+    uint64_t live[BATCH];        /* bytes of the program after the event */
+    uint64_t free_blocks[BATCH]; /* after the event */
     size_t rises;
     struct rise rise[BATCH];
 };

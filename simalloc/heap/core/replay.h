@@ -113,8 +113,6 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
     struct slot *slots = replay->objects.slots;
     uint64_t live = replay->objects.live;
     uint64_t brk = heap->brk;
-    uint64_t sum_of_free_blocks = 0;
-    uint64_t peak_free_blocks = replay->measures.peak_free_blocks;
     size_t i = 0;
     batch->rises = 0;
     for (; i < events->count; i++) {
@@ -129,14 +127,10 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
             batch->rise[batch->rises++] = (struct rise){i, brk, heap->counters.allocated};
         }
         batch->live[i] = live;
-        uint64_t free_blocks = heap->counters.free_blocks;
-        sum_of_free_blocks += free_blocks;
-        peak_free_blocks = free_blocks > peak_free_blocks ? free_blocks : peak_free_blocks;
+        batch->free_blocks[i] = heap->counters.free_blocks;
     }
     batch->events = i;
     replay->objects.live = live;
-    replay->measures.sum_of_free_blocks += sum_of_free_blocks;
-    replay->measures.peak_free_blocks = peak_free_blocks;
 }
 
 ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *events,
