@@ -95,10 +95,8 @@ void free_index_change(struct free_index *index, uint32_t id, const struct block
     copy->address = block->address;
     copy->size = block->size;
     struct cursor at = block_list_locate(&index->list, id);
-    if (index->order == BY_ADDRESS)
-        block_list_change(&index->list, at, old, block->size, block->address, true);
-    else
-        block_list_change(&index->list, at, old, block->size, block->address, false);
+    block_list_change(&index->list, at, old, block->size, block->address,
+                      index->order == BY_ADDRESS);
 }
 
 static uint64_t rank_of(const struct free_index *index, struct cursor at)
