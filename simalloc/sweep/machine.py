@@ -12,4 +12,9 @@ def default_jobs() -> int:
 
 def default_memory() -> int:
     """Return three quarters of this machine's memory, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
+    return installed_memory() * 3 // 4
+
+
+def installed_memory() -> int:
+    """Return the bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError, TraceError
-from simalloc.sweep.machine import default_memory
+from simalloc.sweep.machine import installed_memory
 from simalloc.sweep.task import carry_out
 from simalloc.version import code_version
 
@@ -40,24 +40,33 @@ class TraceCache:
         with self._lock:
             fetching = self._fetching[source.sha256]
         with fetching:  # of several threads that want a trace, one fetches it
-            if source.sha256 not in self._traces:
+            trace = self._kept(source)
+            if trace is None:
                 trace = source.load() if packed is None else source.unpack(packed)
-                with self._lock:
-                    self._traces[source.sha256] = trace, source.memory
-                    self._shrink()
-            with self._lock:
-                self._traces.move_to_end(source.sha256)
-                return self._traces[source.sha256][0]
+                self._keep(source, trace)
+            return trace
 
-    def _shrink(self) -> None:
-        while len(self._traces) > 1 and sum(size for _, size in self._traces.values()) > (
-            self._budget
-        ):
-            self._traces.popitem(last=False)
+    def _kept(self, source: Source) -> EventSource | None:
+        with self._lock:
+            if source.sha256 not in self._traces:
+                return None
+            self._traces.move_to_end(source.sha256)
+            return self._traces[source.sha256][0]
+
+    def _keep(self, source: Source, trace: EventSource) -> None:
+        with self._lock:
+            self._traces[source.sha256] = trace, source.memory
+            while len(self._traces) > 1 and self._size() > self._budget:
+                self._traces.popitem(last=False)
+
+    def _size(self) -> int:
+        return sum(size for _, size in self._traces.values())
 
 
-CACHE: Final = TraceCache(default_memory() // 3, default_memory() // 3)
-"""Keeps traces up to a quarter of the machine's memory."""
+_SHARE: Final = installed_memory() // 4
+
+CACHE: Final = TraceCache(_SHARE, largest=_SHARE)
+"""Keeps traces up to a quarter of the machine's memory, and streams a file that would fill more."""
 
 
 def carry_out_batch(

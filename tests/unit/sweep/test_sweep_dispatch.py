@@ -130,6 +130,31 @@ def test_a_worker_s_cache_drops_what_was_used_longest_ago(plan):
     TraceCache(0).get(one, None)
 
 
+class Meddling:
+    """A lock: whenever it is free again, another of the worker's threads fetches another trace."""
+
+    def __init__(self, fetch):
+        self._fetch = fetch
+        self._fetching = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if not self._fetching:
+            self._fetching = True
+            self._fetch()
+            self._fetching = False
+
+
+def test_a_trace_that_is_dropped_at_once_was_fetched_all_the_same(plan):
+    one, two, _ = plan.sources
+    cache = TraceCache(0)
+    cache._lock = Meddling(lambda: cache.get(two, None))
+    assert cache.get(one, None).name == one.name
+    assert set(cache._traces) == {two.sha256}
+
+
 def test_a_worker_streams_what_is_too_large_for_it(plan):
     source = plan.sources[0]
     for largest, kind in ((source.memory, Trace), (source.memory - 1, TraceFile)):
