@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from simalloc.heap import Realloc, simulate
+from simalloc.machine import core_count
 from simalloc.measure import fragmentation
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def replay_all(
     stop = threading.Event()
     runs: dict[Job, Run] = {}
     batches = sorted(_batches(set(jobs)), key=lambda batch: -_events([*batch], traces))
-    pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+    pool = ThreadPoolExecutor(core_count())
     try:
         waiting = [pool.submit(_replay, batch, traces, advance, stop) for batch in batches]
         for done in as_completed(waiting):

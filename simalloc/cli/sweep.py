@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from simalloc.cli.progress import progress
+from simalloc.machine import core_count
 from simalloc.policy import parse_size
 from simalloc.sweep import carry_out_plan, read_plan
 from simalloc.sweep.estimate import estimate
-from simalloc.sweep.machine import default_jobs
 from simalloc.sweep.progress import SweepProgress
 from simalloc.sweep.shard import Shard
 from simalloc.sweep.store import Store
@@ -72,7 +72,7 @@ def command(
     asked = read_plan(plan)
     share = None if shard is None else Shard.parse(shard)
     if dry_run:
-        _say_how_much(asked, output, share, jobs or default_jobs(), retry_failed=retry_failed)
+        _say_how_much(asked, output, share, jobs or core_count(), retry_failed=retry_failed)
         return
     if output is None:
         raise click.UsageError("Missing option '-o': the file of results.")

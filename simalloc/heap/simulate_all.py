@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ from simalloc.heap.simulate import (
     stride_of,
     strides,
 )
+from simalloc.machine import core_count
 from simalloc.policy import PythonCode
 from simalloc.policy import policy as find_policy
 
@@ -127,7 +127,7 @@ class _Convoy:
         """Carry out everything; the first error, or Ctrl-C, stops all and is raised."""
         in_python = [lane for lane in self._lanes if lane.holds_gil]
         others = [lane for lane in self._lanes if not lane.holds_gil]
-        workers = min(len(os.sched_getaffinity(0)), len(others))
+        workers = min(core_count(), len(others))
         with ThreadPoolExecutor(max(workers, 1)) as pool:
             waiting = [pool.submit(self._work, others) for _ in range(workers)]
             try:

@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
+from simalloc.machine import core_count, memory_bytes
 from simalloc.sweep.claims import Claims
 from simalloc.sweep.local import run_locally
-from simalloc.sweep.machine import default_jobs, default_memory
 from simalloc.sweep.observer import Observer
 from simalloc.sweep.store import Store
 
@@ -106,6 +106,6 @@ def _executor(jobs: int | None, memory: int | None, dask: str | None) -> Executo
         return partial(run_on_cluster, address=dask)
     return partial(
         run_locally,
-        jobs=default_jobs() if jobs is None else jobs,
-        memory=default_memory() if memory is None else memory,
+        jobs=core_count() if jobs is None else jobs,
+        memory=memory_bytes() * 3 // 4 if memory is None else memory,
     )

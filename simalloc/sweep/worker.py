@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError, TraceError
-from simalloc.sweep.machine import installed_memory
+from simalloc.machine import memory_bytes
 from simalloc.sweep.task import carry_out
 from simalloc.version import code_version
 
@@ -63,7 +63,7 @@ class TraceCache:
         return sum(size for _, size in self._traces.values())
 
 
-_SHARE: Final = installed_memory() // 4
+_SHARE: Final = memory_bytes() // 4
 
 CACHE: Final = TraceCache(_SHARE, largest=_SHARE)
 """Keeps traces up to a quarter of the machine's memory, and streams a file that would fill more."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from simalloc.errors import TraceError
+from simalloc.machine import memory_bytes
 from simalloc.trace.archive import DAMAGE, ZIP_START, Archive
 from simalloc.trace.chunk import CHUNK_EVENTS, MAX_PLANES, Packed
 from simalloc.trace.decoding import Decoding
@@ -18,6 +18,7 @@ from simalloc.trace.optional import Clock, unpack_column
 from simalloc.trace.source import Stretch
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator
 
     import numpy as np
@@ -78,7 +79,7 @@ class TraceReader:
         """Return the whole trace; `progress` is called with the share read since the last call."""
         events = self.header.totals.events
         needed = events * _BYTES_AN_EVENT
-        if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        if needed > memory_bytes():
             raise TraceError(
                 f"its {events:,} events take {needed / 1e9:,.0f} GB, which is more than there is "
                 "memory",
