@@ -9,7 +9,6 @@ from typing import Final
 
 from simalloc.errors import TraceError
 from simalloc.trace import (
-    OPTIONAL_COLUMNS,
     EventSource,
     Trace,
     TraceFile,
@@ -18,10 +17,9 @@ from simalloc.trace import (
     write_trace,
 )
 from simalloc.trace.catalogue import load
+from simalloc.trace.events import bytes_in_memory
 from simalloc.trace.workloads import workload
 
-BYTES_AN_EVENT: Final = 21
-"""What op, object, size and slot take in memory."""
 BYTES_A_STREAM: Final = 80 << 20
 """What the stretches take that a replay of a file has read and not yet done, and what is packed."""
 BYTES_A_SLOT_READ: Final = 64
@@ -93,8 +91,8 @@ class FileSource(Source):
         with TraceReader(path) as reader:
             header = reader.header
         events, slots = header.totals.events, header.totals.max_live_objects
-        width = BYTES_AN_EVENT + sum(OPTIONAL_COLUMNS[name].itemsize for name in header.columns)
-        return cls(header.name, header.sha256, events, slots, events * width, path.resolve())
+        memory = bytes_in_memory(events, header.columns)
+        return cls(header.name, header.sha256, events, slots, memory, path.resolve())
 
     def load(self) -> EventSource:
         """Read the file, and see that it still holds the same trace."""
@@ -183,5 +181,5 @@ class MemorySource(Source):
 
 def _described(trace: Trace) -> tuple[str, str, int, int, int]:
     """Return the fields of a `Source`."""
-    width = BYTES_AN_EVENT + sum(column.itemsize for column in trace.columns.values())
-    return trace.name, trace.sha256(), len(trace), trace.slots, len(trace) * width
+    memory = bytes_in_memory(len(trace), trace.columns)
+    return trace.name, trace.sha256(), len(trace), trace.slots, memory

@@ -10,7 +10,7 @@ import numpy as np
 from simalloc.errors import TraceError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -27,6 +27,15 @@ OPTIONAL_COLUMNS: Final[Mapping[str, np.dtype[Any]]] = {
 }
 """Columns that only some logs have: bytes asked for (0: none), thread number, nanoseconds since
 the start, call-site number."""
+
+
+_BYTES_AN_EVENT: Final = 21
+"""What op, object, size and slot take in memory."""
+
+
+def bytes_in_memory(events: int, columns: Iterable[str]) -> int:
+    """Return what a trace of so many events takes with these optional columns."""
+    return events * (_BYTES_AN_EVENT + sum(OPTIONAL_COLUMNS[name].itemsize for name in columns))
 
 
 class Op(IntEnum):

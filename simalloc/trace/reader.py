@@ -12,6 +12,7 @@ from simalloc.machine import memory_bytes
 from simalloc.trace.archive import DAMAGE, ZIP_START, Archive
 from simalloc.trace.chunk import CHUNK_EVENTS, MAX_PLANES, Packed
 from simalloc.trace.decoding import Decoding
+from simalloc.trace.events import bytes_in_memory
 from simalloc.trace.header import Header
 from simalloc.trace.intake import Chunk
 from simalloc.trace.optional import Clock, unpack_column
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".npz"
 _HEADER_LIMIT: Final = 1 << 24
-_BYTES_AN_EVENT: Final = 21
 
 
 class TraceReader:
@@ -78,7 +78,7 @@ class TraceReader:
     def read(self, progress: Callable[[float], None] = lambda _: None) -> Trace:
         """Return the whole trace; `progress` is called with the share read since the last call."""
         events = self.header.totals.events
-        needed = events * _BYTES_AN_EVENT
+        needed = bytes_in_memory(events, self.header.columns)
         if needed > memory_bytes():
             raise TraceError(
                 f"its {events:,} events take {needed / 1e9:,.0f} GB, which is more than there is "
