@@ -83,6 +83,14 @@ def test_wrong_numbers_in_the_headers(recording, tmp_path, place, value, message
         read_damaged(tmp_path / "1.1.raw", content)
 
 
+def test_a_site_that_is_numbered_too_high(recording, tmp_path):
+    content = bytearray(recording.read_bytes())
+    first = content.index(b"\x3b\x01", UNIT + SEGMENT_HEADER)  # a site, number 1
+    content[first + 1 : first + 4] = b"\xff\xff\x7f"
+    with pytest.raises(TraceError, match="cannot be read"):
+        read_damaged(tmp_path / "1.1.raw", content)
+
+
 def test_no_damage_crashes_the_reader(recording, tmp_path):
     whole = recording.read_bytes()
     path = tmp_path / "1.1.raw"

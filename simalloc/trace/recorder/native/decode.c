@@ -56,8 +56,7 @@ static enum decode_answer get_site(struct input *input, const struct site_listen
         return DECODE_DAMAGED;
     const uint8_t *path = input->at;
     input->at += length;
-    return listener->site(listener->self, number, offset, path, (size_t)length) ? DECODED
-                                                                                : DECODE_STOPPED;
+    return listener->site(listener->self, number, offset, path, (size_t)length);
 }
 
 /* Reads what stands before a record, and the record's tag. */

@@ -17,10 +17,18 @@ struct record {
     uint64_t time;      /* nanoseconds since the recording began */
 };
 
-/* Told of call sites as they are met. It answers false if it cannot go on. */
+enum decode_answer {
+    DECODED,
+    DECODED_ALL, /* that has been committed so far */
+    DECODE_DAMAGED,
+    DECODE_NO_MEMORY, /* for what the listener has to keep */
+};
+
+/* Told of call sites as they are met. */
 struct site_listener {
     void *self;
-    bool (*site)(void *self, uint64_t number, uint64_t offset, const uint8_t *path, size_t length);
+    enum decode_answer (*site)(void *self, uint64_t number, uint64_t offset, const uint8_t *path,
+                               size_t length);
 };
 
 /* Begins zeroed. */
@@ -29,13 +37,6 @@ struct decoder {
     uint64_t position; /* bytes of its records already read */
     uint32_t thread;
     struct codec codec;
-};
-
-enum decode_answer {
-    DECODED,
-    DECODED_ALL, /* that has been committed so far */
-    DECODE_DAMAGED,
-    DECODE_STOPPED, /* by the listener */
 };
 
 enum decode_answer decode_next(struct decoder *decoder, const struct recording *recording,

@@ -4,19 +4,21 @@
 
 enum { MOST_SITES = 1 << 16 };
 
-static bool add_site(void *self, uint64_t number, uint64_t offset, const uint8_t *path,
-                     size_t length)
+static enum decode_answer add_site(void *self, uint64_t number, uint64_t offset,
+                                   const uint8_t *path, size_t length)
 {
     struct reader *reader = self;
+    if (number >= MOST_SITES)
+        return DECODE_DAMAGED;
     if (reader->sites == NULL)
         reader->sites = calloc(MOST_SITES, sizeof *reader->sites);
-    if (reader->sites == NULL || number >= MOST_SITES)
-        return false;
+    if (reader->sites == NULL)
+        return DECODE_NO_MEMORY;
     reader->sites[number] =
         (struct site){offset, (uint64_t)(path - reader->recording.bytes), length};
     if (number >= reader->site_count)
         reader->site_count = (size_t)number + 1;
-    return true;
+    return DECODED;
 }
 
 static void sift_down(struct reader *reader, size_t at)
@@ -69,7 +71,7 @@ static enum reader_answer advance(struct reader *reader, struct source *source, 
     *more = answer == DECODED;
     if (answer == DECODE_DAMAGED)
         return damaged(reader, source, "holds a record near here that cannot be read");
-    return answer == DECODE_STOPPED ? READER_FAILED : READER_DONE;
+    return answer == DECODE_NO_MEMORY ? READER_FAILED : READER_DONE;
 }
 
 static bool have_sources(struct reader *reader)
