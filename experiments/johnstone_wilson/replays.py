@@ -92,16 +92,12 @@ def _replay(
     trace = traces[jobs[0].program]
     if jobs[0].alteration is not None:
         trace = jobs[0].alteration(trace)
-    runs = {}
-    for job in jobs:
-        reached = 0
 
-        def progress(done: int) -> None:
-            nonlocal reached
-            if stop.is_set():
-                raise _StoppedError
-            advance(done - reached)
-            reached = done
+    def progress(events: int) -> None:
+        if stop.is_set():
+            raise _StoppedError
+        advance(events)
 
-        runs[job] = simulate(trace, job.policy, realloc=job.realloc, progress=progress)
-    return runs
+    return {
+        job: simulate(trace, job.policy, realloc=job.realloc, progress=progress) for job in jobs
+    }

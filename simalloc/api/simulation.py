@@ -48,7 +48,7 @@ def simulate(
             scale=scale,
             realloc=realloc,
             addresses=addresses,
-            progress=lambda events: bar(events - bar.done),
+            progress=bar,
         )
 
 

@@ -76,6 +76,4 @@ def _run_all(
 ) -> list[NativeRun]:
     trace = load(name)
     with progress(trace.name, passes(repeats) * len(allocators)) as advance:
-        return replay_natively(
-            trace, allocators, touch=touch, repeats=repeats, progress=lambda _: advance(1)
-        )
+        return replay_natively(trace, allocators, touch=touch, repeats=repeats, progress=advance)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simalloc.errors import PolicyError
 from simalloc.heap.run import Realloc
-from simalloc.heap.simulate import check_scale, new_simulation, replay, run_of, strides
-from simalloc.policy import policy as find_policy
+from simalloc.heap.setting import Setting
+from simalloc.heap.simulate import replay_all, run_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
-    from simalloc.policy import AnyPolicy, Policy
+    from simalloc.policy import AnyPolicy
     from simalloc.trace import EventSource
 
 
@@ -60,48 +58,21 @@ def check(
     order and with their sizes; a block that is given out has to be free, large enough and on no
     list. Then the trace is replayed once more: a policy that depends on chance or on the time
     decides otherwise, and nobody could reproduce a figure of it. `progress` is called with the
-    number of events verified.
+    number of events verified since its last call.
 
     This takes a time in proportion to events times blocks: seconds for a hundred thousand events
     (`trace.prefix(100_000)`). Raises `PolicyError`, which names the event, what is wrong and what
     the policy did in it, and whatever `simulate` raises.
     """
-    described = find_policy(policy)
-    rule = Realloc(realloc)
-    check_scale(scale)
-    options: dict[str, Any] = {"scale": scale, "realloc": rule, "source": trace}
-    simulation = new_simulation(described, checked=True, **options)
-    placed = _replay(simulation, trace, described, progress)
-    _compare(placed, _replay(new_simulation(described, **options), trace, described, None))
+    setting = Setting.of(trace, policy, scale, realloc)
+    simulation = setting.simulation(checked=True)
+    placed, again = (np.empty(len(trace), np.int64) for _ in range(2))
+    replay_all(simulation, setting, placed, progress)
+    seconds = replay_all(setting.simulation(), setting, again)
+    _compare(placed, again)
     blocks, size = simulation.loose()
-    run = run_of(
-        simulation,
-        trace=trace.name,
-        objects=trace.objects,
-        policy=described,
-        scale=scale,
-        realloc=rule,
-        addresses=placed,
-    )
+    run = run_of(simulation, setting, addresses=placed, seconds=seconds)
     return Checked(run, blocks, size / scale)
-
-
-def _replay(
-    simulation: Simulation,
-    trace: EventSource,
-    policy: Policy,
-    progress: Callable[[int], None] | None,
-) -> NDArray[np.int64]:
-    """Carry out all events and return the objects' addresses."""
-    placed = np.empty(len(trace), np.int64)
-    done = 0
-    with closing(strides(trace, policy)) as events:
-        for stride in events:
-            replay(simulation, *stride, placed[done : done + len(stride.op)])
-            done += len(stride.op)
-            if progress is not None:
-                progress(done)
-    return placed
 
 
 def _compare(placed: NDArray[np.int64], again: NDArray[np.int64]) -> None:

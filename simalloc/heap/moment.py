@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap.simulate import new_simulation, replay
+from simalloc.heap.setting import Setting
+from simalloc.heap.simulate import replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,7 +88,7 @@ def tilings(trace: Trace, run: Run, events: Iterable[int]) -> Iterator[Tiling]:
 def _begin(trace: Trace, run: Run) -> Simulation:
     if run.events != len(trace) or run.objects != trace.objects:
         raise SimallocError(f"the run of {run.trace} is not one of this trace, {trace.name}")
-    return new_simulation(run.policy, scale=run.scale, realloc=run.realloc, source=trace)
+    return Setting(trace, run.policy, run.scale, run.realloc).simulation()
 
 
 def _replay_to_peak(simulation: Simulation, trace: Trace, run: Run) -> int:

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from dataclasses import fields
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap._core import Simulation
 from simalloc.heap.reference import simulate_reference
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
-from simalloc.policy import (
-    AnyPolicy,
-    Family,
-    Fit,
-    LastRemainder,
-    Order,
-    Policy,
-    PythonCode,
-    SequentialFit,
-    Series,
-)
-from simalloc.policy import policy as find_policy
+from simalloc.heap.setting import Setting
+from simalloc.policy import PythonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from numpy.typing import NDArray
 
+    from simalloc.heap._core import Simulation
+    from simalloc.policy import AnyPolicy, Policy
     from simalloc.trace import EventSource, Stretch
 
 ENGINES: Final = ("core", "core-portable", "reference")
@@ -40,19 +29,6 @@ STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
 OWN_STRIDE: Final = 1 << 14
 """The same if a policy is in Python, which may take its time."""
-
-# How the core numbers the choices (heap/core/mechanism.h and replay.h).
-_NUMBERS: Final[dict[Enum, int]] = {
-    choice: number
-    for choices in (
-        (Fit.FIRST, Fit.NEXT, Fit.BEST),
-        (Order.LIFO, Order.FIFO, Order.ADDRESS),
-        (Series.POWERS, Series.POWERS_AND_THREES),
-        (LastRemainder.NONE, LastRemainder.SMALL, LastRemainder.ANY),
-        (Realloc.FREE_FIRST, Realloc.MOVE, Realloc.IN_PLACE),
-    )
-    for number, choice in enumerate(choices)
-}
 
 
 def simulate(
@@ -75,51 +51,51 @@ def simulate(
     `core`, in C, `core-portable`, in C without vector code, or `reference`, in plain Python, which
     takes the whole trace into memory; all give the same answer. With `addresses` the run keeps
     every object's address; with `checked` the whole heap is verified after each event, slowly.
-    `progress` is called with the number of events done.
+    `progress` is called with the number of events done since its last call.
 
     Raises `PolicyError` for a policy that does not exist or whose Python code fails, `TraceError`
     for a file that is damaged, `SimallocError` if the heap outgrows its address space of 2**62
     bytes or memory runs out.
     """
-    described = find_policy(policy)
-    rule = Realloc(realloc)
-    check_scale(scale)
+    setting = Setting.of(source, policy, scale, realloc)
     if engine == "reference":
         return simulate_reference(
-            source.in_memory(), described, scale=scale, realloc=rule, check=checked
+            source.in_memory(),
+            setting.policy,
+            scale=scale,
+            realloc=setting.realloc,
+            check=checked,
         )
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
-    portable = engine == "core-portable"
-    simulation = new_simulation(
-        described,
-        scale=scale,
-        realloc=rule,
-        checked=checked,
-        portable=portable,
-        source=source,
-    )
+    simulation = setting.simulation(checked=checked, portable=engine == "core-portable")
     placed = np.empty(len(source), np.int64) if addresses else None
+    seconds = replay_all(simulation, setting, placed, progress)
+    return run_of(simulation, setting, addresses=placed, seconds=seconds)
+
+
+def replay_all(
+    simulation: Simulation,
+    setting: Setting,
+    addresses: NDArray[np.int64] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> float:
+    """Carry out all events and return the seconds that took.
+
+    `addresses`, if given, is filled with the objects'. `progress` is called with the number of
+    events done since its last call.
+    """
     done, seconds = 0, 0.0
-    with closing(strides(source, described)) as events:
+    with closing(strides(setting.source, setting.policy)) as events:
         for stride in events:
             reached = done + len(stride.op)
             started = time.perf_counter()
-            replay(simulation, *stride, None if placed is None else placed[done:reached])
+            replay(simulation, *stride, None if addresses is None else addresses[done:reached])
             seconds += time.perf_counter() - started
             done = reached
             if progress is not None:
-                progress(done)
-    return run_of(
-        simulation,
-        trace=source.name,
-        objects=source.objects,
-        policy=described,
-        scale=scale,
-        realloc=rule,
-        addresses=placed,
-        seconds=seconds,
-    )
+                progress(len(stride.op))
+    return seconds
 
 
 def strides(source: EventSource, policy: Policy | None = None) -> Generator[Stretch]:
@@ -140,45 +116,6 @@ def parts_of(stretch: Stretch, length: int) -> Generator[Stretch]:
         yield stretch.part(start, start + length)
 
 
-def check_scale(scale: int) -> None:
-    """Raise `SimallocError` unless sizes can be scaled by `scale`."""
-    if not 1 <= scale <= 4096:
-        raise SimallocError(f"scale is {scale}; it takes a whole number from 1 to 4096")
-
-
-def new_simulation(
-    policy: Policy,
-    *,
-    scale: int,
-    realloc: Realloc,
-    checked: bool = False,
-    portable: bool = False,
-    source: EventSource | None = None,
-) -> Simulation:
-    """Return an empty heap of the C core under a policy; `portable` renounces vector code.
-
-    `source` is what a policy in Python is told of the events to come.
-    """
-    if isinstance(policy.description, PythonCode):
-        own = policy.description.decider(source)
-        return Simulation("python", scale, _NUMBERS[realloc], checked, portable, policy=own)
-    parts: dict[str, Any] = {
-        part.name: _NUMBERS[value] if isinstance(value, Enum) else value
-        for part in fields(policy.description)
-        for value in [getattr(policy.description, part.name)]
-    }
-    return Simulation(
-        _mechanism(policy.description), scale, _NUMBERS[realloc], checked, portable, **parts
-    )
-
-
-def _mechanism(description: Family) -> str:
-    """Return the core's name for what carries a description out."""
-    if isinstance(description, SequentialFit):
-        return "best fit" if description.fit is Fit.BEST else "list fit"
-    return description.family
-
-
 def replay(
     simulation: Simulation,
     op: NDArray[np.uint8],
@@ -195,28 +132,24 @@ def replay(
 
 def run_of(
     simulation: Simulation,
+    setting: Setting,
     *,
-    trace: str,
-    objects: int,
-    policy: Policy,
-    scale: int,
-    realloc: Realloc,
     addresses: NDArray[np.int64] | None = None,
     seconds: float = 0.0,
 ) -> Run:
     """Return what a simulation has measured so far, in bytes of the program."""
     figures = simulation.figures()
-    events = int(figures["events"])
+    events, scale = int(figures["events"]), setting.scale
     heap_then = figures["peak_heap"]
     allocated_then = figures["allocated_at_peak_heap"]
     live_then = figures["live_at_peak_heap"]
     return Run(
-        trace=trace,
-        policy=policy,
+        trace=setting.source.name,
+        policy=setting.policy,
         scale=scale,
-        realloc=realloc,
+        realloc=setting.realloc,
         events=events,
-        objects=objects,
+        objects=setting.source.objects,
         peak_heap_bytes=heap_then / scale,
         final_heap_bytes=figures["heap"] / scale,
         max_live_bytes=int(figures["max_live"]),

@@ -11,25 +11,17 @@ from threading import Condition
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.run import Realloc
-from simalloc.heap.simulate import (
-    check_scale,
-    new_simulation,
-    parts_of,
-    replay,
-    run_of,
-    stride_of,
-    strides,
-)
+from simalloc.heap.setting import Setting
+from simalloc.heap.simulate import parts_of, replay, run_of, stride_of, strides
 from simalloc.machine import core_count
 from simalloc.policy import PythonCode
-from simalloc.policy import policy as find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
-    from simalloc.policy import AnyPolicy, Policy
+    from simalloc.policy import AnyPolicy
     from simalloc.trace import EventSource, Stretch
 
 WINDOW: Final = 4
@@ -47,37 +39,21 @@ def simulate_all(
     """Replay a trace under all policies on all cores; Ctrl-C stops them within a stride.
 
     The trace is gone through once, by all policies side by side, so that one in a file is read
-    once. `progress` is called, from any thread, with the events done since the last call. Raises as
-    `simulate` does.
+    once. `progress` is called, from any thread, with the number of events done since its last call.
+    Raises as `simulate` does.
     """
-    rule = Realloc(realloc)
-    check_scale(scale)
-    described = [find_policy(one) for one in policies]
-    lanes = [
-        _Lane(one, new_simulation(one, scale=scale, realloc=rule, source=source))
-        for one in described
-    ]
+    settings = [Setting.of(source, policy, scale, realloc) for policy in policies]
+    lanes = [_Lane(setting, setting.simulation()) for setting in settings]
     with closing(strides(source)) as events:
         _Convoy(events, lanes, progress).go()
-    return [
-        run_of(
-            lane.simulation,
-            trace=source.name,
-            objects=source.objects,
-            policy=lane.policy,
-            scale=scale,
-            realloc=rule,
-            seconds=lane.seconds,
-        )
-        for lane in lanes
-    ]
+    return [run_of(lane.simulation, lane.setting, seconds=lane.seconds) for lane in lanes]
 
 
 @dataclass(eq=False)
 class _Lane:
-    """A policy's simulation, and the strides that it has still to carry out."""
+    """One policy's simulation, and the strides that it has still to carry out."""
 
-    policy: Policy
+    setting: Setting
     simulation: Simulation
     ahead: deque[Stretch] = field(default_factory=deque)
     busy: bool = False
@@ -86,13 +62,13 @@ class _Lane:
     @property
     def holds_gil(self) -> bool:
         """Whether its policy is in Python."""
-        return isinstance(self.policy.description, PythonCode)
+        return isinstance(self.setting.policy.description, PythonCode)
 
     def advance(self, stopped: Callable[[], bool]) -> int:
         """Carry out the next stride, unless stopped on the way; return its number of events."""
         stride = self.ahead[0]
         started = time.perf_counter()
-        for part in parts_of(stride, stride_of(self.policy)):
+        for part in parts_of(stride, stride_of(self.setting.policy)):
             if stopped():
                 break
             replay(self.simulation, *part)

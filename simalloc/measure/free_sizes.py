@@ -10,8 +10,6 @@ import numpy as np
 from simalloc.heap import FREE, tilings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
@@ -37,21 +35,17 @@ class FreeSizes:
     """What they add up to: (classes, moments)."""
 
 
-def free_sizes(
-    trace: Trace, run: Run, *, count: int = COUNT, progress: Callable[[int], None] | None = None
-) -> FreeSizes:
+def free_sizes(trace: Trace, run: Run, *, count: int = COUNT) -> FreeSizes:
     """Return how large a run's free blocks are at `count` moments.
 
-    The trace is replayed for it; `progress` is called with the events done. Raises `SimallocError`
-    if the run is not the trace's.
+    The trace is replayed for it. Raises `SimallocError` if the run is not the trace's.
     """
     count = min(count, len(trace))
     events = np.arange(1, count + 1) * len(trace) // max(count, 1) - 1
-    sizes = []
-    for event, tiling in zip(events.tolist(), tilings(trace, run, events.tolist()), strict=True):
-        sizes.append(tiling.size[tiling.slot == FREE] / run.scale)
-        if progress is not None:
-            progress(event + 1)
+    sizes = [
+        tiling.size[tiling.slot == FREE] / run.scale
+        for tiling in tilings(trace, run, events.tolist())
+    ]
     exponents = [np.frexp(size)[1] - 1 for size in sizes]
     every = np.concatenate(exponents) if exponents else np.zeros(0, np.int32)
     lowest, highest = (int(every.min()), int(every.max())) if len(every) else (0, 0)

@@ -38,14 +38,13 @@ def run_locally(
     board = Board(tasks, workers=jobs, budget=memory)
     ended: SimpleQueue[Outcome | BaseException | None] = SimpleQueue()
     stopped = Event()
-
     processes = ReplayProcesses(stopped)
+    progress = _progress(observer, stopped)
 
     def work() -> None:
         try:
             while (dealt := board.take()) is not None:
                 group, task = dealt
-                progress = _Progress(observer, stopped)
                 outcome = _replay(group, task, processes, progress) if claim(task) else None
                 board.done(group, outcome)
                 if outcome is not None:
@@ -93,7 +92,9 @@ def _batches(
             yield batch
 
 
-def _replay(group: Group, task: Task, processes: ReplayProcesses, progress: _Progress) -> Outcome:
+def _replay(
+    group: Group, task: Task, processes: ReplayProcesses, progress: Callable[[int], None]
+) -> Outcome:
     if isinstance(group.trace, Exception):
         return failure(task, group.trace)
     if task.needs_process:
@@ -102,16 +103,12 @@ def _replay(group: Group, task: Task, processes: ReplayProcesses, progress: _Pro
     return carry_out(task, group.trace, progress)
 
 
-class _Progress:
-    """Tells the observer of a run's progress, and ends the run when the sweep stops."""
+def _progress(observer: Observer, stopped: Event) -> Callable[[int], None]:
+    """Return what tells the observer of a run's progress, and ends it when the sweep stops."""
 
-    def __init__(self, observer: Observer, stopped: Event) -> None:
-        self._observer = observer
-        self._stopped = stopped
-        self._done = 0
-
-    def __call__(self, events: int) -> None:
-        if self._stopped.is_set():
+    def progress(events: int) -> None:
+        if stopped.is_set():
             raise Stopped
-        self._observer.advanced(events - self._done)
-        self._done = events
+        observer.advanced(events)
+
+    return progress

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import PlanError, PolicyError, SimallocError
 from simalloc.heap import Realloc
-from simalloc.heap.simulate import check_scale
+from simalloc.heap.setting import check_scale
 from simalloc.policy import (
     CATALOGUE,
     OwnPolicy,

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap.run import Realloc
-from simalloc.heap.simulate import new_simulation, replay, run_of
-from simalloc.policy import CATALOGUE, policy
+from simalloc.heap.setting import Setting
+from simalloc.heap.simulate import replay, run_of
+from simalloc.policy import CATALOGUE
 from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
 from simalloc.trace.source import Stretch
@@ -164,13 +165,12 @@ def test_in_either_form_of_the_list(name, portable, between):
     """The core has to change the form every so many events."""
     trace = many_free_blocks(seed=2)
     events = Stretch(trace.op, trace.size, trace.slot)
-    options = {"scale": 16, "realloc": Realloc.FREE_FIRST}
-    simulation = new_simulation(policy(name), portable=portable, **options)
+    setting = Setting.of(trace, name, 16, Realloc.FREE_FIRST)
+    simulation = setting.simulation(portable=portable)
     placed = np.empty(len(trace), np.int64)
     for start in range(0, len(trace), between):
         assert simulation.change_form()
         assert simulation.check() is None
         replay(simulation, *events.part(start, start + between), placed[start : start + between])
-    about = {"trace": trace.name, "objects": trace.objects, "policy": policy(name)}
-    run = run_of(simulation, **about, **options, addresses=placed)
+    run = run_of(simulation, setting, addresses=placed)
     assert_same(run, outcome("reference", trace, name))

@@ -57,19 +57,16 @@ def replay_natively(
     """Replay a trace through real allocators, each in processes of its own.
 
     With `touch` every block is written to when it is allocated, one byte in every 64. Alignments
-    that the trace has are not asked for. `progress` is called with the number of passes done, of
-    `passes(repeats)` an allocator.
+    that the trace has are not asked for. `progress` is called with the number of passes done
+    since its last call, of `passes(repeats)` an allocator.
 
     Raises `SimallocError` if an allocator cannot be loaded, refuses an event or fails.
     """
     live = int(live_bytes(trace, lives_of(trace)).max(initial=0))
-    done = 0
 
     def step() -> None:
-        nonlocal done
-        done += 1
         if progress is not None:
-            progress(done)
+            progress(1)
 
     with columns_of(trace) as columns, columns_of(Trace.from_events([], [], [])) as nothing:
         rest = _memory(nothing, GLIBC, touch=touch)[1]

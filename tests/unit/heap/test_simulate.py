@@ -7,7 +7,8 @@ import pytest
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import Realloc, simulate
-from simalloc.heap.simulate import new_simulation, replay
+from simalloc.heap.setting import new_simulation
+from simalloc.heap.simulate import replay
 from simalloc.measure import fragmentation
 from simalloc.policy import CATALOGUE, Policy, SegregatedStorage, Series, policy
 from simalloc.trace import Op, Trace

@@ -11,7 +11,8 @@ from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import check, simulate
 from simalloc.heap._core import Block, Heap
 from simalloc.heap.run import Realloc
-from simalloc.heap.simulate import new_simulation, replay
+from simalloc.heap.setting import new_simulation
+from simalloc.heap.simulate import replay
 from simalloc.policy import PythonPolicy, policy
 from simalloc.trace import Op, Trace
 

@@ -1,0 +1,107 @@
+"""What is replayed and how, and the C core's simulation of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.errors import SimallocError
+from simalloc.heap._core import Simulation
+from simalloc.heap.run import Realloc
+from simalloc.policy import (
+    Family,
+    Fit,
+    LastRemainder,
+    Order,
+    PythonCode,
+    SequentialFit,
+    Series,
+)
+from simalloc.policy import policy as find_policy
+
+if TYPE_CHECKING:
+    from simalloc.policy import AnyPolicy, Policy
+    from simalloc.trace import EventSource
+
+# How the core numbers the choices (heap/core/mechanism.h and replay.h).
+_NUMBERS: Final[dict[Enum, int]] = {
+    choice: number
+    for choices in (
+        (Fit.FIRST, Fit.NEXT, Fit.BEST),
+        (Order.LIFO, Order.FIFO, Order.ADDRESS),
+        (Series.POWERS, Series.POWERS_AND_THREES),
+        (LastRemainder.NONE, LastRemainder.SMALL, LastRemainder.ANY),
+        (Realloc.FREE_FIRST, Realloc.MOVE, Realloc.IN_PLACE),
+    )
+    for number, choice in enumerate(choices)
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that decides what comes out of a simulation."""
+
+    source: EventSource
+    policy: Policy
+    scale: int
+    realloc: Realloc
+
+    @classmethod
+    def of(
+        cls, source: EventSource, policy: AnyPolicy, scale: int, realloc: Realloc | str
+    ) -> Setting:
+        """Return what was asked for; raises as `simulate` does if there is no such thing."""
+        described, rule = find_policy(policy), Realloc(realloc)
+        check_scale(scale)
+        return cls(source, described, scale, rule)
+
+    def simulation(self, *, checked: bool = False, portable: bool = False) -> Simulation:
+        """Return an empty heap; see `new_simulation`."""
+        return new_simulation(
+            self.policy,
+            scale=self.scale,
+            realloc=self.realloc,
+            checked=checked,
+            portable=portable,
+            source=self.source,
+        )
+
+
+def check_scale(scale: int) -> None:
+    """Raise `SimallocError` unless sizes can be scaled by `scale`."""
+    if not 1 <= scale <= 4096:
+        raise SimallocError(f"scale is {scale}; it takes a whole number from 1 to 4096")
+
+
+def new_simulation(
+    policy: Policy,
+    *,
+    scale: int,
+    realloc: Realloc,
+    checked: bool = False,
+    portable: bool = False,
+    source: EventSource | None = None,
+) -> Simulation:
+    """Return an empty heap of the C core under a policy; `portable` renounces vector code.
+
+    `source` is what a policy in Python is told of the events to come.
+    """
+    if isinstance(policy.description, PythonCode):
+        own = policy.description.decider(source)
+        return Simulation("python", scale, _NUMBERS[realloc], checked, portable, policy=own)
+    parts: dict[str, Any] = {
+        part.name: _NUMBERS[value] if isinstance(value, Enum) else value
+        for part in fields(policy.description)
+        for value in [getattr(policy.description, part.name)]
+    }
+    return Simulation(
+        _mechanism(policy.description), scale, _NUMBERS[realloc], checked, portable, **parts
+    )
+
+
+def _mechanism(description: Family) -> str:
+    """Return the core's name for what carries a description out."""
+    if isinstance(description, SequentialFit):
+        return "best fit" if description.fit is Fit.BEST else "list fit"
+    return description.family
