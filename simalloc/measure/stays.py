@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simalloc.measure.placements import placements_of
-from simalloc.trace import Op
+from simalloc.trace.statistics import lives_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,17 +40,14 @@ def longest_stays(trace: Trace, run: Run, most: int) -> Stays:
     `run` was made with `addresses=True`; raises `SimallocError` if not.
     """
     placed = placements_of(trace, run)
-    by_slot = np.argsort(trace.slot, kind="stable")
-    until = np.full(len(trace), len(trace), np.int64)
-    same = trace.slot[by_slot[1:]] == trace.slot[by_slot[:-1]]
-    until[by_slot[:-1][same]] = by_slot[1:][same]
-    begins = np.flatnonzero(trace.op != Op.FREE)
-    area = (until[begins] - begins) * np.maximum(trace.size[begins], 1).astype(np.float64)
-    since = begins[np.argsort(-area, kind="stable")[:most]]
+    lives = lives_of(trace)  # a realloc begins another: its object may move, and has another size
+    area = (lives.died - lives.born) * np.maximum(lives.size, 1).astype(np.float64)
+    longest = np.argsort(-area, kind="stable")[:most]
+    since = lives.born[longest]
     return Stays(
         object=trace.object[since],
         address=placed[since] / run.scale,
-        requested=trace.size[since],
+        requested=lives.size[longest],
         since=since,
-        until=until[since],
+        until=lives.died[longest],
     )
