@@ -37,12 +37,7 @@ class TraceError(SimallocError):
         super().__init__(reason)
 
     def __str__(self) -> str:
-        where = [] if self.path is None else [str(self.path)]
-        if self.line is not None:
-            where.append(f"line {self.line}")
-        if self.event is not None:
-            where.append(f"event {self.event}")
-        return f"{', '.join(where)}: {self.reason}" if where else self.reason
+        return _located(self.reason, self.path, self.line, self.event)
 
     def at(
         self, path: str | PathLike[str], *, line: int | None = None, event: int | None = None
@@ -80,11 +75,18 @@ class PlanError(SimallocError):
         super().__init__(reason)
 
     def __str__(self) -> str:
-        where = [] if self.path is None else [str(self.path)]
-        if self.line is not None:
-            where.append(f"line {self.line}")
-        return f"{', '.join(where)}: {self.reason}" if where else self.reason
+        return _located(self.reason, self.path, self.line)
 
 
 class ResultsError(SimallocError):
     """A file of results cannot be read or written, or what was asked of it is not there."""
+
+
+def _located(
+    reason: str, path: str | PathLike[str] | None, line: int | None, event: int | None = None
+) -> str:
+    """Return a complaint behind its place, as far as that is known."""
+    where = [] if path is None else [str(path)]
+    where += [f"line {line}"] if line is not None else []
+    where += [f"event {event}"] if event is not None else []
+    return f"{', '.join(where)}: {reason}" if where else reason
