@@ -72,14 +72,7 @@ def heap_map(
     Raises `SimallocError` if the run is not the trace's, or without addresses.
     """
     placed = placements_of(trace, run)
-    first, last = events or (0, len(trace))
-    low, high = (
-        (0, round(run.peak_heap_bytes * run.scale))
-        if addresses is None
-        else (int(addresses[0] * run.scale), round(addresses[1] * run.scale))
-    )
-    if not 0 <= first <= last <= len(trace) or not 0 <= low <= high:
-        raise ValueError(f"events {first} to {last}, addresses {low} to {high} are no window")
+    first, last, low, high = _window(run, events, addresses)
     cell_events, wide = _cells(last - first, columns)
     cell_bytes, tall = _cells(high - low, rows)
     covered = np.zeros((wide + 1, tall))
@@ -114,6 +107,18 @@ def heap_map(
         lowest_address=low / run.scale,
         cell_bytes=cell_bytes / run.scale,
     )
+
+
+def _window(
+    run: Run, events: tuple[int, int] | None, addresses: tuple[float, float] | None
+) -> tuple[int, int, int, int]:
+    """Return the first event and the one past the last, the lowest and highest scaled address."""
+    first, last = events or (0, run.events)
+    low, high = addresses or (0, run.peak_heap_bytes)
+    lowest, highest = int(low * run.scale), round(high * run.scale)
+    if not 0 <= first <= last <= run.events or not 0 <= lowest <= highest:
+        raise ValueError(f"events {first} to {last}, addresses {low} to {high} are no window")
+    return first, last, lowest, highest
 
 
 def _cells(length: int, most: int) -> tuple[int, int]:
