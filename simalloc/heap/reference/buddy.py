@@ -1,29 +1,19 @@
-"""What the buddy systems share: halving, merging, and the free blocks of each size."""
+"""What the buddy systems share: halving and merging."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.blocks import State
-from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.sizes import FreeLists, smallest_size
-
-if TYPE_CHECKING:
-    from simalloc.policy.parts import Order
+from simalloc.heap.reference.sized_heap import SizedHeap
 
 
-class BuddyHeap(Heap):
+class BuddyHeap(SizedHeap):
     """A heap of blocks that are halved on demand and merge with their buddies at once.
 
-    Johnstone & Wilson 1998, section 2.3. `bases` are the smallest sizes; each begins a series of
-    doubled sizes, and a block only ever becomes another size of its series.
+    Johnstone & Wilson 1998, section 2.3. Each of the smallest sizes begins a series of doubled
+    ones, and a block only ever becomes another size of its series.
     """
-
-    def __init__(self, order: Order, *bases: int) -> None:
-        super().__init__()
-        self._bases = bases
-        self._free = FreeLists(order)
 
     @abstractmethod
     def _buddy(self, address: int) -> int | None:
@@ -35,7 +25,7 @@ class BuddyHeap(Heap):
 
     def malloc(self, size: int) -> int:
         """Take a free block of the smallest size that will do, and halve it down."""
-        size = smallest_size(size, *self._bases)
+        size = self._size_for(size)
         found = self._smallest_free(size)
         self.visited = int(found is not None)
         if found is None:
@@ -59,19 +49,9 @@ class BuddyHeap(Heap):
             buddy = self._free_buddy(address)
         self._free.enter(address, self.block_size(address))
 
-    def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Stay if the new size takes the same size of block."""
-        return smallest_size(size, *self._bases) == self.block_size(address)
-
-    def listed(self) -> list[int]:
-        """Return the free blocks of all sizes."""
-        return list(self._free)
-
     def check(self) -> None:
         """Assert every invariant of the heap."""
         super().check()
-        for size in self.blocks.size.values():
-            assert smallest_size(size, *self._bases) == size, "a block has a size of the series"
         for address, _ in self.free_blocks():
             assert self._free_buddy(address) is None, "free buddies have merged"
 

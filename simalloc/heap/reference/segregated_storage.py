@@ -5,29 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.blocks import State
-from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.sizes import FreeLists, smallest_size
+from simalloc.heap.reference.sized_heap import SizedHeap
 from simalloc.policy.parts import Order, Series
 
 if TYPE_CHECKING:
     from simalloc.policy.families import SegregatedStorage
 
 
-class SegregatedStorageHeap(Heap):
+class SegregatedStorageHeap(SizedHeap):
     """Simple segregated storage (Johnstone & Wilson 1998, section 2.2.1; docs/policies.md)."""
 
     def __init__(self, description: SegregatedStorage) -> None:
-        super().__init__()
-        self._growth = description.growth
-        self._growth_3x = description.growth_3x
         base = description.smallest
         threes = description.series is Series.POWERS_AND_THREES
-        self._bases = (base, base * 3 // 2) if threes else (base,)
-        self._free = FreeLists(Order.LIFO)
+        super().__init__(Order.LIFO, *((base, base * 3 // 2) if threes else (base,)))
+        self._growth = description.growth
+        self._growth_3x = description.growth_3x
 
     def malloc(self, size: int) -> int:
         """Take the block that entered the list of its size last, or refill that list."""
-        size = smallest_size(size, *self._bases)
+        size = self._size_for(size)
         address = self._free.first(size)
         self.visited = int(address is not None)
         if address is None:
@@ -40,22 +37,6 @@ class SegregatedStorageHeap(Heap):
         """Enter the block in the list of its size."""
         self.blocks.mark(address, State.FREE)
         self._free.enter(address, self.block_size(address))
-
-    def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Stay if the new size takes the same size of block."""
-        return smallest_size(size, *self._bases) == self.block_size(address)
-
-    def listed(self) -> list[int]:
-        """Return the blocks in the lists."""
-        return list(self._free)
-
-    def check(self) -> None:
-        """Assert every invariant of the heap."""
-        super().check()
-        for address, state in self.blocks.state.items():
-            size = self.block_size(address)
-            if state is not State.WASTE:
-                assert smallest_size(size, *self._bases) == size, "a block has a size of the series"
 
     def _refill(self, size: int) -> int:
         """Raise the break by a unit cut into blocks, or by one block that is larger than it.
