@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simalloc.progress import progress as any_progress
-from simalloc.trace import Trace, open_trace
-from simalloc.trace.catalogue import find_trace, load
-from simalloc.trace.reader import is_trace_file
+from simalloc.trace import Trace, catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,16 +28,16 @@ def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
     """
     if isinstance(source, Trace):
         return source
-    path = find_trace(source)
-    with any_progress(path.name, 1.0, shown=progress) as bar:
-        return load(path, progress=bar)
+    with any_progress(Path(source).name, 1.0, shown=progress) as bar:
+        return catalogue.load(source, progress=bar)
 
 
 def open_source(source: Source, *, progress: bool | None) -> EventSource:
     """Return what can be replayed: a trace file is read while it is, whatever its length."""
-    if not isinstance(source, Trace) and is_trace_file(path := find_trace(source)):
-        return open_trace(path)
-    return read_trace(source, progress=progress)
+    if isinstance(source, Trace):
+        return source
+    with any_progress(Path(source).name, 1.0, shown=progress) as bar:
+        return catalogue.open_source(source, progress=bar)
 
 
 def open_sources(sources: Source | Iterable[Source], *, progress: bool | None) -> list[EventSource]:

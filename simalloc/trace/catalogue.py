@@ -112,14 +112,16 @@ def load(
     return load_log(path, progress=progress)
 
 
-def open_source(name_or_path: str | os.PathLike[str]) -> EventSource:
+def open_source(
+    name_or_path: str | os.PathLike[str], *, progress: Callable[[float], None] = lambda _: None
+) -> EventSource:
     """Return a trace to be replayed, by its path or bare name.
 
     A trace file is opened and read as it is replayed, so that it may be of any length; a log in
-    another format is read into memory.
+    another format is read into memory, with `progress` as `load` tells it.
     """
     path = find_trace(name_or_path)
-    return open_trace(path) if is_trace_file(path) else load_log(path)
+    return open_trace(path) if is_trace_file(path) else load_log(path, progress=progress)
 
 
 def _entries(folder: Path) -> dict[str, Entry]:
