@@ -8,7 +8,7 @@ from simalloc.api.simulation import simulate
 from simalloc.api.traces import read_trace
 from simalloc.heap import Run
 from simalloc.measure import free_sizes, heap_map, pins, rank_values, ranking
-from simalloc.policy import spell
+from simalloc.policy import expand_policies, spell
 from simalloc.report.figures import fragmentation as fragmentation_figure
 from simalloc.report.figures import free_sizes as free_sizes_figure
 from simalloc.report.figures import heap_map as heap_map_figure
@@ -18,7 +18,6 @@ from simalloc.report.figures import ranking as ranking_figure
 from simalloc.report.figures import timelines as timelines_figure
 from simalloc.report.figures import visits as visits_figure
 from simalloc.sweep import Results
-from simalloc.sweep.plan import expand_policies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,16 +8,15 @@ from simalloc.api.runs import Runs
 from simalloc.api.traces import open_source, open_sources
 from simalloc.heap import simulate as replay
 from simalloc.heap import simulate_all as replay_all
+from simalloc.policy import expand_policies
 from simalloc.progress import progress as any_progress
-from simalloc.sweep.plan import expand_policies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from simalloc.api.traces import Source
     from simalloc.heap import Realloc, Run
-    from simalloc.policy import AnyPolicy
-    from simalloc.sweep.plan import Grid
+    from simalloc.policy import AnyPolicy, Grid
 
 
 def simulate(

@@ -12,8 +12,7 @@ from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.heap import simulate_all
-from simalloc.policy import CATALOGUE
-from simalloc.policy import policy as find_policy
+from simalloc.policy import expand_policies
 from simalloc.report import write_table
 from simalloc.report.runs import record, runs_records_table, runs_table
 from simalloc.trace.catalogue import open_source
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     multiple=True,
     required=True,
     metavar="NAME[:PARAMETER=VALUE,...]",
-    help="A policy of the catalogue (`simalloc policies`), all, or FILE.py:CLASS for one that is "
-    "written in Python; may be given several times.",
+    help="A policy of the catalogue (`simalloc policies`), a pattern such as 'best-fit-*', all, or "
+    "FILE.py:CLASS for one that is written in Python; may be given several times.",
 )
 @scale_option
 @realloc_option
@@ -59,7 +58,7 @@ def command(
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. A trace file is read as
     it is replayed, once for all policies, and may be of any length.
     """
-    described = _policies(policies)
+    described = expand_policies(policies)
     runs = [
         run for name in traces for run in _run_all(open_source(name), described, scale, realloc)
     ]
@@ -70,14 +69,6 @@ def command(
         write_table(runs_records_table(runs), table_format, sys.stdout)
     else:
         write_table(runs_table(runs), table_format, sys.stdout)
-
-
-def _policies(names: Sequence[str]) -> list[Policy]:
-    return [
-        policy
-        for name in names
-        for policy in (CATALOGUE.values() if name == "all" else [find_policy(name)])
-    ]
 
 
 def _run_all(

@@ -2,6 +2,7 @@
 
 from simalloc.callable_package import make_callable
 from simalloc.policy.catalogue import CATALOGUE, AnyPolicy, policy, spell, spell_exactly
+from simalloc.policy.choice import ALL, Grid, expand_policies
 from simalloc.policy.description import Policy
 from simalloc.policy.families import (
     BinaryBuddy,
@@ -31,6 +32,7 @@ from simalloc.policy.parts import (
 )
 
 __all__ = [
+    "ALL",
     "CATALOGUE",
     "AnyPolicy",
     "BinaryBuddy",
@@ -39,6 +41,7 @@ __all__ = [
     "DoubleBuddy",
     "Family",
     "Fit",
+    "Grid",
     "Heap",
     "LastRemainder",
     "Order",
@@ -50,6 +53,7 @@ __all__ = [
     "SequentialFit",
     "Series",
     "base_name",
+    "expand_policies",
     "format_size",
     "is_own",
     "own_policy",

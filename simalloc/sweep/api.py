@@ -7,9 +7,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from simalloc.errors import PlanError
+from simalloc.policy import expand_policies
 from simalloc.progress import progress as any_progress
 from simalloc.sweep.finding import find_sources
-from simalloc.sweep.plan import Plan, check_reallocs, check_scales, expand_policies
+from simalloc.sweep.plan import Plan, check_reallocs, check_scales
 from simalloc.sweep.progress import SweepProgress
 from simalloc.sweep.results import Results
 from simalloc.sweep.sweep import carry_out_plan
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from simalloc.heap import Realloc
-    from simalloc.policy import AnyPolicy
+    from simalloc.policy import AnyPolicy, Grid
     from simalloc.sweep.observer import Observer
-    from simalloc.sweep.plan import Grid
     from simalloc.trace import Trace
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simalloc.errors import PlanError, SimallocError, TraceError
+from simalloc.policy.several import listed
 from simalloc.sweep.source import FileSource, LogSource, MemorySource, WorkloadSource
-from simalloc.sweep.values import listed
 from simalloc.trace import Trace
 from simalloc.trace.catalogue import find_trace
 from simalloc.trace.reader import is_trace_file

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import PlanError
+from simalloc.policy import expand_policies
+from simalloc.policy.several import listed
 from simalloc.sweep.finding import find_sources, find_workloads, unique
 from simalloc.sweep.lines import line_of
-from simalloc.sweep.plan import Plan, check_reallocs, check_scales, expand_policies
-from simalloc.sweep.values import listed
+from simalloc.sweep.plan import Plan, check_reallocs, check_scales
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -69,6 +69,14 @@ def test_all_policies_in_every_format(trace):
     assert all(float(row["fragmentation_4"]) >= 0 for row in rows)
 
 
+def test_a_pattern_stands_for_all_policies_that_it_matches(trace):
+    given = ("-p", "*-fit-ao:growth=8K", "-p", "best-fit-ao:growth=8K", "-p", "lea-2.6.1")
+    rows = json.loads(simalloc("run", trace, *given, "--format", "json").stdout)
+    named = [(row["policy"], row["parameters"]["growth"]) for row in rows]
+    fits = [(f"{fit}-fit-ao", 8192) for fit in ("best", "first", "next")]
+    assert named == [*fits, ("lea-2.6.1", 4096)]
+
+
 def test_the_engines_and_scales_are_those_asked_for(trace):
     result = simalloc(
         "run", trace, "-p", "best-fit-ao", "--scale", 1, "--realloc", "move", "--format", "json"
@@ -89,6 +97,7 @@ def test_a_trace_without_live_bytes_has_null_measures(tmp_path):
     [
         (("run", "nowhere.npz", "-p", "first-fit-ao"), "nowhere.npz"),
         (("run", "TRACE", "-p", "worst-fit"), "no policy 'worst-fit'"),
+        (("run", "TRACE", "-p", "worst-*"), "no policy matches 'worst-*'"),
         (("run", "TRACE", "-p", "first-fit-ao:growth=0"), "growth"),
         (("run", "TRACE", "-p", "first-fit-ao", "--scale", "0"), "scale"),
         (("run", "TRACE", "-p", "first-fit-ao", "--realloc", "sometimes"), "realloc"),

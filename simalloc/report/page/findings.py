@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate, simulate_all
 from simalloc.measure import HeapMap, Stays, fragmentation, heap_map, longest_stays, pins
-from simalloc.policy import CATALOGUE, spell
-from simalloc.policy import policy as find_policy
+from simalloc.policy import ALL, expand_policies, spell
 from simalloc.trace.statistics import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from simalloc.heap import Run
     from simalloc.heap.native import NativeRun
@@ -73,7 +72,7 @@ def find_out(
 
     Those are the best, the worst and the chosen ones. `progress` is called with the events done
     since the last call, those of the trace for each of `policies_of(chosen)`. Raises
-    `SimallocError` for a trace without events, `PolicyError` for a policy that does not exist.
+    `SimallocError` for a trace without events, `PlanError` for a policy that does not exist.
     """
     if not len(trace):
         raise SimallocError(f"{trace.name} has no events, so there is nothing to report")
@@ -81,7 +80,8 @@ def find_out(
     runs = simulate_all(trace, policies, scale=scale, realloc=realloc, progress=progress)
     # Of equal heaps the better average first; the catalogue's order after that.
     runs.sort(key=lambda run: (run.peak_heap_bytes, fragmentation(run).mean))
-    roles = _roles(runs, [spell(find_policy(name)) for name in chosen])
+    closely = expand_policies(chosen) if chosen else ()
+    roles = _roles(runs, {spell(policy) for policy in closely})
     mapped = [_look_closely(trace, run, role, COLUMNS) for role, run in roles]
     return Findings(trace, describe(trace), runs, natives, mapped)
 
@@ -92,15 +92,12 @@ def with_columns(findings: Findings, columns: int) -> Findings:
     return replace(findings, mapped=mapped)
 
 
-def policies_of(chosen: Sequence[str]) -> list[Policy]:
+def policies_of(chosen: Sequence[str]) -> tuple[Policy, ...]:
     """Return the catalogue and what of the chosen policies is not in it."""
-    policies = {spell(one): one for one in CATALOGUE.values()}
-    for name in chosen:
-        policies.setdefault(spell(find_policy(name)), find_policy(name))
-    return list(policies.values())
+    return expand_policies([ALL, *chosen])
 
 
-def _roles(runs: Sequence[Run], chosen: Sequence[str]) -> list[tuple[str, Run]]:
+def _roles(runs: Sequence[Run], chosen: Collection[str]) -> list[tuple[str, Run]]:
     best, worst = runs[0], runs[-1]
     others = (run for run in runs[1:-1] if spell(run.policy) in chosen)
     return [("best", best), ("worst", worst), *(("chosen", run) for run in others)]

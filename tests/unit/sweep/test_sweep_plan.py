@@ -6,9 +6,8 @@ import pytest
 from conftest import small_trace
 
 from simalloc.errors import PlanError
-from simalloc.policy import CATALOGUE, policy, spell
+from simalloc.policy import CATALOGUE, expand_policies, policy, spell
 from simalloc.sweep.lines import line_of
-from simalloc.sweep.plan import expand_policies
 from simalloc.sweep.planfile import plan_of, read_plan
 
 GOOD = """# a plan

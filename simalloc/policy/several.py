@@ -1,4 +1,4 @@
-"""Values of a plan that may be one or several."""
+"""What may be given as one or as several."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def listed(value: Any) -> list[Any]:
-    """Return the values of a key that holds one value or several."""
+    """Return the values of what is one value, a text among them, or several."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         return [value]
     return list(value)

@@ -1,0 +1,126 @@
+"""Several policies at once: by names, patterns and grids of parameters."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.errors import PlanError, PolicyError
+from simalloc.policy.catalogue import CATALOGUE, spell_exactly
+from simalloc.policy.catalogue import policy as find_policy
+from simalloc.policy.description import Policy
+from simalloc.policy.own import OwnPolicy, PythonPolicy, is_own, own_policy
+from simalloc.policy.several import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+ALL: Final = "all"
+"""The word for every policy of the catalogue."""
+
+Grid = dict[str, "int | str | Sequence[int | str]"]
+"""Parameters by name, each with a value or with several to be tried."""
+
+
+def expand_policies(policies: object, folder: Path | None = None) -> tuple[Policy, ...]:
+    """Return the policies that names, patterns and grids of parameters stand for.
+
+    They are given as one or several of `Policy`, policies of one's own, and names, which may be
+    patterns such as `first-fit-*`, or `all`; or as a mapping from names to grids, for the policy
+    with every combination of the values. Files of policies are looked for from `folder`. Raises
+    `PlanError` with the wrong key.
+    """
+    if not isinstance(policies, dict):
+        policies = {item: {} for item in listed(policies)}
+    found: list[Policy] = []
+    for name, grid in policies.items():
+        _check_grid(name, grid)
+        for policy in _named(name, folder):
+            found += _with_grid(policy, grid, ("policies", str(name)))
+    if not found:
+        raise PlanError("there are no policies", key=("policies",))
+    return tuple(_unique(found))
+
+
+def _named(given: object, folder: Path | None) -> list[Policy]:
+    """Return the policies that one item stands for."""
+    if isinstance(given, PythonPolicy) or (
+        isinstance(given, type) and issubclass(given, PythonPolicy)
+    ):
+        return [find_policy(given)]
+    if isinstance(given, Policy):
+        _check_name(given)
+        return [given]
+    if not isinstance(given, str):
+        raise PlanError(f"{given!r} is not the name of a policy", key=("policies",), value=given)
+    key = ("policies", given)
+    if is_own(given):
+        return [_checked(given, key, folder)]
+    name, colon, parameters = given.partition(":")
+    pattern = "*" if name == ALL else name
+    if not set("*?[") & set(pattern):
+        return [_checked(given, key)]
+    names = [known for known in CATALOGUE if fnmatchcase(known, pattern)]
+    if not names:
+        raise PlanError(f"no policy matches {name!r}", key=key)
+    return [_checked(f"{known}{colon}{parameters}", key) for known in names]
+
+
+def _check_name(policy: Policy) -> None:
+    """Raise `PlanError` unless the policy's name makes it again, for results go by names."""
+    if isinstance(policy, OwnPolicy):
+        return
+    if type(_checked(policy.name, ("policies",)).description) is not type(policy.description):
+        reason = f"{policy.name} is another policy in the catalogue, whose names results go by"
+        raise PlanError(reason, key=("policies",))
+
+
+def _checked(text: str, key: tuple[str, ...], folder: Path | None = None) -> Policy:
+    try:
+        return own_policy(text, folder=folder) if is_own(text) else find_policy(text)
+    except PolicyError as error:
+        raise PlanError(str(error), key=key, value=text) from None
+
+
+def _check_grid(policy: object, grid: object) -> None:
+    if not isinstance(grid, dict):
+        raise PlanError(f"{policy} is not a table of parameters", key=("policies", str(policy)))
+    for name, values in grid.items():
+        key = ("policies", str(policy), name)
+        if isinstance(values, dict):
+            hint = 'a name with a dot is quoted, as in [policies."lea-2.6.1"]'
+            raise PlanError(f"{policy}.{name} is a table; {hint}", key=key)
+        if not listed(values):
+            raise PlanError(f"{name} has no values", key=key)
+        for value in listed(values):
+            if type(value) not in (int, str):
+                reason = f"{name} is {value!r}; it takes a number or a text"
+                raise PlanError(reason, key=key, value=value)
+
+
+def _with_grid(policy: Policy, grid: Mapping[str, Any], key: tuple[str, ...]) -> list[Policy]:
+    """Return the policy with every combination of the grid's values."""
+    found = []
+    for values in product(*(listed(values) for values in grid.values())):
+        parameters = dict(zip(grid, values, strict=True))
+        try:
+            found.append(policy.with_parameters(**parameters))
+        except PolicyError as error:
+            raise _blame(policy, parameters, key) or PlanError(str(error), key=key) from None
+    return found
+
+
+def _blame(policy: Policy, parameters: Mapping[str, Any], key: tuple[str, ...]) -> PlanError | None:
+    """Return the complaint about the parameter that is wrong by itself, if there is one."""
+    for name, value in parameters.items():
+        try:
+            policy.with_parameters(**{name: value})
+        except PolicyError as error:
+            return PlanError(str(error), key=(*key, name), value=value)
+    return None
+
+
+def _unique(policies: list[Policy]) -> Iterable[Policy]:
+    return {spell_exactly(policy): policy for policy in policies}.values()
