@@ -82,28 +82,27 @@ _PAGE: Final = Palette(
     oldest=0.0,
 )
 
-PAGE_COLOURS: Final = {
-    _PAGE.paper: "--paper",
-    _PAGE.ink: "--ink",
-    _PAGE.faint: "--faint",
-    _PAGE.free: "--free",
-    _PAGE.accent: "--accent",
-    **{colour: f"--line-{place}" for place, colour in enumerate(_PAGE.lines)},
-}
+
+def _by_variable(palette: Palette) -> dict[str, str]:
+    """Return the colours of a palette by the CSS variables that a page has for them."""
+    return {
+        "--paper": palette.paper,
+        "--ink": palette.ink,
+        "--faint": palette.faint,
+        "--free": palette.free,
+        "--accent": palette.accent,
+        **{f"--line-{place}": colour for place, colour in enumerate(palette.lines)},
+    }
+
+
+PAGE_COLOURS: Final = {colour: variable for variable, colour in _by_variable(_PAGE).items()}
 """The CSS variable that each colour of the theme `page` stands for."""
 
 
 def css_variables(palette: Palette) -> str:
     """Return a palette as declarations of the page's CSS variables."""
-    named = {
-        "paper": palette.paper,
-        "ink": palette.ink,
-        "faint": palette.faint,
-        "free": palette.free,
-        "accent": palette.accent,
-        **{f"line-{place}": colour for place, colour in enumerate(palette.lines)},
-    }
-    return " ".join(f"--{name}: {colour};" for name, colour in named.items())
+    declared = _by_variable(palette).items()
+    return " ".join(f"{variable}: {colour};" for variable, colour in declared)
 
 
 @contextmanager
