@@ -29,6 +29,7 @@ from simalloc.policy.parts import (
     Series,
     format_size,
     parse_size,
+    spell_value,
 )
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "policy",
     "spell",
     "spell_exactly",
+    "spell_value",
 ]
 
 make_callable(__name__)

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from simalloc.errors import PolicyError
-from simalloc.policy.parts import format_size, parse_size
+from simalloc.policy.parts import Value, read_value, spell_value
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Policy(ShownAsTable):
         return self.description.family
 
     @property
-    def parameters(self) -> dict[str, float | str]:
+    def parameters(self) -> dict[str, Value]:
         """Every parameter by name, in plain values: sizes in bytes, choices by their spelling."""
         return {
             part.name: value.value if isinstance(value, Enum) else value
@@ -43,7 +43,7 @@ class Policy(ShownAsTable):
             for value in [getattr(self.description, part.name)]
         }
 
-    def with_parameters(self, **parameters: float | str) -> Policy:
+    def with_parameters(self, **parameters: Value) -> Policy:
         """Return the same policy with some parameters changed.
 
         Sizes are given as numbers or as text such as `64K`, choices by their spelling. Raises
@@ -57,7 +57,7 @@ class Policy(ShownAsTable):
                 raise PolicyError(
                     f"{self.name} has no parameter {name!r}; it has {', '.join(known)}"
                 )
-            values[name] = _value(name, value, known[name])
+            values[name] = read_value(name, value, known[name])
         return replace(self, description=replace(self.description, **values))
 
     def spelled(self, catalogued: Policy) -> str:
@@ -65,12 +65,12 @@ class Policy(ShownAsTable):
         return spell_parameters(self.name, self.parameters, catalogued.parameters)
 
 
-def read_parameters(text: str, tail: str) -> dict[str, float | str]:
+def read_parameters(text: str, tail: str) -> dict[str, Value]:
     """Return the parameters that the `tail` of a policy's text gives, as in `growth=64K,small=8`.
 
     Raises `PolicyError` if that is not its form.
     """
-    given: dict[str, float | str] = {}
+    given: dict[str, Value] = {}
     for part in tail.split(",") if tail else ():
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
@@ -79,25 +79,9 @@ def read_parameters(text: str, tail: str) -> dict[str, float | str]:
     return given
 
 
-def spell_parameters(name: str, values: Mapping[str, object], known: Mapping[str, object]) -> str:
+def spell_parameters(name: str, values: Mapping[str, Value], known: Mapping[str, Value]) -> str:
     """Return the text of a policy: its name, and the values that differ from the known ones."""
-    changed = [f"{key}={_spell(value)}" for key, value in values.items() if value != known[key]]
+    changed = [
+        f"{key}={spell_value(value)}" for key, value in values.items() if value != known[key]
+    ]
     return f"{name}:{','.join(changed)}" if changed else name
-
-
-def _spell(value: object) -> object:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return format_size(value) if isinstance(value, int) else value
-
-
-def _value(name: str, value: float | str | Enum, kind: type) -> Any:
-    if isinstance(value, kind):
-        return value
-    if kind is int:
-        return parse_size(str(value))
-    try:
-        return kind(str(value).lower())
-    except ValueError:
-        choices = ", ".join(str(choice.value) for choice in kind)  # type: ignore[attr-defined]
-        raise PolicyError(f"{name} is {value!r}; it takes one of {choices}") from None

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from simalloc.errors import PolicyError
 
 MAX_UNIT: Final = 1 << 40
 """The largest growth unit, in scaled bytes."""
 
+Value = float | str
+"""A parameter's value as tables show it: a choice by its spelling."""
+
 _SIZE: Final = re.compile(r"(\d+)([KMG]?)")
+_SWITCH: Final = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 _FACTOR: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -62,6 +66,42 @@ def format_size(size: int) -> str:
         if size and size % _FACTOR[letter] == 0:
             return f"{size // _FACTOR[letter]}{letter}"
     return str(size)
+
+
+def spell_value(value: Value) -> Value:
+    """Return a parameter's value as `read_value` takes it: a size, or a switch, by its spelling."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return format_size(value) if isinstance(value, int) else value
+
+
+def read_value(name: str, value: object, kind: type[Any]) -> Any:
+    """Return the value of the parameter `name` as one of its kind.
+
+    Whole numbers are given as such or as sizes, switches as `on` or `off`, choices (`Enum`) by
+    their spelling. Raises `PolicyError` for a value that it cannot take.
+    """
+    if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
+        return value
+    if kind is int:
+        return parse_size(str(value))
+    try:
+        if kind is bool:
+            return _SWITCH[str(value).lower()]
+        if issubclass(kind, Enum):
+            return {str(choice.value).lower(): choice for choice in kind}[str(value).lower()]
+        return kind(value)
+    except (KeyError, ValueError, TypeError):
+        raise PolicyError(f"{name} is {value!r}; it takes {_words(kind)}") from None
+
+
+def _words(kind: type[Any]) -> str:
+    """Say what a parameter of a kind takes."""
+    if issubclass(kind, Enum):
+        return f"one of {', '.join(str(choice.value) for choice in kind)}"
+    if kind is bool:
+        return "on or off"
+    return "a number" if kind is float else f"a {kind.__name__}"
 
 
 def check_unit(name: str, size: int, multiple: int = 1) -> None:

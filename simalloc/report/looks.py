@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from simalloc.heap import Run
 from simalloc.measure import Fragmentation, Pins, fragmentation
-from simalloc.policy import Policy, format_size, spell
+from simalloc.policy import Policy, spell, spell_value
 from simalloc.report.html import html
 from simalloc.report.statistics import bars, statistics_tables
 from simalloc.report.table import Rounded, Table
@@ -72,10 +72,7 @@ def _(statistics: Statistics) -> Sequence[Table]:
 
 @tables_of.register(Policy)
 def _(policy: Policy) -> Sequence[Table]:
-    parameters = {
-        name: format_size(value) if isinstance(value, int) else value
-        for name, value in policy.parameters.items()
-    }
+    parameters = {name: spell_value(value) for name, value in policy.parameters.items()}
     return _facts(
         f"Policy {spell(policy)}",
         family=policy.family,

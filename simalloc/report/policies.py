@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simalloc.policy import CATALOGUE, Policy, format_size
+from simalloc.policy import CATALOGUE, Policy, spell_value
 from simalloc.report.table import Table
 
 
@@ -20,7 +20,4 @@ def policies_table() -> Table:
 
 
 def _parameters(policy: Policy) -> str:
-    return ", ".join(
-        f"{name}={format_size(value) if isinstance(value, int) else value}"
-        for name, value in policy.parameters.items()
-    )
+    return ", ".join(f"{name}={spell_value(value)}" for name, value in policy.parameters.items())

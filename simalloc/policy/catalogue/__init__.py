@@ -14,6 +14,8 @@ from simalloc.policy.own import OwnPolicy, PythonPolicy, is_own, own_policy, pol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from simalloc.policy.parts import Value
+
 CATALOGUE: Final[Mapping[str, Policy]] = MappingProxyType(
     {policy.name: policy for policy in johnstone_wilson.POLICIES}
 )
@@ -23,7 +25,7 @@ AnyPolicy = Policy | PythonPolicy | type[PythonPolicy] | str
 """A policy, text that names one, or the Python code of one's own."""
 
 
-def policy(text: AnyPolicy, **parameters: float | str) -> Policy:
+def policy(text: AnyPolicy, **parameters: Value) -> Policy:
     """Return the policy that text such as `first-fit-ao` or `first-fit-ao:growth=64K` names.
 
     `mine.py:WorstFit` is a class in a file, which is executed; a policy of one's own may also be

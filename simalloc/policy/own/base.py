@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from simalloc.errors import PolicyError
-from simalloc.policy.parts import parse_size
+from simalloc.policy.parts import Value, read_value
 
 if TYPE_CHECKING:
     from simalloc.policy.own.contract import Block, Heap
-
-Value = float | str
-"""A parameter's value as tables show it: a choice by its spelling."""
-
-_SWITCH: Final = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
 class PythonPolicy:
@@ -37,7 +32,7 @@ class PythonPolicy:
                 raise PolicyError(f"{type(self).__name__} has no parameter {name!r}; {has}")
         for name, default in defaults.items():
             given = name in parameters
-            setattr(self, name, _like(default, name, parameters[name]) if given else default)
+            setattr(self, name, _read(name, parameters[name], default) if given else default)
 
     def begin(self, trace: Any) -> None:
         """Prepare for a simulation: here is where what the policy remembers is made.
@@ -90,21 +85,8 @@ def values_of(policy: PythonPolicy) -> dict[str, Value]:
     }
 
 
-def _like(default: Any, name: str, value: Any) -> Any:
-    """Return a parameter's value as one of the kind that its default is."""
-    kind = type(default)
-    if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
-        return value
-    try:
-        if kind is bool:
-            return _SWITCH[str(value).lower()]
-        return _whole(str(value)) if kind is int else kind(value)
-    except (KeyError, ValueError, TypeError):
-        takes = {bool: "on or off", float: "a number"}.get(kind, f"a {kind.__name__}")
-        if isinstance(default, Enum):
-            takes = f"one of {', '.join(str(choice.value) for choice in kind)}"
-        raise PolicyError(f"{name} is {value!r}; it takes {takes}") from None
-
-
-def _whole(text: str) -> int:
-    return -parse_size(text[1:]) if text.startswith("-") else parse_size(text)
+def _read(name: str, value: Value, default: Any) -> Any:
+    """Return a parameter's value as one of the kind of its default; a number may be negative."""
+    if type(default) is int and str(value).startswith("-"):
+        return -read_value(name, str(value)[1:], int)
+    return read_value(name, value, type(default))

@@ -14,10 +14,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from simalloc.errors import PolicyError, SimallocError
-from simalloc.policy.own.base import PythonPolicy, Value
+from simalloc.policy.own.base import PythonPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from simalloc.policy.parts import Value
 
 DIGITS: Final = 12
 """Of a source's SHA-256 where it stands in a policy's text."""

@@ -15,7 +15,8 @@ from simalloc.policy.own.code import DIGITS, Code, PythonCode, code_in_file, cod
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from simalloc.policy.own.base import PythonPolicy, Value
+    from simalloc.policy.own.base import PythonPolicy
+    from simalloc.policy.parts import Value
 
 _TEXT: Final = re.compile(
     rf"(?P<file>[^:]+\.py)(?:@(?P<digest>[0-9a-f]{{{DIGITS}}}))?:(?P<name>[^:@]*)"
