@@ -1,4 +1,3 @@
-"use strict";
 /* Heap maps: coloured in the reader's theme, zoomed, and read with a pointer or the keyboard. */
 
 const SHADES = JSON.parse(document.getElementById("shades").textContent);
@@ -6,38 +5,6 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 const MARGIN = { left: 68, right: 10, top: 8, bottom: 28 };
 const STRENGTH = 0.75; // as in the package's own pictures: small blocks that stand alone are seen
 const NEAR_PIXELS = 3;
-
-const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-const digits = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
-const whole = (value) => Math.round(value).toLocaleString("en");
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-function bytes(value) {
-  const units = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
-  const [size, name] = units.find(([size]) => Math.abs(value) >= size) ?? [1, "B"];
-  return value === 0 ? "0" : `${digits(value / size)} ${name}`;
-}
-
-function events(value) {
-  const units = [[1e9, " G"], [1e6, " M"], [1e3, " k"]];
-  const [size, name] = units.find(([size]) => Math.abs(value) >= size) ?? [1, ""];
-  return (value / size).toLocaleString("en", { maximumSignificantDigits: 4 }) + name;
-}
-
-function rgb(text) {
-  const value = parseInt(text.slice(1), 16);
-  return [value >> 16, (value >> 8) & 255, value & 255];
-}
-
-/* Round numbers from low to high, `count` of them or so; of bytes, round in powers of two. */
-function ticks(low, high, count, binary) {
-  const step = (high - low) / count;
-  const unit = binary ? 2 ** Math.ceil(Math.log2(step)) : 10 ** Math.floor(Math.log10(step));
-  const size = Math.max(1, binary ? unit : unit * [1, 2, 5, 10].find((times) => unit * times >= step));
-  const marks = [];
-  for (let mark = Math.ceil(low / size) * size; mark <= high; mark += size) marks.push(mark);
-  return marks;
-}
 
 async function inflate(text) {
   const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
@@ -299,10 +266,6 @@ class HeapMap {
     event.preventDefault();
     does();
   }
-}
-
-function digitsOf(value) {
-  return Number(value.toPrecision(2));
 }
 
 /* The key to the colours above a row of maps. */

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 5_000_000
 """A page is smaller than this, so that it can be sent by mail."""
 _FEWEST_COLUMNS: Final = 100
+_SCRIPTS: Final = ("units.js", "page.js", "pinch.js")
 
 
 def page(all_findings: Sequence[Findings], command: str) -> bytes:
@@ -58,7 +59,7 @@ def _fill(all_findings: Sequence[Findings], command: str) -> str:
         overview=_overview(all_findings),
         articles="\n".join(articles),
         shades=shades(),
-        script=_asset("page.js") + _asset("pinch.js"),
+        script="\n".join(map(_asset, _SCRIPTS)),
         command=escape(command),
         version=escape(code_version()),
         scale=run.scale,
