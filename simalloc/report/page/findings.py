@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate, simulate_all
-from simalloc.measure import HeapMap, Stays, fragmentation, heap_map, longest_stays, pins
+from simalloc.measure import fragmentation, free_sizes, heap_map, longest_stays, pins
 from simalloc.policy import ALL, expand_policies, spell
 from simalloc.trace.statistics import describe
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap import Run
     from simalloc.heap.native import NativeRun
-    from simalloc.measure import Pins
+    from simalloc.measure import FreeSizes, HeapMap, Pins, Stays
     from simalloc.policy import Policy
     from simalloc.trace import Trace
     from simalloc.trace.statistics import Statistics
@@ -47,6 +47,8 @@ class Findings:
     runs: Sequence[Run]
     natives: Sequence[NativeRun]
     mapped: Sequence[Mapped]
+    free: Sequence[FreeSizes]
+    """Of the best and of the worst run."""
 
     @property
     def best(self) -> Run:
@@ -83,7 +85,8 @@ def find_out(
     closely = expand_policies(chosen) if chosen else ()
     roles = _roles(runs, {spell(policy) for policy in closely})
     mapped = [_look_closely(trace, run, role, COLUMNS) for role, run in roles]
-    return Findings(trace, describe(trace), runs, natives, mapped)
+    free = [free_sizes(trace, run) for run in (runs[0], runs[-1])]
+    return Findings(trace, describe(trace), runs, natives, mapped, free)
 
 
 def with_columns(findings: Findings, columns: int) -> Findings:

@@ -7,7 +7,6 @@ import shlex
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from simalloc.measure import free_sizes
 from simalloc.policy import spell
 from simalloc.report.figures.axes import spell_bytes
 from simalloc.report.figures.free_sizes import draw_free_sizes
@@ -155,10 +154,9 @@ def _timelines(findings: Findings) -> str:
 
 
 def _free_blocks(findings: Findings) -> str:
-    runs = [mapped.run for mapped in findings.mapped[:2]]
-    free = [free_sizes(findings.trace, run) for run in runs]
+    runs = (findings.best, findings.worst)
     titles = [spell(run.policy) for run in runs]
-    light, dark = (png(draw_free_sizes(free, titles, theme=theme)) for theme in PALETTES)
+    light, dark = (png(draw_free_sizes(findings.free, titles, theme=theme)) for theme in PALETTES)
     image = (
         f'<picture><source srcset="{dark}" media="(prefers-color-scheme: dark)">'
         f'<img src="{light}" alt="Sizes of free blocks over time"></picture>'
