@@ -10,7 +10,7 @@ from simalloc.heap import Run
 from simalloc.policy import PythonCode, spell
 from simalloc.report.frames import frame
 from simalloc.report.html import html
-from simalloc.report.runs import flat_record, runs_records_table, runs_table
+from simalloc.report.runs import MEASURES, flat_record, runs_records_table, runs_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from simalloc.report import Table
 
-_NUMBERS: Final = {f"#{number}": f"fragmentation_{number}" for number in (1, 2, 3, 4)}
+_NUMBERS: Final = {f"#{number}": f"fragmentation_{number}" for number in MEASURES}
 
 
 class Runs(Sequence[Run]):

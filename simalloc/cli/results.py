@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simalloc.cli.options import condition, format_option
+from simalloc.measure.bootstrap import RESAMPLES
 from simalloc.report import write_table
 from simalloc.sweep import Results
 from simalloc.sweep.tables import failures_table, records
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 @click.option(
     "--resamples",
     type=click.IntRange(1),
-    default=10_000,
+    default=RESAMPLES,
     show_default=True,
     help="Samples of traces drawn for a ranking's intervals.",
 )

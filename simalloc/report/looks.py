@@ -14,6 +14,7 @@ from simalloc.heap import Run
 from simalloc.measure import Fragmentation, Pins, fragmentation
 from simalloc.policy import Policy, spell, spell_value
 from simalloc.report.html import html
+from simalloc.report.runs import MEASURES
 from simalloc.report.statistics import bars, statistics_tables
 from simalloc.report.table import Rounded, Table
 from simalloc.trace import Trace
@@ -143,7 +144,7 @@ def _facts(title: str, **facts: Value) -> list[Table]:
 
 def _percents(measures: Fragmentation) -> dict[str, Value]:
     return {
-        f"fragmentation_#{number}_%": Rounded(100 * measures[number], 2) for number in (1, 2, 3, 4)
+        f"fragmentation_#{number}_%": Rounded(100 * measures[int(number)], 2) for number in MEASURES
     }
 
 

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from simalloc.report.table import Value
 
 MEASURES: Final = ("1", "2", "3", "4")
+"""Johnstone & Wilson's, by the numbers that the paper gives them."""
+
+MEASURES_NOTES: Final = (
+    "#1 mean of heap/live - 1; #2 the same at peak live; #3 at peak heap;",
+    "#4 peak heap / peak live - 1. Bytes are the program's.",
+)
 
 
 def record(run: Run) -> dict[str, Any]:
@@ -64,15 +70,7 @@ def runs_table(runs: Sequence[Run], *, speed: bool = True) -> Table:
     if speed:
         columns.append("ns/event")
         rows = [(*row, _nanoseconds(run)) for row, run in zip(rows, runs, strict=True)]
-    return Table(
-        "Fragmentation",
-        columns,
-        rows,
-        (
-            "#1 mean of heap/live - 1; #2 the same at peak live; #3 at peak heap;",
-            "#4 peak heap / peak live - 1. Bytes are the program's.",
-        ),
-    )
+    return Table("Fragmentation", columns, rows, MEASURES_NOTES)
 
 
 def runs_records_table(runs: Sequence[Run]) -> Table:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import ResultsError
 from simalloc.report import Rounded
+from simalloc.report.runs import MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from simalloc.report.table import Value
 
-FRAGMENTATION: Final = ("1", "2", "3", "4")
 _LONGEST_PERCENT: Final = 2
 
 
@@ -28,7 +28,7 @@ class Measure:
     def of(cls, measure: str | int) -> Measure:
         """Return the measure that 1 to 4, or the name of a column, stands for."""
         text = str(measure).removeprefix("#")
-        return cls(f"fragmentation_{text}" if text in FRAGMENTATION else text)
+        return cls(f"fragmentation_{text}" if text in MEASURES else text)
 
     @property
     def percent(self) -> bool:

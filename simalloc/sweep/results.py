@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from simalloc.errors import PolicyError, ResultsError
+from simalloc.measure.bootstrap import RESAMPLES
 from simalloc.policy import parse_size
 from simalloc.report.frames import frame
 from simalloc.report.html import html
@@ -99,7 +100,7 @@ class Results(Sequence[Row]):
         return pivot(self.succeeded, measure)
 
     def rank(
-        self, measure: str | int = 4, *, confidence: float = 0.95, resamples: int = 10_000
+        self, measure: str | int = 4, *, confidence: float = 0.95, resamples: int = RESAMPLES
     ) -> Ranking:
         """Return the policies from best to worst by their average over the traces.
 

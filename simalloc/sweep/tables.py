@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.report import Table
-from simalloc.sweep.measures import FRAGMENTATION, Measure, distinct
+from simalloc.report.runs import MEASURES, MEASURES_NOTES
+from simalloc.sweep.measures import Measure, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +41,7 @@ def runs_table(rows: Sequence[Row]) -> Table:
     """Return a row a run with the four measures in percent, and bytes, or with its error."""
     varying = [name for name in _SETTING if len(distinct(row[name] for row in rows)) > 1]
     errors = ["error"] if any(row["error"] is not None for row in rows) else []
-    measures = [Measure.of(number) for number in FRAGMENTATION]
+    measures = [Measure.of(number) for number in MEASURES]
     cells = [
         (
             *(row[name] for name in ("trace", "policy", *varying)),
@@ -50,7 +51,7 @@ def runs_table(rows: Sequence[Row]) -> Table:
         )
         for row in rows
     ]  # fmt: skip
-    percents = [f"#{number} %" for number in FRAGMENTATION]
+    percents = [f"#{number} %" for number in MEASURES]
     columns = ("trace", "policy", *varying, *percents, "peak heap", "peak live", *errors)
     return Table("Results", columns, cells, _notes(rows, varying))
 
@@ -65,7 +66,6 @@ def _notes(rows: Sequence[Row], varying: Sequence[str]) -> tuple[str, ...]:
     """Return the provenance that all rows share."""
     common = [f"{name} {rows[0][name]}" for name in _SETTING if rows and name not in varying]
     return (
-        "#1 mean of heap/live - 1; #2 the same at peak live; #3 at peak heap;",
-        "#4 peak heap / peak live - 1. Bytes are the program's.",
+        *MEASURES_NOTES,
         *([f"Everywhere: {', '.join(common)}."] if common else []),
     )
