@@ -57,7 +57,7 @@ def draw_heap_maps(
     that `pins` finds at each heap's peak get a number.
     """
     replayed = read_trace(trace, progress=progress)
-    runs = _runs(replayed, policies, scale, progress=progress)
+    runs = _runs(replayed, policies, scale, addresses=True, progress=progress)
     return heap_map_figure.draw_heap_maps(
         [heap_map(replayed, run, events=events, addresses=addresses) for run in runs],
         [_title(run) for run in runs],
@@ -121,10 +121,11 @@ def _runs(
     policies: AnyPolicy | Sequence[AnyPolicy],
     scale: int,
     *,
+    addresses: bool = False,
     progress: bool | None,
 ) -> list[Run]:
     return [
-        simulate(trace, one, scale=scale, addresses=True, progress=progress)
+        simulate(trace, one, scale=scale, addresses=addresses, progress=progress)
         for one in expand_policies(policies)
     ]
 
@@ -142,13 +143,10 @@ def _ranks(compared: Iterable[Run] | Results, measure: int) -> list[Rank]:
         return ranking(compared, measure)
     pivot = compared.pivot(measure).complete()
     names = pivot.varying()
-    traces = [column.label for column in pivot.traces]
-    if len({column.trace for column in pivot.traces}) == len(traces):
-        traces = [column.trace for column in pivot.traces]
     return rank_values(
         {
             ", ".join(str(getattr(setting, name)) for name in names): dict(
-                zip(traces, row.tolist(), strict=True)
+                zip(pivot.labels(), row.tolist(), strict=True)
             )
             for setting, row in zip(pivot.settings, pivot.values, strict=True)
         }

@@ -104,7 +104,7 @@ class Pivot:
         itself, fragmentation is a fraction, and there are no rows of averages.
         """
         shown = list(Setting._fields) if full else self.varying()
-        labels = [column.label for column in self.traces] if full else self._labels()
+        labels = [column.label for column in self.traces] if full else self.labels()
         cells = _plain if full else self._cells
         rows = [
             (*(getattr(setting, name) for name in shown), *cells([*values, mean, deviation]))
@@ -131,6 +131,14 @@ class Pivot:
             if name == "policy" or len({getattr(row, name) for row in self.settings}) > 1
         ]
 
+    def labels(self) -> list[str]:
+        """Return the names of the traces, with their content where a name alone is not enough."""
+        names = [column.trace for column in self.traces]
+        return [
+            column.label if names.count(column.trace) > 1 else column.trace
+            for column in self.traces
+        ]
+
     def notes(self) -> tuple[str, ...]:
         """Return where the numbers come from, and what is missing."""
         common = [
@@ -152,17 +160,10 @@ class Pivot:
     def _repr_html_(self) -> str:
         return html(self.table())
 
-    def _labels(self) -> list[str]:
-        names = [column.trace for column in self.traces]
-        return [
-            column.label if names.count(column.trace) > 1 else column.trace
-            for column in self.traces
-        ]
-
     def _column(self, name: str) -> NDArray[np.float64]:
         if name.lower() == AVERAGE.lower():
             return self.averages
-        labels = self._labels()
+        labels = self.labels()
         if name not in labels:
             raise ResultsError(f"there is no {name!r} to sort by; there are average, policy and "
                                f"the traces {', '.join(labels)}")  # fmt: skip
