@@ -16,7 +16,7 @@ from threading import Event, Lock, Thread, local
 from typing import TYPE_CHECKING, Any
 
 from simalloc.errors import SimallocError
-from simalloc.sweep.task import Outcome, failure
+from simalloc.sweep.task import Outcome, failure, words_of
 from simalloc.sweep.worker import TraceCache, carry_out_batch
 from simalloc.version import code_version
 
@@ -159,8 +159,7 @@ def serve(connection: int, lifeline: int) -> None:
             except EOFError:
                 return
             except Exception as error:  # noqa: BLE001 - it becomes the run's
-                kind = "" if isinstance(error, SimallocError) else f"{type(error).__name__}: "
-                parent.send(SimallocError(f"{kind}{error}"))
+                parent.send(SimallocError(words_of(error)))
 
 
 def _end_with_parent(lifeline: int) -> None:

@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.sweep.sqlite import complaint, connect
-from simalloc.sweep.store import outcome_of, plain_row
-from simalloc.sweep.timeline import unpack_timeline
+from simalloc.sweep.store import outcome_of, plain_row, timeline_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -91,7 +90,5 @@ def _row(connection: sqlite3.Connection, names: list[str], run: int) -> dict[str
 
 def _timeline(connection: sqlite3.Connection, run: int) -> Timeline | None:
     with suppress(*_DAMAGE):
-        query = "SELECT interval, extremes FROM timeline WHERE run = ?"
-        kept = connection.execute(query, (run,)).fetchone()
-        return unpack_timeline(*kept) if kept else None
+        return timeline_of(connection, run)
     return None

@@ -119,10 +119,8 @@ class Store:
 
     def timeline(self, run: int) -> Timeline | None:
         """Return the timeline of the run whose row has this `id`, if it was kept."""
-        query = "SELECT interval, extremes FROM timeline WHERE run = ?"
         with self._lock, self._errors():
-            found = self._connection.execute(query, (run,)).fetchone()
-            return unpack_timeline(*found) if found else None
+            return timeline_of(self._connection, run)
 
     def _add(self, outcome: Outcome, columns: set[str]) -> bool:
         found = self._connection.execute(_STATE, outcome.key).fetchone()
@@ -169,6 +167,13 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise complaint(self.path, error) from error
+
+
+def timeline_of(connection: sqlite3.Connection, run: int) -> Timeline | None:
+    """Return the timeline of a run, if it was kept; raises `ValueError` if it is damaged."""
+    query = "SELECT interval, extremes FROM timeline WHERE run = ?"
+    found = connection.execute(query, (run,)).fetchone()
+    return unpack_timeline(*found) if found else None
 
 
 def plain_row(columns: list[str], values: Iterable[Any]) -> dict[str, Any]:

@@ -103,8 +103,13 @@ def carry_out(
 
 def failure(task: Task, error: BaseException) -> Outcome:
     """Return the outcome of a run that failed."""
+    return Outcome(task.key, _identity(task) | {"error": words_of(error)})
+
+
+def words_of(error: BaseException) -> str:
+    """Return what an error says, behind its kind if that is not simalloc's own."""
     kind = "" if isinstance(error, SimallocError) else f"{type(error).__name__}: "
-    return Outcome(task.key, _identity(task) | {"error": f"{kind}{error}"})
+    return f"{kind}{error}"
 
 
 def _identity(task: Task) -> dict[str, Any]:
