@@ -9,7 +9,8 @@ from typing import Final
 import click
 
 from experiments.johnstone_wilson import figure
-from experiments.johnstone_wilson.exhibits import exhibits, measure
+from experiments.johnstone_wilson.exhibits import exhibits
+from experiments.johnstone_wilson.measuring import measure
 from experiments.johnstone_wilson.output import write_figure, write_tables, write_text
 from experiments.johnstone_wilson.page import FIGURE, PAGE, page
 from simalloc.cli.progress import progress

@@ -15,30 +15,12 @@ from experiments.johnstone_wilson import (
     sensitivity,
     statistics,
 )
-from experiments.johnstone_wilson.programs import load_traces
-from experiments.johnstone_wilson.replays import replay_all, total_events
 from experiments.johnstone_wilson.variants import VARIANTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
-
     from experiments.johnstone_wilson.comparison import Comparison
-    from experiments.johnstone_wilson.fragmentation import Runs
-    from experiments.johnstone_wilson.statistics import Described
+    from experiments.johnstone_wilson.measuring import Results
     from simalloc.report import Table
-    from simalloc.trace import Trace
-
-JOBS = frozenset((*fragmentation.JOBS, *sensitivity.JOBS, figure.JOB))
-
-
-@dataclass(frozen=True)
-class Results:
-    """What has been measured: the traces, their statistics, and every simulation."""
-
-    traces: Mapping[str, Trace]
-    described: Described
-    runs: Runs
 
 
 @dataclass(frozen=True)
@@ -47,19 +29,6 @@ class Exhibit:
 
     table: Table
     data: Table
-
-
-def measure(
-    progress: Callable[[str, float], AbstractContextManager[Callable[[float], None]]],
-) -> Results:
-    """Load the traces, describe them and carry out every simulation.
-
-    `progress` opens a progress bar for a label and a number of events (`simalloc.cli.progress`).
-    """
-    traces = load_traces()
-    with progress("Simulating", total_events(JOBS, traces)) as advance:
-        runs = replay_all(JOBS, traces, advance)
-    return Results(traces, statistics.describe_all(traces), runs)
 
 
 def exhibits(results: Results) -> dict[str, Exhibit]:

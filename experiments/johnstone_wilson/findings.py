@@ -22,8 +22,8 @@ from simalloc.trace.statistics import live_bytes, lives_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from experiments.johnstone_wilson.exhibits import Results
     from experiments.johnstone_wilson.fragmentation import Runs
+    from experiments.johnstone_wilson.measuring import Results
     from experiments.johnstone_wilson.sensitivity import Choice
     from experiments.johnstone_wilson.statistics import Described
     from experiments.johnstone_wilson.variants import Variant

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from experiments.johnstone_wilson.comparison import SUMMARIES, Comparison
 from experiments.johnstone_wilson.growth_unit import ROWS_4K
-from experiments.johnstone_wilson.programs import AVAILABLE, MISSING, RECONSTRUCTED, heading
+from experiments.johnstone_wilson.programs import AVAILABLE, MISSING, heading
 from experiments.johnstone_wilson.published import label, table
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.variants import VARIANTS, Variant
@@ -85,25 +85,6 @@ def growth_fit(runs: Runs) -> Table:
     columns = [f"#{number}\n{variant.unit}" for number in NUMBERS for variant in VARIANTS]
     title = f"Median distance from print over the {len(ROWS_4K)} 4K rows, points of percent"
     return Table(title, ("program", *columns), rows)
-
-
-def cells(runs: Runs) -> Table:
-    """Return every cell of tables 3 and 4 in both variants, a row each, for CSV."""
-    rows: list[tuple[Value, ...]] = []
-    for number in NUMBERS:
-        for variant in VARIANTS:
-            for policy, program, printed, measured in comparison(number, variant, runs).pairs():
-                text = variant.policies[policy]
-                run = runs[Job(program, text)]
-                kind = "reconstructed" if program in RECONSTRUCTED else "genuine"
-                heap, live = run.peak_heap_bytes, run.max_live_bytes
-                figures = (printed, measured, measured - printed, heap, live)
-                rows.append((number, variant.key, policy, text, program, kind, *figures))
-    columns = ("table", "growth", "policy", "simulated", "program", "trace")
-    figures_of = ("published_percent", "measured_percent", "difference_points")
-    return Table(
-        "Tables 3 and 4", (*columns, *figures_of, "peak_heap_bytes", "max_live_bytes"), rows
-    )
 
 
 def _median_difference(program: str, number: int, variant: Variant, runs: Runs) -> float:

@@ -35,14 +35,10 @@ PRINTED: Final = 4096
 GRIDS: Final = (256, 384, 512, 1024, 2048, 4096, 8192, 16384)
 
 ROWS_8K: Final = ("best-fit-ao-8k", "first-fit-ao-8k")
-ROWS_4K: Final = (
-    *(
-        f"{fit}-fit-{order}"
-        for fit in ("best", "first", "next")
-        for order in ("ao", "lifo", "fifo")
-    ),
-    "lea-2.6.1",
+SEQUENTIAL: Final = tuple(
+    f"{fit}-fit-{order}" for fit in ("best", "first", "next") for order in ("ao", "lifo", "fifo")
 )
+ROWS_4K: Final = (*SEQUENTIAL, "lea-2.6.1")
 ROWS_OTHER: Final = ("binary-buddy", "double-buddy", "simple-seg-2n", "simple-seg-2n-3x2n")
 
 

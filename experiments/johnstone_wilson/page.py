@@ -12,7 +12,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
 from experiments.johnstone_wilson import consistency, findings, growth_steps, growth_unit
-from experiments.johnstone_wilson.fragmentation import comparison
+from experiments.johnstone_wilson.fragmentation import NUMBERS, comparison
 from experiments.johnstone_wilson.growth_unit import DESCRIBED, PRINTED, ROWS_4K, SCALE, pinned_live
 from experiments.johnstone_wilson.output import markdown
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, RECONSTRUCTED
@@ -25,8 +25,9 @@ from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from experiments.johnstone_wilson.exhibits import Exhibit, Results
+    from experiments.johnstone_wilson.exhibits import Exhibit
     from experiments.johnstone_wilson.fragmentation import Runs
+    from experiments.johnstone_wilson.measuring import Results
 
 PAGE: Final = "johnstone-wilson.md"
 FIGURE: Final = "johnstone-wilson-figure-1.png"
@@ -74,7 +75,7 @@ def _cells(runs: Runs) -> dict[str, Any]:
     """Return published cells, and measured ones with growth as printed, by table, row, column."""
     return {
         "basic": table(1).cells,
-        "cells": {number: table(number).cells for number in (3, 4)},
+        "cells": {number: table(number).cells for number in NUMBERS},
         "here": {
             number: {
                 policy: {
@@ -82,7 +83,7 @@ def _cells(runs: Runs) -> dict[str, Any]:
                 }
                 for policy, text in AS_PRINTED.policies.items()
             }
-            for number in (3, 4)
+            for number in NUMBERS
         },
     }
 
@@ -211,7 +212,7 @@ def _other_programs(results: Results) -> dict[str, Any]:
 def _reconstructed(runs: Runs) -> dict[str, Any]:
     """Return how many cells of the reconstructed columns are near print, and which are not."""
     cells, far = 0, []
-    for number in (3, 4):
+    for number in NUMBERS:
         for row, program, printed, here in comparison(number, AS_PRINTED, runs).pairs():
             if program in RECONSTRUCTED:
                 cells += 1

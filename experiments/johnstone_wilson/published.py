@@ -33,8 +33,7 @@ class Printed:
     @property
     def half_unit(self) -> float:
         """Half a unit of the last printed place: how far rounding can have moved the figure."""
-        decimals = len(self._digits.partition(".")[2])
-        return 0.5 * 10.0**-decimals
+        return 0.5 * 10.0**-self.decimals
 
     @property
     def decimals(self) -> int:

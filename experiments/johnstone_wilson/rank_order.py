@@ -7,9 +7,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from experiments.johnstone_wilson.fragmentation import NUMBERS, comparison
+from experiments.johnstone_wilson.growth_unit import SEQUENTIAL
 from experiments.johnstone_wilson.programs import AVAILABLE, heading
 from experiments.johnstone_wilson.published import label
-from experiments.johnstone_wilson.variants import AS_PRINTED, SEQUENTIAL
+from experiments.johnstone_wilson.variants import AS_PRINTED
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:

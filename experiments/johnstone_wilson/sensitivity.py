@@ -7,6 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from experiments.johnstone_wilson.alterations import STDIO_BUFFER, NewestFirst, Objects, Without
+from experiments.johnstone_wilson.fragmentation import NUMBERS
 from experiments.johnstone_wilson.programs import AVAILABLE, heading
 from experiments.johnstone_wilson.published import label, table
 from experiments.johnstone_wilson.replays import Job, percent
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from experiments.johnstone_wilson.alterations import Alteration
     from experiments.johnstone_wilson.fragmentation import Runs
     from simalloc.report.table import Value
-
-MEASURES: Final = (3, 4)
 
 LARGE: Final = 1 << 16
 NUDGES: Final = tuple(range(341, 8192 + 1, 341))
@@ -147,14 +146,14 @@ def change_table(change: Change, runs: Runs) -> Table:
     rows: list[tuple[Value, ...]] = []
     for policy in table(4).rows:
         row: list[Value] = [label(policy)]
-        for measure in MEASURES:
+        for measure in NUMBERS:
             printed = table(measure).cells[policy][change.program]
             plain, changed = (runs[change.job(policy, changed=c)] for c in (False, True))
             values = (printed.value, percent(plain, measure), percent(changed, measure))
             row += [Rounded(value, printed.decimals) for value in values]
         rows.append(tuple(row))
     columns = [
-        f"#{m}\n{what}" for m in MEASURES for what in ("published", change.plain, change.changed)
+        f"#{m}\n{what}" for m in NUMBERS for what in ("published", change.plain, change.changed)
     ]
     return Table(f"{change.title}; percent, growth as printed", ("policy", *columns), rows)
 
@@ -164,12 +163,12 @@ def choice_table(choice: Choice, runs: Runs) -> Table:
     rows: list[tuple[Value, ...]] = []
     for program in AVAILABLE:
         row: list[Value] = [heading(program).replace("\n", ", ")]
-        for measure in MEASURES:
+        for measure in NUMBERS:
             printed = table(measure).cells[choice.policy][program]
             values = [percent(runs[Job(program, choice.text(v))], measure) for v in choice.values]
             row += [Rounded(value, printed.decimals) for value in (printed.value, *values)]
         rows.append(tuple(row))
-    columns = [f"#{m}\n{what}" for m in MEASURES for what in ("published", *choice.values)]
+    columns = [f"#{m}\n{what}" for m in NUMBERS for what in ("published", *choice.values)]
     return Table(f"{choice.title}; percent, growth as printed", ("program", *columns), rows)
 
 
@@ -196,8 +195,8 @@ def luck(runs: Runs) -> list[Luck]:
         found.append(
             Luck(
                 policy,
-                {m: percent(plain, m) for m in MEASURES},
-                {m: [percent(run, m) for run in nudged] for m in MEASURES},
+                {m: percent(plain, m) for m in NUMBERS},
+                {m: [percent(run, m) for run in nudged] for m in NUMBERS},
                 sum(run.live_bytes_at_peak_heap < 0.9 * run.max_live_bytes for run in nudged),
             )
         )
@@ -209,7 +208,7 @@ def luck_table(runs: Runs) -> Table:
     rows: list[tuple[Value, ...]] = []
     for one in luck(runs):
         row: list[Value] = [label(one.policy)]
-        for measure in MEASURES:
+        for measure in NUMBERS:
             printed = table(measure).cells[one.policy]["espresso"]
             spread = one.nudged[measure]
             values = (printed.value, one.plain[measure], min(spread), median(spread), max(spread))
@@ -217,7 +216,7 @@ def luck_table(runs: Runs) -> Table:
         rows.append((*row, one.early))
     columns = [
         f"#{m}\n{what}"
-        for m in MEASURES
+        for m in NUMBERS
         for what in ("published", "here", "least", "median", "most")
     ]
     title = f"Espresso with one more live object of {NUDGES[0]} to {NUDGES[-1]} bytes, percent"

@@ -10,11 +10,6 @@ from experiments.johnstone_wilson.growth_unit import ROWS_4K, ROWS_8K, ROWS_OTHE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SEQUENTIAL: Final = tuple(
-    f"{fit}-fit-{order}" for fit in ("best", "first", "next") for order in ("ao", "lifo", "fifo")
-)
-"""The nine sequential fits whose order in the tables is compared."""
-
 
 @dataclass(frozen=True)
 class Variant:

@@ -7,10 +7,11 @@ from statistics import median
 import pytest
 
 from experiments.johnstone_wilson import findings, growth_steps
-from experiments.johnstone_wilson.exhibits import exhibits, measure
+from experiments.johnstone_wilson.exhibits import exhibits
 from experiments.johnstone_wilson.figure import JOB, draw
 from experiments.johnstone_wilson.fragmentation import comparison
 from experiments.johnstone_wilson.growth_unit import PRINTED, ROWS_4K, ROWS_8K
+from experiments.johnstone_wilson.measuring import measure
 from experiments.johnstone_wilson.page import PAGE, page
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, RECONSTRUCTED
 from experiments.johnstone_wilson.published import programs, table

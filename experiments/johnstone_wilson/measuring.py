@@ -1,0 +1,42 @@
+"""All that is measured for the experiment, once for everything that it shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from experiments.johnstone_wilson import figure, fragmentation, sensitivity, statistics
+from experiments.johnstone_wilson.programs import load_traces
+from experiments.johnstone_wilson.replays import replay_all, total_events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from experiments.johnstone_wilson.fragmentation import Runs
+    from experiments.johnstone_wilson.statistics import Described
+    from simalloc.trace import Trace
+
+JOBS = frozenset((*fragmentation.JOBS, *sensitivity.JOBS, figure.JOB))
+
+
+@dataclass(frozen=True)
+class Results:
+    """What has been measured: the traces, their statistics, and every simulation."""
+
+    traces: Mapping[str, Trace]
+    described: Described
+    runs: Runs
+
+
+def measure(
+    progress: Callable[[str, float], AbstractContextManager[Callable[[float], None]]],
+) -> Results:
+    """Load the traces, describe them and carry out every simulation.
+
+    `progress` opens a progress bar for a label and a number of events (`simalloc.cli.progress`).
+    """
+    traces = load_traces()
+    with progress("Simulating", total_events(JOBS, traces)) as advance:
+        runs = replay_all(JOBS, traces, advance)
+    return Results(traces, statistics.describe_all(traces), runs)
