@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -40,7 +41,7 @@ def command(out: Path) -> None:
     shown = exhibits(results)
     write_tables(shown, out)
     run = results.runs[figure.JOB]
-    write_figure(lambda path: figure.draw(run, results.traces["gcc"], path), out / FIGURE)
+    write_figure(partial(figure.draw, run, results.traces[figure.JOB.program]), out / FIGURE)
     write_text(page(results, shown), out / PAGE)
     for exhibit in shown.values():
         write_table(exhibit.table, "table", sys.stdout)

@@ -13,7 +13,7 @@ from simalloc.measure import fragmentation
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from typing import BinaryIO
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def _measure(name: str, text: str, measured: float) -> tuple[Value, ...]:
     return (name, *(Rounded(value, printed.decimals) for value in values), gap)
 
 
-def draw(run: Run, trace: Trace, path: Path) -> None:
+def draw(run: Run, trace: Trace, stream: BinaryIO) -> None:
     """Draw the heap and the live bytes over time, with the paper's points 1 to 4, as a PNG."""
     import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed for pictures
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -68,7 +68,7 @@ def draw(run: Run, trace: Trace, path: Path) -> None:
         axes.set_ylim(bottom=0)
         axes.tick_params(direction="in", top=True, right=True, width=0.6)
         figure.tight_layout()
-        figure.savefig(path, metadata={"Software": None})
+        figure.savefig(stream, format="png", metadata={"Software": None})
 
 
 def _lines(axes: Axes, run: Run, trace: Trace) -> None:

@@ -1,16 +1,15 @@
-"""Files of results, each written beside its place and then moved there, so that none is half."""
+"""Files of results, each whole or not there."""
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
+from simalloc.files import replacing
 from simalloc.report import write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from experiments.johnstone_wilson.exhibits import Exhibit
@@ -36,22 +35,11 @@ def write_tables(exhibits: Mapping[str, Exhibit], folder: Path) -> None:
 
 def write_text(text: str, path: Path) -> None:
     """Write a text file as a whole."""
-    with _whole(path) as draft:
-        draft.write_text(text, encoding="utf-8")
+    with replacing(path) as stream:
+        stream.write(text.encode())
 
 
-def write_figure(draw: Callable[[Path], None], path: Path) -> None:
-    """Let `draw` write a picture to the path it is given, and keep it if that went well."""
-    with _whole(path) as draft:
-        draw(draft)
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """Yield a path beside `path`; what is written there takes its place at the end."""
-    draft = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        yield draft
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+def write_figure(draw: Callable[[BinaryIO], None], path: Path) -> None:
+    """Let `draw` write a picture to the stream it is given, and keep it if that went well."""
+    with replacing(path) as stream:
+        draw(stream)
