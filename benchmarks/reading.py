@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from benchmarks.command import run, say, table_option
+from benchmarks.replay import TRACES
 from simalloc.report import Rounded, Table, write_table
 from simalloc.trace import TraceReader
 from simalloc.trace.catalogue import find_trace
@@ -16,8 +17,6 @@ from simalloc.trace.catalogue import find_trace
 if TYPE_CHECKING:
     from simalloc.report import Format
     from simalloc.report.table import Value
-
-TRACES: Final = "espresso,gcc,ghostscript,p2c,perl,gawk,cfrac"
 
 
 @click.command()

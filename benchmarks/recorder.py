@@ -1,8 +1,8 @@
 """`python -m benchmarks.recorder`: what recording costs an event, in time and on disk.
 
-It needs cc, and heaptrack for the comparison. The same
-program (churn.c) runs by itself, recorded and under heaptrack in turn. Of each the least time
-counts: on a shared machine, what is above it is the neighbours'.
+It needs cc, and heaptrack for the comparison. The same program (churn.c) runs by itself, recorded
+and under heaptrack in turn. Of each the least time counts: on a shared machine, what is above it is
+the neighbours'.
 """
 
 from __future__ import annotations

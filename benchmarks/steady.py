@@ -42,7 +42,7 @@ def steady_live(live: int, turns: int) -> Steady:
     is that of objects that are far apart.
     """
     random = np.random.default_rng(SEED)
-    size = _sizes(random, live)
+    size = sizes(random, live)
     place = random.integers(0, live, turns)
     return _steady(
         f"{live} live",
@@ -65,12 +65,17 @@ def steady_free(free: int, turns: int) -> Steady:
     return _steady(
         f"{free} free",
         [
-            (Op.MALLOC, np.arange(2 * movers), _sizes(random, 2 * movers)),
+            (Op.MALLOC, np.arange(2 * movers), sizes(random, 2 * movers)),
             (Op.FREE, 2 * emptied, np.zeros(free, np.int64)),
         ],
         2 * filled[random.integers(0, len(filled), turns)],
-        _sizes(random, turns),
+        sizes(random, turns),
     )
+
+
+def sizes(random: np.random.Generator, count: int) -> NDArray[np.int64]:
+    """Draw sizes from a geometric distribution: many small ones, some large."""
+    return random.geometric(1 / MEAN_SIZE, count).astype(np.int64)
 
 
 def _steady(
@@ -83,16 +88,11 @@ def _steady(
     op = [np.full(len(key), kind) for kind, key, _ in ramp]
     op.append(np.tile([Op.FREE, Op.MALLOC], len(place)))
     key = [*(part for _, part, _ in ramp), np.repeat(place, 2)]
-    sizes = [*(part for _, _, part in ramp), np.stack([np.zeros_like(size), size], 1).ravel()]
+    every_size = [*(part for _, _, part in ramp), np.stack([np.zeros_like(size), size], 1).ravel()]
     trace = Trace.from_events(
         np.concatenate(op).astype(np.uint8),
         np.concatenate(key),
-        np.concatenate(sizes),
+        np.concatenate(every_size),
         name=name,
     )
     return Steady(trace, sum(len(part) for _, part, _ in ramp))
-
-
-def _sizes(random: np.random.Generator, count: int) -> NDArray[np.int64]:
-    """Draw sizes from a geometric distribution: many small ones, some large."""
-    return random.geometric(1 / MEAN_SIZE, count).astype(np.int64)

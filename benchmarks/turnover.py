@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from benchmarks.steady import MEAN_SIZE, SEED
+from benchmarks.steady import SEED, sizes
 from simalloc.trace import Events, Op, TraceWriter
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def write_turnover(
     with TraceWriter(path, name=f"turnover of {live:,}", provenance=provenance) as writer:
         for start in range(0, live, RUN):
             place = np.arange(start, min(start + RUN, live))
-            writer.append(Events(np.zeros(len(place), np.uint8), place, _sizes(random, len(place))))
+            writer.append(Events(np.zeros(len(place), np.uint8), place, sizes(random, len(place))))
         for start in range(0, turns, RUN):
             writer.append(_turns(random, live, min(RUN, turns - start)))
             report(writer.events)
@@ -49,11 +49,6 @@ def _turns(random: np.random.Generator, live: int, count: int) -> Events:
     hot = random.random(count) < HOT_SHARE
     place = random.integers(0, np.where(hot, min(HOT, live), live))
     size = np.zeros(2 * count, np.int64)
-    size[1::2] = _sizes(random, count)
+    size[1::2] = sizes(random, count)
     op = np.tile(np.array([Op.FREE, Op.MALLOC], np.uint8), count)
     return Events(op, np.repeat(place, 2), size)
-
-
-def _sizes(random: np.random.Generator, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Draw sizes from a geometric distribution: many small ones, some large."""
-    return random.geometric(1 / MEAN_SIZE, count).astype(np.int64)
