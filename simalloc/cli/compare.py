@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simalloc.cli.options import condition, format_option
+from simalloc.cli.conditions import condition, runs_in
+from simalloc.cli.options import format_option
 from simalloc.report import write_table
-from simalloc.sweep import Results, compare
+from simalloc.sweep import compare
 
 if TYPE_CHECKING:
     from simalloc.report import Format
@@ -65,12 +66,5 @@ def command(
     Runs of the same trace, policy, parameters, scale and realloc rule are compared, whichever
     version computed them. The largest change comes first.
     """
-    comparison = compare(_chosen(a, in_a), _chosen(b, in_b), measure, ignore={"code", *ignore})
+    comparison = compare(runs_in(a, in_a), runs_in(b, in_b), measure, ignore={"code", *ignore})
     write_table(comparison.table(every=every), table_format, sys.stdout)
-
-
-def _chosen(path: Path, conditions: tuple[tuple[str, str], ...]) -> Results:
-    results = Results.read(path)
-    for name, value in conditions:
-        results = results.where(**{name: value})
-    return results

@@ -16,11 +16,3 @@ format_option: Final = click.option(
     show_default=True,
     help="How the table is printed.",
 )
-
-
-def condition(text: str) -> tuple[str, str]:
-    """Read NAME=VALUE, a condition on a column of results or a parameter of policies."""
-    name, equals, wanted = text.partition("=")
-    if not equals or not name.strip():
-        raise click.BadParameter(f"{text!r} is not of the form NAME=VALUE")
-    return name.strip(), wanted.strip()

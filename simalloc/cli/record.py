@@ -125,11 +125,11 @@ def _say(text: str) -> None:
     click.echo(f"simalloc: {text}", err=True)
 
 
-def _bytes(count: int) -> str:
+def _bytes(count: float) -> str:
     for unit in ("B", "KB", "MB"):
         if abs(count) < 1000:
             return f"{count:.3g} {unit}"
-        count = count / 1000  # type: ignore[assignment]
+        count /= 1000
     return f"{count:.3g} GB"
 
 

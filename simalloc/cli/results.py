@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simalloc.cli.options import condition, format_option
+from simalloc.cli.conditions import condition, runs_in
+from simalloc.cli.options import format_option
 from simalloc.measure.bootstrap import RESAMPLES
 from simalloc.report import write_table
-from simalloc.sweep import Results
 from simalloc.sweep.tables import failures_table, records
 
 if TYPE_CHECKING:
@@ -88,9 +88,7 @@ def command(
     """
     if sum([pivot is not None, rank is not None, failed]) > 1:
         raise click.UsageError("--pivot, --rank and --failed exclude each other.")
-    results = Results.read(file)
-    for name, value in conditions:
-        results = results.where(**{name: value})
+    results = runs_in(file, conditions)
     if rank is not None:
         ranking = results.rank(rank, confidence=confidence, resamples=resamples)
         write_table(ranking.table(), table_format, sys.stdout)

@@ -1,0 +1,29 @@
+"""Conditions on the runs of a file of results, as commands take them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from simalloc.sweep import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def condition(text: str) -> tuple[str, str]:
+    """Read NAME=VALUE, a condition on a column of results or a parameter of policies."""
+    name, equals, wanted = text.partition("=")
+    if not equals or not name.strip():
+        raise click.BadParameter(f"{text!r} is not of the form NAME=VALUE")
+    return name.strip(), wanted.strip()
+
+
+def runs_in(path: Path, conditions: Iterable[tuple[str, str]]) -> Results:
+    """Return the runs in a file of results that meet all conditions."""
+    results = Results.read(path)
+    for name, value in conditions:
+        results = results.where(**{name: value})
+    return results
