@@ -12,10 +12,24 @@ from kill_sweeps import figures, made_trace, make_plan
 
 from simalloc.errors import SimallocError
 from simalloc.sweep import Results, carry_out_plan, read_plan, sweep
+from simalloc.sweep.planfile import plan_of
+from simalloc.trace import write_trace
 
 pytest.importorskip("distributed")
 
 SIMALLOC = (sys.executable, "-m", "simalloc")
+WORST_FIT = """
+from simalloc.policy import PythonPolicy
+
+class WorstFit(PythonPolicy):
+    growth = 4096
+
+    def malloc(self, heap, size):
+        return heap.split(heap.worst_fit(size) or heap.grow(size, self.growth), size)
+
+    def free(self, heap, block):
+        heap.insert(heap.merge(block))
+"""
 WORKERS = 3
 PATIENCE = 60
 TRACE = made_trace(1, 4000)
@@ -91,6 +105,22 @@ def test_a_lost_worker_s_runs_are_done_elsewhere(cluster, plan, tmp_path):
 def test_a_trace_that_no_worker_can_reach_is_sent(cluster):
     found = sweep(TRACE, "*-fit-ao", dask=cluster.address)
     assert figures(found) == figures(sweep(TRACE, "*-fit-ao"))
+
+
+def test_a_policy_in_python_travels_as_text(cluster, tmp_path):
+    source = tmp_path / "mine.py"
+    source.write_text(WORST_FIT)
+    write_trace(TRACE, tmp_path / "t.npz")
+    policies = {"mine.py:WorstFit": {"growth": ["4K", "64K"]}, "best-fit-ao": {}}
+    asked = plan_of({"traces": ["t.npz"], "policies": policies}, tmp_path)
+    source.unlink()
+    carry_out_plan(asked, tmp_path / "cluster.sqlite", dask=cluster.address)
+    carry_out_plan(asked, tmp_path / "local.sqlite")
+    found, expected = (
+        figures(Results.read(tmp_path / f"{name}.sqlite")) for name in ("cluster", "local")
+    )
+    assert len(found) == 3
+    assert found == expected
 
 
 def test_without_a_scheduler_the_message_says_so(monkeypatch):

@@ -27,7 +27,7 @@ _STEPS: Final = 64
 def draw_lives(trace: Trace, *, theme: Theme = "light") -> Picture:
     """Return sizes and lifetimes of a trace's objects, as shares of objects and of bytes.
 
-    Lifetimes count the bytes allocated meanwhile. Raises `TraceError` as `lives_of` does.
+    Lifetimes count the bytes allocated meanwhile.
     """
     lives = lives_of(trace)
     with styled(theme) as palette:
