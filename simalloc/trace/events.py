@@ -53,19 +53,17 @@ def enter(
     size: NDArray[np.int64],
     objects: NDArray[np.int64],
     slots: NDArray[np.uint32],
-    first_event: int = 0,
 ) -> None:
     """Check a run of events against the objects live so far, and number objects and slots.
 
     `table` carries what is live from one run to the next; `objects` and `slots` are filled.
-    `key` identifies an object among the live ones. `first_event` is the number of the run's first
-    event, for messages. Raises `TraceError` at the first event that is not valid; the table is
-    then as it was just before that event.
+    `key` identifies an object among the live ones. Raises `TraceError` at the first event that is
+    not valid; the table is then as it was just before that event.
     """
     done, reason = table.enter(op, key, size, objects, slots)
     if done < len(op):
         text = complaint(Reason(reason), int(op[done]), int(key[done]), int(size[done]))
-        raise TraceError(text, event=first_event + done)
+        raise TraceError(text, event=done)
 
 
 class Reason(IntEnum):
