@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -16,12 +16,11 @@ from simalloc.sweep.measures import Measure, distinct
 from simalloc.sweep.ranking import chances
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping
-    from typing import TypeAlias
+    from collections.abc import Collection, Hashable, Iterable
 
     from numpy.typing import NDArray
 
-    Row: TypeAlias = Mapping[str, Any]
+    from simalloc.sweep.results import Row
 
 CONFIDENCE: Final = 0.95
 _SHOWN_EXAMPLES: Final = 3

@@ -14,13 +14,13 @@ from simalloc.report.html import html
 from simalloc.sweep.measures import Measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from simalloc.report.table import Value
+    from simalloc.sweep.results import Row
 
 AVERAGE: Final = "Average"
 DEVIATION: Final = "Std Dev"
@@ -177,7 +177,7 @@ def _plain(values: Iterable[float]) -> list[Value]:
     return [None if np.isnan(value) else float(value) for value in values]
 
 
-def pivot(rows: Sequence[Mapping[str, Any]], measure: str | int) -> Pivot:
+def pivot(rows: Sequence[Row], measure: str | int) -> Pivot:
     """Return a measure of runs by setting and trace; raises `ResultsError` if there are none."""
     if not rows:
         raise ResultsError("there are no runs to show")
@@ -193,7 +193,7 @@ def pivot(rows: Sequence[Mapping[str, Any]], measure: str | int) -> Pivot:
     return Pivot(chosen, tuple(settings), tuple(traces), values)
 
 
-def _setting(row: Mapping[str, Any]) -> Setting:
+def _setting(row: Row) -> Setting:
     return Setting(*(row[name] for name in Setting._fields))
 
 

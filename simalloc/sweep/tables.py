@@ -10,9 +10,9 @@ from simalloc.report.runs import MEASURES, MEASURES_NOTES
 from simalloc.sweep.measures import Measure, distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    Row = Mapping[str, Any]
+    from simalloc.sweep.results import Row
 
 _FIRST: Final = ("trace", "trace_sha256", "policy", "parameters", "scale", "realloc", "code")
 _LAST: Final = ("finished", "host", "error")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from kill_sweeps import figures, made_trace, make_plan
@@ -18,18 +19,7 @@ from simalloc.trace import write_trace
 pytest.importorskip("distributed")
 
 SIMALLOC = (sys.executable, "-m", "simalloc")
-WORST_FIT = """
-from simalloc.policy import PythonPolicy
-
-class WorstFit(PythonPolicy):
-    growth = 4096
-
-    def malloc(self, heap, size):
-        return heap.split(heap.worst_fit(size) or heap.grow(size, self.growth), size)
-
-    def free(self, heap, block):
-        heap.insert(heap.merge(block))
-"""
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "policies.py"
 WORKERS = 3
 PATIENCE = 60
 TRACE = made_trace(1, 4000)
@@ -109,7 +99,7 @@ def test_a_trace_that_no_worker_can_reach_is_sent(cluster):
 
 def test_a_policy_in_python_travels_as_text(cluster, tmp_path):
     source = tmp_path / "mine.py"
-    source.write_text(WORST_FIT)
+    source.write_text(EXAMPLES.read_text())
     write_trace(TRACE, tmp_path / "t.npz")
     policies = {"mine.py:WorstFit": {"growth": ["4K", "64K"]}, "best-fit-ao": {}}
     asked = plan_of({"traces": ["t.npz"], "policies": policies}, tmp_path)
