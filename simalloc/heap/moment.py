@@ -54,6 +54,14 @@ class Moment:
     """The event that put the object there or gave it its size."""
 
 
+def check_run(trace: Trace, run: Run) -> None:
+    """Raise `SimallocError` unless the run may be one of the trace, by how long both are."""
+    if run.events != len(trace) or run.objects != trace.objects:
+        raise SimallocError(
+            f"the run of {run.trace} is not one of this trace, {trace.name}: it is another trace's"
+        )
+
+
 def moment(trace: Trace, run: Run, event: int | None = None) -> Moment:
     """Return the heap of a run after an event; without one, when the heap first has its peak.
 
@@ -86,8 +94,7 @@ def tilings(trace: Trace, run: Run, events: Iterable[int]) -> Iterator[Tiling]:
 
 
 def _begin(trace: Trace, run: Run) -> Simulation:
-    if run.events != len(trace) or run.objects != trace.objects:
-        raise SimallocError(f"the run of {run.trace} is not one of this trace, {trace.name}")
+    check_run(trace, run)
     return Setting(trace, run.policy, run.scale, run.realloc).simulation()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
+from simalloc.heap.moment import check_run
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,9 +25,5 @@ def placements_of(trace: Trace, run: Run) -> NDArray[np.int64]:
             f"the run of {run.trace} under {run.policy.name} kept no addresses; "
             "simulate it with addresses=True"
         )
-    if len(run.addresses) != len(trace):
-        raise SimallocError(
-            f"the run has {len(run.addresses)} events and trace {trace.name} {len(trace)}: "
-            "it is another trace's"
-        )
+    check_run(trace, run)
     return run.addresses
