@@ -1,4 +1,8 @@
-"""Fixtures for tests of every kind."""
+"""What tests of every kind share: fixtures, and how Hypothesis draws.
+
+It draws the same examples on every machine, as many as the whole run has time for; the environment
+variable SIMALLOC_EXAMPLES asks for another number of them.
+"""
 
 import os
 import shlex
@@ -6,6 +10,16 @@ import signal
 import subprocess
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "simalloc",
+    derandomize=True,
+    deadline=None,
+    max_examples=int(os.environ.get("SIMALLOC_EXAMPLES", "60")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("simalloc")
 
 
 def pytest_configure():
