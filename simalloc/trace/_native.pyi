@@ -9,7 +9,7 @@ class LiveSlots:
     @property
     def slots(self) -> int: ...
     @property
-    def live(self) -> int: ...
+    def free_count(self) -> int: ...
     @property
     def allocated_bytes(self) -> int: ...
     @property
@@ -45,11 +45,16 @@ class LiveTable(LiveSlots):
 
 class Decoder(LiveSlots):
     def __init__(self) -> None: ...
-    def decode(
+    def begin(
         self,
         ops: NDArray[np.uint8],
         sizes: NDArray[np.uint8],
         ages: NDArray[np.uint8],
+        events: int,
+        /,
+    ) -> None: ...
+    def decode(
+        self,
         op: NDArray[np.uint8],
         size: NDArray[np.int64],
         slot: NDArray[np.uint32],

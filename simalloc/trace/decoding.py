@@ -26,22 +26,27 @@ class Decoding:
         self._digest = Digest()
         self._events = 0
 
-    def decode(
-        self, packed: Packed, stretch: Stretch, objects: NDArray[np.int64] | None = None
-    ) -> None:
-        """Fill `stretch`, and `objects` if they are wanted, with the next chunk's events.
+    def begin(self, packed: Packed, events: int) -> None:
+        """Take the next chunk, of so many events, to hand.
 
-        Raises `TraceError` if there are not exactly as many in it, if one is not valid, or if the
-        chunk is not the only way to pack them.
+        Raises `TraceError` if it is not the only way to pack them.
         """
-        sound, done, reason, number = self._decoder.decode(*packed, *stretch, objects)
+        check_packed(packed, events)
+        self._digest.update(packed)
+        self._decoder.begin(*packed, events)
+
+    def decode(self, stretch: Stretch, objects: NDArray[np.int64] | None = None) -> None:
+        """Fill `stretch`, and `objects` if they are wanted, with the chunk's next events.
+
+        Raises `TraceError` if one is not valid, or if the chunk does not have the sizes and ages
+        that they need, and no more.
+        """
+        sound, done, reason, number = self._decoder.decode(*stretch, objects)
         if reason != Reason.NONE:
             text = complaint(Reason(reason), int(stretch.op[done]), number, int(stretch.size[done]))
             raise TraceError(text, event=self._events + done)
         if not sound:
             raise TraceError("the numbers of ops, sizes and ages do not agree")
-        check_packed(packed, len(stretch.op))
-        self._digest.update(packed)
         self._events += len(stretch.op)
 
     def check(self, header: Header) -> None:

@@ -29,6 +29,9 @@ SUFFIX: Final = ".npz"
 _HEADER_LIMIT: Final = 1 << 24
 _BYTES_AN_EVENT: Final = 21
 
+STRETCH_EVENTS: Final = 1 << 17
+"""So many at most are decoded at a time: their columns fill a piece of memory that is used again."""
+
 
 class TraceReader:
     """Reads a trace of any length in bounded memory; use it in a `with` statement.
@@ -67,10 +70,13 @@ class TraceReader:
         """Yield what a replay needs of the events, up to 2**20 at a time."""
         decoding = Decoding()
         for number, events in enumerate(self._lengths()):
-            stretch = Stretch.empty(events)
             with self._errors(f"chunk {number} is damaged"):
-                decoding.decode(self._packed(number, events), stretch)
-            yield stretch
+                decoding.begin(self._packed(number, events), events)
+            for start in range(0, events, STRETCH_EVENTS):
+                stretch = Stretch.empty(min(STRETCH_EVENTS, events - start))
+                with self._errors(f"chunk {number} is damaged"):
+                    decoding.decode(stretch)
+                yield stretch
         with self._errors("is damaged"):
             decoding.check(self.header)
 
@@ -106,7 +112,8 @@ class TraceReader:
         for number, chunk in enumerate(chunks):
             with self._errors(f"chunk {number} is damaged"):
                 stretch = Stretch(chunk.op, chunk.size, chunk.slot)
-                decoding.decode(self._packed(number, len(chunk)), stretch, chunk.object)
+                decoding.begin(self._packed(number, len(chunk)), len(chunk))
+                decoding.decode(stretch, chunk.object)
                 for name, values in chunk.columns.items():
                     values[:] = unpack_column(name, self._column(name, number, len(chunk)), clock)
             yield chunk

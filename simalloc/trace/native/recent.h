@@ -2,7 +2,8 @@
  *
  * Most objects die young. The slots of those allocated last lie in a ring, an entry each, dead ones
  * included; what outlives the ring goes to a map. The ring grows with the live objects and with the
- * map, so that few die there: it takes up to 16 bytes a live object, or 32 for each in the map. */
+ * map, so that few die there: it takes up to 16 bytes a live object, or 32 for each in the map, and
+ * 1 MB at least. */
 #ifndef SIMALLOC_RECENT_H
 #define SIMALLOC_RECENT_H
 
