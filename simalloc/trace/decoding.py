@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from simalloc.errors import TraceError
 from simalloc.trace._native import Decoder
 from simalloc.trace.chunk import Digest, check_packed
 from simalloc.trace.events import Reason, complaint
 from simalloc.trace.header import Header, Totals
+from simalloc.trace.memory import borrow
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from simalloc.trace.chunk import Packed
     from simalloc.trace.source import Stretch
+
+_RING_BYTES: Final = 1 << 20
+"""The slots of the youngest objects: of all, in a trace of no more than 262,144."""
 
 
 class Decoding:
     """A trace's chunks from the first on; keeps what is live from one to the next."""
 
     def __init__(self) -> None:
-        self._decoder = Decoder()
+        self._decoder = Decoder(borrow(_RING_BYTES).view(np.uint32))
         self._digest = Digest()
         self._events = 0
 

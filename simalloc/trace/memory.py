@@ -33,7 +33,7 @@ def borrow(length: int) -> NDArray[np.uint8]:
         piece = _kept.pop()
     except IndexError:
         piece = _new_piece()
-    whole = np.frombuffer(piece, np.uint8)  # views of it keep it alive, for its memory is not its own
+    whole = np.frombuffer(piece, np.uint8)  # kept alive by views of it: its memory is not its own
     finalize(whole, _give_back, piece).atexit = False
     return whole[:length]
 

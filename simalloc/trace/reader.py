@@ -30,7 +30,7 @@ _HEADER_LIMIT: Final = 1 << 24
 _BYTES_AN_EVENT: Final = 21
 
 STRETCH_EVENTS: Final = 1 << 17
-"""So many at most are decoded at a time: their columns fill a piece of memory that is used again."""
+"""So many at most are decoded at a time: their columns fit a piece of memory to be used again."""
 
 
 class TraceReader:

@@ -164,10 +164,10 @@ static bool enter_block(struct decoder *decoder, const struct decoded *into,
     return decoding->sound;
 }
 
-bool decoder_init(struct decoder *decoder)
+bool decoder_init(struct decoder *decoder, uint32_t *ring, size_t entries)
 {
     *decoder = (struct decoder){0};
-    return recent_init(&decoder->recent);
+    return recent_init(&decoder->recent, ring, entries);
 }
 
 void decoder_release(struct decoder *decoder)

@@ -41,7 +41,8 @@ struct decoding {
     bool sound; /* the chunk has as many sizes and ages as its ops ask for */
 };
 
-bool decoder_init(struct decoder *decoder);
+/* The `ring` (recent.h) has so many entries, a power of two; it stays where it is. */
+bool decoder_init(struct decoder *decoder, uint32_t *ring, size_t entries);
 void decoder_release(struct decoder *decoder);
 
 /* Takes the next chunk to hand; its columns stay where they are until its last event is done. */

@@ -11,17 +11,31 @@ enum { OP, SIZE, SLOT, OBJECT, OUTPUTS };
 typedef struct {
     PyObject ob_base;
     struct decoder decoder;
+    struct column ring; /* where the ring of `decoder` is at first */
     struct column chunk[INPUTS]; /* what `decoder` has at hand; nothing is held once it is done */
 } Decoder;
 
 static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "", names))
+    static char *names[] = {"ring", NULL};
+    PyObject *given;
+    struct column ring = {.name = "ring", .width = 4, .writable = true};
+    Py_ssize_t entries;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &given) ||
+        !columns_hold(&ring, &given, 1, &entries))
         return NULL;
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    Decoder *self = (Decoder *)allocate(type, 0);
-    if (self != NULL && !decoder_init(&self->decoder)) {
+    Decoder *self = NULL;
+    if (entries < 1 || (entries & (entries - 1)) != 0)
+        PyErr_Format(PyExc_ValueError, "ring: %zd entries are no power of two", entries);
+    else
+        self = (Decoder *)allocate(type, 0);
+    if (self == NULL) {
+        columns_release(&ring, 1);
+        return NULL;
+    }
+    self->ring = ring;
+    if (!decoder_init(&self->decoder, ring.view.buf, (size_t)entries)) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
@@ -32,8 +46,10 @@ static void decoder_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    columns_release(((Decoder *)object)->chunk, INPUTS);
-    decoder_release(&((Decoder *)object)->decoder);
+    Decoder *self = (Decoder *)object;
+    decoder_release(&self->decoder);
+    columns_release(self->chunk, INPUTS);
+    columns_release(&self->ring, 1);
     release(object);
     Py_DECREF(type);
 }
@@ -156,7 +172,9 @@ static PyType_Slot decoder_type_slots[] = {
     {Py_tp_dealloc, decoder_dealloc},
     {Py_tp_methods, decoder_methods},
     {Py_tp_members, decoder_members},
-    {Py_tp_doc, "The chunks of a trace file, one after the other, turned into events."},
+    {Py_tp_doc, "Decoder(ring)\n--\n\n"
+                "The chunks of a trace file, one after the other, turned into events; what `ring` is "
+                "for, an array of uint32, says recent.h."},
     {0, NULL},
 };
 

@@ -3,26 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ENTRIES = 1 << 18 }; /* 1 MB; no object of a shorter trace is old */
-
-static uint32_t *empty_ring(size_t entries)
+static void empty(uint32_t *ring, size_t entries)
 {
-    uint32_t *ring = malloc(entries * sizeof *ring);
-    if (ring != NULL)
-        memset(ring, 0xFF, entries * sizeof *ring); /* NO_SLOT */
-    return ring;
+    memset(ring, 0xFF, entries * sizeof *ring); /* NO_SLOT */
 }
 
-bool recent_init(struct recent *recent)
+bool recent_init(struct recent *recent, uint32_t *first, size_t entries)
 {
-    recent->mask = FIRST_ENTRIES - 1;
-    recent->ring = empty_ring(FIRST_ENTRIES);
-    return recent->ring != NULL && key_map_init(&recent->old);
+    recent->ring = recent->first = first;
+    recent->mask = entries - 1;
+    empty(first, entries);
+    return key_map_init(&recent->old);
+}
+
+static void free_ring(struct recent *recent)
+{
+    if (recent->ring != recent->first)
+        free(recent->ring);
 }
 
 void recent_release(struct recent *recent)
 {
-    free(recent->ring);
+    free_ring(recent);
     key_map_release(&recent->old);
 }
 
@@ -68,16 +70,19 @@ bool recent_balance(struct recent *recent, int64_t objects, size_t live)
     size_t entries = (size_t)recent->mask + 1;
     if (live <= entries / 2 && recent->old.count <= entries / 4)
         return true;
-    uint32_t *ring = empty_ring(2 * entries);
+    uint32_t *ring = malloc(2 * entries * sizeof *ring);
+    if (ring == NULL)
+        return false;
+    empty(ring, 2 * entries);
     uint64_t mask = 2 * entries - 1;
-    if (ring == NULL || !recall(recent, ring, mask, objects - (int64_t)(2 * entries))) {
+    if (!recall(recent, ring, mask, objects - (int64_t)(2 * entries))) {
         free(ring);
         return false;
     }
     int64_t youngest = objects - (int64_t)entries;
     for (int64_t i = youngest < 0 ? 0 : youngest; i < objects; i++)
         ring[(uint64_t)i & mask] = recent->ring[(uint64_t)i & recent->mask];
-    free(recent->ring);
+    free_ring(recent);
     recent->ring = ring;
     recent->mask = mask;
     return true;
