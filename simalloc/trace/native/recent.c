@@ -34,8 +34,7 @@ bool recent_retire(struct recent *recent, int64_t next)
     int64_t old = next - (int64_t)recent->mask - 1;
     if (!key_map_reserve(&recent->old))
         return false;
-    key_map_put(&recent->old, key_map_place(&recent->old, old),
-                (struct key_entry){old, old, *place});
+    key_map_put(&recent->old, key_map_place(&recent->old, old), (struct key_entry){old, *place});
     *place = NO_SLOT;
     return true;
 }
