@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy, Policy
     from simalloc.trace import EventSource, Stretch
 
-WINDOW: Final = 4
+WINDOW: Final = 8
 """How many strides one policy may be ahead of another."""
 
 

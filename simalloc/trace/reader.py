@@ -67,7 +67,7 @@ class TraceReader:
         return self._fill(Chunk.empty(size, self.header.columns) for size in self._lengths())
 
     def stretches(self) -> Iterator[Stretch]:
-        """Yield what a replay needs of the events, up to 2**20 at a time."""
+        """Yield what a replay needs of the events, up to `STRETCH_EVENTS` at a time."""
         decoding = Decoding()
         for number, events in enumerate(self._lengths()):
             with self._errors(f"chunk {number} is damaged"):

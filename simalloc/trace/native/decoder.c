@@ -189,8 +189,9 @@ static bool prepare(struct decoder *decoder)
 {
     cursor_prepare(&decoder->sizes);
     cursor_prepare(&decoder->ages);
-    return recent_balance(&decoder->recent, decoder->live.objects, live_slots_objects(&decoder->live)) &&
-           live_slots_reserve(&decoder->live, BLOCK);
+    struct live_slots *live = &decoder->live;
+    return recent_balance(&decoder->recent, live->objects, live_slots_objects(live)) &&
+           live_slots_reserve(live, BLOCK);
 }
 
 /* Turns events of the chunk into columns, a block after the other. */

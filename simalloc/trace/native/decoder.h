@@ -48,8 +48,8 @@ void decoder_release(struct decoder *decoder);
 /* Takes the next chunk to hand; its columns stay where they are until its last event is done. */
 void decoder_begin(struct decoder *decoder, const struct packed *packed);
 
-/* Turns the next events of the chunk into columns, of which there are at least as many left. The first
- * that is not valid ends the chunk. */
+/* Turns the next events of the chunk into columns; at least as many are left. The first that is not
+ * valid ends the chunk. */
 struct decoding decoder_decode(struct decoder *decoder, const struct decoded *into);
 
 #endif

@@ -156,9 +156,9 @@ static PyMethodDef decoder_methods[] = {
     {"decode", decoder_decode_method, METH_VARARGS,
      "decode(op, size, slot, object) -> (sound, events done, reason, object)\n"
      "--\n\n"
-     "Fill columns with the chunk's next events; object may be None. Not sound: the chunk's columns "
-     "do not belong together. Stops at the first event that is not valid, and says why and of which "
-     "object."},
+     "Fill columns with the chunk's next events; object may be None. Not sound: the chunk's "
+     "columns do not belong together. Stops at the first event that is not valid, and says why "
+     "and of which object."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -173,8 +173,8 @@ static PyType_Slot decoder_type_slots[] = {
     {Py_tp_methods, decoder_methods},
     {Py_tp_members, decoder_members},
     {Py_tp_doc, "Decoder(ring)\n--\n\n"
-                "The chunks of a trace file, one after the other, turned into events; what `ring` is "
-                "for, an array of uint32, says recent.h."},
+                "The chunks of a trace file, one after the other, turned into events. The ring, a "
+                "power of two of uint32, is memory for the slots of the youngest objects."},
     {0, NULL},
 };
 
