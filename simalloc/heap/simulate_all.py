@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy
     from simalloc.trace import EventSource, Stretch
 
-WINDOW: Final = 4
+WINDOW: Final = 8
 """How many strides one policy may be ahead of another."""
 
 

@@ -9,7 +9,7 @@ class LiveSlots:
     @property
     def slots(self) -> int: ...
     @property
-    def live(self) -> int: ...
+    def free_count(self) -> int: ...
     @property
     def allocated_bytes(self) -> int: ...
     @property
@@ -44,12 +44,17 @@ class LiveTable(LiveSlots):
     ) -> tuple[int, int, int, dict[int, tuple[int, int]]]: ...
 
 class Decoder(LiveSlots):
-    def __init__(self) -> None: ...
-    def decode(
+    def __init__(self, ring: NDArray[np.uint32]) -> None: ...
+    def begin(
         self,
         ops: NDArray[np.uint8],
         sizes: NDArray[np.uint8],
         ages: NDArray[np.uint8],
+        events: int,
+        /,
+    ) -> None: ...
+    def decode(
+        self,
         op: NDArray[np.uint8],
         size: NDArray[np.int64],
         slot: NDArray[np.uint32],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-DEPTH: Final = 2
+DEPTH: Final = 8
 """How many items may wait to be taken, with the one that is being made."""
 
 Item = TypeVar("Item")

@@ -13,6 +13,7 @@ import numpy as np
 from zlib_ng import zlib_ng
 
 from simalloc.errors import TraceError
+from simalloc.trace.memory import borrow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +41,9 @@ _NPY_HEADER: Final = re.compile(
     rb"\{'descr': '\|u1', 'fortran_order': False, 'shape': \((\d{1,18}),(?: (\d{1,18}))?\), \} *\n"
 )
 _NPY_HEADER_LIMIT: Final = 1024
+
+_PIECE: Final = 1 << 12
+"""Bytes inflated at a time: to so few that they are still in the cache when they are copied."""
 
 
 class Archive:
@@ -85,15 +89,28 @@ class Archive:
         if magic != ZIP_START or flags & _ENCRYPTED:
             raise TraceError(f"{member.filename} is not where the archive says, or encrypted")
         self._stream.seek(sum(lengths), 1)
-        packed = self._stream.read(min(member.compress_size, 2 * limit))
+        packed = min(member.compress_size, 2 * limit)
         if member.compress_type == zipfile.ZIP_STORED:
-            return np.frombuffer(packed, np.uint8)[:limit], len(packed) <= limit
+            content = np.frombuffer(self._stream.read(packed), np.uint8)
+            return content[:limit], len(content) <= limit
         if member.compress_type != zipfile.ZIP_DEFLATED:
             raise TraceError(f"{member.filename} is compressed by another method than deflate")
+        return self._inflate_deflated(packed, min(member.file_size, limit))
+
+    def _inflate_deflated(self, packed: int, room: int) -> tuple[NDArray[np.uint8], bool]:
+        """Inflate the next `packed` bytes to up to `room`; return whether that is all of them."""
+        content, filled = borrow(room), 0
         inflater = zlib_ng.decompressobj(-zlib.MAX_WBITS)
-        room = min(member.file_size, limit)
-        content = inflater.decompress(packed, room + 1)
-        return np.frombuffer(content, np.uint8)[:room], inflater.eof and len(content) <= room
+        while not inflater.eof and filled <= room:
+            piece = self._stream.read(min(packed, _PIECE))
+            if not piece:
+                break
+            packed -= len(piece)
+            part = inflater.decompress(piece, room + 1 - filled)
+            fitting = content[filled : filled + len(part)]
+            fitting[:] = np.frombuffer(part, np.uint8, len(fitting))
+            filled += len(part)
+        return content[:filled], inflater.eof and filled <= room
 
 
 def _shape(content: bytes) -> tuple[tuple[int, ...], int]:

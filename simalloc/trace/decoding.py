@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from simalloc.errors import TraceError
 from simalloc.trace._native import Decoder
 from simalloc.trace.chunk import Digest, check_packed
 from simalloc.trace.events import Reason, complaint
 from simalloc.trace.header import Header, Totals
+from simalloc.trace.memory import borrow
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from simalloc.trace.chunk import Packed
     from simalloc.trace.source import Stretch
+
+_RING_BYTES: Final = 1 << 20
+"""The slots of the youngest objects: of all, in a trace of no more than 262,144."""
 
 
 class Decoding:
     """A trace's chunks from the first on; keeps what is live from one to the next."""
 
     def __init__(self) -> None:
-        self._decoder = Decoder()
+        self._decoder = Decoder(borrow(_RING_BYTES).view(np.uint32))
         self._digest = Digest()
         self._events = 0
 
-    def decode(
-        self, packed: Packed, stretch: Stretch, objects: NDArray[np.int64] | None = None
-    ) -> None:
-        """Fill `stretch`, and `objects` if they are wanted, with the next chunk's events.
+    def begin(self, packed: Packed, events: int) -> None:
+        """Take the next chunk, of so many events, to hand.
 
-        Raises `TraceError` if there are not exactly as many in it, if one is not valid, or if the
-        chunk is not the only way to pack them.
+        Raises `TraceError` if it is not the only way to pack them.
         """
-        sound, done, reason, number = self._decoder.decode(*packed, *stretch, objects)
+        check_packed(packed, events)
+        self._digest.update(packed)
+        self._decoder.begin(*packed, events)
+
+    def decode(self, stretch: Stretch, objects: NDArray[np.int64] | None = None) -> None:
+        """Fill `stretch`, and `objects` if they are wanted, with the chunk's next events.
+
+        Raises `TraceError` if one is not valid, or if the chunk does not have the sizes and ages
+        that they need, and no more.
+        """
+        sound, done, reason, number = self._decoder.decode(*stretch, objects)
         if reason != Reason.NONE:
             text = complaint(Reason(reason), int(stretch.op[done]), number, int(stretch.size[done]))
             raise TraceError(text, event=self._events + done)
         if not sound:
             raise TraceError("the numbers of ops, sizes and ages do not agree")
-        check_packed(packed, len(stretch.op))
-        self._digest.update(packed)
         self._events += len(stretch.op)
 
     def check(self, header: Header) -> None:

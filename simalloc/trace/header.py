@@ -50,7 +50,7 @@ class Totals:
             allocated_bytes=table.allocated_bytes,
             max_live_objects=table.slots,
             max_live_bytes=table.max_live_bytes,
-            final_live_objects=table.live,
+            final_live_objects=table.slots - table.free_count,
             final_live_bytes=table.live_bytes,
         )
 

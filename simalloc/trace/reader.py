@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 SUFFIX: Final = ".npz"
 _HEADER_LIMIT: Final = 1 << 24
 
+STRETCH_EVENTS: Final = 1 << 17
+"""So many at most are decoded at a time: their columns fit a piece of memory to be used again."""
+
 
 class TraceReader:
     """Reads a trace of any length in bounded memory; use it in a `with` statement.
@@ -65,13 +68,16 @@ class TraceReader:
         return self._fill(Chunk.empty(size, self.header.columns) for size in self._lengths())
 
     def stretches(self) -> Iterator[Stretch]:
-        """Yield what a replay needs of the events, up to 2**20 at a time."""
+        """Yield what a replay needs of the events, up to `STRETCH_EVENTS` at a time."""
         decoding = Decoding()
         for number, events in enumerate(self._lengths()):
-            stretch = Stretch.empty(events)
             with self._errors(f"chunk {number} is damaged"):
-                decoding.decode(self._packed(number, events), stretch)
-            yield stretch
+                decoding.begin(self._packed(number, events), events)
+            for start in range(0, events, STRETCH_EVENTS):
+                stretch = Stretch.empty(min(STRETCH_EVENTS, events - start))
+                with self._errors(f"chunk {number} is damaged"):
+                    decoding.decode(stretch)
+                yield stretch
         with self._errors("is damaged"):
             decoding.check(self.header)
 
@@ -107,7 +113,8 @@ class TraceReader:
         for number, chunk in enumerate(chunks):
             with self._errors(f"chunk {number} is damaged"):
                 stretch = Stretch(chunk.op, chunk.size, chunk.slot)
-                decoding.decode(self._packed(number, len(chunk)), stretch, chunk.object)
+                decoding.begin(self._packed(number, len(chunk)), len(chunk))
+                decoding.decode(stretch, chunk.object)
                 for name, values in chunk.columns.items():
                     values[:] = unpack_column(name, self._column(name, number, len(chunk)), clock)
             yield chunk

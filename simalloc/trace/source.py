@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
+from simalloc.trace.memory import borrow
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -25,12 +27,8 @@ class Stretch(NamedTuple):
 
     @classmethod
     def empty(cls, events: int) -> Stretch:
-        """Return a stretch whose columns are still to be filled.
-
-        They share one piece of memory, for which numpy then asks for huge pages: taking a page for
-        each 4 KB costs as much as inflating what goes there.
-        """
-        memory = np.empty(events * _BYTES_AN_EVENT, np.uint8)
+        """Return a stretch whose columns are still to be filled."""
+        memory = borrow(events * _BYTES_AN_EVENT)
         sizes, slots, ops = np.split(memory, (8 * events, 12 * events))
         return cls(ops, sizes.view(np.int64), slots.view(np.uint32))
 

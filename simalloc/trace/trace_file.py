@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class TraceFile:
     """A trace of any length that stays in its file; `open_trace` makes one.
 
-    What it takes in memory does not depend on its length: some 22 MB for each of four stretches,
-    and up to 100 bytes for each object live at once.
+    What it takes in memory does not depend on its length: 2 MB for each of some ten stretches, up
+    to 17 MB for a chunk, and up to 100 bytes for each object live at once.
     """
 
     path: Path
@@ -50,7 +50,7 @@ class TraceFile:
         return self.header.totals.events
 
     def stretches(self) -> Generator[Stretch]:
-        """Yield the events at most 2**20 at a time; a thread of their own reads ahead.
+        """Yield the events at most 2**17 at a time; a thread of their own reads ahead.
 
         Raises `TraceError` at the first chunk that is damaged, and at the end if the events are not
         what the header says.

@@ -3,18 +3,27 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Up to BLOCK events: where they come from, and the columns they go to. */
-struct block {
-    size_t count;
-    const uint8_t *ops;
-    struct cursor *sizes;
-    struct cursor *ages;
-    struct decoded into;
-};
-
 static uint8_t op_at(const uint8_t *ops, size_t i)
 {
     return ops[i / 4] >> i % 4 * 2 & 3;
+}
+
+/* Unpacks `count` ops from the one numbered `from` on. */
+static void unpack_ops(uint8_t *restrict into, const uint8_t *restrict ops, size_t from,
+                       size_t count)
+{
+    size_t i = 0;
+    for (; i < count && (from + i) % 4 != 0; i++)
+        into[i] = op_at(ops, from + i);
+    for (; count - i >= 4; i += 4) { /* a form of which the compiler makes vectors */
+        uint8_t four = ops[(from + i) / 4];
+        into[i] = four & 3;
+        into[i + 1] = four >> 2 & 3;
+        into[i + 2] = four >> 4 & 3;
+        into[i + 3] = four >> 6;
+    }
+    for (; i < count; i++)
+        into[i] = op_at(ops, from + i);
 }
 
 /* Gives the next object a slot. */
@@ -58,99 +67,107 @@ static enum reason enter(struct decoder *decoder, uint8_t op, int64_t object, in
     return REASON_NONE;
 }
 
-/* Takes event `i` of a block out of its columns and enters it. */
-static bool enter_carefully(struct decoder *decoder, const struct block *block, size_t i,
+/* Takes event `i`, the op of which is there, out of its columns and enters it. */
+static bool enter_carefully(struct decoder *decoder, const struct decoded *into, size_t i,
                             struct decoding *decoding)
 {
     uint64_t size = 0, age = 0;
-    uint8_t op = op_at(block->ops, i);
-    decoding->sound = op <= OP_REALLOC && (op == OP_FREE || cursor_take(block->sizes, &size)) &&
-                      (op == OP_MALLOC || cursor_take(block->ages, &age));
+    uint8_t op = into->op[i];
+    decoding->sound = op <= OP_REALLOC && (op == OP_FREE || cursor_take(&decoder->sizes, &size)) &&
+                      (op == OP_MALLOC || cursor_take(&decoder->ages, &age));
     if (!decoding->sound)
         return false;
     decoding->object = (int64_t)((uint64_t)decoder->live.objects - age);
-    block->into.op[i] = op;
-    block->into.size[i] = (int64_t)size;
-    if (block->into.object != NULL)
-        block->into.object[i] = decoding->object;
-    decoding->why = enter(decoder, op, decoding->object, (int64_t)size, &block->into.slot[i]);
+    into->size[i] = (int64_t)size;
+    if (into->object != NULL)
+        into->object[i] = decoding->object;
+    decoding->why = enter(decoder, op, decoding->object, (int64_t)size, &into->slot[i]);
     return decoding->why == REASON_NONE;
 }
 
 /* Whether enter_quickly() may be used for a block: it does not look out for the largest numbers. */
-static bool is_ordinary(const struct decoder *decoder, const struct block *block)
+static bool is_ordinary(const struct decoder *decoder)
 {
-    return block->sizes->planes.width <= 4 && block->ages->planes.width <= 4 &&
-           live_slots_count(&decoder->live, BLOCK * MAX_SIZE);
+    return decoder->packed.sizes.width <= 4 && decoder->packed.ages.width <= 4 &&
+           live_slots_can_count(&decoder->live, BLOCK * MAX_SIZE) &&
+           decoder->live.slots < NO_SLOT - BLOCK;
 }
 
 /* Does as enter_carefully() for the events from `i` on, up to the first that needs more than a look
- * at the ring and a free slot; answers its number. That an event can be guessed well and that this
- * is one loop lets the processor work on several at a time; `with_objects` is a constant. */
+ * at the ring; answers its number. That an event can be guessed well and that this is one loop lets
+ * the processor work on several at a time; `with_objects` is a constant. */
 static inline __attribute__((always_inline)) size_t enter_quickly(struct decoder *decoder,
-                                                                  const struct block *block,
+                                                                  const struct decoded *given,
                                                                   size_t i, bool with_objects)
 {
     struct live_slots live = decoder->live; /* in registers, for no column can overlap them */
     uint32_t *const ring = decoder->recent.ring;
     const uint64_t mask = decoder->recent.mask;
-    const struct decoded into = block->into;
-    const uint32_t *size = block->sizes->low + block->sizes->from;
-    const uint32_t *age = block->ages->low + block->ages->from;
-    for (; i < block->count; i++) {
-        uint8_t op = op_at(block->ops, i);
+    const struct decoded into = *given;
+    const uint32_t *size = decoder->sizes.low + decoder->sizes.from;
+    const uint32_t *age = decoder->ages.low + decoder->ages.from;
+    for (; i < into.count; i++) {
+        uint8_t op = into.op[i];
         uint64_t object = (uint64_t)live.objects - (op == OP_MALLOC ? 0 : *age);
         uint32_t *place = &ring[object & mask];
         uint32_t slot = *place;
         if (op == OP_MALLOC) {
-            if (UNLIKELY(slot != NO_SLOT || live.free_count == 0))
+            if (UNLIKELY(slot != NO_SLOT))
                 break;
             into.size[i] = *size;
-            *place = into.slot[i] = live_slots_take_free(&live, *size++);
+            *place = into.slot[i] = live_slots_take_uncounted(&live, *size++);
         } else {
-            if (UNLIKELY(op != OP_FREE || slot == NO_SLOT || *age - UINT64_C(1) > mask))
+            if (UNLIKELY(slot == NO_SLOT || *age - UINT64_C(1) > mask || op > OP_REALLOC))
                 break;
             age++;
-            into.size[i] = 0;
             into.slot[i] = slot;
-            live_slots_give_back(&live, slot);
-            *place = NO_SLOT;
+            if (LIKELY(op == OP_FREE)) {
+                into.size[i] = 0;
+                live_slots_give_back(&live, slot);
+                *place = NO_SLOT;
+            } else {
+                into.size[i] = *size;
+                live_slots_resize_uncounted(&live, slot, *size++);
+            }
         }
-        into.op[i] = op;
         if (with_objects)
             into.object[i] = (int64_t)object;
     }
-    block->sizes->from = (size_t)(size - block->sizes->low);
-    block->ages->from = (size_t)(age - block->ages->low);
+    for (const uint32_t *taken = decoder->sizes.low + decoder->sizes.from; taken < size; taken++)
+        live.allocated_bytes += *taken;
+    decoder->sizes.from = (size_t)(size - decoder->sizes.low);
+    decoder->ages.from = (size_t)(age - decoder->ages.low);
     decoder->live = live;
     return i;
 }
 
-static bool enter_block(struct decoder *decoder, const struct block *block,
+static bool enter_block(struct decoder *decoder, const struct decoded *into,
                         struct decoding *decoding)
 {
-    bool ordinary = is_ordinary(decoder, block);
-    for (size_t i = 0; i < block->count; i++) {
-        if (ordinary && block->into.object != NULL)
-            i = enter_quickly(decoder, block, i, true);
+    bool ordinary = is_ordinary(decoder);
+    unpack_ops(into->op, decoder->packed.ops, decoder->done, into->count);
+    for (size_t i = 0; i < into->count; i++) {
+        if (ordinary && into->object != NULL)
+            i = enter_quickly(decoder, into, i, true);
         else if (ordinary)
-            i = enter_quickly(decoder, block, i, false);
-        if (i < block->count && !enter_carefully(decoder, block, i, decoding)) {
+            i = enter_quickly(decoder, into, i, false);
+        if (i < into->count && !enter_carefully(decoder, into, i, decoding)) {
             decoding->done += i;
             return false;
         }
     }
-    decoding->done += block->count;
+    decoding->done += into->count;
+    decoder->done += into->count;
     /* The quick way does not see where the numbers end. */
-    decoding->sound = block->sizes->from <= block->sizes->to &&
-                      block->ages->from <= block->ages->to;
+    decoding->sound = decoder->sizes.from <= decoder->sizes.to &&
+                      decoder->ages.from <= decoder->ages.to;
     return decoding->sound;
 }
 
-bool decoder_init(struct decoder *decoder)
+bool decoder_init(struct decoder *decoder, uint32_t *ring, size_t entries)
 {
     *decoder = (struct decoder){0};
-    return recent_init(&decoder->recent);
+    return recent_init(&decoder->recent, ring, entries);
 }
 
 void decoder_release(struct decoder *decoder)
@@ -159,30 +176,53 @@ void decoder_release(struct decoder *decoder)
     live_slots_release(&decoder->live);
 }
 
-struct decoding decoder_decode(struct decoder *decoder, const struct packed *packed,
-                               const struct decoded *decoded)
+void decoder_begin(struct decoder *decoder, const struct packed *packed)
 {
-    struct cursor sizes = {.planes = packed->sizes}, ages = {.planes = packed->ages};
+    decoder->packed = *packed;
+    decoder->done = 0;
+    cursor_begin(&decoder->sizes, &packed->sizes);
+    cursor_begin(&decoder->ages, &packed->ages);
+}
+
+/* Makes room for what a block may need. */
+static bool prepare(struct decoder *decoder)
+{
+    cursor_prepare(&decoder->sizes);
+    cursor_prepare(&decoder->ages);
+    struct live_slots *live = &decoder->live;
+    return recent_balance(&decoder->recent, live->objects, live_slots_objects(live)) &&
+           live_slots_reserve(live, BLOCK);
+}
+
+/* Turns events of the chunk into columns, a block after the other. */
+static struct decoding enter_blocks(struct decoder *decoder, const struct decoded *into)
+{
     struct decoding decoding = {.sound = true};
-    while (decoding.done < packed->count) {
-        size_t start = decoding.done, left = packed->count - start;
-        const struct block block = {
+    while (decoding.done < into->count) {
+        size_t start = decoding.done, left = into->count - start;
+        const struct decoded block = {
             .count = left < BLOCK ? left : BLOCK,
-            .ops = packed->ops + start / 4,
-            .sizes = &sizes,
-            .ages = &ages,
-            .into = {decoded->op + start, decoded->size + start, decoded->slot + start,
-                     decoded->object == NULL ? NULL : decoded->object + start},
+            .op = into->op + start,
+            .size = into->size + start,
+            .slot = into->slot + start,
+            .object = into->object == NULL ? NULL : into->object + start,
         };
-        cursor_prepare(&sizes);
-        cursor_prepare(&ages);
-        if (!recent_balance(&decoder->recent, decoder->live.objects, decoder->live.live)) {
+        if (!prepare(decoder)) {
             decoding.why = REASON_MEMORY;
             return decoding;
         }
         if (!enter_block(decoder, &block, &decoding))
             return decoding;
     }
-    decoding.sound = cursor_exhausted(&sizes) && cursor_exhausted(&ages);
+    if (decoder->done == decoder->packed.count)
+        decoding.sound = cursor_exhausted(&decoder->sizes) && cursor_exhausted(&decoder->ages);
+    return decoding;
+}
+
+struct decoding decoder_decode(struct decoder *decoder, const struct decoded *into)
+{
+    struct decoding decoding = enter_blocks(decoder, into);
+    if (!decoding.sound || decoding.why != REASON_NONE)
+        decoder->done = decoder->packed.count; /* the cursors are nowhere now */
     return decoding;
 }

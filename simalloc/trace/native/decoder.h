@@ -5,17 +5,18 @@
 #include "planes.h"
 #include "recent.h"
 
-/* 2-bit ops, four a byte; `sizes` of the mallocs and reallocs and `ages` of the frees and reallocs,
- * in order. */
+/* A chunk: 2-bit ops, four a byte; `sizes` of the mallocs and reallocs and `ages` of the frees and
+ * reallocs, in order. */
 struct packed {
-    size_t count;
+    size_t count; /* of events */
     const uint8_t *ops;
     struct planes sizes;
     struct planes ages;
 };
 
-/* Where the events go, an entry each. */
+/* Where events go, an entry each. */
 struct decoded {
+    size_t count;
     uint8_t *op;
     int64_t *size;
     uint32_t *slot;
@@ -25,21 +26,30 @@ struct decoded {
 struct decoder {
     struct recent recent;
     struct live_slots live;
+    /* The chunk at hand: */
+    struct packed packed;
+    size_t done; /* events */
+    struct cursor sizes;
+    struct cursor ages;
 };
 
-/* What came of a chunk: events `done`, and why no more. */
+/* What came of some events: so many `done`, and why no more. */
 struct decoding {
     size_t done;
     enum reason why; /* if it is not valid, event `done` has this object and size */
     int64_t object;
-    bool sound; /* there are exactly as many sizes and ages as the ops ask for */
+    bool sound; /* the chunk has as many sizes and ages as its ops ask for */
 };
 
-bool decoder_init(struct decoder *decoder);
+/* The `ring` (recent.h) has so many entries, a power of two; it stays where it is. */
+bool decoder_init(struct decoder *decoder, uint32_t *ring, size_t entries);
 void decoder_release(struct decoder *decoder);
 
-/* Turns the next chunk into events, up to the first that is not valid. */
-struct decoding decoder_decode(struct decoder *decoder, const struct packed *packed,
-                               const struct decoded *decoded);
+/* Takes the next chunk to hand; its columns stay where they are until its last event is done. */
+void decoder_begin(struct decoder *decoder, const struct packed *packed);
+
+/* Turns the next events of the chunk into columns; at least as many are left. The first that is not
+ * valid ends the chunk. */
+struct decoding decoder_decode(struct decoder *decoder, const struct decoded *into);
 
 #endif

@@ -3,19 +3,39 @@
 #include "decoder.h"
 #include "types.h"
 
+#include <string.h>
+
+enum { OPS, SIZES, AGES, INPUTS };
+enum { OP, SIZE, SLOT, OBJECT, OUTPUTS };
+
 typedef struct {
     PyObject ob_base;
     struct decoder decoder;
+    struct column ring; /* where the ring of `decoder` is at first */
+    struct column chunk[INPUTS]; /* what `decoder` has at hand; nothing is held once it is done */
 } Decoder;
 
 static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "", names))
+    static char *names[] = {"ring", NULL};
+    PyObject *given;
+    struct column ring = {.name = "ring", .width = 4, .writable = true};
+    Py_ssize_t entries;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &given) ||
+        !columns_hold(&ring, &given, 1, &entries))
         return NULL;
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    Decoder *self = (Decoder *)allocate(type, 0);
-    if (self != NULL && !decoder_init(&self->decoder)) {
+    Decoder *self = NULL;
+    if (entries < 1 || (entries & (entries - 1)) != 0)
+        PyErr_Format(PyExc_ValueError, "ring: %zd entries are no power of two", entries);
+    else
+        self = (Decoder *)allocate(type, 0);
+    if (self == NULL) {
+        columns_release(&ring, 1);
+        return NULL;
+    }
+    self->ring = ring;
+    if (!decoder_init(&self->decoder, ring.view.buf, (size_t)entries)) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
@@ -26,7 +46,10 @@ static void decoder_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    decoder_release(&((Decoder *)object)->decoder);
+    Decoder *self = (Decoder *)object;
+    decoder_release(&self->decoder);
+    columns_release(self->chunk, INPUTS);
+    columns_release(&self->ring, 1);
     release(object);
     Py_DECREF(type);
 }
@@ -43,78 +66,99 @@ static bool planes_of(const struct column *column, struct planes *planes)
     return true;
 }
 
-enum { OPS, SIZES, AGES, INPUTS };
-enum { OP, SIZE, SLOT, OBJECT, OUTPUTS };
-
-/* Takes hold of the packed columns, or sets an exception. */
-static bool hold_packed(struct column *inputs, PyObject *const *given, Py_ssize_t events,
-                        struct packed *packed)
+/* Takes hold of a chunk's columns, or sets an exception. */
+static bool hold_chunk(struct column *chunk, PyObject *const *given, struct packed *packed)
 {
     Py_ssize_t length, held = 0;
-    while (held < INPUTS && columns_hold(&inputs[held], &given[held], 1, &length))
+    while (held < INPUTS && columns_hold(&chunk[held], &given[held], 1, &length))
         held++;
-    packed->count = (size_t)events;
     if (held == INPUTS) {
-        packed->ops = inputs[OPS].view.buf;
-        if (inputs[OPS].view.len != (events + 3) / 4)
-            PyErr_Format(PyExc_ValueError, "column ops: %zd bytes for %zd events",
-                         inputs[OPS].view.len, events);
-        else if (planes_of(&inputs[SIZES], &packed->sizes) &&
-                 planes_of(&inputs[AGES], &packed->ages))
+        packed->ops = chunk[OPS].view.buf;
+        if ((size_t)chunk[OPS].view.len != (packed->count + 3) / 4)
+            PyErr_Format(PyExc_ValueError, "column ops: %zd bytes for %zu events",
+                         chunk[OPS].view.len, packed->count);
+        else if (planes_of(&chunk[SIZES], &packed->sizes) && planes_of(&chunk[AGES], &packed->ages))
             return true;
     }
-    columns_release(inputs, (size_t)held);
+    columns_release(chunk, (size_t)held);
     return false;
 }
 
-static PyObject *decoder_decode_method(PyObject *self, PyObject *args)
+static PyObject *decoder_begin_method(PyObject *object, PyObject *args)
 {
-    struct column inputs[INPUTS] = {
+    Decoder *self = (Decoder *)object;
+    struct column chunk[INPUTS] = {
         [OPS] = {.name = "ops", .width = 1},
         [SIZES] = {.name = "sizes", .width = 1},
         [AGES] = {.name = "ages", .width = 1},
     };
+    PyObject *given[INPUTS];
+    Py_ssize_t events;
+    if (!PyArg_ParseTuple(args, "OOOn", &given[OPS], &given[SIZES], &given[AGES], &events))
+        return NULL;
+    struct packed packed = {.count = events < 0 ? 0 : (size_t)events};
+    if (!hold_chunk(chunk, given, &packed))
+        return NULL;
+    columns_release(self->chunk, INPUTS);
+    memcpy(self->chunk, chunk, sizeof chunk);
+    decoder_begin(&self->decoder, &packed);
+    Py_RETURN_NONE;
+}
+
+static PyObject *decoder_decode_method(PyObject *object, PyObject *args)
+{
+    Decoder *self = (Decoder *)object;
+    struct decoder *decoder = &self->decoder;
     struct column outputs[OUTPUTS] = {
         [OP] = {.name = "op", .width = 1, .writable = true},
         [SIZE] = {.name = "size", .width = 8, .writable = true},
         [SLOT] = {.name = "slot", .width = 4, .writable = true},
         [OBJECT] = {.name = "object", .width = 8, .writable = true, .optional = true},
     };
-    PyObject *given[INPUTS + OUTPUTS];
-    struct packed packed;
+    PyObject *given[OUTPUTS];
     Py_ssize_t events;
-    if (!PyArg_UnpackTuple(args, "decode", INPUTS + OUTPUTS, INPUTS + OUTPUTS, &given[0],
-                           &given[1], &given[2], &given[3], &given[4], &given[5], &given[6]) ||
-        !columns_hold(outputs, given + INPUTS, OUTPUTS, &events))
+    if (!PyArg_UnpackTuple(args, "decode", OUTPUTS, OUTPUTS, &given[OP], &given[SIZE], &given[SLOT],
+                           &given[OBJECT]) ||
+        !columns_hold(outputs, given, OUTPUTS, &events))
         return NULL;
     struct decoding decoding = {.why = REASON_COUNT};
-    if (hold_packed(inputs, given, events, &packed)) {
-        const struct decoded decoded = {
+    if ((size_t)events > decoder->packed.count - decoder->done) {
+        PyErr_Format(PyExc_ValueError, "%zd events asked for, %zu left", events,
+                     decoder->packed.count - decoder->done);
+    } else {
+        const struct decoded into = {
+            .count = (size_t)events,
             .op = outputs[OP].view.buf,
             .size = outputs[SIZE].view.buf,
             .slot = outputs[SLOT].view.buf,
             .object = outputs[OBJECT].view.buf,
         };
         Py_BEGIN_ALLOW_THREADS
-        decoding = decoder_decode(&((Decoder *)self)->decoder, &packed, &decoded);
+        decoding = decoder_decode(decoder, &into);
         Py_END_ALLOW_THREADS
-        columns_release(inputs, INPUTS);
         if (decoding.why == REASON_MEMORY)
             PyErr_NoMemory();
     }
     columns_release(outputs, OUTPUTS);
     if (PyErr_Occurred())
         return NULL;
+    if (decoder->done == decoder->packed.count)
+        columns_release(self->chunk, INPUTS);
     return Py_BuildValue("NniL", PyBool_FromLong(decoding.sound), (Py_ssize_t)decoding.done,
                          (int)decoding.why, (long long)decoding.object);
 }
 
 static PyMethodDef decoder_methods[] = {
-    {"decode", decoder_decode_method, METH_VARARGS,
-     "decode(ops, sizes, ages, op, size, slot, object) -> (sound, events done, reason, object)\n"
+    {"begin", decoder_begin_method, METH_VARARGS,
+     "begin(ops, sizes, ages, events)\n"
      "--\n\n"
-     "Turn a chunk's columns into events; object may be None. Not sound: they do not belong "
-     "together. Stops at the first event that is not valid, and says why and of which object."},
+     "Begin with the next chunk; its columns are held until it is done."},
+    {"decode", decoder_decode_method, METH_VARARGS,
+     "decode(op, size, slot, object) -> (sound, events done, reason, object)\n"
+     "--\n\n"
+     "Fill columns with the chunk's next events; object may be None. Not sound: the chunk's "
+     "columns do not belong together. Stops at the first event that is not valid, and says why "
+     "and of which object."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -128,7 +172,9 @@ static PyType_Slot decoder_type_slots[] = {
     {Py_tp_dealloc, decoder_dealloc},
     {Py_tp_methods, decoder_methods},
     {Py_tp_members, decoder_members},
-    {Py_tp_doc, "The chunks of a trace file, one after the other, turned into events."},
+    {Py_tp_doc, "Decoder(ring)\n--\n\n"
+                "The chunks of a trace file, one after the other, turned into events. The ring, a "
+                "power of two of uint32, is memory for the slots of the youngest objects."},
     {0, NULL},
 };
 

@@ -1,4 +1,4 @@
-/* From the keys of objects, numbers that each is unique among, to their numbers and slots.
+/* From the keys of live objects, each of which has another, to their slots.
  *
  * A hash table with linear probing and backward-shift deletion, so that its size follows the
  * objects that are in it and not those that ever were. */
@@ -9,7 +9,6 @@
 
 struct key_entry {
     int64_t key;
-    int64_t object;
     uint32_t slot; /* NO_SLOT: the place is empty */
 };
 

@@ -24,12 +24,10 @@ static bool grow_arrays(struct live_slots *live)
     return true;
 }
 
-enum reason live_slots_grow(struct live_slots *live)
+bool live_slots_reserve(struct live_slots *live, size_t more)
 {
-    if (live->slots == NO_SLOT - 1)
-        return REASON_TOO_MANY;
-    if (live->slots == live->capacity && !grow_arrays(live))
-        return REASON_MEMORY;
-    live->free[live->free_count++] = live->slots++;
-    return REASON_NONE;
+    while (live->capacity < live->slots + more)
+        if (!grow_arrays(live))
+            return false;
+    return true;
 }

@@ -12,10 +12,9 @@
 struct live_slots {
     int64_t *sizes;      /* of the object in each slot */
     uint32_t *free;      /* a stack: the slot freed last is taken first */
-    size_t free_count;   /* live + free_count == slots */
-    size_t capacity;     /* of the two arrays */
+    size_t free_count;   /* <= slots; the others are occupied */
+    size_t capacity;     /* of the two arrays; slots <= capacity */
     uint32_t slots;      /* ever in use: the most objects that were live at once */
-    size_t live;         /* objects, now */
     int64_t objects;     /* allocated so far, and the number of the next one */
     int64_t reallocs;
     int64_t allocated_bytes; /* by malloc and realloc events; bounds live_bytes */
@@ -25,62 +24,72 @@ struct live_slots {
 
 void live_slots_release(struct live_slots *live);
 
-/* Sees to it that a slot is free when there is none. */
-enum reason live_slots_grow(struct live_slots *live);
+/* Sees to it that the arrays have room for so many slots more. */
+bool live_slots_reserve(struct live_slots *live, size_t more);
 
-static inline void live_slots_count_bytes(struct live_slots *live, int64_t allocated, int64_t freed)
+static inline size_t live_slots_objects(const struct live_slots *live)
 {
-    live->allocated_bytes += allocated;
-    live->live_bytes += allocated - freed;
-    if (live->live_bytes > live->max_live_bytes)
-        live->max_live_bytes = live->live_bytes;
+    return live->slots - live->free_count;
 }
 
-/* Whether `size` more bytes can be counted. */
-static inline bool live_slots_count(const struct live_slots *live, int64_t size)
+/* Whether `size` more bytes can be counted as allocated. */
+static inline bool live_slots_can_count(const struct live_slots *live, int64_t size)
 {
     return live->allocated_bytes <= INT64_MAX - size;
 }
 
-/* Gives the next object a slot of those that are free, of which there is one. */
-static inline uint32_t live_slots_take_free(struct live_slots *live, int64_t size)
+static inline void live_slots_change_bytes(struct live_slots *live, int64_t more)
 {
-    uint32_t slot = live->free[--live->free_count];
+    live->live_bytes += more;
+    if (live->live_bytes > live->max_live_bytes)
+        live->max_live_bytes = live->live_bytes;
+}
+
+/* Gives the next object a slot, for which there is room; leaves it to the caller to count the bytes
+ * as allocated. */
+static inline uint32_t live_slots_take_uncounted(struct live_slots *live, int64_t size)
+{
+    uint32_t slot = live->free_count != 0 ? live->free[--live->free_count] : live->slots++;
     live->sizes[slot] = size;
-    live->live++;
     live->objects++;
-    live_slots_count_bytes(live, size, 0);
+    live_slots_change_bytes(live, size);
     return slot;
 }
 
 /* Gives the next object a slot. */
 static inline enum reason live_slots_take(struct live_slots *live, int64_t size, uint32_t *slot)
 {
-    if (!live_slots_count(live, size))
+    if (!live_slots_can_count(live, size))
         return REASON_TOTAL;
-    if (live->free_count == 0) {
-        enum reason why = live_slots_grow(live);
-        if (why != REASON_NONE)
-            return why;
-    }
-    *slot = live_slots_take_free(live, size);
+    if (live->free_count == 0 && live->slots == NO_SLOT - 1)
+        return REASON_TOO_MANY;
+    if (live->free_count == 0 && !live_slots_reserve(live, 1))
+        return REASON_MEMORY;
+    live->allocated_bytes += size;
+    *slot = live_slots_take_uncounted(live, size);
     return REASON_NONE;
 }
 
 static inline void live_slots_give_back(struct live_slots *live, uint32_t slot)
 {
     live->free[live->free_count++] = slot;
-    live->live--;
     live->live_bytes -= live->sizes[slot];
+}
+
+/* Gives an object another size; leaves it to the caller to count its bytes as allocated. */
+static inline void live_slots_resize_uncounted(struct live_slots *live, uint32_t slot, int64_t size)
+{
+    live->reallocs++;
+    live_slots_change_bytes(live, size - live->sizes[slot]);
+    live->sizes[slot] = size;
 }
 
 static inline enum reason live_slots_resize(struct live_slots *live, uint32_t slot, int64_t size)
 {
-    if (!live_slots_count(live, size))
+    if (!live_slots_can_count(live, size))
         return REASON_TOTAL;
-    live->reallocs++;
-    live_slots_count_bytes(live, size, live->sizes[slot]);
-    live->sizes[slot] = size;
+    live->allocated_bytes += size;
+    live_slots_resize_uncounted(live, slot, size);
     return REASON_NONE;
 }
 

@@ -1,5 +1,6 @@
 #include "live_table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool live_table_init(struct live_table *table)
@@ -12,6 +13,8 @@ void live_table_release(struct live_table *table)
 {
     key_map_release(&table->map);
     live_slots_release(&table->live);
+    free(table->objects);
+    table->objects = NULL;
 }
 
 bool live_table_find(const struct live_table *table, int64_t key, uint32_t *slot)
@@ -20,19 +23,37 @@ bool live_table_find(const struct live_table *table, int64_t key, uint32_t *slot
     return *slot != NO_SLOT;
 }
 
+/* Sees to it that there is room for one more object. */
+static bool reserve(struct live_table *table)
+{
+    struct live_slots *live = &table->live;
+    if (!key_map_reserve(&table->map) || !live_slots_reserve(live, 1))
+        return false;
+    if (table->capacity == live->capacity)
+        return true;
+    int64_t *objects = realloc(table->objects, live->capacity * sizeof *objects);
+    if (objects == NULL)
+        return false;
+    table->objects = objects;
+    table->capacity = live->capacity;
+    return true;
+}
+
 static enum reason add(struct live_table *table, int64_t key, int64_t size, int64_t *object,
                        uint32_t *slot)
 {
-    if (!key_map_reserve(&table->map))
+    if (!reserve(table))
         return REASON_MEMORY;
     struct key_entry *place = key_map_place(&table->map, key);
     if (place->slot != NO_SLOT)
         return REASON_MALLOC_OF_LIVE;
     *object = table->live.objects;
     enum reason why = live_slots_take(&table->live, size, slot);
-    if (why == REASON_NONE)
-        key_map_put(&table->map, place, (struct key_entry){key, *object, *slot});
-    return why;
+    if (why != REASON_NONE)
+        return why;
+    key_map_put(&table->map, place, (struct key_entry){key, *slot});
+    table->objects[*slot] = *object;
+    return REASON_NONE;
 }
 
 static enum reason take_away(struct live_table *table, int64_t key, int64_t *object, uint32_t *slot)
@@ -40,8 +61,8 @@ static enum reason take_away(struct live_table *table, int64_t key, int64_t *obj
     struct key_entry *place = key_map_place(&table->map, key);
     if (place->slot == NO_SLOT)
         return REASON_FREE_OF_DEAD;
-    *object = place->object;
     *slot = place->slot;
+    *object = table->objects[*slot];
     key_map_remove(&table->map, place);
     live_slots_give_back(&table->live, *slot);
     return REASON_NONE;
@@ -64,8 +85,8 @@ static enum reason resize(struct live_table *table, int64_t key, int64_t new_key
         entry.key = new_key;
         key_map_put(&table->map, key_map_place(&table->map, new_key), entry);
     }
-    *object = entry.object;
     *slot = entry.slot;
+    *object = table->objects[*slot];
     return REASON_NONE;
 }
 

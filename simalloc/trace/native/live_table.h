@@ -9,6 +9,8 @@
 struct live_table {
     struct key_map map;
     struct live_slots live;
+    int64_t *objects; /* the number of the object in each slot */
+    size_t capacity;  /* of these: that of `live`, once there is an object */
 };
 
 bool live_table_init(struct live_table *table);

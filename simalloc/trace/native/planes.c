@@ -15,6 +15,14 @@ static void join(uint32_t *restrict into, const uint8_t *plane, size_t width, si
     }
 }
 
+void cursor_begin(struct cursor *cursor, const struct planes *planes)
+{
+    cursor->planes = *planes;
+    cursor->next = cursor->from = cursor->to = 0;
+    if (planes->width <= 4)
+        memset(cursor->high, 0, sizeof cursor->high);
+}
+
 void cursor_prepare(struct cursor *cursor)
 {
     const struct planes *planes = &cursor->planes;

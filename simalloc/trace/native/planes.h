@@ -25,6 +25,9 @@ struct cursor {
     uint32_t high[2 * BLOCK]; /* and the others; 0 if they have no more than four */
 };
 
+/* Begins with the first of other numbers. */
+void cursor_begin(struct cursor *cursor, const struct planes *planes);
+
 /* Sees to it that BLOCK numbers are ready, or as many as are left. */
 void cursor_prepare(struct cursor *cursor);
 

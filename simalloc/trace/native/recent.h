@@ -2,7 +2,8 @@
  *
  * Most objects die young. The slots of those allocated last lie in a ring, an entry each, dead ones
  * included; what outlives the ring goes to a map. The ring grows with the live objects and with the
- * map, so that few die there: it takes up to 16 bytes a live object, or 32 for each in the map. */
+ * map, so that few die there: it takes up to 16 bytes a live object, or 32 for each in the map. The
+ * first is the caller's. */
 #ifndef SIMALLOC_RECENT_H
 #define SIMALLOC_RECENT_H
 
@@ -11,10 +12,12 @@
 struct recent {
     uint32_t *ring; /* of object i at i & mask if objects - i <= mask + 1; NO_SLOT: it is dead */
     uint64_t mask;  /* entries less one; a power of two less one */
+    uint32_t *first; /* the caller's memory, in which the ring is before it grows */
     struct key_map old; /* the live objects that are older */
 };
 
-bool recent_init(struct recent *recent);
+/* Begins with a ring of so many entries, a power of two. */
+bool recent_init(struct recent *recent, uint32_t *first, size_t entries);
 void recent_release(struct recent *recent);
 
 /* Moves what object `next` is about to replace in the ring to the map. */

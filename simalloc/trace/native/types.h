@@ -18,7 +18,7 @@ extern PyType_Spec live_table_spec;
     LIVE_SLOTS_MEMBER(object, place, objects, T_LONGLONG, "objects allocated so far"),             \
     LIVE_SLOTS_MEMBER(object, place, reallocs, T_LONGLONG, "realloc events so far"),               \
     LIVE_SLOTS_MEMBER(object, place, slots, T_UINT, "the most objects that were live at once"),    \
-    LIVE_SLOTS_MEMBER(object, place, live, T_PYSSIZET, "objects live now"),                        \
+    LIVE_SLOTS_MEMBER(object, place, free_count, T_PYSSIZET, "how many of these are free now"),    \
     LIVE_SLOTS_MEMBER(object, place, allocated_bytes, T_LONGLONG,                                  \
                       "bytes asked for by malloc and realloc events so far"),                      \
     LIVE_SLOTS_MEMBER(object, place, live_bytes, T_LONGLONG, "bytes live now"),                    \

@@ -78,7 +78,7 @@ def test_a_realloc_may_move_its_object_to_another_key():
     table = LiveTable()
     assert table.enter(op, key, np.full(5, 8), objects, slots, new_key) == (5, 0)
     assert objects.tolist() == [0, 0, 1, 0, 1]
-    assert table.live == 0
+    assert table.free_count == table.slots == 2
 
 
 def test_the_table_of_live_objects_counts_bytes():
@@ -87,7 +87,7 @@ def test_the_table_of_live_objects_counts_bytes():
     objects, slots = np.empty(4, np.int64), np.empty(4, np.uint32)
     enter(table, op, np.array([1, 2, 1, 2]), np.array([10, 20, 15, 0]), objects, slots)
     assert (table.allocated_bytes, table.max_live_bytes, table.live_bytes) == (45, 35, 15)
-    assert (table.objects, table.reallocs, table.live, table.slots) == (2, 1, 1, 2)
+    assert (table.objects, table.reallocs, table.free_count, table.slots) == (2, 1, 1, 2)
 
 
 @pytest.mark.parametrize("wrong", [None, np.zeros(3, np.int32), np.zeros(2), np.zeros(6)[::2]])

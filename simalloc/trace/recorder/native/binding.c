@@ -152,7 +152,8 @@ static PyObject *reader_counts(PyObject *object, void *closure)
         (unsigned long long)header->sequence, "records_read", (unsigned long long)reader->records,
         "lost_from", (unsigned long long)header->lost_from, "lost_reason", header->lost_reason,
         "live_bytes", (long long)objects->table.live.live_bytes, "live_objects",
-        (long long)objects->table.live.live, "frees_of_unknown", (long long)objects->frees_of_unknown,
+        (long long)live_slots_objects(&objects->table.live), "frees_of_unknown",
+        (long long)objects->frees_of_unknown,
         "reallocs_of_unknown", (long long)objects->reallocs_of_unknown, "reallocs_failed",
         (long long)objects->reallocs_failed, "frees_unseen", (long long)objects->frees_unseen);
 }

@@ -1,0 +1,49 @@
+"""Memory for columns that come and go: what nobody holds any more is given out again.
+
+The first touch of 4 KB that the system hands out takes as long as decoding some hundred events.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import TYPE_CHECKING, Final
+from weakref import finalize
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PIECE: Final = 1 << 21
+"""Bytes of a piece: a huge page."""
+KEPT: Final = 16
+"""How many pieces at most wait to be given out again."""
+
+_kept: list[mmap.mmap] = []
+
+
+def borrow(length: int) -> NDArray[np.uint8]:
+    """Return so many bytes, whatever is in them; they are used again when no view of them is left.
+
+    More than a piece is fresh memory each time.
+    """
+    if length > PIECE:
+        return np.empty(length, np.uint8)
+    try:
+        piece = _kept.pop()
+    except IndexError:
+        piece = _new_piece()
+    whole = np.frombuffer(piece, np.uint8)  # kept alive by views of it: its memory is not its own
+    finalize(whole, _give_back, piece).atexit = False
+    return whole[:length]
+
+
+def _new_piece() -> mmap.mmap:
+    piece = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    piece.madvise(mmap.MADV_HUGEPAGE)
+    return piece
+
+
+def _give_back(piece: mmap.mmap) -> None:
+    if len(_kept) < KEPT:
+        _kept.append(piece)
