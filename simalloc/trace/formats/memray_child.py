@@ -4,12 +4,17 @@ A program of its own, run by `memray.py`. To the file NAMES go the call paths of
 innermost FRAMES functions of each, as lines of JSON: [place, [[function, file, line], ...]].
 
 memray's reader is native code that trusts the file; a damaged one can end the process that reads
-it. A record is five int64: allocator, address, size, thread, place.
+it. Damage that states a length or a count cannot take the machine with it either: the process may
+have `MEMORY` bytes of addresses and `MEMORY_A_BYTE` more for each byte of the file, and `SECONDS`
+of the processor for each `RECORDS` records. A record is five int64: allocator, address, size,
+thread, place.
 """
 
 from __future__ import annotations
 
 import json
+import resource
+import signal
 import sys
 from array import array
 from itertools import islice
@@ -28,11 +33,28 @@ LONGEST = 100  # characters of a name
 FREES = (1, 5, 15)
 """Allocators of records that have no call path."""
 NAMED = 1 << 16
+MEMORY = 1 << 30
+MEMORY_A_BYTE = 16
+SECONDS = 60
+
+
+def limit_memory(path: str) -> None:
+    """Let this process take memory in proportion to a file."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = MEMORY + MEMORY_A_BYTE * Path(path).stat().st_size
+    within = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (within, hard))
+
+
+def limit_time() -> None:
+    """Let this process work for `SECONDS` from now; then a signal ends it, native code or not."""
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
 
 
 def write_records(path: str, names: TextIO, frames: int) -> None:
     """Write all records of a file, and name the first places of which there are allocations."""
     named: set[int] = set()
+    limit_time()
     with memray.FileReader(path) as reader:
         records = reader.get_allocation_records()
         while block := list(islice(records, RECORDS)):
@@ -49,16 +71,21 @@ def write_records(path: str, names: TextIO, frames: int) -> None:
                     names.write(json.dumps([place, calls]) + "\n")
             names.flush()
             sys.stdout.buffer.write(numbers.tobytes())
+            limit_time()
 
 
 if __name__ == "__main__":
     try:
+        limit_memory(sys.argv[1])
         with Path(sys.argv[2]).open("w", encoding="utf-8") as file:
             write_records(sys.argv[1], file, int(sys.argv[3]))
     except NotImplementedError:
         sys.exit(AGGREGATED)
     except BrokenPipeError:
         sys.exit(1)
+    except MemoryError:
+        sys.stderr.write("it takes memory out of proportion")
+        sys.exit(UNREADABLE)
     except Exception as error:  # noqa: BLE001 - whatever it is, the file cannot be read
         sys.stderr.write(str(error))
         sys.exit(UNREADABLE)

@@ -1,0 +1,152 @@
+"""Inputs for fuzzing the import of memray's files, and a fast way to read them."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from select import select
+
+from simalloc.trace.formats import memray as memray_format
+
+START = 20
+"""Bytes of a file that say what it is: magic, versions of the format and of Python, flags."""
+SECONDS = 8
+LZ4_START = b"\x04\x22\x4d\x18\x60\x40\x82"
+LZ4_BLOCK = 1 << 16
+LZ4_STORED = 1 << 31
+"""A block of the LZ4 frame format with this in its length is not compressed."""
+
+
+@cache
+def samples():
+    """Return files of memray, which is installed as an extra; they differ from run to run."""
+    return [
+        captured(),
+        captured(native_traces=True),
+        captured(trace_python_allocators=True),
+        captured(compressed=True),
+    ]
+
+
+def captured(*, compressed=False, **options):
+    """Return a file of memray; one that is not compressed without the zeros that fill it up."""
+    import memray  # noqa: PLC0415 - only this format needs it
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        destination = memray.FileDestination(path, compress_on_exit=compressed)
+        with memray.Tracker(destination=destination, **options):
+            kept = [allocate(depth) for depth in range(4)]
+            thread = threading.Thread(target=allocate, args=(3,))
+            thread.start()
+            thread.join()
+            del kept[2]
+        content = path.read_bytes()
+        return content if compressed else content.rstrip(b"\0")
+
+
+def allocate(depth):
+    """Allocate and move a block below some calls."""
+    if depth:
+        return allocate(depth - 1)
+    block = bytearray(1000)
+    block.extend(bytes(5000))
+    return block
+
+
+def lz4(content):
+    """Return a file as a frame of LZ4 that stores it as it is: damage inside shows through."""
+    blocks = [content[at : at + LZ4_BLOCK] for at in range(0, len(content), LZ4_BLOCK)]
+    framed = [(len(block) | LZ4_STORED).to_bytes(4, "little") + block for block in blocks]
+    return LZ4_START + b"".join(framed) + bytes(4)
+
+
+def mutated(rng, mutate):
+    """Return a sample that has been mutated by `mutate`, mostly behind its start alone.
+
+    Half of those that are not compressed are put into a frame of LZ4 then. Few are compressed
+    before, as damage there mostly ends the reading at once.
+    """
+    *plain, compressed = samples()
+    is_compressed = rng.randrange(16) == 0
+    content = compressed if is_compressed else rng.choice(plain)
+    start = rng.choice((0, START, START, START, START, START))
+    damaged = bytearray(content[start:])
+    mutate(rng, damaged)
+    whole = content[:start] + bytes(damaged)
+    return whole if is_compressed or rng.randrange(2) else lz4(whole)
+
+
+class Server:
+    """A process that reads files as `memray_child.py` does.
+
+    `last` is the file that it read last, `peak` its most memory in kilobytes.
+    """
+
+    def __init__(self, folder):
+        program = Path(__file__).with_name("memray_server.py")
+        first = Path(folder, "first")
+        first.write_bytes(samples()[1])
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", program, memray_format.CHILD, first],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # C++ says there what ends it
+        )
+        self.records = Path(folder, "records")
+        self.last = b""
+        self.peak = 0
+
+    def start_child(self, arguments, complaint):
+        """Read a file: what the importer's `start_child` does."""
+        self.last = Path(arguments[0]).read_bytes()
+        texts = f"/proc/{os.getpid()}/fd/{complaint.fileno()}"
+        request = json.dumps([str(self.records), texts, arguments]) + "\n"
+        self.process.stdin.write(request.encode())
+        self.process.stdin.flush()
+        ready, _, _ = select([self.process.stdout], [], [], SECONDS)
+        assert ready, "the input takes too long"
+        answer = self.process.stdout.readline()
+        assert answer, "the server has ended"
+        code, kilobytes = map(int, answer.split())
+        self.peak = max(self.peak, kilobytes)
+        return Ended(self.records.read_bytes(), code)
+
+
+class Ended:
+    """A process that has ended, as far as the importer asks of one."""
+
+    def __init__(self, output, code):
+        self.stdout = BytesIO(output)
+        self.code = code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def wait(self):
+        return self.code
+
+
+@contextmanager
+def served():
+    """Have the importer read files through a server, which is answered."""
+    start_child = memray_format.start_child
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder)
+        memray_format.start_child = server.start_child
+        try:
+            yield server
+        finally:
+            memray_format.start_child = start_child
+            server.process.stdin.close()
+            server.process.stdout.close()
+            server.process.wait()
