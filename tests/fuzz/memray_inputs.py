@@ -1,7 +1,5 @@
 """Inputs for fuzzing the import of memray's files, and a fast way to read them."""
 
-import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,6 +11,7 @@ from pathlib import Path
 from select import select
 
 from simalloc.trace.formats import memray as memray_format
+from simalloc.trace.sites import FRAMES
 
 START = 20
 """Bytes of a file that say what it is: magic, versions of the format and of Python, flags."""
@@ -84,39 +83,56 @@ def mutated(rng, mutate):
 
 
 class Server:
-    """A process that reads files as `memray_child.py` does.
+    """A process that reads files as `memray_child.py` does, in a folder.
 
-    `last` is the file that it read last, `peak` its most memory in kilobytes.
+    `file` is what it read last, `peak` its most memory in kilobytes. The reader looks at memory
+    that it has not written when a file is damaged, so that it may read a file twice and find two
+    things. The importer should not: a file that is read again is not, the answer is the same.
     """
 
     def __init__(self, folder):
+        self.folder = Path(folder)
+        self.file = None
+        self.code = self.peak = 0
+        self.put("file", samples()[1])
         program = Path(__file__).with_name("memray_server.py")
-        first = Path(folder, "first")
-        first.write_bytes(samples()[1])
         self.process = subprocess.Popen(
-            [sys.executable, "-I", program, memray_format.CHILD, first],
+            [sys.executable, "-I", program, memray_format.CHILD, "file", "names", str(FRAMES)],
+            cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # C++ says there what ends it
         )
-        self.records = Path(folder, "records")
-        self.last = b""
-        self.peak = 0
+
+    def put(self, name, content):
+        """Write a file into the folder."""
+        (self.folder / name).write_bytes(content)
+
+    def get(self, name):
+        """Return a file of the folder."""
+        return (self.folder / name).read_bytes()
 
     def start_child(self, arguments, complaint):
         """Read a file: what the importer's `start_child` does."""
-        self.last = Path(arguments[0]).read_bytes()
-        texts = f"/proc/{os.getpid()}/fd/{complaint.fileno()}"
-        request = json.dumps([str(self.records), texts, arguments]) + "\n"
-        self.process.stdin.write(request.encode())
+        file, names, _ = arguments
+        content = Path(file).read_bytes()
+        if content != self.file:
+            self.file = content
+            self.ask()
+        Path(names).write_bytes(self.get("names"))
+        complaint.write(self.get("complaint"))
+        return Ended(self.get("records"), self.code)
+
+    def ask(self):
+        """Have the file read."""
+        self.put("file", self.file)
+        self.process.stdin.write(b"\n")
         self.process.stdin.flush()
         ready, _, _ = select([self.process.stdout], [], [], SECONDS)
         assert ready, "the input takes too long"
         answer = self.process.stdout.readline()
         assert answer, "the server has ended"
-        code, kilobytes = map(int, answer.split())
+        self.code, kilobytes = map(int, answer.split())
         self.peak = max(self.peak, kilobytes)
-        return Ended(self.records.read_bytes(), code)
 
 
 class Ended:
@@ -138,7 +154,7 @@ class Ended:
 
 @contextmanager
 def served():
-    """Have the importer read files through a server, which is answered."""
+    """Have the importer read files through a server, which is what it yields."""
     start_child = memray_format.start_child
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder)

@@ -1,22 +1,20 @@
-"""Runs a program on many files, much faster than a process each: `memray_server.py PROGRAM FILE`.
+"""Runs a program again and again, much faster than a process each: `memray_server.py PROGRAM ...`.
 
-A request is a line of JSON on stdin: the files for the program's stdout and stderr, and its
-arguments. The answer is a line on stdout: the program's exit code, negative if a signal ended it,
-and the most memory that its process has had, in kilobytes.
+A line on stdin asks for a run with the arguments that follow. Its stdout goes to `records` and its
+stderr to `complaint`, in the current directory. The answer is a line on stdout: the program's exit
+code, negative if a signal ended it, and the most memory its process has had, in kilobytes.
 
 `import memray` takes half a second, as does the first file with native traces, and a fork some
-milliseconds. So one process prepares by reading FILE, and others forked from it run the program
+milliseconds. So one process runs the program once, to be prepared, and others forked from it run it
 `RUNS` times each; where the program ends one before, another is forked.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
 RUNS = 200
-REQUEST = 1 << 16  # bytes
 ENDED = 9  # exit code: there are no more requests
 
 
@@ -38,23 +36,21 @@ def serve(program):
 def work(program):
     """Answer some requests, and return an exit code."""
     for _ in range(RUNS):
-        request = os.read(0, REQUEST)  # a whole one, as the next comes only after the answer
-        if not request:
+        if not os.read(0, 1):
             return ENDED
-        records, complaint, arguments = json.loads(request)
-        code = run(program, records, complaint, arguments)
+        code = run(program)
         answer(code, getrusage(RUSAGE_SELF).ru_maxrss)
     return 0
 
 
-def run(program, records, complaint, arguments):
+def run(program):
     """Run the program as if it were a process of its own, and return its exit code."""
-    sys.argv[1:] = arguments
-    try:
-        with Path(records).open("w") as sys.stdout, Path(complaint).open("w") as sys.stderr:
+    with Path("records").open("w") as sys.stdout, Path("complaint").open("w") as sys.stderr:
+        os.dup2(sys.stderr.fileno(), 2)  # native code complains too
+        try:
             exec(program, {"__name__": "__main__"})
-    except SystemExit as ended:
-        return ended.code
+        except SystemExit as ended:
+            return ended.code
     return 0
 
 
@@ -64,6 +60,7 @@ def answer(code, kilobytes):
 
 
 if __name__ == "__main__":
-    program = compile(Path(sys.argv[1]).read_text("utf-8"), sys.argv[1], "exec")
-    run(program, os.devnull, os.devnull, [sys.argv[2], os.devnull, "1"])
+    del sys.argv[0]
+    program = compile(Path(sys.argv[0]).read_text("utf-8"), sys.argv[0], "exec")
+    run(program)
     serve(program)

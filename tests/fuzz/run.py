@@ -48,7 +48,7 @@ def work(name, first, count, number, peak):
             except BaseException:  # noqa: BLE001 - whatever it is, it is what is looked for
                 traceback.print_exc()
                 if server:
-                    Path(f"memray-{each}").write_bytes(server.last)
+                    Path(f"memray-{each}").write_bytes(server.file)
                 sys.exit(1)
 
 

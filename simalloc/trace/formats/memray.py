@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,9 @@ _NUMBERS: Final = 5  # a record
 _RECORD: Final = 8 * _NUMBERS  # bytes
 _RECORDS: Final = 1 << 14
 _NAMES: Final = 1 << 10
+_LONGEST: Final = 200  # bytes of what the child says
+_STOPPED: Final = "Memray ERROR"
+"""All that memray's reader does about a record it cannot read is to say this on stderr and end."""
 _COLUMNS: Final = ("thread", "site")
 
 # memray's AllocatorType: a realloc is recorded as a free and an allocation.
@@ -130,9 +134,18 @@ def _records_of(log: Log, path: str, names: str) -> Iterator[NDArray[np.int64]]:
                 yield np.frombuffer(block[:whole], np.int64).reshape(-1, _NUMBERS).T
         finally:
             stdout.close()
-        if code := child.wait():
-            complaint.seek(0)
-            raise _error(log, code, complaint.read(200).decode("utf-8", "backslashreplace"))
+        code, text = child.wait(), _last_line(complaint)
+        if code:
+            raise _error(log, code, text)
+        if text.startswith(_STOPPED):
+            log.complain("damaged files", f"memray stops before the end of the file: {text}")
+
+
+def _last_line(complaint: BinaryIO) -> str:
+    """Return the last of what the child has said; before are warnings about symbols."""
+    length = complaint.seek(0, os.SEEK_END)
+    complaint.seek(max(length - _LONGEST, 0))
+    return complaint.read().decode("utf-8", "backslashreplace").strip().rpartition("\n")[2]
 
 
 def _error(log: Log, code: int, text: str) -> TraceError:

@@ -2,12 +2,11 @@
 
 A program of its own, run by `memray.py`. To the file NAMES go the call paths of the places, the
 innermost FRAMES functions of each, as lines of JSON: [place, [[function, file, line], ...]].
+A record is five int64: allocator, address, size, thread, place.
 
 memray's reader is native code that trusts the file; a damaged one can end the process that reads
-it. Damage that states a length or a count cannot take the machine with it either: the process may
-have `MEMORY` bytes of addresses and `MEMORY_A_BYTE` more for each byte of the file, and `SECONDS`
-of the processor for each `RECORDS` records. A record is five int64: allocator, address, size,
-thread, place.
+it. Nor can damage that states a length or a count take the machine with it: memory and time of the
+process are limited in proportion to the file.
 """
 
 from __future__ import annotations
@@ -33,29 +32,40 @@ LONGEST = 100  # characters of a name
 FREES = (1, 5, 15)
 """Allocators of records that have no call path."""
 NAMED = 1 << 16
-MEMORY = 1 << 30
-MEMORY_A_BYTE = 16
-SECONDS = 60
+MEMORY = 2 << 30
+"""Bytes of data that the process may have, above all for symbols: the reader loads those of the
+libraries that a file with native traces names."""
+MEMORY_A_BYTE = 128
+"""What it may have more for each byte of the file: the reader keeps the live allocations."""
+FRAMES_A_BYTE = 64
+"""A frame takes four bytes or more, and LZ4 makes them at most 255 times smaller."""
+SECONDS = 120
+"""Processor time for the reader's first pass over the file, and again for `RECORDS` records."""
+BYTES_A_SECOND = 1 << 20
 
 
-def limit_memory(path: str) -> None:
-    """Let this process take memory in proportion to a file."""
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = MEMORY + MEMORY_A_BYTE * Path(path).stat().st_size
+def limit_memory(size: int) -> None:
+    """Let this process have memory in proportion to a file of `size` bytes."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = MEMORY + MEMORY_A_BYTE * size
     within = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (within, hard))
+    resource.setrlimit(resource.RLIMIT_DATA, (within, hard))
 
 
-def limit_time() -> None:
-    """Let this process work for `SECONDS` from now; then a signal ends it, native code or not."""
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+def limit_time(size: int) -> None:
+    """Let this process work for some time from now; a signal ends it then, native code or not."""
+    signal.setitimer(signal.ITIMER_PROF, SECONDS + size // BYTES_A_SECOND)
 
 
 def write_records(path: str, names: TextIO, frames: int) -> None:
     """Write all records of a file, and name the first places of which there are allocations."""
     named: set[int] = set()
-    limit_time()
+    size = Path(path).stat().st_size
+    limit_memory(size)
+    limit_time(size)
     with memray.FileReader(path) as reader:
+        if reader.metadata.total_frames > FRAMES_A_BYTE * size:
+            raise ValueError("it states more frames than it has room for")
         records = reader.get_allocation_records()
         while block := list(islice(records, RECORDS)):
             numbers = array("Q")
@@ -71,12 +81,11 @@ def write_records(path: str, names: TextIO, frames: int) -> None:
                     names.write(json.dumps([place, calls]) + "\n")
             names.flush()
             sys.stdout.buffer.write(numbers.tobytes())
-            limit_time()
+            limit_time(size)
 
 
 if __name__ == "__main__":
     try:
-        limit_memory(sys.argv[1])
         with Path(sys.argv[2]).open("w", encoding="utf-8") as file:
             write_records(sys.argv[1], file, int(sys.argv[3]))
     except NotImplementedError:
