@@ -32,11 +32,12 @@ LONGEST = 100  # characters of a name
 FREES = (1, 5, 15)
 """Allocators of records that have no call path."""
 NAMED = 1 << 16
-MEMORY = 2 << 30
-"""Bytes of data that the process may have, above all for symbols: the reader loads those of the
-libraries that a file with native traces names."""
+MEMORY = 160 << 20
+"""Bytes of data that the process may have; it has 13 MB before it reads."""
 MEMORY_A_BYTE = 128
 """What it may have more for each byte of the file: the reader keeps the live allocations."""
+SYMBOLS = 2 << 30
+"""What it may have more for native traces: the reader loads symbols of the libraries they name."""
 FRAMES_A_BYTE = 64
 """A frame takes four bytes or more, and LZ4 makes them at most 255 times smaller."""
 SECONDS = 120
@@ -44,10 +45,9 @@ SECONDS = 120
 BYTES_A_SECOND = 1 << 20
 
 
-def limit_memory(size: int) -> None:
-    """Let this process have memory in proportion to a file of `size` bytes."""
+def limit_memory(wanted: int) -> None:
+    """Let this process have no more bytes of data than are wanted."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = MEMORY + MEMORY_A_BYTE * size
     within = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (within, hard))
 
@@ -61,11 +61,14 @@ def write_records(path: str, names: TextIO, frames: int) -> None:
     """Write all records of a file, and name the first places of which there are allocations."""
     named: set[int] = set()
     size = Path(path).stat().st_size
-    limit_memory(size)
+    memory = MEMORY + MEMORY_A_BYTE * size
+    limit_memory(memory)
     limit_time(size)
     with memray.FileReader(path) as reader:
         if reader.metadata.total_frames > FRAMES_A_BYTE * size:
             raise ValueError("it states more frames than it has room for")
+        if reader.metadata.has_native_traces:
+            limit_memory(memory + SYMBOLS)
         records = reader.get_allocation_records()
         while block := list(islice(records, RECORDS)):
             numbers = array("Q")
