@@ -138,7 +138,9 @@ def _records_of(log: Log, path: str, names: str) -> Iterator[NDArray[np.int64]]:
         if code:
             raise _error(log, code, text)
         if text.startswith(_STOPPED):
-            log.complain("damaged files", f"memray stops before the end of the file: {text}")
+            log.complain(
+                "ends of damaged files", f"memray stops before the end of the file: {text}"
+            )
 
 
 def _last_line(complaint: BinaryIO) -> str:
