@@ -16,6 +16,8 @@ from simalloc.trace.sites import FRAMES
 START = 20
 """Bytes of a file that say what it is: magic, versions of the format and of Python, flags."""
 SECONDS = 8
+WEIGHTS = (6, 1, 2)
+"""How often the samples that are not compressed are taken: the later ones take longer."""
 LZ4_START = b"\x04\x22\x4d\x18\x60\x40\x82"
 LZ4_BLOCK = 1 << 16
 LZ4_STORED = 1 << 31
@@ -74,7 +76,7 @@ def mutated(rng, mutate):
     """
     *plain, compressed = samples()
     is_compressed = rng.randrange(16) == 0
-    content = compressed if is_compressed else rng.choice(plain)
+    content = compressed if is_compressed else rng.choices(plain, WEIGHTS)[0]
     start = rng.choice((0, START, START, START, START, START))
     damaged = bytearray(content[start:])
     mutate(rng, damaged)
@@ -102,6 +104,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
+        assert self.process.stdout.readline(), "the server has not begun"
 
     def put(self, name, content):
         """Write a file into the folder."""

@@ -5,10 +5,11 @@ stderr to `complaint`, in the current directory. The answer is a line on stdout:
 code, negative if a signal ended it, and the most memory its process has had, in kilobytes.
 
 `import memray` takes half a second, as does the first file with native traces, and a fork some
-milliseconds. So one process runs the program once, to be prepared, and others forked from it run it
-`RUNS` times each; where the program ends one before, another is forked.
+milliseconds. So one process runs the program once unasked, to be prepared, answers, and others
+forked from it run it `RUNS` times each; where the program ends one before, another is forked.
 """
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -62,5 +63,7 @@ def answer(code, kilobytes):
 if __name__ == "__main__":
     del sys.argv[0]
     program = compile(Path(sys.argv[0]).read_text("utf-8"), sys.argv[0], "exec")
-    run(program)
+    code = run(program)
+    answer(code, getrusage(RUSAGE_SELF).ru_maxrss)
+    gc.freeze()  # so that collecting garbage does not copy what is shared
     serve(program)
