@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors that are about what is written, though they do not name it."""
 
 
 @contextmanager
@@ -18,6 +22,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     It lies beside its target; if the block fails it is removed, and what was at `path` stays. Of a
     link the target is replaced. What is no regular file (a pipe, a terminal) is written as it is.
     """
+    try:
+        with _written(path) as stream:
+            yield stream
+    except OSError as error:
+        if error.errno in _FULL and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
+
+
+@contextmanager
+def _written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         with target.open("wb") as stream:
@@ -25,8 +40,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with temporary.open("xb") as stream:
+        with naming(path):
+            stream = temporary.open("xb")
+        with stream:
             yield stream
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Make an error of the system name `path`, which the user knows, and not what stands for it."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = os.fspath(path)
+        raise

@@ -3,10 +3,10 @@
 import io
 import pickle
 import random
-import tempfile
 from functools import cache
 from pathlib import Path
 
+import memray_inputs
 import numpy as np
 
 from simalloc.errors import TraceError
@@ -71,22 +71,9 @@ def samples(name):
         snapshot = {"segments": [], "device_traces": [[], SNAPSHOT]}
         return [pickle.dumps(snapshot, protocol) for protocol in (2, 4, 5)]
     if name == "memray":
-        return [captured(compressed) for compressed in (False, True)]
+        return memray_inputs.samples()
     logs = [path for path in sorted(LOGS.glob("*.*")) if f".{name}" in path.name]
     return [whole(path.read_bytes()) for path in logs]
-
-
-def captured(compressed):
-    """Return a file of memray, which is installed as an extra."""
-    import memray  # noqa: PLC0415 - only this format needs it
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file"
-        destination = memray.FileDestination(path, compress_on_exit=compressed)
-        with memray.Tracker(destination=destination):
-            kept = bytearray(1000)
-            kept.extend(bytes(5000))
-        return path.read_bytes()
 
 
 def whole(content):
@@ -100,12 +87,19 @@ def mutated(name, number):
     rng = random.Random(f"{name} {number}")
     if rng.random() < 0.05:
         return rng.randbytes(rng.choice((1, 8, 100, 5000)))
+    if name == "memray":
+        return memray_inputs.mutated(rng, mutate)
     content = bytearray(rng.choice(samples(name)))
     if rng.random() < 0.9:
         keep_a_few_lines(rng, content)
+    mutate(rng, content)
+    return bytes(content)
+
+
+def mutate(rng, content):
+    """Mutate a sample once or several times."""
     for _ in range(rng.choice((1, 1, 2, 3, 10))):
         rng.choice(MUTATIONS)(rng, content)
-    return bytes(content)
 
 
 def keep_a_few_lines(rng, content):

@@ -2,7 +2,8 @@
 
 Each format is read in a process of its own, which may take 2 GB at most, 256 MB of them resident,
 and ten seconds an input. Inputs are read strictly and leniently by turns, every eighth in both.
-Input N of a format is always the same, so `--first N --inputs 1` shows again what went wrong.
+Input N of a format is always the same, so `--first N --inputs 1` shows again what went wrong; but
+memray's samples are made anew each time, and so the input is kept in the file `memray-N`.
 """
 
 import argparse
@@ -14,8 +15,11 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import nullcontext
+from pathlib import Path
 
 import inputs
+import memray_inputs
 
 from simalloc.trace.formats.registry import FORMATS
 
@@ -31,17 +35,21 @@ def work(name, first, count, number, peak):
     """Check inputs one after another; `number` says how far it came."""
     keep_freed_memory()
     gc.freeze()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    for each in range(first, first + count):
-        number.value = each
-        signal.alarm(SECONDS)
-        try:
-            inputs.check(name, each, thorough=each % THOROUGH == 0)
-            peak.value = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            assert peak.value < RESIDENT, "the input takes memory out of proportion"
-        except BaseException:  # noqa: BLE001 - whatever it is, it is what is looked for
-            traceback.print_exc()
-            sys.exit(1)
+    with memray_inputs.served() if name == "memray" else nullcontext() as server:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        for each in range(first, first + count):
+            number.value = each
+            signal.alarm(SECONDS)
+            try:
+                inputs.check(name, each, thorough=each % THOROUGH == 0)
+                resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                peak.value = max(resident, server.peak if server else 0)
+                assert peak.value < RESIDENT, "the input takes memory out of proportion"
+            except BaseException:  # noqa: BLE001 - whatever it is, it is what is looked for
+                traceback.print_exc()
+                if server:
+                    Path(f"memray-{each}").write_bytes(server.file)
+                sys.exit(1)
 
 
 def keep_freed_memory():

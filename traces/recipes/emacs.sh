@@ -1,12 +1,14 @@
-# Emacs visiting Python's library, replacing names in every file and keeping all of them open.
-# Packages: emacs-nox libpython3.11-minimal libpython3.11-stdlib
+# Emacs visiting its own Lisp library, replacing words in every file and keeping all of them open.
+# Packages: emacs-nox emacs-el
+dpkg --listfiles emacs-el | grep '\.el\.gz$' | xargs cp --parents --target-directory .
+gunzip --recursive usr
 cat > replace.el <<'LISP'
-(require 'python)
 (setq create-lockfiles nil auto-save-default nil make-backup-files nil vc-handled-backends nil)
-(dolist (file (sort (directory-files-recursively "/usr/lib/python3.11" "\\.py\\'") #'string<))
+(setq changes '(("defun" . "define-function") ("let" . "bind") ("setq" . "assign")
+                ("the" . "that") ("if" . "when")))
+(dolist (file (sort (directory-files-recursively "usr" "\\.el\\'") #'string<))
   (with-current-buffer (find-file-noselect file)
-    (setq buffer-read-only nil)
-    (dolist (change '(("self" . "this_object") ("return" . "give_back") ("None" . "nil")))
+    (dolist (change changes)
       (goto-char (point-min))
       (perform-replace (car change) (cdr change) nil nil t))))
 (princ (format "%d buffers\n" (length (buffer-list))))

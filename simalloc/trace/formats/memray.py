@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 import numpy as np
 
@@ -31,11 +33,15 @@ if TYPE_CHECKING:
 _MAGIC: Final = b"memray\0"
 _LZ4: Final = b"\x04\x22\x4d\x18"
 _BLOCK: Final = 1 << 20
-_CHILD: Final = Path(__file__).with_name("memray_child.py")
+CHILD: Final = Path(__file__).with_name("memray_child.py")
 _AGGREGATED: Final = 3  # the child's exit code
 _NUMBERS: Final = 5  # a record
 _RECORD: Final = 8 * _NUMBERS  # bytes
 _RECORDS: Final = 1 << 14
+_NAMES: Final = 1 << 10
+_LONGEST: Final = 200  # bytes of what the child says
+_STOPPED: Final = "Memray ERROR"
+"""All that memray's reader does about a record it cannot read is to say this on stderr and end."""
 _COLUMNS: Final = ("thread", "site")
 
 # memray's AllocatorType: a realloc is recorded as a free and an allocation.
@@ -68,15 +74,16 @@ def _batches(log: Log) -> Iterator[Batch]:
     threads, sites = Numbering(), Numbering(first=1)
     with tempfile.NamedTemporaryFile(suffix=".names") as names:
         yield from _events(log, names.name, threads, sites)
-        for line in names:
-            _name(log, line, sites)
+        while lines := list(islice(names, _NAMES)):
+            _name(log, [json.loads(line) for line in lines], sites)
 
 
-def _name(log: Log, line: bytes, sites: Numbering) -> None:
-    """Note the name of a place: a line of what the child has written."""
-    place, frames = json.loads(line)
-    path = PATH.join(f"{function} ({file}:{number})" for function, file, number in frames)
-    log.sites.put(int(sites(np.array([place], np.uint64).view(np.int64))[0]), path)
+def _name(log: Log, named: list[tuple[int, list[tuple[str, str, int]]]], sites: Numbering) -> None:
+    """Note names of places as the child has written them."""
+    places = np.array([place for place, _ in named], np.uint64).view(np.int64)
+    for site, (_, frames) in zip(sites(places).tolist(), named, strict=True):
+        path = PATH.join(f"{function} ({file}:{number})" for function, file, number in frames)
+        log.sites.put(site, path)
 
 
 def _events(log: Log, names: str, threads: Numbering, sites: Numbering) -> Iterator[Batch]:
@@ -107,13 +114,18 @@ def _records(log: Log, names: str) -> Iterator[NDArray[np.int64]]:
         yield from _records_of(log, copy.name, names)
 
 
+def start_child(arguments: list[str], complaint: BinaryIO) -> subprocess.Popen[bytes]:
+    """Start `memray_child.py`, its records on a pipe."""
+    command = [sys.executable, "-I", str(CHILD), *arguments]
+    return subprocess.Popen(  # noqa: S603 - our own program on our own copy of the log
+        command, stdout=subprocess.PIPE, stderr=complaint
+    )
+
+
 def _records_of(log: Log, path: str, names: str) -> Iterator[NDArray[np.int64]]:
-    command = [sys.executable, "-I", str(_CHILD), path, names, str(FRAMES)]
     with (
         tempfile.TemporaryFile() as complaint,
-        subprocess.Popen(  # noqa: S603 - our own program on our own copy of the log
-            command, stdout=subprocess.PIPE, stderr=complaint
-        ) as child,
+        start_child([path, names, str(FRAMES)], complaint) as child,
     ):
         stdout = cast("BufferedReader", child.stdout)
         try:
@@ -122,9 +134,20 @@ def _records_of(log: Log, path: str, names: str) -> Iterator[NDArray[np.int64]]:
                 yield np.frombuffer(block[:whole], np.int64).reshape(-1, _NUMBERS).T
         finally:
             stdout.close()
-        if code := child.wait():
-            complaint.seek(0)
-            raise _error(log, code, complaint.read(200).decode("utf-8", "backslashreplace"))
+        code, text = child.wait(), _last_line(complaint)
+        if code:
+            raise _error(log, code, text)
+        if text.startswith(_STOPPED):
+            log.complain(
+                "ends of damaged files", f"memray stops before the end of the file: {text}"
+            )
+
+
+def _last_line(complaint: BinaryIO) -> str:
+    """Return the last of what the child has said; before are warnings about symbols."""
+    length = complaint.seek(0, os.SEEK_END)
+    complaint.seek(max(length - _LONGEST, 0))
+    return complaint.read().decode("utf-8", "backslashreplace").strip().rpartition("\n")[2]
 
 
 def _error(log: Log, code: int, text: str) -> TraceError:

@@ -2,14 +2,18 @@
 
 A program of its own, run by `memray.py`. To the file NAMES go the call paths of the places, the
 innermost FRAMES functions of each, as lines of JSON: [place, [[function, file, line], ...]].
+A record is five int64: allocator, address, size, thread, place.
 
 memray's reader is native code that trusts the file; a damaged one can end the process that reads
-it. A record is five int64: allocator, address, size, thread, place.
+it. Nor can damage that states a length or a count take the machine with it: memory and time of the
+process are limited in proportion to the file.
 """
 
 from __future__ import annotations
 
 import json
+import resource
+import signal
 import sys
 from array import array
 from itertools import islice
@@ -28,12 +32,43 @@ LONGEST = 100  # characters of a name
 FREES = (1, 5, 15)
 """Allocators of records that have no call path."""
 NAMED = 1 << 16
+MEMORY = 160 << 20
+"""Bytes of data that the process may have; it has 13 MB before it reads."""
+MEMORY_A_BYTE = 128
+"""What it may have more for each byte of the file: the reader keeps the live allocations."""
+SYMBOLS = 2 << 30
+"""What it may have more for native traces: the reader loads symbols of the libraries they name."""
+FRAMES_A_BYTE = 64
+"""A frame takes four bytes or more, and LZ4 makes them at most 255 times smaller."""
+SECONDS = 120
+"""Processor time for the reader's first pass over the file, and again for `RECORDS` records."""
+BYTES_A_SECOND = 1 << 20
+
+
+def limit_memory(wanted: int) -> None:
+    """Let this process have no more bytes of data than are wanted."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    within = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (within, hard))
+
+
+def limit_time(size: int) -> None:
+    """Let this process work for some time from now; a signal ends it then, native code or not."""
+    signal.setitimer(signal.ITIMER_PROF, SECONDS + size // BYTES_A_SECOND)
 
 
 def write_records(path: str, names: TextIO, frames: int) -> None:
     """Write all records of a file, and name the first places of which there are allocations."""
     named: set[int] = set()
+    size = Path(path).stat().st_size
+    memory = MEMORY + MEMORY_A_BYTE * size
+    limit_memory(memory)
+    limit_time(size)
     with memray.FileReader(path) as reader:
+        if reader.metadata.total_frames > FRAMES_A_BYTE * size:
+            raise ValueError("it states more frames than it has room for")
+        if reader.metadata.has_native_traces:
+            limit_memory(memory + SYMBOLS)
         records = reader.get_allocation_records()
         while block := list(islice(records, RECORDS)):
             numbers = array("Q")
@@ -49,6 +84,7 @@ def write_records(path: str, names: TextIO, frames: int) -> None:
                     names.write(json.dumps([place, calls]) + "\n")
             names.flush()
             sys.stdout.buffer.write(numbers.tobytes())
+            limit_time(size)
 
 
 if __name__ == "__main__":
@@ -59,6 +95,9 @@ if __name__ == "__main__":
         sys.exit(AGGREGATED)
     except BrokenPipeError:
         sys.exit(1)
+    except MemoryError:
+        sys.stderr.write("it takes memory out of proportion")
+        sys.exit(UNREADABLE)
     except Exception as error:  # noqa: BLE001 - whatever it is, the file cannot be read
         sys.stderr.write(str(error))
         sys.exit(UNREADABLE)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from simalloc.errors import SimallocError, TraceError
+from simalloc.files import naming
 from simalloc.trace.recorder.convert import Recorded, convert_all, raw_recordings
 from simalloc.trace.recorder.launch import Signals, preload_library, start
 from simalloc.trace.recorder.watch import Watch, processes_of
@@ -68,7 +69,8 @@ def record(
     written, and then says where the raw recordings are.
     """
     prefix, parent = f"{output.stem}.", output.resolve().parent
-    directory = Path(tempfile.mkdtemp(prefix=prefix, suffix=".recording", dir=parent))
+    with naming(output):
+        directory = Path(tempfile.mkdtemp(prefix=prefix, suffix=".recording", dir=parent))
     if os.geteuid() == 0:  # programs may become other users, who must be able to go on recording
         directory.chmod(0o733)
     try:

@@ -10,21 +10,9 @@ import pytest
 
 from simalloc.errors import TraceError
 from simalloc.trace import Op
-from simalloc.trace.formats.importing import import_log, load_log, open_log
+from simalloc.trace.formats.importing import load_log, open_log
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
-
-
-@pytest.fixture
-def log(tmp_path):
-    """Return a function that writes a log and answers its path."""
-
-    def write(content, name="log"):
-        path = tmp_path / name
-        path.write_bytes(content)
-        return path
-
-    return write
 
 
 def events(trace):
@@ -112,7 +100,7 @@ def test_a_snapshot_of_pytorch(log, protocol):
     assert trace.thread.tolist() == [0, 1, 0]
     assert trace.time.tolist() == [0, 7000, 9000]
     assert trace.provenance == {
-        "log": "log",
+        "log": "log.txt",
         "format": "pytorch",
         "left_out": {"allocations that failed": 1},
         "sites": ["", "forward (model.py:3)"],
@@ -231,84 +219,11 @@ def test_what_is_wrong_with_a_snapshot(log, snapshot, words):
         load_log(log(pickle.dumps(snapshot)))
 
 
-PROGRAM = """
-import json
-kept = [json.loads('{"a": [1, 2, 3]}') for _ in range(50)]
-block = bytearray(10_000)
-block.extend(bytes(90_000))
-del block
-"""
-
-
-@pytest.fixture(scope="module")
-def captured(tmp_path_factory):
-    """Return a function that runs a program under memray and answers the file's path."""
-    pytest.importorskip("memray")
-    folder = tmp_path_factory.mktemp("memray")
-    (folder / "program.py").write_text(PROGRAM)
-
-    def capture(*options):
-        path = folder / "-".join(("file", *options))
-        command = [
-            sys.executable,
-            "-m",
-            "memray",
-            "run",
-            "-q",
-            "-f",
-            *options,
-            "-o",
-            path,
-            "program.py",
-        ]
-        subprocess.run(command, cwd=folder, check=True, timeout=60)
-        return path
-
-    return capture
-
-
-def test_a_file_of_memray(captured, tmp_path):
-    path = captured()
-    imported = import_log(path, tmp_path / "trace.npz")
-    trace = load_log(path)
-    assert imported.format.name == "memray"
-    assert len(trace) == imported.totals.events > 50
-    assert {10_001, 100_001} & set(trace.size.tolist())
-    assert (trace.site[trace.op == Op.FREE] == 0).all()
-    assert trace.site.max() > 1
-    (block,) = trace.site[trace.size == 10_001]
-    assert trace.provenance["sites"][block].startswith("<module> (program.py:4) < ")
-
-
-def test_what_python_itself_allocates(captured):
-    plain = load_log(captured())
-    inside = load_log(captured("--trace-python-allocators"), lenient=True)
-    assert len(inside) > 2 * len(plain)
-
-
-def test_a_file_of_totals_is_refused(captured):
-    with pytest.raises(TraceError, match="record again without --aggregate"):
-        load_log(captured("--aggregate"))
-
-
-def test_a_damaged_file_of_memray(captured, log):
-    content = captured().read_bytes()
-    for length in (40, len(content) // 2):
-        with pytest.raises(TraceError, match="memray cannot read it"):
-            load_log(log(content[:length]))
-
-
-def test_memray_may_be_missing(log, monkeypatch):
-    monkeypatch.setattr("simalloc.trace.formats.memray.find_spec", lambda _: None)
-    with pytest.raises(TraceError, match=r"simalloc\[memray\]"):
-        load_log(log(b"memray\0 and so on"))
-
-
-def test_each_is_told_by_its_content(log, captured):
+def test_each_is_told_by_its_content(log):
     for name, content in {
         "johnstone-wilson": np.array(RECORDS, ">u8").tobytes(),
         "pytorch": pickle.dumps(SNAPSHOT),
-        "memray": captured().read_bytes(),
+        "memray": b"memray\0 and so on",
     }.items():
         with open_log(log(content)) as opened:
             assert opened.format.name == name

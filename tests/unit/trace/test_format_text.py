@@ -14,18 +14,6 @@ from simalloc.trace.formats.importing import import_log, load_log
 SUFFIXES = ("", ".zst", ".gz", ".xz", ".bz2")
 
 
-@pytest.fixture
-def log(tmp_path):
-    """Return a function that writes a log and answers its path."""
-
-    def write(text, name="log.txt"):
-        path = tmp_path / name
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return path
-
-    return write
-
-
 @given(trace=traces())
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_round_trip(trace, tmp_path):
