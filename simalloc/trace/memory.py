@@ -6,6 +6,7 @@ The first touch of 4 KB that the system hands out takes as long as decoding some
 from __future__ import annotations
 
 import mmap
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from weakref import finalize
 
@@ -39,8 +40,12 @@ def borrow(length: int) -> NDArray[np.uint8]:
 
 
 def _new_piece() -> mmap.mmap:
-    piece = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    piece.madvise(mmap.MADV_HUGEPAGE)
+    try:
+        piece = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError from error
+    with suppress(OSError):  # a kernel may have none
+        piece.madvise(mmap.MADV_HUGEPAGE)
     return piece
 
 

@@ -45,3 +45,19 @@ def test_no_more_than_a_few_pieces_are_kept():
 def test_more_than_a_piece_is_not_kept():
     assert len(borrow(PIECE + 1)) == PIECE + 1
     assert memory._kept == []
+
+
+def test_a_kernel_without_huge_pages_will_do(monkeypatch):
+    monkeypatch.setattr(memory.mmap, "MADV_HUGEPAGE", 999)  # advice that no kernel knows
+    piece = borrow(100)
+    piece[:] = 7
+    assert piece.sum() == 700
+
+
+def test_running_out_of_address_space_is_running_out_of_memory(monkeypatch):
+    def refuse(*_args, **_options):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(memory.mmap, "mmap", refuse)
+    with pytest.raises(MemoryError):
+        borrow(100)
