@@ -228,6 +228,14 @@ ALWAYS_INLINE struct cursor block_list_first_from(struct block_list *list, struc
     return at;
 }
 
+/* The first block at or after a cursor with at least `size` bytes, beyond the end if need be. */
+ALWAYS_INLINE struct cursor block_list_first_around(struct block_list *list, struct cursor from,
+                                                    uint64_t size)
+{
+    struct cursor at = block_list_first_from(list, from, size);
+    return found(at) ? at : block_list_first(list, size);
+}
+
 ALWAYS_INLINE uint32_t home_of(uint32_t leaf, uint32_t slot)
 {
     return leaf * SLOTS + slot;

@@ -135,16 +135,11 @@ struct found_block free_index_next(struct free_index *index, uint64_t size)
     if (index->rover == NO_BLOCK)
         return (struct found_block){NO_BLOCK, 0};
     struct cursor start = block_list_locate(list, index->rover);
-    struct cursor at = block_list_first_from(list, start, size);
-    if (!found(at))
-        at = block_list_first(list, size);
+    struct cursor at = block_list_first_around(list, start, size);
     if (!found(at))
         return (struct found_block){NO_BLOCK, list->blocks};
-    uint64_t first = rank_of(index, start);
-    uint64_t rank = rank_of(index, at);
     index->rover = block_at(list, at);
-    uint64_t ahead = (rank < first ? rank + list->blocks : rank) - first;
-    return (struct found_block){index->rover, ahead + 1};
+    return (struct found_block){index->rover, block_list_distance(list, start, at) + UINT64_C(1)};
 }
 
 struct found_block free_index_largest(struct free_index *index, bool backwards)

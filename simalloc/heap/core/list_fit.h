@@ -116,9 +116,7 @@ ALWAYS_INLINE struct cursor search_tree(struct list_fit *state, uint64_t size, u
     struct cursor at;
     if (policy.fit == FIT_NEXT && state->rover != NO_BLOCK) {
         start = block_list_locate(tree, state->rover);
-        at = block_list_first_from(tree, start, size);
-        if (!found(at))
-            at = block_list_first(tree, size);
+        at = block_list_first_around(tree, start, size);
     } else if (policy.fit == FIT_FIRST && policy.order == ORDER_LIFO) {
         at = block_list_last(tree, size);
     } else {
