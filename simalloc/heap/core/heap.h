@@ -20,6 +20,7 @@
 
 #define NO_BLOCK UINT32_MAX
 #define MAX_BREAK (UINT64_C(1) << 62)
+#define OUT_OF_MEMORY "no memory is left for the simulated heap" /* a failure */
 
 /* Values of `home` of a block that no index of free blocks holds. */
 #define HOME_ALLOCATED UINT32_MAX

@@ -165,7 +165,7 @@ static size_t replay(struct replay *replay, const struct events *events)
     size_t done = 0;
     while (done < events->count && heap->failure == NULL) {
         if (!list_settle(state)) {
-            heap->failure = "no memory is left for the simulated heap";
+            heap->failure = OUT_OF_MEMORY;
             break;
         }
         struct events batch = events_from(events, done);

@@ -17,7 +17,7 @@ struct python_policy *acting(PyObject *self)
 
 PyObject *out_of_memory(struct python_policy *policy)
 {
-    policy->open.heap.failure = "no memory is left for the simulated heap";
+    policy->open.heap.failure = OUT_OF_MEMORY;
     return PyErr_NoMemory();
 }
 

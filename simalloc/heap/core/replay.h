@@ -143,7 +143,7 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
     while (done < events->count && heap->failure == NULL) {
         struct events part = events_from(events, done);
         if (!reserve(heap) || !objects_reserve(&replay->objects, part.slot, part.count)) {
-            heap->failure = "no memory is left for the simulated heap";
+            heap->failure = OUT_OF_MEMORY;
             break;
         }
         if (heap->used > NEAR_BLOCKS)
