@@ -15,7 +15,6 @@ ALWAYS_INLINE void insert(struct best_fit *state, uint32_t id, uint64_t size, ui
 {
     size_index_insert(&state->index, id, size,
                       state->order == ORDER_ADDRESS ? state->heap.blocks[id].address : key);
-    state->heap.counters.free_blocks++;
 }
 
 ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
@@ -29,6 +28,7 @@ ALWAYS_INLINE void enter(struct heap *heap, uint32_t id)
     struct best_fit *state = (struct best_fit *)heap;
     coalesce(heap, id, take_out);
     state->entered++;
+    heap->counters.free_blocks++;
     insert(state, id, heap->blocks[id].size,
            state->order == ORDER_FIFO ? state->entered : ~state->entered);
 }
@@ -37,10 +37,11 @@ ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t
 {
     struct best_fit *state = (struct best_fit *)heap;
     uint64_t key = size_index_remove(&state->index, found.block, found.size);
-    heap->counters.free_blocks--;
     heap->counters.allocated += size;
-    if (found.size == size)
+    if (found.size == size) {
+        heap->counters.free_blocks--;
         return found.block;
+    }
     uint32_t low = heap_cut_low(heap, found.block, size);
     heap->counters.splits++;
     insert(state, found.block, found.size - size, key);
@@ -100,11 +101,11 @@ static size_t replay(struct replay *replay, const struct events *events)
 static bool init(void *memory, const struct parameters *parameters)
 {
     struct best_fit *state = memory;
-    heap_init(&state->heap);
     state->order = (enum order)parameters->order;
     state->growth = parameters->growth;
     state->entered = 0;
-    return size_index_init(&state->index, &state->heap, parameters->unit | parameters->growth);
+    return heap_init(&state->heap) &&
+           size_index_init(&state->index, &state->heap, parameters->unit | parameters->growth);
 }
 
 static void release_all(void *memory)

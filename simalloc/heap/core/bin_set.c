@@ -2,22 +2,18 @@
 
 #include <stdlib.h>
 
-void bin_set_init(struct bin_set *set, struct heap *heap)
+bool bin_set_init(struct bin_set *set, struct heap *heap, uint32_t bins)
 {
-    set->heap = heap;
-    set->links = NULL;
-    set->capacity = 0;
-    set->summary = 0;
-    for (uint32_t word = 0; word < BIN_WORDS; word++)
-        set->words[word] = 0;
-    for (uint32_t bin = 0; bin < BINS; bin++)
-        set->first[bin] = set->last[bin] = NO_BLOCK;
+    *set = (struct bin_set){.heap = heap, .bins = calloc(bins, sizeof *set->bins)};
+    return set->bins != NULL;
 }
 
 void bin_set_release(struct bin_set *set)
 {
     free(set->links);
+    free(set->bins);
     set->links = NULL;
+    set->bins = NULL;
 }
 
 bool bin_set_grow_table(struct bin_set *set)
@@ -89,14 +85,14 @@ static const char *check_links(const struct bin_set *set, uint32_t block)
 static const char *check_bin(const struct bin_set *set, uint32_t bin, bin_of_function *bin_of,
                              const void *context, uint64_t *blocks)
 {
-    uint32_t first = set->first[bin];
-    if ((first != NO_BLOCK) != (set->words[bin / 64] >> (bin % 64) & 1))
-        return "a bin's bit is wrong";
-    if (first != NO_BLOCK && set->heap->blocks[first].home != HOME_LOOSE)
+    uint32_t first = set->bins[bin].first;
+    if (first == NO_BLOCK)
+        return "an empty bin is marked as used";
+    if (set->heap->blocks[first].home != HOME_LOOSE)
         return "the first block of a bin is not marked so";
-    bool met_last = first == NO_BLOCK;
+    bool met_last = false;
     for (uint32_t block = first; block != NO_BLOCK; block = walk(set, block)) {
-        met_last |= block == set->last[bin];
+        met_last |= block == set->bins[bin].last;
         if (bin_of(context, set->heap->blocks[block].size) != bin)
             return "a block is in a bin of another size";
         const char *wrong = check_links(set, block);
@@ -107,17 +103,23 @@ static const char *check_bin(const struct bin_set *set, uint32_t bin, bin_of_fun
     return met_last ? NULL : "the last block of a bin is not in it";
 }
 
+static const char *check_summaries(const struct bin_set *set)
+{
+    for (uint32_t word = 0; word < BIN_WORDS; word++)
+        if ((set->words[word] != 0) != (set->groups[word / 64] >> word % 64 & 1))
+            return "the summary of a group of bins is wrong";
+    return NULL;
+}
+
 const char *bin_set_check(const struct bin_set *set, bin_of_function *bin_of, const void *context,
                           uint64_t blocks)
 {
     uint64_t met = 0;
-    for (uint32_t bin = 0; bin < BINS; bin++) {
-        const char *wrong = check_bin(set, bin, bin_of, context, &met);
-        if (wrong != NULL)
-            return wrong;
-    }
-    for (uint32_t word = 0; word < BIN_WORDS; word++)
-        if ((set->words[word] != 0) != (set->summary >> word & 1))
-            return "the bins' summary is wrong";
+    const char *wrong = check_summaries(set);
+    for (uint32_t bin = bin_set_from(set, 0); bin < BINS && wrong == NULL;
+         bin = bin + 1 < BINS ? bin_set_from(set, bin + 1) : BINS)
+        wrong = check_bin(set, bin, bin_of, context, &met);
+    if (wrong != NULL)
+        return wrong;
     return met == blocks ? NULL : "the bins do not hold exactly the free blocks";
 }

@@ -12,7 +12,7 @@
 
 #include "heap.h"
 
-enum { BIN_WORDS = 64, BINS = 64 * BIN_WORDS };
+enum { BIN_GROUPS = 4, BIN_WORDS = 64 * BIN_GROUPS, BINS = 64 * BIN_WORDS };
 
 struct link {
     uint64_t key;
@@ -20,17 +20,22 @@ struct link {
     uint32_t sibling; /* to the right, or NO_BLOCK */
 };
 
+struct bin {
+    uint32_t first; /* NO_BLOCK: the bin is empty */
+    uint32_t last;  /* a block of the bin, if it is not empty: where later ones join it */
+};
+
 struct bin_set {
     struct heap *heap;
     struct link *links; /* by block id; a block in no bin has none */
     uint32_t capacity;  /* of links */
-    uint64_t summary;   /* bit w: words[w] is not 0 */
-    uint64_t words[BIN_WORDS]; /* bit b of word w: bin 64 * w + b is not empty */
-    uint32_t first[BINS];
-    uint32_t last[BINS]; /* a block of the bin, if it is not empty: where later ones join it */
+    struct bin *bins;
+    uint64_t groups[BIN_GROUPS]; /* bit w of group g: words[64 * g + w] is not 0 */
+    uint64_t words[BIN_WORDS];   /* bit b of word w: bin 64 * w + b is not empty */
 };
 
-void bin_set_init(struct bin_set *set, struct heap *heap);
+/* `bins` is how many will be used; false when memory is exhausted. */
+bool bin_set_init(struct bin_set *set, struct heap *heap, uint32_t bins);
 void bin_set_release(struct bin_set *set);
 bool bin_set_grow_table(struct bin_set *set);
 
@@ -48,16 +53,28 @@ ALWAYS_INLINE bool bin_set_reserve(struct bin_set *set)
     return LIKELY(set->capacity == set->heap->capacity) || bin_set_grow_table(set);
 }
 
+/* The word that holds the lowest bin that is not empty behind word `word`, or BIN_WORDS. */
+ALWAYS_INLINE uint32_t bin_set_word_behind(const struct bin_set *set, uint32_t word)
+{
+    uint32_t group = word / 64;
+    uint64_t bits = set->groups[group] & UINT64_MAX << 1 << word % 64;
+    while (UNLIKELY(bits == 0)) {
+        if (++group == BIN_GROUPS)
+            return BIN_WORDS;
+        bits = set->groups[group];
+    }
+    return 64 * group + (uint32_t)__builtin_ctzll(bits);
+}
+
 /* The lowest bin from `from` up that is not empty, or BINS. */
 ALWAYS_INLINE uint32_t bin_set_from(const struct bin_set *set, uint32_t from)
 {
     uint32_t word = from / 64;
     uint64_t bits = set->words[word] & (UINT64_MAX << (from % 64));
     if (bits == 0) {
-        uint64_t words = word == BIN_WORDS - 1 ? 0 : set->summary & (UINT64_MAX << (word + 1));
-        if (words == 0)
+        word = bin_set_word_behind(set, word);
+        if (word == BIN_WORDS)
             return BINS;
-        word = (uint32_t)__builtin_ctzll(words);
         bits = set->words[word];
     }
     return 64 * word + (uint32_t)__builtin_ctzll(bits);
@@ -82,37 +99,45 @@ ALWAYS_INLINE uint32_t bin_set_meld(struct bin_set *set, uint32_t a, uint32_t b)
     return swap ? b : a;
 }
 
-ALWAYS_INLINE void bin_set_insert(struct bin_set *set, uint32_t bin, uint32_t block, uint64_t key)
+ALWAYS_INLINE void bin_set_mark_used(struct bin_set *set, uint32_t bin)
 {
-    uint32_t first = set->first[bin];
-    uint32_t last = set->last[bin];
+    set->words[bin / 64] |= UINT64_C(1) << bin % 64;
+    set->groups[bin / 64 / 64] |= UINT64_C(1) << bin / 64 % 64;
+}
+
+ALWAYS_INLINE void bin_set_mark_empty(struct bin_set *set, uint32_t bin)
+{
+    set->words[bin / 64] &= ~(UINT64_C(1) << bin % 64);
+    if (set->words[bin / 64] == 0)
+        set->groups[bin / 64 / 64] &= ~(UINT64_C(1) << bin / 64 % 64);
+}
+
+ALWAYS_INLINE void bin_set_insert(struct bin_set *set, uint32_t number, uint32_t block,
+                                  uint64_t key)
+{
+    struct bin *bin = &set->bins[number];
+    uint32_t first = bin->first;
+    uint32_t last = bin->last;
     set->links[block] = (struct link){key, NO_BLOCK, NO_BLOCK};
-    set->last[bin] = block;
+    bin->last = block;
     if (first != NO_BLOCK && key > set->links[last].key) {
         bin_set_adopt(set, last, block);
         return;
     }
     if (first == NO_BLOCK) {
-        set->words[bin / 64] |= UINT64_C(1) << (bin % 64);
-        set->summary |= UINT64_C(1) << (bin / 64);
+        bin_set_mark_used(set, number);
         first = block;
     } else {
         first = bin_set_meld(set, first, block);
     }
     set->heap->blocks[first].home = HOME_LOOSE;
-    set->first[bin] = first;
-}
-
-ALWAYS_INLINE void bin_set_mark_empty(struct bin_set *set, uint32_t bin)
-{
-    set->words[bin / 64] &= ~(UINT64_C(1) << (bin % 64));
-    if (set->words[bin / 64] == 0)
-        set->summary &= ~(UINT64_C(1) << (bin / 64));
+    bin->first = first;
 }
 
 /* Takes a block out; those below it take its place. */
-ALWAYS_INLINE void bin_set_remove(struct bin_set *set, uint32_t bin, uint32_t block)
+ALWAYS_INLINE void bin_set_remove(struct bin_set *set, uint32_t number, uint32_t block)
 {
+    struct bin *bin = &set->bins[number];
     struct block *blocks = set->heap->blocks;
     const struct link *link = &set->links[block];
     uint32_t back = blocks[block].home;
@@ -122,9 +147,9 @@ ALWAYS_INLINE void bin_set_remove(struct bin_set *set, uint32_t bin, uint32_t bl
     if (rest != NO_BLOCK)
         blocks[rest].home = back;
     if (back == HOME_LOOSE) {
-        set->first[bin] = rest;
+        bin->first = rest;
         if (rest == NO_BLOCK)
-            bin_set_mark_empty(set, bin);
+            bin_set_mark_empty(set, number);
     } else {
         uint32_t next = link->sibling;
         if (rest != NO_BLOCK)
@@ -135,8 +160,8 @@ ALWAYS_INLINE void bin_set_remove(struct bin_set *set, uint32_t bin, uint32_t bl
         *(leftmost ? &set->links[back].child : &set->links[back].sibling) =
             rest != NO_BLOCK ? rest : next;
     }
-    if (set->last[bin] == block)
-        set->last[bin] = back == HOME_LOOSE ? rest : back;
+    if (bin->last == block)
+        bin->last = back == HOME_LOOSE ? rest : back;
     blocks[block].home = HOME_ALLOCATED;
 }
 

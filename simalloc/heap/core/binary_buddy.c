@@ -10,19 +10,18 @@ struct binary_buddy {
 
 static void enter(struct binary_buddy *state, uint32_t id)
 {
-    const struct heap *heap = &state->heap;
-    bool above;
-    do
-        above = (heap->blocks[id].address & heap->blocks[id].size) == 0;
-    while (buddy_merge(&state->blocks, id, above));
-    buddy_insert(&state->blocks, id);
+    const struct block *block = &state->heap.blocks[id];
+    unsigned class = exact_class(block->size);
+    while (buddy_merge(&state->blocks, id, class, (block->address & block->size) == 0))
+        class += 2;
+    buddy_insert(&state->blocks, id, class);
 }
 
 /* Whether [address, break) is free: the break's own binary digits say of which blocks it then
  * consists, largest first. */
 static bool is_free_to_the_break(const struct heap *heap, uint64_t address)
 {
-    uint32_t id = heap->last;
+    uint32_t id = heap_last(heap);
     while (heap_is_free(heap, id) && heap->blocks[id].address > address)
         id = heap->blocks[id].previous;
     return heap_is_free(heap, id) && heap->blocks[id].address == address;
@@ -86,10 +85,9 @@ static size_t replay(struct replay *replay, const struct events *events)
 static bool init(void *memory, const struct parameters *parameters)
 {
     struct binary_buddy *state = memory;
-    heap_init(&state->heap);
     state->growth = parameters->growth;
-    buddy_init(&state->blocks, &state->heap, parameters->order);
-    return true;
+    return heap_init(&state->heap) &&
+           buddy_init(&state->blocks, &state->heap, parameters->order);
 }
 
 static void release_all(void *memory)
@@ -108,7 +106,7 @@ static const char *check(const void *memory)
         wrong = buddy_check(&state->blocks, heap->counters.free_blocks);
     if (wrong != NULL)
         return wrong;
-    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         const struct block *block = &heap->blocks[id];
         if ((block->size & (block->size - 1)) != 0 || (block->address & (block->size - 1)) != 0)
             return "a buddy is not a power of two, or not aligned to its size";

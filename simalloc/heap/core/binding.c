@@ -243,7 +243,7 @@ static PyObject *simulation_change_form(PyObject *object, PyObject *unused)
 static Py_ssize_t count_blocks(const struct heap *heap)
 {
     Py_ssize_t count = 0;
-    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next)
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next)
         count++;
     return count;
 }
@@ -285,7 +285,7 @@ static bool write_blocks(const struct replay *replay, struct column *columns, Py
     int64_t *address = columns[0].view.buf;
     int64_t *size = columns[1].view.buf;
     int64_t *slot = columns[2].view.buf;
-    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         const struct block *block = &heap->blocks[id];
         *address++ = (int64_t)block->address;
         *size++ = (int64_t)block->size;

@@ -14,7 +14,7 @@ struct binned_fit {
     uint64_t growth;
     uint64_t entered;   /* blocks that have entered the bins */
     uint32_t remainder; /* the last remainder, or NO_BLOCK */
-    /* The wilderness is heap.last whenever that is free. */
+    /* The wilderness is the last block whenever that is free. */
 };
 
 /* Where a free block is: its `mark`. */
@@ -28,7 +28,8 @@ ALWAYS_INLINE void put_in_bin(struct binned_fit *state, uint32_t id)
 
 ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
 {
-    return heap_is_free(&state->heap, state->heap.last) ? state->heap.last : NO_BLOCK;
+    uint32_t last = heap_last(&state->heap);
+    return heap_is_free(&state->heap, last) ? last : NO_BLOCK;
 }
 
 /* Takes a free block out of its bin or its role. */
@@ -47,7 +48,7 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 ALWAYS_INLINE void settle(struct binned_fit *state, uint32_t id, bool is_remainder)
 {
     state->heap.counters.free_blocks++;
-    bool is_wilderness = state->heap.last == id;
+    bool is_wilderness = heap_last(&state->heap) == id;
     if (!is_wilderness && !is_remainder) {
         put_in_bin(state, id);
         return;
@@ -164,13 +165,13 @@ static size_t replay(struct replay *replay, const struct events *events)
 static bool init(void *memory, const struct parameters *parameters)
 {
     struct binned_fit *state = memory;
-    heap_init(&state->heap);
     state->rule = (enum last_remainder)parameters->last_remainder;
     state->small = parameters->small;
     state->growth = parameters->growth;
     state->entered = 0;
     state->remainder = NO_BLOCK;
-    return size_index_init(&state->bins, &state->heap, parameters->unit | parameters->growth);
+    return heap_init(&state->heap) &&
+           size_index_init(&state->bins, &state->heap, parameters->unit | parameters->growth);
 }
 
 static void release_all(void *memory)
@@ -188,7 +189,7 @@ static const char *check(const void *memory)
     if (wilderness(state) != NO_BLOCK)
         binned--;
     if (state->remainder != NO_BLOCK) {
-        if (!heap_is_free(heap, state->remainder) || state->remainder == heap->last)
+        if (!heap_is_free(heap, state->remainder) || state->remainder == heap_last(heap))
             return "the last remainder is not free, or is the wilderness";
         binned--;
     }

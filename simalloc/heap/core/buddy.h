@@ -16,51 +16,47 @@ struct buddy_blocks {
     uint64_t entered; /* blocks that have entered */
 };
 
-ALWAYS_INLINE void buddy_insert(struct buddy_blocks *blocks, uint32_t id)
+/* Makes a block of a class free. */
+ALWAYS_INLINE void buddy_insert(struct buddy_blocks *blocks, uint32_t id, unsigned class)
 {
     struct heap *heap = blocks->bins.heap;
-    const struct block *block = &heap->blocks[id];
     uint64_t time = ++blocks->entered;
-    uint64_t key = blocks->order == ORDER_ADDRESS ? block->address
+    uint64_t key = blocks->order == ORDER_ADDRESS ? heap->blocks[id].address
                    : blocks->order == ORDER_FIFO  ? time
                                                   : ~time;
-    bin_set_insert(&blocks->bins, exact_class(block->size), id, key);
+    bin_set_insert(&blocks->bins, class, id, key);
     heap->counters.free_blocks++;
 }
 
-ALWAYS_INLINE void buddy_remove(struct buddy_blocks *blocks, uint32_t id)
-{
-    struct heap *heap = blocks->bins.heap;
-    bin_set_remove(&blocks->bins, exact_class(heap->blocks[id].size), id);
-    heap->counters.free_blocks--;
-}
-
-/* The block that serves a class: of the smallest of its kind not below it, the first in order; or
- * NO_BLOCK. */
-ALWAYS_INLINE uint32_t buddy_find(const struct buddy_blocks *blocks, unsigned class)
+/* The lowest class that has a free block, of those of its kind from `class` up; SIZE_CLASSES if
+ * none has. */
+ALWAYS_INLINE unsigned buddy_find(const struct buddy_blocks *blocks, unsigned class)
 {
     _Static_assert(SIZE_CLASSES <= 128, "the classes take two words");
     const uint64_t kind = UINT64_C(0x5555555555555555) << class % 2;
-    uint32_t word = class / 64;
+    unsigned word = class / 64;
     uint64_t bits = blocks->bins.words[word] & kind & UINT64_MAX << class % 64;
     if (bits == 0 && word == 0)
         bits = blocks->bins.words[word = 1] & kind;
-    return LIKELY(bits != 0) ? blocks->bins.first[64 * word + (uint32_t)__builtin_ctzll(bits)]
-                             : NO_BLOCK;
+    return LIKELY(bits != 0) ? 64 * word + (unsigned)__builtin_ctzll(bits) : SIZE_CLASSES;
 }
 
-/* Takes a block and halves it until it has `size` bytes; the high halves enter. */
-ALWAYS_INLINE void buddy_use(struct buddy_blocks *blocks, uint32_t id, uint64_t size)
+/* Takes the first free block of a class and halves it until it is of class `wanted`; the high halves
+ * are free then. */
+ALWAYS_INLINE uint32_t buddy_use(struct buddy_blocks *blocks, unsigned class, unsigned wanted)
 {
     struct heap *heap = blocks->bins.heap;
-    buddy_remove(blocks, id);
-    while (heap->blocks[id].size > size) {
+    uint32_t id = blocks->bins.bins[class].first;
+    bin_set_remove(&blocks->bins, class, id);
+    heap->counters.free_blocks--;
+    for (; class > wanted; class -= 2) {
         uint32_t high = heap_cut_high(heap, id, heap->blocks[id].size / 2);
         heap->blocks[high].mark = heap->blocks[id].mark;
         heap->counters.splits++;
-        buddy_insert(blocks, high);
+        buddy_insert(blocks, high, class - 2);
     }
-    heap->counters.allocated += size;
+    heap->counters.allocated += heap->blocks[id].size;
+    return id;
 }
 
 /* Raises the break so that there is a block for the class; false, with the heap's failure set, if
@@ -72,25 +68,26 @@ ALWAYS_INLINE uint32_t buddy_allocate(struct buddy_blocks *blocks, unsigned clas
                                       buddy_grow_function *grow)
 {
     struct heap *heap = blocks->bins.heap;
-    uint32_t id = buddy_find(blocks, class);
-    count_search(heap, id != NO_BLOCK);
-    if (UNLIKELY(id == NO_BLOCK)) {
+    unsigned found = buddy_find(blocks, class);
+    count_search(heap, found < SIZE_CLASSES);
+    if (UNLIKELY(found == SIZE_CLASSES)) {
         if (!grow(heap, class))
             return NO_BLOCK;
-        id = buddy_find(blocks, class);
+        found = buddy_find(blocks, class);
     }
-    buddy_use(blocks, id, class_size(class));
-    return id;
+    return buddy_use(blocks, found, class);
 }
 
-/* Joins a block with its buddy, above or below it, if that is free and whole. */
-ALWAYS_INLINE bool buddy_merge(struct buddy_blocks *blocks, uint32_t id, bool above)
+/* Joins a block of a class with its buddy, above or below it, if that is free and whole. */
+ALWAYS_INLINE bool buddy_merge(struct buddy_blocks *blocks, uint32_t id, unsigned class,
+                               bool above)
 {
     struct heap *heap = blocks->bins.heap;
     uint32_t buddy = above ? heap->blocks[id].next : heap->blocks[id].previous;
     if (!heap_is_free(heap, buddy) || heap->blocks[buddy].size != heap->blocks[id].size)
         return false;
-    buddy_remove(blocks, buddy);
+    bin_set_remove(&blocks->bins, class, buddy);
+    heap->counters.free_blocks--;
     if (above)
         heap_join_next(heap, id);
     else
@@ -99,11 +96,11 @@ ALWAYS_INLINE bool buddy_merge(struct buddy_blocks *blocks, uint32_t id, bool ab
     return true;
 }
 
-ALWAYS_INLINE void buddy_init(struct buddy_blocks *blocks, struct heap *heap, uint64_t order)
+ALWAYS_INLINE bool buddy_init(struct buddy_blocks *blocks, struct heap *heap, uint64_t order)
 {
     blocks->order = (enum order)order;
     blocks->entered = 0;
-    bin_set_init(&blocks->bins, heap);
+    return bin_set_init(&blocks->bins, heap, SIZE_CLASSES);
 }
 
 static inline uint32_t buddy_bin_of(const void *context, uint64_t size)

@@ -3,7 +3,7 @@
 const char *check_coalesced(const struct heap *heap)
 {
     uint64_t blocks = 0;
-    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         if (!is_free(&heap->blocks[id]))
             continue;
         if (heap_is_free(heap, heap->blocks[id].next))

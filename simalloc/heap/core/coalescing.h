@@ -52,7 +52,7 @@ ALWAYS_INLINE bool resize_in_place(struct heap *heap, uint32_t id, uint64_t size
 /* The bytes by which the break must rise so that the block that ends there holds `size`. */
 ALWAYS_INLINE uint64_t missing_at_break(const struct heap *heap, uint64_t size)
 {
-    return heap_is_free(heap, heap->last) ? size - heap->blocks[heap->last].size : size;
+    return heap_is_free(heap, heap_last(heap)) ? size - heap->blocks[heap_last(heap)].size : size;
 }
 
 const char *check_coalesced(const struct heap *heap);

@@ -19,17 +19,22 @@ struct double_buddy {
     uint32_t growth_capacity;
 };
 
+/* Whether the buddy of a block is above it. */
+static bool is_lower(const struct growth *growth, const struct block *block)
+{
+    /* The parity of an offset divided by 2**N or 3 * 2**N is the offset's bit N. */
+    return ((block->address - growth->address) & block->size & -block->size) == 0;
+}
+
 static void enter(struct double_buddy *state, uint32_t id)
 {
     const struct block *block = &state->heap.blocks[id];
     const struct growth *growth = &state->growths[block->mark];
-    bool above;
-    do {
-        if (block->size == growth->size)
-            break;
-        above = (block->address - growth->address) / block->size % 2 == 0;
-    } while (buddy_merge(&state->blocks, id, above));
-    buddy_insert(&state->blocks, id);
+    unsigned class = exact_class(block->size);
+    while (block->size != growth->size &&
+           buddy_merge(&state->blocks, id, class, is_lower(growth, block)))
+        class += 2;
+    buddy_insert(&state->blocks, id, class);
 }
 
 static bool grow(struct heap *heap, unsigned class)
@@ -44,7 +49,7 @@ static bool grow(struct heap *heap, unsigned class)
     struct block *block = &heap->blocks[id];
     block->mark = state->growth_count;
     state->growths[state->growth_count++] = (struct growth){block->address, block->size};
-    buddy_insert(&state->blocks, id);
+    buddy_insert(&state->blocks, id, exact_class(block->size));
     return true;
 }
 
@@ -93,11 +98,10 @@ static size_t replay(struct replay *replay, const struct events *events)
 static bool init(void *memory, const struct parameters *parameters)
 {
     struct double_buddy *state = memory;
-    heap_init(&state->heap);
     state->unit[0] = parameters->growth;
     state->unit[1] = parameters->growth_3x;
-    buddy_init(&state->blocks, &state->heap, parameters->order);
-    return true;
+    return heap_init(&state->heap) &&
+           buddy_init(&state->blocks, &state->heap, parameters->order);
 }
 
 static void release_all(void *memory)
@@ -125,7 +129,7 @@ static const char *check_block(const struct double_buddy *state, const struct bl
     if (class_size(class_of(block->size, true)) != block->size ||
         is_three(block->size) != is_three(growth->size))
         return "a block has a size of the other system";
-    if (is_free(block) && offset / block->size % 2 == 0 && heap_is_free(heap, block->next) &&
+    if (is_free(block) && is_lower(growth, block) && heap_is_free(heap, block->next) &&
         heap->blocks[block->next].size == block->size &&
         heap->blocks[block->next].mark == block->mark)
         return "two free buddies have not merged";
@@ -137,7 +141,7 @@ static const char *check(const void *memory)
     const struct double_buddy *state = memory;
     const struct heap *heap = &state->heap;
     const char *wrong = heap_check(heap);
-    for (uint32_t id = heap->first; id != NO_BLOCK && wrong == NULL; id = heap->blocks[id].next)
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK && wrong == NULL; id = heap->blocks[id].next)
         wrong = check_block(state, &heap->blocks[id]);
     if (wrong == NULL)
         wrong = buddy_check(&state->blocks, heap->counters.free_blocks);

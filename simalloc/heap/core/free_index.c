@@ -12,7 +12,6 @@ static bool is_list(const struct free_index *index)
 bool free_index_open(struct free_index *index, enum free_order order, uint64_t unit)
 {
     *index = (struct free_index){.order = order, .rover = NO_BLOCK};
-    heap_init(&index->shadow);
     return is_list(index) ? block_list_init(&index->list, &index->shadow, unit)
                           : size_index_init(&index->sizes, &index->shadow, unit);
 }

@@ -4,9 +4,9 @@
 
 bool heap_grow_table(struct heap *heap)
 {
-    uint64_t capacity = (uint64_t)heap->capacity + heap->capacity / 2 + SPARE_BLOCKS;
-    if (capacity > NO_BLOCK)
-        capacity = NO_BLOCK;
+    uint64_t capacity = (uint64_t)heap->used + heap->used / 2 + SPARE_BLOCKS;
+    if (capacity > HOME_LOOSE) /* the least that is no id */
+        capacity = HOME_LOOSE;
     if (capacity - heap->used < SPARE_BLOCKS)
         return false;
     struct block *blocks = realloc(heap->blocks, (size_t)capacity * sizeof *blocks);
@@ -28,7 +28,7 @@ const char *heap_check(const struct heap *heap)
     uint64_t address = 0;
     uint64_t allocated = 0;
     uint32_t previous = NO_BLOCK;
-    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         const struct block *block = &heap->blocks[id];
         if (block->address != address || block->size == 0)
             return "the blocks do not tile the heap";
@@ -39,7 +39,7 @@ const char *heap_check(const struct heap *heap)
         address += block->size;
         previous = id;
     }
-    if (heap->last != previous || address != heap->brk)
+    if (heap_last(heap) != previous || address != heap->brk)
         return "the last block does not end at the break";
     if (allocated != heap->counters.allocated)
         return "the allocated bytes are miscounted";

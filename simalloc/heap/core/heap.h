@@ -5,6 +5,8 @@
  *   neighbour  the block before or after in memory, reached by links, so that coalescing
  *              needs no headers
  *   id         what a block is called: its place in the block table, kept while it exists
+ *   edge       block 0, never free, which stands beyond both ends of the heap: the neighbour above
+ *              the last block and below the first, so that every block has two
  *
  * Addresses and sizes are in scaled bytes. */
 #ifndef SIMALLOC_HEAP_H
@@ -18,7 +20,7 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-#define NO_BLOCK UINT32_MAX
+#define NO_BLOCK 0 /* the id of no block of the heap, but of the edge */
 #define MAX_BREAK (UINT64_C(1) << 62)
 #define OUT_OF_MEMORY "no memory is left for the simulated heap" /* a failure */
 
@@ -53,8 +55,6 @@ struct heap {
     uint32_t capacity;   /* of the block table */
     uint32_t used;       /* ids below this have been in use; those above never */
     uint32_t unused;     /* chain of ids given back */
-    uint32_t first;      /* the lowest block, or NO_BLOCK */
-    uint32_t last;       /* the block that ends at the break, or NO_BLOCK */
     const char *failure; /* why the replay cannot go on, or NULL */
     struct counters counters;
 };
@@ -72,9 +72,15 @@ void heap_release(struct heap *heap);
 /* Answers what is wrong with the tiling, or NULL. */
 const char *heap_check(const struct heap *heap);
 
-ALWAYS_INLINE void heap_init(struct heap *heap)
+/* Makes an empty heap; false when memory is exhausted. */
+ALWAYS_INLINE bool heap_init(struct heap *heap)
 {
-    *heap = (struct heap){.unused = NO_BLOCK, .first = NO_BLOCK, .last = NO_BLOCK};
+    *heap = (struct heap){.used = 1, .unused = NO_BLOCK};
+    if (!heap_grow_table(heap))
+        return false;
+    heap->blocks[NO_BLOCK] =
+        (struct block){.previous = NO_BLOCK, .next = NO_BLOCK, .home = HOME_ALLOCATED};
+    return true;
 }
 
 /* Makes sure that a batch finds ids enough; false when memory is exhausted. */
@@ -105,7 +111,19 @@ ALWAYS_INLINE bool is_free(const struct block *block)
 
 ALWAYS_INLINE bool heap_is_free(const struct heap *heap, uint32_t id)
 {
-    return id != NO_BLOCK && is_free(&heap->blocks[id]);
+    return is_free(&heap->blocks[id]);
+}
+
+/* The lowest block, or NO_BLOCK. */
+ALWAYS_INLINE uint32_t heap_first(const struct heap *heap)
+{
+    return heap->blocks[NO_BLOCK].next;
+}
+
+/* The block that ends at the break, or NO_BLOCK. */
+ALWAYS_INLINE uint32_t heap_last(const struct heap *heap)
+{
+    return heap->blocks[NO_BLOCK].previous;
 }
 
 /* Cuts the low `size` bytes off block `id` and answers the new block that they are. */
@@ -119,10 +137,7 @@ ALWAYS_INLINE uint32_t heap_cut_low(struct heap *heap, uint32_t id, uint64_t siz
     cut->previous = block->previous;
     cut->next = id;
     cut->home = HOME_ALLOCATED;
-    if (cut->previous == NO_BLOCK)
-        heap->first = low;
-    else
-        heap->blocks[cut->previous].next = low;
+    heap->blocks[cut->previous].next = low;
     block->previous = low;
     block->address += size;
     block->size -= size;
@@ -140,10 +155,7 @@ ALWAYS_INLINE uint32_t heap_cut_high(struct heap *heap, uint32_t id, uint64_t si
     cut->previous = id;
     cut->next = block->next;
     cut->home = HOME_ALLOCATED;
-    if (cut->next == NO_BLOCK)
-        heap->last = high;
-    else
-        heap->blocks[cut->next].previous = high;
+    heap->blocks[cut->next].previous = high;
     block->next = high;
     block->size = size;
     return high;
@@ -156,10 +168,7 @@ ALWAYS_INLINE void heap_join_next(struct heap *heap, uint32_t id)
     uint32_t high = block->next;
     block->size += heap->blocks[high].size;
     block->next = heap->blocks[high].next;
-    if (block->next == NO_BLOCK)
-        heap->last = id;
-    else
-        heap->blocks[block->next].previous = id;
+    heap->blocks[block->next].previous = id;
     heap_drop_id(heap, high);
 }
 
@@ -171,10 +180,7 @@ ALWAYS_INLINE void heap_join_previous(struct heap *heap, uint32_t id)
     block->address = heap->blocks[low].address;
     block->size += heap->blocks[low].size;
     block->previous = heap->blocks[low].previous;
-    if (block->previous == NO_BLOCK)
-        heap->first = id;
-    else
-        heap->blocks[block->previous].next = id;
+    heap->blocks[block->previous].next = id;
     heap_drop_id(heap, low);
 }
 
@@ -186,18 +192,16 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
         return NO_BLOCK;
     }
     uint32_t id = heap_new_id(heap);
+    uint32_t last = heap_last(heap);
     heap->blocks[id] = (struct block){
         .address = heap->brk,
         .size = size,
-        .previous = heap->last,
+        .previous = last,
         .next = NO_BLOCK,
         .home = HOME_ALLOCATED,
     };
-    if (heap->last == NO_BLOCK)
-        heap->first = id;
-    else
-        heap->blocks[heap->last].next = id;
-    heap->last = id;
+    heap->blocks[last].next = id;
+    heap->blocks[NO_BLOCK].previous = id;
     heap->brk += size;
     return id;
 }

@@ -168,7 +168,7 @@ static size_t replay(struct replay *replay, const struct events *events)
             heap->failure = OUT_OF_MEMORY;
             break;
         }
-        struct events batch = events_from(events, done);
+        struct events batch = events_from(events, done, BATCH);
         done += replay_of(state->policy)(replay, &batch);
     }
     return done;
@@ -177,10 +177,10 @@ static size_t replay(struct replay *replay, const struct events *events)
 static bool init(void *memory, const struct parameters *parameters)
 {
     struct list_fit *state = memory;
-    heap_init(&state->heap);
     state->growth = parameters->growth;
     list_init(state, (enum fit)parameters->fit, (enum order)parameters->order);
-    return block_list_init(&state->tree, &state->heap, parameters->unit | parameters->growth);
+    return heap_init(&state->heap) &&
+           block_list_init(&state->tree, &state->heap, parameters->unit | parameters->growth);
 }
 
 static void release_all(void *memory)

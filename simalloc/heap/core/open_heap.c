@@ -5,8 +5,7 @@
 bool open_heap_init(struct open_heap *open, uint64_t unit)
 {
     *open = (struct open_heap){.unit = unit};
-    heap_init(&open->heap);
-    return open_heap_reserve(open);
+    return heap_init(&open->heap) && open_heap_reserve(open);
 }
 
 void open_heap_release(struct open_heap *open)
@@ -129,7 +128,7 @@ static const char *check_blocks(const struct open_heap *open)
     const struct heap *heap = &open->heap;
     uint64_t free_blocks = 0;
     uint64_t listed = 0;
-    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         const struct block *block = &heap->blocks[id];
         if (block->mark > LISTED || is_free(block) != (block->mark != HELD))
             return "a block is neither held nor free";
@@ -161,7 +160,7 @@ uint64_t open_heap_loose(const struct open_heap *open, uint64_t *bytes)
     const struct heap *heap = &open->heap;
     uint64_t blocks = 0;
     *bytes = 0;
-    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         if (heap->blocks[id].mark == LOOSE) {
             *bytes += heap->blocks[id].size;
             blocks++;

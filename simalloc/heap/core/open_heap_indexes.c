@@ -24,7 +24,7 @@ static struct placed *place(const struct open_heap *open, enum free_order order)
     if (placed == NULL)
         return NULL;
     size_t count = 0;
-    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         if (heap->blocks[id].mark != LISTED)
             continue;
         uint64_t entered = open->entered[id];

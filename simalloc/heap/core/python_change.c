@@ -152,7 +152,7 @@ PyObject *heap_grow(PyObject *self, PyObject *const *args, Py_ssize_t count)
         (count > 1 && !as_size(args[1], "unit", 1, &unit)))
         return NULL;
     struct step *step = note(policy, "grow", NO_BLOCK, size);
-    uint32_t last = policy->open.heap.last;
+    uint32_t last = heap_last(&policy->open.heap);
     uint64_t there = is_listed(policy, last) ? block_at_id(policy, last)->size : 0;
     if (there >= size)
         return answer(policy, step, last);

@@ -22,7 +22,7 @@ static PyObject *end_block(PyObject *self, bool last)
     struct python_policy *policy = acting(self);
     if (policy == NULL)
         return NULL;
-    uint32_t id = last ? policy->open.heap.last : policy->open.heap.first;
+    uint32_t id = last ? heap_last(&policy->open.heap) : heap_first(&policy->open.heap);
     return id == NO_BLOCK ? Py_NewRef(Py_None) : block_of(policy, id);
 }
 

@@ -213,8 +213,7 @@ static size_t replay(struct replay *replay, const struct events *events)
     PyGILState_STATE gil = PyGILState_Ensure();
     size_t done = 0;
     while (done < events->count && replay->heap->failure == NULL) {
-        struct events one = events_from(events, done);
-        one.count = 1;
+        struct events one = events_from(events, done, 1);
         policy->event++;
         done += replay_events(replay, &one, allocate, release, resize, reserve);
     }
@@ -266,7 +265,7 @@ static const char *check(const void *memory)
 {
     const struct python_policy *policy = memory;
     const struct heap *heap = &policy->open.heap;
-    for (uint32_t id = heap->first; id != NO_BLOCK; id = heap->blocks[id].next) {
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         const PyObject *handle = id < policy->capacity ? policy->handles[id] : NULL;
         const struct block_object *block = (const struct block_object *)handle;
         if (block != NULL && (block->policy != policy || block->id != id))

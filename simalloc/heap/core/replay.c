@@ -1,13 +1,11 @@
 #include "replay.h"
 
-void replay_watch(const struct replay *replay, const struct events *events, size_t i)
+void replay_watch(const struct replay *replay, const struct events *event)
 {
     struct heap *heap = replay->heap;
-    if (heap->failure != NULL)
-        return;
-    uint32_t block = replay->objects.slots[events->slot[i]].block;
-    if (events->address != NULL)
-        events->address[i] = block == NO_BLOCK ? -1 : (int64_t)heap->blocks[block].address;
+    uint32_t block = replay->objects.slots[event->slot[0]].block;
+    if (event->address != NULL)
+        event->address[0] = block == NO_BLOCK ? -1 : (int64_t)heap->blocks[block].address;
     if (replay->checked)
         heap->failure = replay->mechanism->check(heap);
 }
@@ -30,9 +28,7 @@ void replay_prefetch(const struct replay *replay, const struct events *events)
         if (block_of(replay, events, i) == NO_BLOCK)
             continue;
         const struct block *block = &blocks[block_of(replay, events, i)];
-        if (block->previous != NO_BLOCK)
-            __builtin_prefetch(&blocks[block->previous]);
-        if (block->next != NO_BLOCK)
-            __builtin_prefetch(&blocks[block->next]);
+        __builtin_prefetch(&blocks[block->previous]);
+        __builtin_prefetch(&blocks[block->next]);
     }
 }

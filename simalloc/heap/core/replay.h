@@ -21,12 +21,12 @@ struct events {
     int64_t *address; /* filled with the object's address after each event; may be NULL */
 };
 
-/* A batch of the events from number `first` on, or what is left of them. */
-ALWAYS_INLINE struct events events_from(const struct events *events, size_t first)
+/* At most `most` of the events from number `first` on. */
+ALWAYS_INLINE struct events events_from(const struct events *events, size_t first, size_t most)
 {
     size_t left = events->count - first;
     return (struct events){
-        .count = left < BATCH ? left : BATCH,
+        .count = left < most ? left : most,
         .op = &events->op[first],
         .size = &events->size[first],
         .slot = &events->slot[first],
@@ -67,48 +67,42 @@ ALWAYS_INLINE uint32_t reallocate(const struct replay *replay, uint32_t old, uin
     return block;
 }
 
-/* Carries out an event on an object's slot; answers the live bytes after it, of `live` before. */
-ALWAYS_INLINE uint64_t replay_event(const struct replay *replay, uint8_t op, struct slot *slot,
-                                    uint64_t request, uint64_t live, allocate_function *allocate,
-                                    free_function *release, resize_function *resize)
+/* Carries out a malloc or a realloc, and adds what it asks for to the live bytes; false if the heap
+ * fails. */
+ALWAYS_INLINE bool replay_request(const struct replay *replay, uint8_t op, struct slot *slot,
+                                  uint64_t request, uint64_t *live, allocate_function *allocate,
+                                  free_function *release, resize_function *resize)
 {
     struct heap *heap = replay->heap;
-    uint32_t old = slot->block;
-    if (UNLIKELY((old == NO_BLOCK) == (op != OP_MALLOC))) {
+    if (UNLIKELY((slot->block == NO_BLOCK) != (op == OP_MALLOC))) {
         heap->failure = "the events are not those of a valid trace";
-        return live;
-    }
-    if (op == OP_FREE) {
-        live -= slot->request;
-        slot->block = NO_BLOCK;
-        release(heap, old);
-        return live;
+        return false;
     }
     /* A size too large to be scaled is caught by the heap's limit. */
     uint64_t size = (request == 0 ? 1 : request) * replay->measures.scale;
     if (LIKELY(op == OP_MALLOC)) {
         slot->block = allocate(heap, size);
     } else {
-        live -= slot->request;
-        slot->block = reallocate(replay, old, size, allocate, release, resize);
+        *live -= slot->request;
+        slot->block = reallocate(replay, slot->block, size, allocate, release, resize);
     }
     slot->request = request;
-    return live + request;
+    *live += request;
+    return LIKELY(heap->failure == NULL);
 }
 
 /* Asks for the memory that a batch of events will touch, when the heap has outgrown the nearest
  * caches: all of it at once, and not one piece after the other. */
 void replay_prefetch(const struct replay *replay, const struct events *events);
 
-/* What is asked for only in tests: every address, and the heap verified after each event. */
-void replay_watch(const struct replay *replay, const struct events *events, size_t i);
+/* What is asked for only in tests: an event's address, and the heap verified after it. */
+void replay_watch(const struct replay *replay, const struct events *event);
 
 /* Carries out the events of a batch, or less if the heap fails. */
 ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *events,
                                 struct batch *batch, allocate_function *allocate,
                                 free_function *release, resize_function *resize)
 {
-    const bool watched = events->address != NULL || replay->checked;
     struct heap *heap = replay->heap;
     struct slot *slots = replay->objects.slots;
     uint64_t live = replay->objects.live;
@@ -116,15 +110,21 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
     size_t i = 0;
     batch->rises = 0;
     for (; i < events->count; i++) {
-        live = replay_event(replay, events->op[i], &slots[events->slot[i]],
-                            (uint64_t)events->size[i], live, allocate, release, resize);
-        if (UNLIKELY(watched))
-            replay_watch(replay, events, i);
-        if (UNLIKELY(heap->failure != NULL))
-            break;
-        if (UNLIKELY(heap->brk != brk)) {
-            brk = heap->brk;
-            batch->rise[batch->rises++] = (struct rise){i, brk, heap->counters.allocated};
+        struct slot *slot = &slots[events->slot[i]];
+        uint8_t op = events->op[i];
+        uint32_t block = slot->block;
+        if (op == OP_FREE && LIKELY(block != NO_BLOCK)) {
+            live -= slot->request;
+            slot->block = NO_BLOCK;
+            release(heap, block);
+        } else {
+            if (!replay_request(replay, op, slot, (uint64_t)events->size[i], &live, allocate,
+                                release, resize))
+                break;
+            if (UNLIKELY(heap->brk != brk)) {
+                brk = heap->brk;
+                batch->rise[batch->rises++] = (struct rise){i, brk, heap->counters.allocated};
+            }
         }
         batch->live[i] = live;
         batch->free_blocks[i] = heap->counters.free_blocks;
@@ -137,11 +137,12 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
                                    allocate_function *allocate, free_function *release,
                                    resize_function *resize, reserve_function *reserve)
 {
+    const bool watched = events->address != NULL || replay->checked;
     struct heap *heap = replay->heap;
     struct batch batch;
     size_t done = 0;
     while (done < events->count && heap->failure == NULL) {
-        struct events part = events_from(events, done);
+        struct events part = events_from(events, done, watched ? 1 : BATCH);
         if (!reserve(heap) || !objects_reserve(&replay->objects, part.slot, part.count)) {
             heap->failure = OUT_OF_MEMORY;
             break;
@@ -149,6 +150,10 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
         if (heap->used > NEAR_BLOCKS)
             replay_prefetch(replay, &part);
         replay_batch(replay, &part, &batch, allocate, release, resize);
+        if (watched && heap->failure == NULL)
+            replay_watch(replay, &part);
+        if (part.count == 1 && heap->failure != NULL)
+            batch.events = 0; /* it may have failed after the loop has taken it for done */
         MECHANISM(measure)(&replay->measures, &batch, part.size);
         done += batch.events;
     }

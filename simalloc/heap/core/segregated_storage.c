@@ -93,13 +93,12 @@ static size_t replay(struct replay *replay, const struct events *events)
 static bool init(void *memory, const struct parameters *parameters)
 {
     struct segregated_storage *state = memory;
-    heap_init(&state->heap);
     for (unsigned class = 0; class < SIZE_CLASSES; class++)
         state->lists[class] = (struct size_list){NO_BLOCK, NO_BLOCK};
     state->threes = parameters->series == SERIES_POWERS_AND_THREES;
     state->growth = parameters->growth;
     state->growth_3x = parameters->growth_3x;
-    return true;
+    return heap_init(&state->heap);
 }
 
 static void release_all(void *memory)

@@ -1,6 +1,6 @@
 /* Free blocks by size, and among equals by key: the index of best fit.
  *
- * Sizes below 4096 granules have a bin each; the few larger blocks are in a tree. A
+ * Sizes below 16,384 granules have a bin each; the few larger blocks are in a tree. A
  * granule is the largest power of two that all block sizes are multiples of. */
 #ifndef SIMALLOC_SIZE_INDEX_H
 #define SIMALLOC_SIZE_INDEX_H
@@ -18,8 +18,7 @@ struct size_index {
 ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, uint64_t unit)
 {
     index->granule = (unsigned)__builtin_ctzll(unit);
-    bin_set_init(&index->bins, heap);
-    return size_tree_init(&index->large, heap);
+    return bin_set_init(&index->bins, heap, BINS) && size_tree_init(&index->large, heap);
 }
 
 ALWAYS_INLINE void size_index_release(struct size_index *index)
@@ -69,7 +68,7 @@ ALWAYS_INLINE struct sized size_index_best(const struct size_index *index, uint6
     if (!is_large(index, size)) {
         uint32_t bin = bin_set_from(&index->bins, (uint32_t)(size >> index->granule));
         if (LIKELY(bin < BINS))
-            return (struct sized){index->bins.first[bin], (uint64_t)bin << index->granule};
+            return (struct sized){index->bins.bins[bin].first, (uint64_t)bin << index->granule};
     }
     uint32_t block = size_tree_best(&index->large, size);
     return (struct sized){block, block == NO_BLOCK ? 0 : index->bins.heap->blocks[block].size};
