@@ -1,5 +1,20 @@
 #include "replay.h"
 
+uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
+                    allocate_function *allocate, free_function *release, resize_function *resize)
+{
+    struct heap *heap = replay->heap;
+    if (replay->realloc_rule == REALLOC_FREE_FIRST) {
+        release(heap, old);
+        return allocate(heap, size);
+    }
+    if (replay->realloc_rule == REALLOC_IN_PLACE && resize(heap, old, size))
+        return old;
+    uint32_t block = allocate(heap, size);
+    release(heap, old);
+    return block;
+}
+
 void replay_watch(const struct replay *replay, const struct events *event)
 {
     struct heap *heap = replay->heap;

@@ -50,22 +50,10 @@ typedef bool resize_function(struct heap *heap, uint32_t block, uint64_t size);
 /* Makes sure that a batch of events finds memory enough; false when it is exhausted. */
 typedef bool reserve_function(struct heap *heap);
 
-/* Reallocates block `old` and answers the block that takes its place. */
-ALWAYS_INLINE uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
-                                  allocate_function *allocate, free_function *release,
-                                  resize_function *resize)
-{
-    struct heap *heap = replay->heap;
-    if (replay->realloc_rule == REALLOC_FREE_FIRST) {
-        release(heap, old);
-        return allocate(heap, size);
-    }
-    if (replay->realloc_rule == REALLOC_IN_PLACE && resize(heap, old, size))
-        return old;
-    uint32_t block = allocate(heap, size);
-    release(heap, old);
-    return block;
-}
+/* Reallocates block `old` and answers the block that takes its place. Not inlined: it would be a
+ * second and a third copy of both functions. */
+uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
+                    allocate_function *allocate, free_function *release, resize_function *resize);
 
 /* Carries out a malloc or a realloc, and adds what it asks for to the live bytes; false if the heap
  * fails. */
