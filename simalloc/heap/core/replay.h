@@ -105,14 +105,13 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
             live -= slot->request;
             slot->block = NO_BLOCK;
             release(heap, block);
-        } else {
-            if (!replay_request(replay, op, slot, (uint64_t)events->size[i], &live, allocate,
-                                release, resize))
-                break;
-            if (UNLIKELY(heap->brk != brk)) {
-                brk = heap->brk;
-                batch->rise[batch->rises++] = (struct rise){i, brk, heap->counters.allocated};
-            }
+        } else if (!replay_request(replay, op, slot, (uint64_t)events->size[i], &live, allocate,
+                                   release, resize)) {
+            break;
+        }
+        if (UNLIKELY(heap->brk != brk)) { /* a policy of one's own may raise it in any event */
+            brk = heap->brk;
+            batch->rise[batch->rises++] = (struct rise){i, brk, heap->counters.allocated};
         }
         batch->live[i] = live;
         batch->free_blocks[i] = heap->counters.free_blocks;
