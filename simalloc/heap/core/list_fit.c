@@ -133,28 +133,31 @@ static bool reserve(struct heap *heap)
                              reserve);                                                       \
     }
 
-DEFINE_POLICY(first_lifo, FIT_FIRST, ORDER_LIFO, false)
-DEFINE_POLICY(first_fifo, FIT_FIRST, ORDER_FIFO, false)
-DEFINE_POLICY(first_address, FIT_FIRST, ORDER_ADDRESS, false)
-DEFINE_POLICY(next_lifo, FIT_NEXT, ORDER_LIFO, false)
-DEFINE_POLICY(next_fifo, FIT_NEXT, ORDER_FIFO, false)
-DEFINE_POLICY(next_address, FIT_NEXT, ORDER_ADDRESS, false)
-DEFINE_POLICY(walked_first_lifo, FIT_FIRST, ORDER_LIFO, true)
-DEFINE_POLICY(walked_first_fifo, FIT_FIRST, ORDER_FIFO, true)
-DEFINE_POLICY(walked_next_lifo, FIT_NEXT, ORDER_LIFO, true)
-DEFINE_POLICY(walked_next_fifo, FIT_NEXT, ORDER_FIFO, true)
+DEFINE_POLICY(first_lifo, FIT_FIRST, ORDER_LIFO, FORM_TREE)
+DEFINE_POLICY(first_fifo, FIT_FIRST, ORDER_FIFO, FORM_TREE)
+DEFINE_POLICY(first_address, FIT_FIRST, ORDER_ADDRESS, FORM_TREE)
+DEFINE_POLICY(next_lifo, FIT_NEXT, ORDER_LIFO, FORM_TREE)
+DEFINE_POLICY(next_fifo, FIT_NEXT, ORDER_FIFO, FORM_TREE)
+DEFINE_POLICY(next_address, FIT_NEXT, ORDER_ADDRESS, FORM_TREE)
+DEFINE_POLICY(flat_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_FLAT)
+DEFINE_POLICY(flat_first_address, FIT_FIRST, ORDER_ADDRESS, FORM_FLAT)
+DEFINE_POLICY(walked_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_WALK)
+DEFINE_POLICY(walked_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_WALK)
+DEFINE_POLICY(walked_next_lifo, FIT_NEXT, ORDER_LIFO, FORM_WALK)
+DEFINE_POLICY(walked_next_fifo, FIT_NEXT, ORDER_FIFO, FORM_WALK)
 
 typedef size_t replay_function(struct replay *, const struct events *);
 
 static replay_function *replay_of(struct policy policy)
 {
-    static replay_function *const of[2][2][3] = {
-        [false] = {[FIT_FIRST] = {replay_first_lifo, replay_first_fifo, replay_first_address},
-                   [FIT_NEXT] = {replay_next_lifo, replay_next_fifo, replay_next_address}},
-        [true] = {[FIT_FIRST] = {replay_walked_first_lifo, replay_walked_first_fifo},
-                  [FIT_NEXT] = {replay_walked_next_lifo, replay_walked_next_fifo}},
+    static replay_function *const of[3][2][3] = {
+        [FORM_TREE] = {[FIT_FIRST] = {replay_first_lifo, replay_first_fifo, replay_first_address},
+                       [FIT_NEXT] = {replay_next_lifo, replay_next_fifo, replay_next_address}},
+        [FORM_FLAT] = {[FIT_FIRST] = {NULL, replay_flat_first_fifo, replay_flat_first_address}},
+        [FORM_WALK] = {[FIT_FIRST] = {replay_walked_first_lifo, replay_walked_first_fifo},
+                       [FIT_NEXT] = {replay_walked_next_lifo, replay_walked_next_fifo}},
     };
-    return of[policy.walked][policy.fit][policy.order];
+    return of[policy.form][policy.fit][policy.order];
 }
 
 /* The form of the list may change between two batches. */
@@ -178,9 +181,11 @@ static bool init(void *memory, const struct parameters *parameters)
 {
     struct list_fit *state = memory;
     state->growth = parameters->growth;
+    if (!heap_init(&state->heap) ||
+        !block_list_init(&state->tree, &state->heap, parameters->unit | parameters->growth))
+        return false;
     list_init(state, (enum fit)parameters->fit, (enum order)parameters->order);
-    return heap_init(&state->heap) &&
-           block_list_init(&state->tree, &state->heap, parameters->unit | parameters->growth);
+    return true;
 }
 
 static void release_all(void *memory)

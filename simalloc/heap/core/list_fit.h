@@ -9,26 +9,31 @@
 #define SIMALLOC_LIST_FIT_H
 
 #include "block_list_edit.h"
+#include "flat_list.h"
 #include "mechanism.h"
 #include "walked_list.h"
+
+enum form { FORM_TREE, FORM_FLAT, FORM_WALK };
 
 /* Known when the code is compiled, so that only its own branches are left. */
 struct policy {
     enum fit fit;
     enum order order;
-    bool walked; /* the form of the list */
+    enum form form; /* of the list */
 };
 
 struct list_fit {
     struct heap heap;
     uint64_t growth;
     struct policy policy;
+    bool held; /* it has been asked for a form, which it keeps while it can */
     int64_t balance; /* visits that the form has saved against the other one; at most 0 */
     uint64_t searches, visited; /* of all so far, when the balance was last drawn */
     struct walked_list walk;    /* of next fit: the front is the rover */
     struct block_list tree;  /* but first fit LIFO the other way round, so that the newest block
                                 comes last and enters without moving others */
     uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
+    struct flat_list flat;
 };
 
 void list_init(struct list_fit *state, enum fit fit, enum order order);
@@ -49,12 +54,18 @@ ALWAYS_INLINE struct cursor place_to_enter(const struct list_fit *state, uint64_
 
 ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct policy policy)
 {
-    if (policy.walked) {
-        walked_list_insert(&state->walk, state->heap.blocks, id, policy.order == ORDER_LIFO);
+    struct block *blocks = state->heap.blocks;
+    bool ordered = policy.order == ORDER_ADDRESS;
+    if (policy.form == FORM_WALK) {
+        walked_list_insert(&state->walk, blocks, id, policy.order == ORDER_LIFO);
         return;
     }
-    struct cursor at = place_to_enter(state, state->heap.blocks[id].address, policy);
-    block_list_insert(&state->tree, at, id, policy.order == ORDER_ADDRESS);
+    if (policy.form == FORM_FLAT) {
+        flat_list_insert(&state->flat, blocks, id, ordered);
+        return;
+    }
+    struct cursor at = place_to_enter(state, blocks[id].address, policy);
+    block_list_insert(&state->tree, at, id, ordered);
     if (policy.fit == FIT_NEXT && (policy.order == ORDER_LIFO || state->rover == NO_BLOCK))
         state->rover = id;
 }
@@ -62,32 +73,37 @@ ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct polic
 /* A block of the list, and where the tree has it. */
 struct seat {
     uint32_t block;   /* or NO_BLOCK */
-    struct cursor at; /* of a walked list: nowhere */
+    struct cursor at; /* of other lists: nowhere */
 };
 
 ALWAYS_INLINE struct seat list_seat(const struct list_fit *state, uint32_t id, struct policy policy)
 {
-    return (struct seat){id, policy.walked ? NOWHERE : block_list_locate(&state->tree, id)};
+    return (struct seat){
+        id, policy.form == FORM_TREE ? block_list_locate(&state->tree, id) : NOWHERE};
 }
 
 ALWAYS_INLINE uint64_t list_size(const struct list_fit *state, struct seat seat,
                                  struct policy policy)
 {
-    return policy.walked ? state->heap.blocks[seat.block].size
-                         : block_list_size_at(&state->tree, seat.at);
+    return policy.form == FORM_TREE ? block_list_size_at(&state->tree, seat.at)
+                                    : state->heap.blocks[seat.block].size;
 }
 
 /* Moves the rover on from a block that leaves or is merged; from the only one to itself. */
 ALWAYS_INLINE void list_pass(struct list_fit *state, struct seat seat, struct policy policy)
 {
-    if (policy.fit == FIT_NEXT && state->rover == seat.block)
+    if (policy.form == FORM_TREE && policy.fit == FIT_NEXT && state->rover == seat.block)
         state->rover = block_list_following(&state->tree, seat.at);
 }
 
 ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct policy policy)
 {
-    if (policy.walked) {
+    if (policy.form == FORM_WALK) {
         walked_list_remove(&state->walk, state->heap.blocks, seat.block);
+        return;
+    }
+    if (policy.form == FORM_FLAT) {
+        flat_list_remove(&state->flat, state->heap.blocks, seat.block);
         return;
     }
     list_pass(state, seat, policy);
@@ -100,11 +116,12 @@ ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct 
 ALWAYS_INLINE void list_change(struct list_fit *state, struct seat seat, uint64_t old,
                                struct policy policy)
 {
-    if (policy.walked)
-        return;
     const struct block *block = &state->heap.blocks[seat.block];
-    block_list_change(&state->tree, seat.at, old, block->size, block->address,
-                      policy.order == ORDER_ADDRESS);
+    bool ordered = policy.order == ORDER_ADDRESS;
+    if (policy.form == FORM_TREE)
+        block_list_change(&state->tree, seat.at, old, block->size, block->address, ordered);
+    else if (policy.form == FORM_FLAT)
+        flat_list_change(&state->flat, block, block->home, ordered);
 }
 
 /* Searches the tree and counts what a walk along the list would have visited. */
@@ -138,8 +155,13 @@ ALWAYS_INLINE struct seat list_search(struct list_fit *state, uint64_t size, uin
                                       struct policy policy)
 {
     struct seat seat = {NO_BLOCK, NOWHERE};
-    if (policy.walked) {
+    if (policy.form == FORM_WALK) {
         seat.block = walked_list_first(&state->walk, state->heap.blocks, size, visited);
+    } else if (policy.form == FORM_FLAT) {
+        bool ordered = policy.order == ORDER_ADDRESS;
+        uint32_t slot = flat_list_first(&state->flat, &state->heap, size, ordered, visited);
+        if (slot != FLAT_NOWHERE)
+            seat.block = state->flat.block[slot];
     } else {
         seat.at = search_tree(state, size, visited, policy);
         if (found(seat.at))
@@ -153,7 +175,7 @@ ALWAYS_INLINE void list_rove(struct list_fit *state, uint32_t id, struct policy 
 {
     if (policy.fit != FIT_NEXT)
         return;
-    if (policy.walked)
+    if (policy.form == FORM_WALK)
         state->walk.front = id;
     else
         state->rover = id;
