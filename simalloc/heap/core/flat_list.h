@@ -11,7 +11,7 @@
 
 /* A place is a key and, in the low bits, the number of the slot. It is not negative when read as
  * signed: AVX2 compares nothing else in one step. */
-enum { FLAT_SLOT_BITS = 10, FLAT_KEY_BITS = 21 };
+enum { FLAT_SLOT_BITS = 10, FLAT_KEY_BITS = 21, FLAT_KEYS = 1 << FLAT_KEY_BITS };
 
 /* Slots are looked at so many at a time. None has the number of which all bits are set. */
 enum { FLAT_STEP = 16, FLAT_SLOTS = (1 << FLAT_SLOT_BITS) - FLAT_STEP };

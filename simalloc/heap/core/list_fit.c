@@ -145,6 +145,7 @@ DEFINE_POLICY(walked_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_WALK)
 DEFINE_POLICY(walked_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_WALK)
 DEFINE_POLICY(walked_next_lifo, FIT_NEXT, ORDER_LIFO, FORM_WALK)
 DEFINE_POLICY(walked_next_fifo, FIT_NEXT, ORDER_FIFO, FORM_WALK)
+DEFINE_POLICY(walked_next_address, FIT_NEXT, ORDER_ADDRESS, FORM_WALK)
 
 typedef size_t replay_function(struct replay *, const struct events *);
 
@@ -155,7 +156,8 @@ static replay_function *replay_of(struct policy policy)
                        [FIT_NEXT] = {replay_next_lifo, replay_next_fifo, replay_next_address}},
         [FORM_FLAT] = {[FIT_FIRST] = {NULL, replay_flat_first_fifo, replay_flat_first_address}},
         [FORM_WALK] = {[FIT_FIRST] = {replay_walked_first_lifo, replay_walked_first_fifo},
-                       [FIT_NEXT] = {replay_walked_next_lifo, replay_walked_next_fifo}},
+                       [FIT_NEXT] = {replay_walked_next_lifo, replay_walked_next_fifo,
+                                     replay_walked_next_address}},
     };
     return of[policy.form][policy.fit][policy.order];
 }

@@ -1,10 +1,12 @@
 /* The list of a first or next fit, in the form that costs less.
  *
  * Where searches visit few blocks the list is walked: half the time of a tree. Where they visit
- * many, it is a tree. Both know how many a walk visits; before each batch of events that is held
- * against what a tree is worth, and the form changes when it has been the wrong one for as long as
- * the change itself takes. A list in address order is always a tree: a block would have to walk to
- * its place. */
+ * many, it is flat while it is short and a tree when it is long. All know how many a walk visits;
+ * before each batch of events that is held against what a tree is worth, and a list is walked, or no
+ * longer, when the other has been the wrong form for as long as the change itself takes.
+ *
+ * What is left out is what costs more than it gains, or has no number for the place of a block: first
+ * fit in address order is not walked, next fit and LIFO lists are not flat. */
 #ifndef SIMALLOC_LIST_FIT_H
 #define SIMALLOC_LIST_FIT_H
 
@@ -13,7 +15,7 @@
 #include "mechanism.h"
 #include "walked_list.h"
 
-enum form { FORM_TREE, FORM_FLAT, FORM_WALK };
+enum form { FORM_TREE, FORM_FLAT, FORM_WALK, FORMS };
 
 /* Known when the code is compiled, so that only its own branches are left. */
 struct policy {
@@ -26,20 +28,22 @@ struct list_fit {
     struct heap heap;
     uint64_t growth;
     struct policy policy;
-    bool held; /* it has been asked for a form, which it keeps while it can */
-    int64_t balance; /* visits that the form has saved against the other one; at most 0 */
+    bool held;       /* a form has been asked for, and is kept while that is possible */
+    int64_t balance; /* visits saved by walking, or by not walking, as it is done; at most 0 */
     uint64_t searches, visited; /* of all so far, when the balance was last drawn */
+    uint64_t passed; /* neighbours, in the last batch that was walked; forgotten in some thousands */
     struct walked_list walk;    /* of next fit: the front is the rover */
     struct block_list tree;  /* but first fit LIFO the other way round, so that the newest block
                                 comes last and enters without moving others */
     uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
-    struct flat_list flat;
+    struct flat_list flat; /* first fit only, and not LIFO */
 };
 
 void list_init(struct list_fit *state, enum fit fit, enum order order);
-/* Changes the form if there is another one, or if that is due; false when memory is exhausted. */
-bool list_change_form(struct list_fit *state);
+/* Changes the form if that is due; false when memory is exhausted. */
 bool list_settle(struct list_fit *state);
+/* Goes on to the next form that is possible, and keeps to it; false when memory is exhausted. */
+bool list_change_form(struct list_fit *state);
 const char *list_check(const struct list_fit *state);
 
 ALWAYS_INLINE struct cursor place_to_enter(const struct list_fit *state, uint64_t address,
@@ -57,7 +61,10 @@ ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct polic
     struct block *blocks = state->heap.blocks;
     bool ordered = policy.order == ORDER_ADDRESS;
     if (policy.form == FORM_WALK) {
-        walked_list_insert(&state->walk, blocks, id, policy.order == ORDER_LIFO);
+        if (ordered)
+            walked_list_insert_by_address(&state->walk, blocks, id);
+        else
+            walked_list_insert(&state->walk, blocks, id, policy.order == ORDER_LIFO);
         return;
     }
     if (policy.form == FORM_FLAT) {
@@ -92,8 +99,14 @@ ALWAYS_INLINE uint64_t list_size(const struct list_fit *state, struct seat seat,
 /* Moves the rover on from a block that leaves or is merged; from the only one to itself. */
 ALWAYS_INLINE void list_pass(struct list_fit *state, struct seat seat, struct policy policy)
 {
-    if (policy.form == FORM_TREE && policy.fit == FIT_NEXT && state->rover == seat.block)
+    if (policy.fit != FIT_NEXT)
+        return;
+    if (policy.form == FORM_WALK) {
+        if (state->walk.front == seat.block)
+            state->walk.front = state->heap.blocks[seat.block].mark;
+    } else if (state->rover == seat.block) {
         state->rover = block_list_following(&state->tree, seat.at);
+    }
 }
 
 ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct policy policy)
@@ -158,8 +171,8 @@ ALWAYS_INLINE struct seat list_search(struct list_fit *state, uint64_t size, uin
     if (policy.form == FORM_WALK) {
         seat.block = walked_list_first(&state->walk, state->heap.blocks, size, visited);
     } else if (policy.form == FORM_FLAT) {
-        bool ordered = policy.order == ORDER_ADDRESS;
-        uint32_t slot = flat_list_first(&state->flat, &state->heap, size, ordered, visited);
+        uint32_t slot = flat_list_first(&state->flat, &state->heap, size,
+                                        policy.order == ORDER_ADDRESS, visited);
         if (slot != FLAT_NOWHERE)
             seat.block = state->flat.block[slot];
     } else {

@@ -3,18 +3,29 @@
 /* How many visits take as long as a search of a tree with what the tree costs besides; how far the
  * form may be behind the other one, in visits and in visits for each block; and how many blocks are
  * walked at most, for a batch of long walks is soon over then. */
-enum { FAIR_VISITS = 8, MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14, MOST_FLAT = 128, MOST_EMPTY = 64 };
+enum { FAIR_VISITS = 8, MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
+
+/* How many blocks a list has at most that stays flat, and by how many a flat list may have more empty
+ * slots than blocks. */
+enum { MOST_FLAT = 128, MOST_EMPTY = 64 };
+
+static bool can_walk(struct policy policy)
+{
+    return policy.fit == FIT_NEXT || policy.order != ORDER_ADDRESS;
+}
 
 void list_init(struct list_fit *state, enum fit fit, enum order order)
 {
-    state->policy = (struct policy){fit, order, order == ORDER_ADDRESS ? FORM_TREE : FORM_WALK};
+    struct policy policy = {fit, order, FORM_WALK};
+    policy.form = can_walk(policy) ? FORM_WALK : FORM_TREE;
+    state->policy = policy;
     state->held = false;
     state->balance = 0;
-    state->searches = state->visited = 0;
-    state->walk.front = NO_BLOCK;
-    state->rover = NO_BLOCK;
+    state->searches = state->visited = state->passed = 0;
+    state->walk = (struct walked_list){.front = NO_BLOCK};
     state->flat.granule = state->tree.granule;
     flat_list_clear(&state->flat);
+    state->rover = NO_BLOCK;
 }
 
 /* Whether the tree has the list the other way round. */
@@ -45,53 +56,44 @@ static void walk_flat(struct list_fit *state)
     flat_list_clear(&state->flat);
 }
 
-/* Makes a walk of any form; in address order it may begin anywhere and go to and fro. */
+/* Links the blocks of any form, from which every other can be made. */
 static void make_walk(struct list_fit *state)
 {
+    if (state->policy.form == FORM_WALK)
+        return;
     if (state->policy.form == FORM_TREE)
         walk_tree(state);
-    else if (state->policy.form == FORM_FLAT)
-        walk_flat(state);
     else
-        return;
+        walk_flat(state);
     if (state->policy.fit == FIT_NEXT)
         state->walk.front = state->rover;
     state->rover = NO_BLOCK;
     state->policy.form = FORM_WALK;
 }
 
-static void put_last(struct list_fit *state, uint32_t id)
-{
-    struct block *blocks = state->heap.blocks;
-    struct block_list *tree = &state->tree;
-    bool ordered = state->policy.order == ORDER_ADDRESS;
-    if (state->policy.form == FORM_FLAT)
-        flat_list_insert(&state->flat, blocks, id, ordered);
-    else
-        block_list_insert(tree,
-                          ordered ? block_list_position(tree, blocks[id].address)
-                                  : block_list_back(tree),
-                          id, ordered);
-}
-
-/* Makes another form of a walk. */
 static void leave_walk(struct list_fit *state, enum form form)
 {
     bool newest_last = is_newest_last(state->policy);
+    bool ordered = state->policy.order == ORDER_ADDRESS;
+    struct block *blocks = state->heap.blocks;
     uint32_t front = state->walk.front;
-    uint32_t id = newest_last && front != NO_BLOCK ? state->heap.blocks[front].home : front;
-    state->policy.form = form;
+    uint32_t id = newest_last && front != NO_BLOCK ? blocks[front].home : front;
     for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++) {
-        const struct block *block = &state->heap.blocks[id];
-        uint32_t next = newest_last ? block->home : block->mark;
-        put_last(state, id);
+        uint32_t next = newest_last ? blocks[id].home : blocks[id].mark;
+        if (form == FORM_FLAT)
+            flat_list_insert(&state->flat, blocks, id, ordered);
+        else
+            block_list_insert(&state->tree,
+                              place_to_enter(state, blocks[id].address, state->policy), id,
+                              ordered);
         id = next;
     }
     state->rover = state->policy.fit == FIT_NEXT ? front : NO_BLOCK;
     state->walk.front = NO_BLOCK;
+    state->policy.form = form;
 }
 
-/* Makes a form anew, of whatever there is. */
+/* Makes a form anew of whichever there is; false when memory is exhausted. */
 static bool make(struct list_fit *state, enum form form)
 {
     state->balance = 0;
@@ -118,53 +120,60 @@ static bool is_worn(const struct list_fit *state)
 {
     const struct flat_list *flat = &state->flat;
     return flat->steps * FLAT_STEP > 2 * state->heap.counters.free_blocks + MOST_EMPTY ||
-           flat->clock >= (1 << FLAT_KEY_BITS) - 3 * BATCH;
+           flat->clock >= FLAT_KEYS - 3 * BATCH;
 }
 
 /* Whether the list has been in the wrong form for so long that a change is worth its price. */
 static bool is_behind(struct list_fit *state)
 {
     const struct counters *counters = &state->heap.counters;
+    bool walked = state->policy.form == FORM_WALK;
+    state->passed = walked ? state->walk.passed : state->passed - (state->passed + 1023) / 1024;
+    state->walk.passed = 0;
     int64_t fair = FAIR_VISITS * (int64_t)(counters->searches - state->searches);
-    int64_t saved = fair - (int64_t)(counters->visited - state->visited);
+    int64_t saved = fair - (int64_t)(counters->visited - state->visited + state->passed);
     state->searches = counters->searches;
     state->visited = counters->visited;
-    state->balance += state->policy.form == FORM_WALK ? saved : -saved;
+    state->balance += walked ? saved : -saved;
     if (state->balance > 0)
         state->balance = 0;
     return -state->balance > MOST_BEHIND + MOST_BEHIND_A_BLOCK * (int64_t)counters->free_blocks;
 }
 
-/* The form that the list ought to have. */
+/* Whether the list should be walked, where there is such a form. */
+static bool walks(struct list_fit *state)
+{
+    bool walked = state->policy.form == FORM_WALK;
+    if (walked == is_behind(state))
+        return false;
+    if (state->policy.order == ORDER_ADDRESS && state->heap.used > NEAR_BLOCKS)
+        return false;
+    return state->heap.counters.free_blocks <= (walked ? MOST_WALKED : MOST_WALKED / 2);
+}
+
 static enum form due_form(struct list_fit *state)
 {
-    enum form form = state->policy.form;
-    uint64_t blocks = state->heap.counters.free_blocks;
-    bool behind = is_behind(state);
-    bool may_walk = state->policy.order != ORDER_ADDRESS;
-    if (form == FORM_WALK ? !behind && blocks <= MOST_WALKED
-                          : may_walk && behind && blocks <= MOST_WALKED / 2)
+    bool flat = state->policy.form == FORM_FLAT;
+    if (state->held && (!flat || may_be_flat(state, FLAT_BLOCKS)))
+        return state->policy.form;
+    if (can_walk(state->policy) && walks(state))
         return FORM_WALK;
-    return may_be_flat(state, form == FORM_FLAT ? MOST_FLAT : MOST_FLAT / 2) ? FORM_FLAT : FORM_TREE;
+    return may_be_flat(state, flat ? MOST_FLAT : MOST_FLAT / 2) ? FORM_FLAT : FORM_TREE;
 }
 
 bool list_settle(struct list_fit *state)
 {
     enum form form = due_form(state);
-    if (state->held && (state->policy.form != FORM_FLAT || may_be_flat(state, FLAT_BLOCKS)))
-        form = state->policy.form;
     bool stays = form == state->policy.form && !(form == FORM_FLAT && is_worn(state));
     return stays || make(state, form);
 }
 
 bool list_change_form(struct list_fit *state)
 {
-    static const enum form next[] = {
-        [FORM_TREE] = FORM_FLAT, [FORM_FLAT] = FORM_WALK, [FORM_WALK] = FORM_TREE};
-    enum form form = next[state->policy.form];
+    enum form form = (state->policy.form + 1) % FORMS;
     if (form == FORM_FLAT && !may_be_flat(state, FLAT_BLOCKS))
         form = FORM_WALK;
-    if (form == FORM_WALK && state->policy.order == ORDER_ADDRESS)
+    if (form == FORM_WALK && !can_walk(state->policy))
         form = FORM_TREE;
     state->held = true;
     return make(state, form);

@@ -1,7 +1,8 @@
 /* A list of free blocks that is linked and walked, as an allocator would.
  *
  * It is a ring with a front. In a block of the list `home` is the block before it and `mark` the one
- * after it. To enter, to leave and to change size cost O(1), a search what it visits.
+ * after it. To enter at the end, to leave and to change size cost O(1), a search what it visits, to
+ * enter by address what it passes.
  *
  * The block table is handed over: the way to it through a pointer of the list's own was 4 to 8 % of
  * an event. */
@@ -11,8 +12,26 @@
 #include "heap.h"
 
 struct walked_list {
-    uint32_t front; /* where a search starts; NO_BLOCK if the list is empty */
+    uint32_t front;  /* where a search starts; NO_BLOCK if the list is empty */
+    uint64_t passed; /* steps of searches for places by address since this was last set to 0 */
 };
+
+/* Puts a block between one of a list and the one after it. */
+ALWAYS_INLINE void walked_list_link(struct block *blocks, uint32_t before, uint32_t after,
+                                    uint32_t id)
+{
+    blocks[id].home = before;
+    blocks[id].mark = after;
+    blocks[before].mark = id;
+    blocks[after].home = id;
+}
+
+/* Makes a block the only one. */
+ALWAYS_INLINE void walked_list_start(struct walked_list *list, struct block *blocks, uint32_t id)
+{
+    blocks[id].home = blocks[id].mark = id;
+    list->front = id;
+}
 
 /* Puts a block behind the last, which is before the front; `leads` makes it the front. */
 ALWAYS_INLINE void walked_list_insert(struct walked_list *list, struct block *blocks, uint32_t id,
@@ -20,17 +39,45 @@ ALWAYS_INLINE void walked_list_insert(struct walked_list *list, struct block *bl
 {
     uint32_t front = list->front;
     if (UNLIKELY(front == NO_BLOCK)) {
-        blocks[id].home = blocks[id].mark = id;
-        list->front = id;
+        walked_list_start(list, blocks, id);
         return;
     }
-    uint32_t last = blocks[front].home;
-    blocks[id].home = last;
-    blocks[id].mark = front;
-    blocks[last].mark = id;
-    blocks[front].home = id;
+    walked_list_link(blocks, blocks[front].home, front, id);
     if (leads)
         list->front = id;
+}
+
+/* The block of a ring ordered by address, and not empty, behind which a block belongs: found by going
+ * from neighbour to neighbour, down and up, until one is free. */
+ALWAYS_INLINE uint32_t walked_list_before(struct walked_list *list, const struct block *blocks,
+                                          uint32_t id)
+{
+    uint32_t below = blocks[id].previous;
+    uint32_t above = blocks[id].next;
+    for (;; list->passed++) {
+        if (below != NO_BLOCK) {
+            if (is_free(&blocks[below]))
+                return below;
+            below = blocks[below].previous;
+        }
+        if (above != NO_BLOCK) {
+            if (is_free(&blocks[above]))
+                return blocks[above].home;
+            above = blocks[above].next;
+        }
+    }
+}
+
+/* Puts a block into its place in a ring ordered by address. */
+ALWAYS_INLINE void walked_list_insert_by_address(struct walked_list *list, struct block *blocks,
+                                                 uint32_t id)
+{
+    if (UNLIKELY(list->front == NO_BLOCK)) {
+        walked_list_start(list, blocks, id);
+        return;
+    }
+    uint32_t before = walked_list_before(list, blocks, id);
+    walked_list_link(blocks, before, blocks[before].mark, id);
 }
 
 /* Takes a block out; if it was the front, the one after it is. */
