@@ -39,8 +39,8 @@ sanitize: $(SANITIZED)/built
 	SIMALLOC_TRACES=$(CURDIR)/traces SIMALLOC_EXAMPLES=10 \
 	$(BIN)/python -S -P -m pytest -p no:cacheprovider -k 'not shipped_trace and not memory' \
 	  $(SANITIZED_TESTS)
-SANITIZED_TESTS ?= tests/property/test_engines_agree.py tests/property/test_own_policies.py \
-  tests/unit/own/test_own_misuse.py tests/unit/trace \
+SANITIZED_TESTS ?= tests/property/test_engines_agree.py tests/property/test_list_forms.py \
+  tests/property/test_own_policies.py tests/unit/own/test_own_misuse.py tests/unit/trace \
   --ignore tests/unit/trace/test_catalogue.py --ignore tests/unit/trace/test_format_memray.py
 
 $(SANITIZED)/built: $(VENV)/built

@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
-from simalloc.heap.run import Realloc
-from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import replay, run_of
 from simalloc.policy import CATALOGUE
 from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
-from simalloc.trace.source import Stretch
 from traces import cases
 
 CORES = ("core", "core-portable")
@@ -135,42 +131,3 @@ def test_with_many_live_objects(name):
     expected = outcome("reference", trace, name)
     for core in CORES:
         assert_same(outcome(core, trace, name), expected)
-
-
-LISTS = [name for name in CATALOGUE if name.startswith(("first-fit", "next-fit"))]
-
-
-def short_searches(trace, turns):
-    """Append small objects that die at once: first and next fit find a place for them near by."""
-    number = np.repeat(np.arange(turns) + trace.objects, 2)
-    size = np.tile([1, 0], turns)
-    op = np.tile([Op.MALLOC, Op.FREE], turns).astype(np.uint8)
-    columns = [(trace.op, op), (trace.object, number), (trace.size, size)]
-    return Trace.from_events(*(np.concatenate(column) for column in columns))
-
-
-@pytest.mark.parametrize("name", LISTS)
-def test_when_the_form_of_the_list_changes(name):
-    """Long walks, for which the core makes a tree of the list, and short ones, for which not."""
-    trace = short_searches(many_free_blocks(seed=3), 4000)
-    expected = outcome("reference", trace, name)
-    for core in CORES:
-        assert_same(outcome(core, trace, name), expected)
-
-
-@pytest.mark.parametrize("between", [37, 500, 4500])
-@pytest.mark.parametrize("portable", [False, True])
-@pytest.mark.parametrize("name", LISTS)
-def test_in_either_form_of_the_list(name, portable, between):
-    """The core has to change the form every so many events."""
-    trace = many_free_blocks(seed=2)
-    events = Stretch(trace.op, trace.size, trace.slot)
-    setting = Setting.of(trace, name, 16, Realloc.FREE_FIRST)
-    simulation = setting.simulation(portable=portable)
-    placed = np.empty(len(trace), np.int64)
-    for start in range(0, len(trace), between):
-        assert simulation.change_form()
-        assert simulation.check() is None
-        replay(simulation, *events.part(start, start + between), placed[start : start + between])
-    run = run_of(simulation, setting, addresses=placed)
-    assert_same(run, outcome("reference", trace, name))

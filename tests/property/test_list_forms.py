@@ -1,0 +1,151 @@
+"""The core keeps the list of first and next fit in several forms: each gives the same answers."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simalloc.heap.run import Realloc
+from simalloc.heap.setting import Setting
+from simalloc.heap.simulate import replay, run_of
+from simalloc.policy import CATALOGUE
+from simalloc.trace import Op, Trace
+from simalloc.trace.source import Stretch
+from test_engines_agree import CORES, assert_same, many_free_blocks, outcome
+from traces import cases
+
+LISTS = [name for name in CATALOGUE if name.startswith(("first-fit", "next-fit"))]
+
+
+def in_changing_forms(trace, name, between, *, portable, **options):
+    """Return the run for which the form was changed every so many events."""
+    events = Stretch(trace.op, trace.size, trace.slot)
+    setting = Setting.of(
+        trace, name, options.get("scale", 16), options.get("realloc", Realloc.FREE_FIRST)
+    )
+    simulation = setting.simulation(portable=portable)
+    placed = np.empty(len(trace), np.int64)
+    for start in range(0, len(trace), between):
+        assert simulation.change_form()
+        assert simulation.check() is None
+        replay(simulation, *events.part(start, start + between), placed[start : start + between])
+        assert simulation.check() is None
+    return run_of(simulation, setting, addresses=placed)
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("name", LISTS)
+@given(data=st.data(), between=st.integers(1, 40))
+def test_on_drawn_traces(name, portable, data, between):
+    case = data.draw(cases(CATALOGUE[name]))
+    options = {"scale": case.scale, "realloc": case.realloc}
+    expected = outcome("reference", case.trace, case.policy, **options)
+    if not isinstance(expected, str):
+        run = in_changing_forms(case.trace, case.policy, between, portable=portable, **options)
+        assert_same(run, expected)
+
+
+@pytest.mark.parametrize("between", [37, 500, 4500])
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("name", LISTS)
+def test_with_many_free_blocks(name, portable, between):
+    trace = many_free_blocks(seed=2)
+    run = in_changing_forms(trace, name, between, portable=portable)
+    assert_same(run, outcome("reference", trace, name))
+
+
+def short_searches(trace, turns):
+    """Append small objects that die at once: first and next fit find a place for them near by."""
+    number = np.repeat(np.arange(turns) + trace.objects, 2)
+    size = np.tile([1, 0], turns)
+    op = np.tile([Op.MALLOC, Op.FREE], turns).astype(np.uint8)
+    columns = [(trace.op, op), (trace.object, number), (trace.size, size)]
+    return Trace.from_events(*(np.concatenate(column) for column in columns))
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_when_searches_become_long_and_short(name):
+    """Long walks, for which the core makes a tree of the list, and short ones, for which not."""
+    trace = short_searches(many_free_blocks(seed=3), 4000)
+    expected = outcome("reference", trace, name)
+    for core in CORES:
+        assert_same(outcome(core, trace, name), expected)
+
+
+def swelling(seed, most):
+    """Make a number of free blocks, and fewer again, over and over, taking the larger ones."""
+    random = np.random.default_rng(seed)
+    op, number, size = [], [], []
+    objects = 0
+    for count in random.integers(2, most, 40):
+        born = range(objects, objects + 2 * count)
+        objects += len(born)
+        op += [Op.MALLOC] * len(born)
+        number += born
+        size += random.integers(1, 100, len(born)).tolist()
+        gone = [*random.permutation(born[::2]), *random.permutation(born[1::2])]
+        for i, dead in enumerate(gone):
+            op += [Op.FREE, Op.MALLOC, Op.FREE]
+            number += [dead, objects + i, objects + i]
+            size += [0, int(random.integers(50, 110)), 0]
+        objects += len(gone)
+    return Trace.from_events(op, number, size)
+
+
+@pytest.mark.parametrize("most", [40, 150, 500])
+@pytest.mark.parametrize("name", LISTS)
+def test_when_the_list_becomes_long_and_short(name, most):
+    """So short that it is flat, so long that it is not, and longer within a batch of events."""
+    trace = swelling(most, most)
+    expected = outcome("reference", trace, name)
+    for core in CORES:
+        assert_same(outcome(core, trace, name), expected)
+        outcome(core, trace.prefix(2000), name, checked=True)
+
+
+@pytest.mark.parametrize("huge", [1 << 21, 1 << 31, 1 << 40])
+@pytest.mark.parametrize("name", LISTS)
+def test_when_sizes_and_addresses_become_large(name, huge):
+    """In the middle of a batch of events, in all of which the list has the same form."""
+    before, after = swelling(5, 9).prefix(4 * 256 + 20), swelling(6, 12)
+    large = before.objects
+    op = [*before.op, Op.MALLOC, Op.MALLOC, Op.FREE, Op.MALLOC, *after.op]
+    number = [*before.object, large, large + 1, large, large + 2, *(after.object + large + 3)]
+    size = [*before.size, huge, huge, 0, huge // 2, *after.size]
+    trace = Trace.from_events(op, number, size)
+    expected = outcome("reference", trace, name)
+    for core in CORES:
+        assert_same(outcome(core, trace, name), expected)
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_when_very_many_blocks_have_entered(portable):
+    """A flat list numbers blocks in order of entry, and has two million numbers.
+
+    After each turn the heap is one free block again, so that all turns are the same.
+    """
+    random = np.random.default_rng(7)
+    op = np.repeat(np.array([Op.MALLOC, Op.FREE, Op.MALLOC, Op.FREE], np.uint8), [99, 33, 33, 99])
+    first = random.permutation(99)
+    slot = np.concatenate([np.arange(99), first[:33], first[:33], random.permutation(99)])
+    size = np.where(op == Op.MALLOC, random.integers(1, 200, len(op)), 0)
+    turns = 500
+    events = [np.tile(column, turns) for column in (op, size, slot.astype(np.uint32))]
+    trace = Trace.from_events([], [], [])
+    setting = Setting.of(trace, "first-fit-fifo", 16, Realloc.FREE_FIRST)
+    tree, flat = (setting.simulation(portable=portable) for _ in range(2))
+    expected, placed = (np.empty(len(events[0]), np.int64) for _ in range(2))
+    tree.change_form()
+    replay(tree, *events)
+    visited = tree.figures()["visited"]
+    replay(tree, *events, expected)
+    visited = tree.figures()["visited"] - visited
+    for _ in range(2):
+        flat.change_form()
+    replay(flat, *events)
+    for _ in range(1 + (1 << 21) // (turns * np.count_nonzero(op == Op.FREE))):
+        before = flat.figures()["visited"]
+        replay(flat, *events, placed)
+        np.testing.assert_array_equal(placed, expected)
+        assert flat.figures()["visited"] - before == visited
+    assert flat.check() is None
