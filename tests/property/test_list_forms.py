@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_engines_agree import CORES, assert_same, many_free_blocks, outcome
 
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
@@ -11,7 +12,6 @@ from simalloc.heap.simulate import replay, run_of
 from simalloc.policy import CATALOGUE
 from simalloc.trace import Op, Trace
 from simalloc.trace.source import Stretch
-from test_engines_agree import CORES, assert_same, many_free_blocks, outcome
 from traces import cases
 
 LISTS = [name for name in CATALOGUE if name.startswith(("first-fit", "next-fit"))]

@@ -1,9 +1,10 @@
 /* A short list of free blocks in no order, of which a search looks at every one.
  *
- * A block has a slot, and there a number that says its place in the list: by its address, or by when
- * it entered. The first block that is large enough is the one with the least number among those that
- * are, and a walk would have visited those with lesser numbers too: loops without branches, of which
- * compilers make vectors. To enter, to leave and to change is to write to one slot. */
+ * A block has a slot, and there a number that says its place in the list: by its address, or by
+ * when it entered. The first block that is large enough is the one with the least number among
+ * those that are, and a walk would have visited those with lesser numbers too: loops without
+ * branches, of which compilers make vectors. To enter, to leave and to change is to write to one
+ * slot. */
 #ifndef SIMALLOC_FLAT_LIST_H
 #define SIMALLOC_FLAT_LIST_H
 
@@ -27,8 +28,8 @@ struct flat_list {
     uint32_t clock;   /* if not ordered by address: the key of the next block to enter */
     uint32_t steps;   /* no slot from this many times FLAT_STEP on has been used */
     uint32_t empty;   /* chain of empty slots; those never used are last, and in order */
-    int32_t size[FLAT_SLOTS];   /* granules; 0 in an empty slot */
-    int32_t place[FLAT_SLOTS];  /* or FLAT_EMPTY */
+    int32_t size[FLAT_SLOTS];  /* granules; 0 in an empty slot */
+    int32_t place[FLAT_SLOTS]; /* a key and the slot itself, or FLAT_EMPTY */
     uint32_t block[FLAT_SLOTS]; /* in an empty slot: the next empty one */
 };
 
@@ -109,8 +110,8 @@ ALWAYS_INLINE uint32_t flat_list_rank(const struct flat_list *list, uint32_t pla
     return rank;
 }
 
-/* The same as flat_list_first(), but asks the blocks themselves. That is what is done for the rest of
- * a batch in which sizes or addresses have become too large for slots. */
+/* The same as flat_list_first(), but asks the blocks themselves. That is what is done for the rest
+ * of a batch in which sizes or addresses have become too large for slots. */
 uint32_t flat_list_ask(const struct flat_list *list, const struct heap *heap, uint64_t size,
                        bool ordered, uint64_t *visited);
 

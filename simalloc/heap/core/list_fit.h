@@ -1,12 +1,12 @@
 /* The list of a first or next fit, in the form that costs less.
  *
  * Where searches visit few blocks the list is walked: half the time of a tree. Where they visit
- * many, it is flat while it is short and a tree when it is long. All know how many a walk visits;
- * before each batch of events that is held against what a tree is worth, and a list is walked, or no
- * longer, when the other has been the wrong form for as long as the change itself takes.
+ * many, it is flat while it is short, and a tree when it is long. All forms know how many a walk
+ * visits; before each batch of events that is held against what a tree is worth, and whether the
+ * list is walked changes when that has been wrong for as long as the change itself takes.
  *
- * What is left out is what costs more than it gains, or has no number for the place of a block: first
- * fit in address order is not walked, next fit and LIFO lists are not flat. */
+ * Not all there could be is there: first fit in address order is not walked, next fit and LIFO
+ * lists are not flat. */
 #ifndef SIMALLOC_LIST_FIT_H
 #define SIMALLOC_LIST_FIT_H
 
@@ -31,12 +31,12 @@ struct list_fit {
     bool held;       /* a form has been asked for, and is kept while that is possible */
     int64_t balance; /* visits saved by walking, or by not walking, as it is done; at most 0 */
     uint64_t searches, visited; /* of all so far, when the balance was last drawn */
-    uint64_t passed; /* neighbours, in the last batch that was walked; forgotten in some thousands */
-    struct walked_list walk;    /* of next fit: the front is the rover */
+    uint64_t passed; /* neighbours, in the last batch that was walked; forgotten bit by bit */
+    struct walked_list walk; /* of next fit: the front is the rover */
     struct block_list tree;  /* but first fit LIFO the other way round, so that the newest block
                                 comes last and enters without moving others */
     uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
-    struct flat_list flat; /* first fit only, and not LIFO */
+    struct flat_list flat;
 };
 
 void list_init(struct list_fit *state, enum fit fit, enum order order);

@@ -5,8 +5,8 @@
  * walked at most, for a batch of long walks is soon over then. */
 enum { FAIR_VISITS = 8, MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
 
-/* How many blocks a list has at most that stays flat, and by how many a flat list may have more empty
- * slots than blocks. */
+/* How many blocks a list has at most that stays flat, and by how many a flat list may have more
+ * empty slots than blocks. */
 enum { MOST_FLAT = 128, MOST_EMPTY = 64 };
 
 static bool can_walk(struct policy policy)
@@ -97,8 +97,8 @@ static void leave_walk(struct list_fit *state, enum form form)
 static bool make(struct list_fit *state, enum form form)
 {
     state->balance = 0;
-    if (form == FORM_TREE &&
-        !block_list_reserve_for(&state->tree, state->heap.counters.free_blocks))
+    uint64_t blocks = state->heap.counters.free_blocks;
+    if (form == FORM_TREE && !block_list_reserve_for(&state->tree, blocks))
         return false;
     make_walk(state);
     if (form != FORM_WALK)

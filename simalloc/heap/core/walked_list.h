@@ -1,8 +1,8 @@
 /* A list of free blocks that is linked and walked, as an allocator would.
  *
- * It is a ring with a front. In a block of the list `home` is the block before it and `mark` the one
- * after it. To enter at the end, to leave and to change size cost O(1), a search what it visits, to
- * enter by address what it passes.
+ * It is a ring with a front. In a block of the list `home` is the block before it and `mark` the
+ * one after it. To enter last, to leave and to change size cost O(1), a search what it visits, and
+ * to enter by address the neighbours that are passed.
  *
  * The block table is handed over: the way to it through a pointer of the list's own was 4 to 8 % of
  * an event. */
@@ -47,24 +47,20 @@ ALWAYS_INLINE void walked_list_insert(struct walked_list *list, struct block *bl
         list->front = id;
 }
 
-/* The block of a ring ordered by address, and not empty, behind which a block belongs: found by going
- * from neighbour to neighbour, down and up, until one is free. */
+/* The block of a ring ordered by address, and not empty, behind which a block belongs: found by
+ * going from neighbour to neighbour, down and up, past the edge if need be, until one is free. */
 ALWAYS_INLINE uint32_t walked_list_before(struct walked_list *list, const struct block *blocks,
                                           uint32_t id)
 {
     uint32_t below = blocks[id].previous;
     uint32_t above = blocks[id].next;
     for (;; list->passed++) {
-        if (below != NO_BLOCK) {
-            if (is_free(&blocks[below]))
-                return below;
-            below = blocks[below].previous;
-        }
-        if (above != NO_BLOCK) {
-            if (is_free(&blocks[above]))
-                return blocks[above].home;
-            above = blocks[above].next;
-        }
+        if (is_free(&blocks[below]))
+            return below;
+        if (is_free(&blocks[above]))
+            return blocks[above].home;
+        below = blocks[below].previous;
+        above = blocks[above].next;
     }
 }
 
