@@ -116,6 +116,44 @@ def test_when_sizes_and_addresses_become_large(name, huge):
     expected = outcome("reference", trace, name)
     for core in CORES:
         assert_same(outcome(core, trace, name), expected)
+    assert_same(in_changing_forms(trace, name, 300, portable=False), expected)
+
+
+def placed_by(simulation, stretch):
+    """Replay a stretch and return the addresses with how many blocks were visited."""
+    placed = np.empty(len(stretch[0]), np.int64)
+    replay(simulation, *stretch, placed)
+    assert simulation.check() is None
+    return placed, simulation.figures()["visited"]
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("name", ["first-fit-lifo", "first-fit-fifo"])
+def test_when_a_list_outgrows_what_can_be_kept_by_age(name, portable):
+    """Up to 17,000 free blocks, and down to few again, beside lists in their own and as a tree."""
+    random = np.random.default_rng(8)
+    op, number, size, objects = [], [], [], 0
+    for count in (34_000, 400, 34_000):
+        born = np.arange(objects, objects + count)
+        gone = [*random.permutation(born[::2]), *random.permutation(born[1::2])]
+        op += [Op.MALLOC] * count + [Op.FREE] * count
+        number += [*born, *gone]
+        size += [*random.integers(1, 100, count), *[0] * count]
+        objects += count
+    trace = Trace.from_events(op, number, size)
+    events = Stretch(trace.op, trace.size, trace.slot)
+    setting = Setting.of(trace, name, 16, Realloc.FREE_FIRST)
+    own, tree, aged = (setting.simulation(portable=portable) for _ in range(3))
+    tree.change_form()
+    for _ in range(3 if name.endswith("fifo") else 2):  # a LIFO list is never flat
+        aged.change_form()
+    for start in range(0, len(trace), 5000):
+        part = events.part(start, start + 5000)
+        expected, visited = placed_by(tree, part)
+        for simulation in (own, aged):
+            placed = placed_by(simulation, part)
+            np.testing.assert_array_equal(placed[0], expected)
+            assert placed[1] == visited
 
 
 @pytest.mark.parametrize("portable", [False, True])

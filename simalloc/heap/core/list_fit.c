@@ -141,6 +141,8 @@ DEFINE_POLICY(next_fifo, FIT_NEXT, ORDER_FIFO, FORM_TREE)
 DEFINE_POLICY(next_address, FIT_NEXT, ORDER_ADDRESS, FORM_TREE)
 DEFINE_POLICY(flat_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_FLAT)
 DEFINE_POLICY(flat_first_address, FIT_FIRST, ORDER_ADDRESS, FORM_FLAT)
+DEFINE_POLICY(aged_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_AGED)
+DEFINE_POLICY(aged_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_AGED)
 DEFINE_POLICY(walked_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_WALK)
 DEFINE_POLICY(walked_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_WALK)
 DEFINE_POLICY(walked_next_lifo, FIT_NEXT, ORDER_LIFO, FORM_WALK)
@@ -151,10 +153,11 @@ typedef size_t replay_function(struct replay *, const struct events *);
 
 static replay_function *replay_of(struct policy policy)
 {
-    static replay_function *const of[3][2][3] = {
+    static replay_function *const of[FORMS][2][3] = {
         [FORM_TREE] = {[FIT_FIRST] = {replay_first_lifo, replay_first_fifo, replay_first_address},
                        [FIT_NEXT] = {replay_next_lifo, replay_next_fifo, replay_next_address}},
         [FORM_FLAT] = {[FIT_FIRST] = {NULL, replay_flat_first_fifo, replay_flat_first_address}},
+        [FORM_AGED] = {[FIT_FIRST] = {replay_aged_first_lifo, replay_aged_first_fifo}},
         [FORM_WALK] = {[FIT_FIRST] = {replay_walked_first_lifo, replay_walked_first_fifo},
                        [FIT_NEXT] = {replay_walked_next_lifo, replay_walked_next_fifo,
                                      replay_walked_next_address}},
@@ -193,7 +196,7 @@ static bool init(void *memory, const struct parameters *parameters)
 static void release_all(void *memory)
 {
     struct list_fit *state = memory;
-    block_list_release(&state->tree);
+    list_release(state);
     heap_release(&state->heap);
 }
 

@@ -10,12 +10,13 @@
 #ifndef SIMALLOC_LIST_FIT_H
 #define SIMALLOC_LIST_FIT_H
 
+#include "aged_list.h"
 #include "block_list_edit.h"
 #include "flat_list.h"
 #include "mechanism.h"
 #include "walked_list.h"
 
-enum form { FORM_TREE, FORM_FLAT, FORM_WALK, FORMS };
+enum form { FORM_TREE, FORM_FLAT, FORM_AGED, FORM_WALK, FORMS };
 
 /* Known when the code is compiled, so that only its own branches are left. */
 struct policy {
@@ -37,9 +38,11 @@ struct list_fit {
                                 comes last and enters without moving others */
     uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
     struct flat_list flat;
+    struct aged_list *aged; /* NULL: the list has never had this form */
 };
 
 void list_init(struct list_fit *state, enum fit fit, enum order order);
+void list_release(struct list_fit *state);
 /* Changes the form if that is due; false when memory is exhausted. */
 bool list_settle(struct list_fit *state);
 /* Goes on to the next form that is possible, and keeps to it; false when memory is exhausted. */
@@ -69,6 +72,10 @@ ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct polic
     }
     if (policy.form == FORM_FLAT) {
         flat_list_insert(&state->flat, blocks, id, ordered);
+        return;
+    }
+    if (policy.form == FORM_AGED) {
+        aged_list_insert(state->aged, blocks, id);
         return;
     }
     struct cursor at = place_to_enter(state, blocks[id].address, policy);
@@ -119,6 +126,10 @@ ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct 
         flat_list_remove(&state->flat, state->heap.blocks, seat.block);
         return;
     }
+    if (policy.form == FORM_AGED) {
+        aged_list_remove(state->aged, state->heap.blocks, seat.block);
+        return;
+    }
     list_pass(state, seat, policy);
     block_list_remove(&state->tree, seat.at);
     if (policy.fit == FIT_NEXT && state->tree.blocks == 0)
@@ -135,6 +146,8 @@ ALWAYS_INLINE void list_change(struct list_fit *state, struct seat seat, uint64_
         block_list_change(&state->tree, seat.at, old, block->size, block->address, ordered);
     else if (policy.form == FORM_FLAT)
         flat_list_change(&state->flat, block, block->home, ordered);
+    else if (policy.form == FORM_AGED)
+        aged_list_change(state->aged, block);
 }
 
 /* Searches the tree and counts what a walk along the list would have visited. */
@@ -175,6 +188,9 @@ ALWAYS_INLINE struct seat list_search(struct list_fit *state, uint64_t size, uin
                                         policy.order == ORDER_ADDRESS, visited);
         if (slot != FLAT_NOWHERE)
             seat.block = state->flat.block[slot];
+    } else if (policy.form == FORM_AGED) {
+        seat.block = aged_list_first(state->aged, &state->heap, size,
+                                     policy.order == ORDER_LIFO, visited);
     } else {
         seat.at = search_tree(state, size, visited, policy);
         if (found(seat.at))

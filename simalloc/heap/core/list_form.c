@@ -1,5 +1,7 @@
 #include "list_fit.h"
 
+#include <stdlib.h>
+
 /* How many visits take as long as a search of a tree with what the tree costs besides; how far the
  * form may be behind the other one, in visits and in visits for each block; and how many blocks are
  * walked at most, for a batch of long walks is soon over then. */
@@ -26,6 +28,13 @@ void list_init(struct list_fit *state, enum fit fit, enum order order)
     state->flat.granule = state->tree.granule;
     flat_list_clear(&state->flat);
     state->rover = NO_BLOCK;
+}
+
+void list_release(struct list_fit *state)
+{
+    block_list_release(&state->tree);
+    free(state->aged);
+    state->aged = NULL;
 }
 
 /* Whether the tree has the list the other way round. */
@@ -56,6 +65,16 @@ static void walk_flat(struct list_fit *state)
     flat_list_clear(&state->flat);
 }
 
+static void walk_aged(struct list_fit *state)
+{
+    struct aged_list *aged = state->aged;
+    bool newest_first = state->policy.order == ORDER_LIFO;
+    for (uint32_t slot = 0; slot < aged->used; slot++)
+        if (aged_list_is_taken(aged, slot))
+            walked_list_insert(&state->walk, state->heap.blocks, aged->block[slot], newest_first);
+    aged_list_clear(aged);
+}
+
 /* Links the blocks of any form, from which every other can be made. */
 static void make_walk(struct list_fit *state)
 {
@@ -63,6 +82,8 @@ static void make_walk(struct list_fit *state)
         return;
     if (state->policy.form == FORM_TREE)
         walk_tree(state);
+    else if (state->policy.form == FORM_AGED)
+        walk_aged(state);
     else
         walk_flat(state);
     if (state->policy.fit == FIT_NEXT)
@@ -82,6 +103,8 @@ static void leave_walk(struct list_fit *state, enum form form)
         uint32_t next = newest_last ? blocks[id].home : blocks[id].mark;
         if (form == FORM_FLAT)
             flat_list_insert(&state->flat, blocks, id, ordered);
+        else if (form == FORM_AGED)
+            aged_list_insert(state->aged, blocks, id);
         else
             block_list_insert(&state->tree,
                               place_to_enter(state, blocks[id].address, state->policy), id,
@@ -93,12 +116,24 @@ static void leave_walk(struct list_fit *state, enum form form)
     state->policy.form = form;
 }
 
+static bool make_room_for_aged(struct list_fit *state)
+{
+    if (state->aged == NULL) {
+        state->aged = calloc(1, sizeof *state->aged);
+        if (state->aged != NULL)
+            state->aged->granule = state->tree.granule;
+    }
+    return state->aged != NULL;
+}
+
 /* Makes a form anew of whichever there is; false when memory is exhausted. */
 static bool make(struct list_fit *state, enum form form)
 {
     state->balance = 0;
     uint64_t blocks = state->heap.counters.free_blocks;
     if (form == FORM_TREE && !block_list_reserve_for(&state->tree, blocks))
+        return false;
+    if (form == FORM_AGED && !make_room_for_aged(state))
         return false;
     make_walk(state);
     if (form != FORM_WALK)
@@ -113,6 +148,29 @@ static bool may_be_flat(const struct list_fit *state, uint64_t most)
     return policy->fit == FIT_FIRST && policy->order != ORDER_LIFO &&
            state->heap.counters.free_blocks <= most &&
            flat_list_fits(&state->flat, state->heap.brk, policy->order == ORDER_ADDRESS);
+}
+
+/* Whether a list of at most so many blocks may be kept by age. */
+static bool may_be_aged(const struct list_fit *state, uint64_t most)
+{
+    const struct policy *policy = &state->policy;
+    return policy->fit == FIT_FIRST && policy->order != ORDER_ADDRESS &&
+           state->heap.counters.free_blocks <= most;
+}
+
+/* Whether the list may have a form for a batch of events. */
+static bool is_possible(const struct list_fit *state, enum form form)
+{
+    switch (form) {
+    case FORM_FLAT:
+        return may_be_flat(state, FLAT_BLOCKS);
+    case FORM_AGED:
+        return may_be_aged(state, AGED_BLOCKS);
+    case FORM_WALK:
+        return can_walk(state->policy);
+    default:
+        return true;
+    }
 }
 
 /* Whether a flat list should be made anew: it has many empty slots, or keys run out. */
@@ -153,28 +211,33 @@ static bool walks(struct list_fit *state)
 
 static enum form due_form(struct list_fit *state)
 {
-    bool flat = state->policy.form == FORM_FLAT;
-    if (state->held && (!flat || may_be_flat(state, FLAT_BLOCKS)))
-        return state->policy.form;
+    enum form form = state->policy.form;
+    if (state->held && is_possible(state, form))
+        return form;
     if (can_walk(state->policy) && walks(state))
         return FORM_WALK;
-    return may_be_flat(state, flat ? MOST_FLAT : MOST_FLAT / 2) ? FORM_FLAT : FORM_TREE;
+    if (may_be_flat(state, form == FORM_FLAT ? MOST_FLAT : MOST_FLAT / 2))
+        return FORM_FLAT;
+    return may_be_aged(state, form == FORM_AGED ? AGED_BLOCKS : AGED_BLOCKS / 2) ? FORM_AGED
+                                                                                 : FORM_TREE;
 }
 
 bool list_settle(struct list_fit *state)
 {
     enum form form = due_form(state);
-    bool stays = form == state->policy.form && !(form == FORM_FLAT && is_worn(state));
-    return stays || make(state, form);
+    if (form != state->policy.form || (form == FORM_FLAT && is_worn(state)))
+        return make(state, form);
+    if (form == FORM_AGED && !aged_list_is_roomy(state->aged, state->heap.counters.free_blocks))
+        aged_list_pack(state->aged, state->heap.blocks);
+    return true;
 }
 
 bool list_change_form(struct list_fit *state)
 {
-    enum form form = (state->policy.form + 1) % FORMS;
-    if (form == FORM_FLAT && !may_be_flat(state, FLAT_BLOCKS))
-        form = FORM_WALK;
-    if (form == FORM_WALK && !can_walk(state->policy))
-        form = FORM_TREE;
+    enum form form = state->policy.form;
+    do
+        form = (form + 1) % FORMS;
+    while (!is_possible(state, form));
     state->held = true;
     return make(state, form);
 }
@@ -216,5 +279,7 @@ const char *list_check(const struct list_fit *state)
         return check_walk(state);
     if (state->policy.form == FORM_FLAT)
         return flat_list_check(&state->flat, &state->heap, state->policy.order == ORDER_ADDRESS);
+    if (state->policy.form == FORM_AGED)
+        return aged_list_check(state->aged, &state->heap);
     return check_tree(state);
 }
