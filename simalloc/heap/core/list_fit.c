@@ -96,6 +96,16 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && block_list_reserve(&state_of(heap)->tree);
 }
 
+/* Makes a block free, merged with its free neighbours. */
+ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
+                             struct policy policy)
+{
+    if (policy.order == ORDER_ADDRESS && enter_neighbour(heap, id, policy))
+        return;
+    coalesce(heap, id, take);
+    insert(heap, id, policy);
+}
+
 #define DEFINE_POLICY(name, ...)                                                             \
     static void take_out_##name(struct heap *heap, uint32_t id)                              \
     {                                                                                        \
@@ -103,25 +113,21 @@ static bool reserve(struct heap *heap)
     }                                                                                        \
     static void enter_##name(struct heap *heap, uint32_t id)                                 \
     {                                                                                        \
-        struct policy policy = {__VA_ARGS__};                                                \
-        if (policy.order == ORDER_ADDRESS && enter_neighbour(heap, id, policy))              \
-            return;                                                                          \
-        coalesce(heap, id, take_out_##name);                                                 \
-        insert(heap, id, policy);                                                            \
+        make_free(heap, id, take_out_##name, (struct policy){__VA_ARGS__});                  \
     }                                                                                        \
     static uint32_t use_##name(struct heap *heap, uint32_t id, uint64_t size)                \
     {                                                                                        \
         struct policy policy = {__VA_ARGS__};                                                \
         return use_at(heap, list_seat(state_of(heap), id, policy), size, policy);            \
     }                                                                                        \
-    static uint32_t allocate_##name(struct heap *heap, uint64_t size)                        \
+    ALWAYS_INLINE uint32_t allocate_##name(struct heap *heap, uint64_t size)                 \
     {                                                                                        \
         return allocate(heap, size, enter_##name, (struct policy){__VA_ARGS__});             \
     }                                                                                        \
-    static void release_##name(struct heap *heap, uint32_t id)                               \
+    ALWAYS_INLINE void release_##name(struct heap *heap, uint32_t id)                        \
     {                                                                                        \
         heap->counters.allocated -= heap->blocks[id].size;                                   \
-        enter_##name(heap, id);                                                              \
+        make_free(heap, id, take_out_##name, (struct policy){__VA_ARGS__});                  \
     }                                                                                        \
     static bool resize_##name(struct heap *heap, uint32_t id, uint64_t size)                 \
     {                                                                                        \

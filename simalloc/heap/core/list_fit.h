@@ -1,11 +1,12 @@
 /* The list of a first or next fit, in the form that costs less.
  *
  * Where searches visit few blocks the list is walked: half the time of a tree. Where they visit
- * many, it is flat while it is short, and a tree when it is long. All forms know how many a walk
- * visits; before each batch of events that is held against what a tree is worth, and whether the
- * list is walked changes when that has been wrong for as long as the change itself takes.
+ * many, it is flat while it is short; when it is long, it is kept by age if that is its order, and
+ * otherwise, or when it is very long, in a tree. All forms know how many a walk visits; before each
+ * batch of events that is held against what a tree is worth, and whether the list is walked changes
+ * when that has been wrong for as long as the change itself takes.
  *
- * Not all there could be is there: first fit in address order is not walked, next fit and LIFO
+ * Not all there could be is there: first fit in address order is not walked, and next fit and LIFO
  * lists are not flat. */
 #ifndef SIMALLOC_LIST_FIT_H
 #define SIMALLOC_LIST_FIT_H
