@@ -2,18 +2,15 @@
 
 #include <stdlib.h>
 
-bool bin_set_init(struct bin_set *set, struct heap *heap, uint32_t bins)
+void bin_set_init(struct bin_set *set, struct heap *heap)
 {
-    *set = (struct bin_set){.heap = heap, .bins = calloc(bins, sizeof *set->bins)};
-    return set->bins != NULL;
+    set->heap = heap;
 }
 
 void bin_set_release(struct bin_set *set)
 {
     free(set->links);
-    free(set->bins);
     set->links = NULL;
-    set->bins = NULL;
 }
 
 bool bin_set_grow_table(struct bin_set *set)

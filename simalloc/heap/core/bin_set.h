@@ -29,13 +29,13 @@ struct bin_set {
     struct heap *heap;
     struct link *links; /* by block id; a block in no bin has none */
     uint32_t capacity;  /* of links */
-    struct bin *bins;
     uint64_t groups[BIN_GROUPS]; /* bit w of group g: words[64 * g + w] is not 0 */
     uint64_t words[BIN_WORDS];   /* bit b of word w: bin 64 * w + b is not empty */
+    struct bin bins[BINS];
 };
 
-/* `bins` is how many will be used; false when memory is exhausted. */
-bool bin_set_init(struct bin_set *set, struct heap *heap, uint32_t bins);
+/* Sets up bins in memory that is zero: most of it is never used, and best not touched. */
+void bin_set_init(struct bin_set *set, struct heap *heap);
 void bin_set_release(struct bin_set *set);
 bool bin_set_grow_table(struct bin_set *set);
 

@@ -86,8 +86,8 @@ static bool init(void *memory, const struct parameters *parameters)
 {
     struct binary_buddy *state = memory;
     state->growth = parameters->growth;
-    return heap_init(&state->heap) &&
-           buddy_init(&state->blocks, &state->heap, parameters->order);
+    buddy_init(&state->blocks, &state->heap, parameters->order);
+    return heap_init(&state->heap);
 }
 
 static void release_all(void *memory)

@@ -96,11 +96,11 @@ ALWAYS_INLINE bool buddy_merge(struct buddy_blocks *blocks, uint32_t id, unsigne
     return true;
 }
 
-ALWAYS_INLINE bool buddy_init(struct buddy_blocks *blocks, struct heap *heap, uint64_t order)
+ALWAYS_INLINE void buddy_init(struct buddy_blocks *blocks, struct heap *heap, uint64_t order)
 {
     blocks->order = (enum order)order;
     blocks->entered = 0;
-    return bin_set_init(&blocks->bins, heap, SIZE_CLASSES);
+    bin_set_init(&blocks->bins, heap);
 }
 
 static inline uint32_t buddy_bin_of(const void *context, uint64_t size)

@@ -100,8 +100,8 @@ static bool init(void *memory, const struct parameters *parameters)
     struct double_buddy *state = memory;
     state->unit[0] = parameters->growth;
     state->unit[1] = parameters->growth_3x;
-    return heap_init(&state->heap) &&
-           buddy_init(&state->blocks, &state->heap, parameters->order);
+    buddy_init(&state->blocks, &state->heap, parameters->order);
+    return heap_init(&state->heap);
 }
 
 static void release_all(void *memory)

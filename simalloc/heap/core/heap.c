@@ -4,7 +4,7 @@
 
 bool heap_grow_table(struct heap *heap)
 {
-    uint64_t capacity = (uint64_t)heap->used + heap->used / 2 + 2 * SPARE_BLOCKS;
+    uint64_t capacity = (uint64_t)heap->used + heap->used / 2 + 4 * SPARE_BLOCKS;
     if (capacity > HOME_LOOSE) /* the least that is no id */
         capacity = HOME_LOOSE;
     if (capacity - heap->used < SPARE_BLOCKS)

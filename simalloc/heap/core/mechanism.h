@@ -31,7 +31,8 @@ enum last_remainder { LAST_REMAINDER_NONE, LAST_REMAINDER_SMALL, LAST_REMAINDER_
 struct mechanism {
     const char *name;
     size_t state_size;
-    bool (*init)(void *state, const struct parameters *parameters); /* false: no memory */
+    /* Makes an empty heap of memory that is zero; false: no memory. */
+    bool (*init)(void *state, const struct parameters *parameters);
     void (*release)(void *state);
     /* Carries out events until all are done or the heap says why it cannot go on. */
     size_t (*replay)(struct replay *replay, const struct events *events);

@@ -18,7 +18,8 @@ struct size_index {
 ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, uint64_t unit)
 {
     index->granule = (unsigned)__builtin_ctzll(unit);
-    return bin_set_init(&index->bins, heap, BINS) && size_tree_init(&index->large, heap);
+    bin_set_init(&index->bins, heap);
+    return size_tree_init(&index->large, heap);
 }
 
 ALWAYS_INLINE void size_index_release(struct size_index *index)
