@@ -129,7 +129,8 @@ def placed_by(simulation, stretch):
 
 @pytest.mark.parametrize("portable", [False, True])
 @pytest.mark.parametrize("name", ["first-fit-lifo", "first-fit-fifo"])
-def test_when_a_list_outgrows_what_can_be_kept_by_age(name, portable):
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_when_a_list_outgrows_what_can_be_kept_by_age(name, unit, portable):
     """Up to 17,000 free blocks, and down to few again, beside lists in their own and as a tree."""
     random = np.random.default_rng(8)
     op, number, size, objects = [], [], [], 0
@@ -138,7 +139,7 @@ def test_when_a_list_outgrows_what_can_be_kept_by_age(name, portable):
         gone = [*random.permutation(born[::2]), *random.permutation(born[1::2])]
         op += [Op.MALLOC] * count + [Op.FREE] * count
         number += [*born, *gone]
-        size += [*random.integers(1, 100, count), *[0] * count]
+        size += [*(unit * random.integers(1, 100, count)), *[0] * count]
         objects += count
     trace = Trace.from_events(op, number, size)
     events = Stretch(trace.op, trace.size, trace.slot)

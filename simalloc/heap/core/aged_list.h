@@ -19,6 +19,8 @@ struct aged_list {
     unsigned granule; /* log2 of the bytes in one, of which all sizes are multiples */
     uint32_t used;    /* slots from this one on have not been used */
     uint16_t bound[AGED_SLOTS / SLOTS]; /* of a row: at least the largest size in it */
+    uint64_t largest[AGED_SLOTS / SLOTS]; /* of a row: at least the bytes of its largest block, if
+                                             that has SHORT_SIZE */
     uint64_t taken[AGED_SLOTS / SLOTS]; /* of a row: bit i: slot i holds a block */
     uint16_t count[AGED_SLOTS / SLOTS]; /* of a row: its blocks */
     uint16_t size[AGED_SLOTS]; /* granules, at most SHORT_SIZE; 0 in an empty slot */
@@ -32,8 +34,8 @@ void aged_list_pack(struct aged_list *list, struct block *blocks);
 const char *aged_list_check(const struct aged_list *list, const struct heap *heap);
 
 /* The same as aged_list_first() for a size that is not short. */
-uint32_t aged_list_first_large(const struct aged_list *list, const struct heap *heap,
-                               uint64_t size, bool newest, uint64_t *visited);
+uint32_t aged_list_first_large(struct aged_list *list, const struct heap *heap, uint64_t size,
+                               bool newest, uint64_t *visited);
 
 ALWAYS_INLINE bool aged_list_is_taken(const struct aged_list *list, uint32_t slot)
 {
@@ -55,11 +57,13 @@ ALWAYS_INLINE uint32_t aged_size(const struct aged_list *list, uint64_t size)
 /* Notes the size of a block. */
 ALWAYS_INLINE void aged_list_change(struct aged_list *list, const struct block *block)
 {
-    uint32_t slot = block->home;
+    uint32_t row = block->home / SLOTS;
     uint16_t size = (uint16_t)aged_size(list, block->size);
-    list->size[slot] = size;
-    if (size > list->bound[slot / SLOTS])
-        list->bound[slot / SLOTS] = size;
+    list->size[block->home] = size;
+    if (size > list->bound[row])
+        list->bound[row] = size;
+    if (UNLIKELY(size == SHORT_SIZE) && block->size > list->largest[row])
+        list->largest[row] = block->size;
 }
 
 ALWAYS_INLINE void aged_list_insert(struct aged_list *list, struct block *blocks, uint32_t id)
