@@ -88,7 +88,7 @@ static const char *check_slot(const struct aged_list *list, const struct heap *h
     const struct block *block = &heap->blocks[list->block[slot]];
     if (list->block[slot] >= heap->used || block->home != slot)
         return "a free block does not know its slot";
-    if (list->size[slot] != aged_size(list, block->size))
+    if (list->size[slot] != in_short(block->size, list->granule))
         return "the list has a wrong size";
     bool more = list->size[slot] == SHORT_SIZE && block->size > list->largest[slot / SLOTS];
     return list->size[slot] > list->bound[slot / SLOTS] || more

@@ -48,17 +48,11 @@ ALWAYS_INLINE bool aged_list_is_roomy(const struct aged_list *list, uint64_t blo
     return list->used <= 2 * blocks + 2 * BATCH && list->used + 3 * BATCH <= AGED_SLOTS;
 }
 
-ALWAYS_INLINE uint32_t aged_size(const struct aged_list *list, uint64_t size)
-{
-    uint64_t granules = size >> list->granule;
-    return granules < SHORT_SIZE ? (uint32_t)granules : SHORT_SIZE;
-}
-
 /* Notes the size of a block. */
 ALWAYS_INLINE void aged_list_change(struct aged_list *list, const struct block *block)
 {
     uint32_t row = block->home / SLOTS;
-    uint16_t size = (uint16_t)aged_size(list, block->size);
+    uint16_t size = (uint16_t)in_short(block->size, list->granule);
     list->size[block->home] = size;
     if (size > list->bound[row])
         list->bound[row] = size;
@@ -103,7 +97,7 @@ ALWAYS_INLINE uint64_t aged_list_visits(const struct aged_list *list, uint32_t s
 ALWAYS_INLINE uint32_t aged_list_first(struct aged_list *list, const struct heap *heap,
                                        uint64_t size, bool newest, uint64_t *visited)
 {
-    uint32_t brief = aged_size(list, size);
+    uint32_t brief = in_short(size, list->granule);
     if (UNLIKELY(brief == SHORT_SIZE))
         return aged_list_first_large(list, heap, size, newest, visited);
     uint32_t pages = (list->used + AGED_PAGE - 1) / AGED_PAGE;

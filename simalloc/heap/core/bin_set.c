@@ -83,11 +83,11 @@ static const char *check_bin(const struct bin_set *set, uint32_t bin, bin_of_fun
                              const void *context, uint64_t *blocks)
 {
     uint32_t first = set->bins[bin].first;
-    if (first == NO_BLOCK)
-        return "an empty bin is marked as used";
-    if (set->heap->blocks[first].home != HOME_LOOSE)
+    if ((first != NO_BLOCK) != (set->words[bin / 64] >> bin % 64 & 1))
+        return "a bin's bit is wrong";
+    if (first != NO_BLOCK && set->heap->blocks[first].home != HOME_LOOSE)
         return "the first block of a bin is not marked so";
-    bool met_last = false;
+    bool met_last = first == NO_BLOCK;
     for (uint32_t block = first; block != NO_BLOCK; block = walk(set, block)) {
         met_last |= block == set->bins[bin].last;
         if (bin_of(context, set->heap->blocks[block].size) != bin)
@@ -113,8 +113,7 @@ const char *bin_set_check(const struct bin_set *set, bin_of_function *bin_of, co
 {
     uint64_t met = 0;
     const char *wrong = check_summaries(set);
-    for (uint32_t bin = bin_set_from(set, 0); bin < BINS && wrong == NULL;
-         bin = bin + 1 < BINS ? bin_set_from(set, bin + 1) : BINS)
+    for (uint32_t bin = 0; bin < BINS && wrong == NULL; bin++)
         wrong = check_bin(set, bin, bin_of, context, &met);
     if (wrong != NULL)
         return wrong;

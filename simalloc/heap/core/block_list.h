@@ -107,8 +107,7 @@ ALWAYS_INLINE uint32_t block_at(const struct block_list *list, struct cursor at)
 
 ALWAYS_INLINE uint32_t short_size(const struct block_list *list, uint64_t size)
 {
-    uint64_t granules = size >> list->granule;
-    return granules < SHORT_SIZE ? (uint32_t)granules : SHORT_SIZE;
+    return in_short(size, list->granule);
 }
 
 ALWAYS_INLINE uint32_t short_key(const struct block_list *list, uint64_t address)

@@ -68,10 +68,10 @@ static void walk_flat(struct list_fit *state)
 static void walk_aged(struct list_fit *state)
 {
     struct aged_list *aged = state->aged;
-    bool newest_first = state->policy.order == ORDER_LIFO;
+    bool newest_last = is_newest_last(state->policy);
     for (uint32_t slot = 0; slot < aged->used; slot++)
         if (aged_list_is_taken(aged, slot))
-            walked_list_insert(&state->walk, state->heap.blocks, aged->block[slot], newest_first);
+            walked_list_insert(&state->walk, state->heap.blocks, aged->block[slot], newest_last);
     aged_list_clear(aged);
 }
 

@@ -12,6 +12,13 @@ enum { SLOTS = 64 };
 #define SHORT_SIZE INT16_MAX
 #define SHORT_KEY INT32_MAX
 
+/* A size in granules of 2**granule bytes, at most SHORT_SIZE. */
+ALWAYS_INLINE uint32_t in_short(uint64_t size, unsigned granule)
+{
+    uint64_t granules = size >> granule;
+    return granules < SHORT_SIZE ? (uint32_t)granules : SHORT_SIZE;
+}
+
 #ifdef SIMALLOC_AVX2
 #include "slots_avx2.h"
 #else
