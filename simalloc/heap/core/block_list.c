@@ -2,22 +2,20 @@
 
 #include <stdlib.h>
 
-bool block_list_grow_tables(struct block_list *list)
+#include "table.h"
+
+bool block_list_grow_tables(struct block_list *list, uint64_t more_leaves, uint64_t more_inners)
 {
-    uint64_t leaves = (uint64_t)list->leaf_capacity + list->leaf_capacity / 2 + SPARE_LEAVES;
-    uint64_t inners = (uint64_t)list->inner_capacity + list->inner_capacity / 2 + SPARE_INNERS;
-    if (leaves > HOME_LOOSE / SLOTS || inners > NO_NODE)
+    struct leaf *leaves = table_grow(list->leaves, sizeof *leaves, list->leaves_used, more_leaves,
+                                     HOME_LOOSE / SLOTS, &list->leaf_capacity);
+    if (leaves == NULL)
         return false;
-    struct leaf *grown_leaves = realloc(list->leaves, (size_t)leaves * sizeof *list->leaves);
-    if (grown_leaves == NULL)
+    list->leaves = leaves;
+    struct inner *inners = table_grow(list->inners, sizeof *inners, list->inners_used, more_inners,
+                                      NO_NODE, &list->inner_capacity);
+    if (inners == NULL)
         return false;
-    list->leaves = grown_leaves;
-    list->leaf_capacity = (uint32_t)leaves;
-    struct inner *grown_inners = realloc(list->inners, (size_t)inners * sizeof *list->inners);
-    if (grown_inners == NULL)
-        return false;
-    list->inners = grown_inners;
-    list->inner_capacity = (uint32_t)inners;
+    list->inners = inners;
     return true;
 }
 
@@ -27,7 +25,7 @@ bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit)
         .heap = heap,
         .granule = (unsigned)__builtin_ctzll(unit),
     };
-    if (!block_list_grow_tables(list))
+    if (!block_list_grow_tables(list, SPARE_LEAVES, SPARE_INNERS))
         return false;
     block_list_clear(list);
     return true;
@@ -37,11 +35,9 @@ bool block_list_reserve_for(struct block_list *list, uint64_t blocks)
 {
     uint64_t leaves = SPARE_LEAVES + blocks / SLOTS;
     uint64_t inners = SPARE_INNERS + leaves / (SLOTS / 2);
-    while (list->leaf_capacity - list->leaves_used < leaves ||
-           list->inner_capacity - list->inners_used < inners)
-        if (!block_list_grow_tables(list))
-            return false;
-    return true;
+    return (list->leaf_capacity - list->leaves_used >= leaves &&
+            list->inner_capacity - list->inners_used >= inners) ||
+           block_list_grow_tables(list, leaves, inners);
 }
 
 void block_list_clear(struct block_list *list)

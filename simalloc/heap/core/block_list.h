@@ -69,7 +69,8 @@ enum { SPARE_LEAVES = 4 * BATCH, SPARE_INNERS = 4 * BATCH };
 /* The largest power of two in `unit` divides all sizes of blocks. */
 bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
 void block_list_release(struct block_list *list);
-bool block_list_grow_tables(struct block_list *list);
+/* Makes the tables larger, by so many nodes at least; false when memory is exhausted. */
+bool block_list_grow_tables(struct block_list *list, uint64_t more_leaves, uint64_t more_inners);
 /* Makes sure that an empty list finds nodes for so many blocks, entering one behind the other, and
  * for a batch of events; false when memory is exhausted. */
 bool block_list_reserve_for(struct block_list *list, uint64_t blocks);
@@ -92,7 +93,7 @@ ALWAYS_INLINE bool block_list_reserve(struct block_list *list)
 {
     return LIKELY(list->leaf_capacity - list->leaves_used >= SPARE_LEAVES &&
                   list->inner_capacity - list->inners_used >= SPARE_INNERS) ||
-           block_list_grow_tables(list);
+           block_list_grow_tables(list, SPARE_LEAVES, SPARE_INNERS);
 }
 
 ALWAYS_INLINE bool found(struct cursor at)

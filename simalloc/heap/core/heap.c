@@ -2,18 +2,15 @@
 
 #include <stdlib.h>
 
+#include "table.h"
+
 bool heap_grow_table(struct heap *heap)
 {
-    uint64_t capacity = (uint64_t)heap->used + heap->used / 2 + 4 * SPARE_BLOCKS;
-    if (capacity > HOME_LOOSE) /* the least that is no id */
-        capacity = HOME_LOOSE;
-    if (capacity - heap->used < SPARE_BLOCKS)
-        return false;
-    struct block *blocks = realloc(heap->blocks, (size_t)capacity * sizeof *blocks);
+    struct block *blocks = table_grow(heap->blocks, sizeof *blocks, heap->used, SPARE_BLOCKS,
+                                      HOME_LOOSE, &heap->capacity);
     if (blocks == NULL)
         return false;
     heap->blocks = blocks;
-    heap->capacity = (uint32_t)capacity;
     return true;
 }
 

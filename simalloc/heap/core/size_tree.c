@@ -3,18 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "table.h"
+
 #define NO_NODE UINT32_MAX
 
 bool size_tree_grow_table(struct size_tree *tree)
 {
-    uint64_t capacity = tree->capacity + (uint64_t)tree->capacity / 2 + TREE_SPARE;
-    if (capacity > HOME_LOOSE)
-        return false;
-    struct tree_node *nodes = realloc(tree->nodes, (size_t)capacity * sizeof *nodes);
+    struct tree_node *nodes = table_grow(tree->nodes, sizeof *nodes, tree->used, TREE_SPARE,
+                                         HOME_LOOSE, &tree->capacity);
     if (nodes == NULL)
         return false;
     tree->nodes = nodes;
-    tree->capacity = (uint32_t)capacity;
     return true;
 }
 
