@@ -11,32 +11,38 @@ struct best_fit {
     uint64_t entered; /* blocks that have entered the list */
 };
 
-ALWAYS_INLINE void insert(struct best_fit *state, uint32_t id, uint64_t size, uint64_t key)
+ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
 {
-    size_index_insert(&state->index, id, size,
-                      state->order == ORDER_ADDRESS ? state->heap.blocks[id].address : key);
+    return (struct best_fit *)heap;
 }
 
 ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 {
-    size_index_remove(&((struct best_fit *)heap)->index, id, heap->blocks[id].size);
+    size_index_remove(&state_of(heap)->index, heap->blocks, id);
     heap->counters.free_blocks--;
 }
 
-ALWAYS_INLINE void enter(struct heap *heap, uint32_t id)
+/* Makes a block free, merged with its free neighbours. The order is known when the code is
+ * compiled, here and below. */
+ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, enum order order)
 {
-    struct best_fit *state = (struct best_fit *)heap;
+    struct best_fit *state = state_of(heap);
     coalesce(heap, id, take_out);
-    state->entered++;
+    const struct block *block = &heap->blocks[id];
+    uint64_t entered = ++state->entered;
+    uint64_t key = order == ORDER_ADDRESS ? block->address
+                   : order == ORDER_FIFO  ? entered
+                                          : ~entered;
+    size_index_insert(&state->index, heap->blocks, id, block->size, key);
     heap->counters.free_blocks++;
-    insert(state, id, heap->blocks[id].size,
-           state->order == ORDER_FIFO ? state->entered : ~state->entered);
 }
 
-ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t size)
+/* Allocates the low `size` bytes of a free block; the rest keeps its place in the list. */
+ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t size,
+                                 enum order order)
 {
-    struct best_fit *state = (struct best_fit *)heap;
-    uint64_t key = size_index_remove(&state->index, found.block, found.size);
+    struct size_index *index = &state_of(heap)->index;
+    uint64_t key = size_index_take(index, heap->blocks, found.bin, found.block);
     heap->counters.allocated += size;
     if (found.size == size) {
         heap->counters.free_blocks--;
@@ -44,19 +50,16 @@ ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t
     }
     uint32_t low = heap_cut_low(heap, found.block, size);
     heap->counters.splits++;
-    insert(state, found.block, found.size - size, key);
+    if (order == ORDER_ADDRESS)
+        key = heap->blocks[found.block].address;
+    size_index_insert(index, heap->blocks, found.block, found.size - size, key);
     return low;
 }
 
-static uint32_t use(struct heap *heap, uint32_t id, uint64_t size)
+static bool grow(struct heap *heap, uint64_t size, enter_function *enter)
 {
-    return use_sized(heap, (struct sized){id, heap->blocks[id].size}, size);
-}
-
-static bool grow(struct heap *heap, uint64_t size)
-{
-    const struct best_fit *state = (const struct best_fit *)heap;
-    uint32_t id = heap_extend(heap, round_up(missing_at_break(heap, size), state->growth));
+    uint64_t growth = round_up(missing_at_break(heap, size), state_of(heap)->growth);
+    uint32_t id = heap_extend(heap, growth);
     if (id == NO_BLOCK)
         return false;
     heap->counters.growths++;
@@ -64,38 +67,69 @@ static bool grow(struct heap *heap, uint64_t size)
     return true;
 }
 
-ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function *enter,
+                                enum order order)
 {
-    struct best_fit *state = (struct best_fit *)heap;
-    struct sized found = size_index_best(&state->index, size);
+    const struct size_index *index = &state_of(heap)->index;
+    struct sized found = size_index_best(index, heap->blocks, size);
     count_search(heap, heap->counters.free_blocks);
     if (UNLIKELY(found.block == NO_BLOCK)) {
-        if (!grow(heap, size))
+        if (!grow(heap, size, enter))
             return NO_BLOCK;
-        found = size_index_best(&state->index, size);
+        found = size_index_best(index, heap->blocks, size);
     }
-    return use_sized(heap, found, size);
+    return use_sized(heap, found, size, order);
 }
 
-ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
+static bool reserve(struct heap *heap)
 {
-    heap->counters.allocated -= heap->blocks[id].size;
-    enter(heap, id);
+    return heap_reserve(heap) && size_index_reserve(&state_of(heap)->index, heap->capacity);
 }
 
-static bool resize(struct heap *heap, uint32_t id, uint64_t size)
-{
-    return resize_in_place(heap, id, size, enter, use);
-}
+#define DEFINE_ORDER(name, order)                                                            \
+    static void enter_##name(struct heap *heap, uint32_t id)                                 \
+    {                                                                                        \
+        make_free(heap, id, order);                                                          \
+    }                                                                                        \
+    static uint32_t use_##name(struct heap *heap, uint32_t id, uint64_t size)                \
+    {                                                                                        \
+        uint64_t old = heap->blocks[id].size;                                                \
+        struct sized found = {id, size_index_bin(&state_of(heap)->index, old), old};         \
+        return use_sized(heap, found, size, order);                                          \
+    }                                                                                        \
+    ALWAYS_INLINE uint32_t allocate_##name(struct heap *heap, uint64_t size)                 \
+    {                                                                                        \
+        return allocate(heap, size, enter_##name, order);                                    \
+    }                                                                                        \
+    ALWAYS_INLINE void release_##name(struct heap *heap, uint32_t id)                        \
+    {                                                                                        \
+        heap->counters.allocated -= heap->blocks[id].size;                                   \
+        make_free(heap, id, order);                                                          \
+    }                                                                                        \
+    static bool resize_##name(struct heap *heap, uint32_t id, uint64_t size)                 \
+    {                                                                                        \
+        return resize_in_place(heap, id, size, enter_##name, use_##name);                    \
+    }                                                                                        \
+    static size_t replay_##name(struct replay *replay, const struct events *events)          \
+    {                                                                                        \
+        return replay_events(replay, events, allocate_##name, release_##name, resize_##name, \
+                             reserve);                                                       \
+    }
 
-ALWAYS_INLINE bool reserve(struct heap *heap)
-{
-    return heap_reserve(heap) && size_index_reserve(&((struct best_fit *)heap)->index);
-}
+DEFINE_ORDER(lifo, ORDER_LIFO)
+DEFINE_ORDER(fifo, ORDER_FIFO)
+DEFINE_ORDER(address, ORDER_ADDRESS)
 
 static size_t replay(struct replay *replay, const struct events *events)
 {
-    return replay_events(replay, events, allocate, release, resize, reserve);
+    switch (state_of(replay->heap)->order) {
+    case ORDER_LIFO:
+        return replay_lifo(replay, events);
+    case ORDER_FIFO:
+        return replay_fifo(replay, events);
+    default:
+        return replay_address(replay, events);
+    }
 }
 
 static bool init(void *memory, const struct parameters *parameters)

@@ -22,11 +22,11 @@ struct link {
 
 struct bin {
     uint32_t first; /* NO_BLOCK: the bin is empty */
-    uint32_t last;  /* a block of the bin, if it is not empty: where later ones join it */
+    uint32_t last;  /* a block of the bin, where later ones join it; NO_BLOCK: the first is the only
+                       one, and of its link nothing is set but the key */
 };
 
 struct bin_set {
-    struct heap *heap;
     struct link *links; /* by block id; a block in no bin has none */
     uint32_t capacity;  /* of links */
     uint64_t groups[BIN_GROUPS]; /* bit w of group g: words[64 * g + w] is not 0 */
@@ -34,23 +34,22 @@ struct bin_set {
     struct bin bins[BINS];
 };
 
-/* Sets up bins in memory that is zero: most of it is never used, and best not touched. */
-void bin_set_init(struct bin_set *set, struct heap *heap);
+/* Bins in memory that is zero are empty: most of it is never used, and best not touched. */
 void bin_set_release(struct bin_set *set);
-bool bin_set_grow_table(struct bin_set *set);
+bool bin_set_grow_table(struct bin_set *set, uint32_t capacity);
 
 /* Which bin a block of `size` bytes belongs in, for bin_set_check(). */
 typedef uint32_t bin_of_function(const void *context, uint64_t size);
-const char *bin_set_check(const struct bin_set *set, bin_of_function *bin_of, const void *context,
-                          uint64_t blocks);
+const char *bin_set_check(const struct bin_set *set, const struct block *blocks,
+                          bin_of_function *bin_of, const void *context, uint64_t count);
 
 /* Merges the children of a block that leaves into one heap; answers its first block. */
-uint32_t bin_set_combine(struct bin_set *set, uint32_t child);
+uint32_t bin_set_combine(struct bin_set *set, struct block *blocks, uint32_t child);
 
-/* Makes sure that there is a link for every block id; false when memory is exhausted. */
-ALWAYS_INLINE bool bin_set_reserve(struct bin_set *set)
+/* Makes sure that there is a link for every id of a block table; false when memory is exhausted. */
+ALWAYS_INLINE bool bin_set_reserve(struct bin_set *set, uint32_t capacity)
 {
-    return LIKELY(set->capacity == set->heap->capacity) || bin_set_grow_table(set);
+    return LIKELY(set->capacity == capacity) || bin_set_grow_table(set, capacity);
 }
 
 /* The word that holds the lowest bin that is not empty behind word `word`, or BIN_WORDS. */
@@ -81,21 +80,23 @@ ALWAYS_INLINE uint32_t bin_set_from(const struct bin_set *set, uint32_t from)
 }
 
 /* Makes a block the leftmost child of one that comes before it. */
-ALWAYS_INLINE void bin_set_adopt(struct bin_set *set, uint32_t parent, uint32_t block)
+ALWAYS_INLINE void bin_set_adopt(struct bin_set *set, struct block *blocks, uint32_t parent,
+                                 uint32_t block)
 {
     uint32_t child = set->links[parent].child;
     set->links[block].sibling = child;
     if (child != NO_BLOCK)
-        set->heap->blocks[child].home = block;
-    set->heap->blocks[block].home = parent;
+        blocks[child].home = block;
+    blocks[block].home = parent;
     set->links[parent].child = block;
 }
 
 /* Joins two heaps; the first blocks' backward links are the caller's to set. */
-ALWAYS_INLINE uint32_t bin_set_meld(struct bin_set *set, uint32_t a, uint32_t b)
+ALWAYS_INLINE uint32_t bin_set_meld(struct bin_set *set, struct block *blocks, uint32_t a,
+                                    uint32_t b)
 {
     bool swap = set->links[b].key < set->links[a].key;
-    bin_set_adopt(set, swap ? b : a, swap ? a : b);
+    bin_set_adopt(set, blocks, swap ? b : a, swap ? a : b);
     return swap ? b : a;
 }
 
@@ -112,56 +113,80 @@ ALWAYS_INLINE void bin_set_mark_empty(struct bin_set *set, uint32_t bin)
         set->groups[bin / 64 / 64] &= ~(UINT64_C(1) << bin / 64 % 64);
 }
 
-ALWAYS_INLINE void bin_set_insert(struct bin_set *set, uint32_t number, uint32_t block,
-                                  uint64_t key)
+/* Puts a block into a bin that is not empty. */
+ALWAYS_INLINE void bin_set_join(struct bin_set *set, struct block *blocks, struct bin *bin,
+                                uint32_t block)
 {
-    struct bin *bin = &set->bins[number];
-    uint32_t first = bin->first;
+    struct link *link = &set->links[block];
     uint32_t last = bin->last;
-    set->links[block] = (struct link){key, NO_BLOCK, NO_BLOCK};
+    link->child = link->sibling = NO_BLOCK;
     bin->last = block;
-    if (first != NO_BLOCK && key > set->links[last].key) {
-        bin_set_adopt(set, last, block);
+    if (last == NO_BLOCK) {
+        last = bin->first;
+        set->links[last].child = set->links[last].sibling = NO_BLOCK;
+    }
+    if (link->key > set->links[last].key) {
+        bin_set_adopt(set, blocks, last, block);
         return;
     }
-    if (first == NO_BLOCK) {
-        bin_set_mark_used(set, number);
-        first = block;
-    } else {
-        first = bin_set_meld(set, first, block);
-    }
-    set->heap->blocks[first].home = HOME_LOOSE;
-    bin->first = first;
+    bin->first = bin_set_meld(set, blocks, bin->first, block);
+    blocks[bin->first].home = HOME_LOOSE;
 }
 
-/* Takes a block out; those below it take its place. */
-ALWAYS_INLINE void bin_set_remove(struct bin_set *set, uint32_t number, uint32_t block)
+ALWAYS_INLINE void bin_set_insert(struct bin_set *set, struct block *blocks, uint32_t number,
+                                  uint32_t block, uint64_t key)
 {
     struct bin *bin = &set->bins[number];
-    struct block *blocks = set->heap->blocks;
+    set->links[block].key = key;
+    if (bin->first != NO_BLOCK) {
+        bin_set_join(set, blocks, bin, block);
+        return;
+    }
+    bin->first = block;
+    blocks[block].home = HOME_LOOSE;
+    bin_set_mark_used(set, number);
+}
+
+/* Takes a block out of a bin of which it is not the only one, or may not be; those below it take its
+ * place. Answers whether the bin is empty then. */
+ALWAYS_INLINE bool bin_set_part(struct bin_set *set, struct block *blocks, struct bin *bin,
+                                uint32_t block)
+{
     const struct link *link = &set->links[block];
     uint32_t back = blocks[block].home;
     uint32_t rest = link->child;
     if (rest != NO_BLOCK && set->links[rest].sibling != NO_BLOCK)
-        rest = bin_set_combine(set, rest);
+        rest = bin_set_combine(set, blocks, rest);
     if (rest != NO_BLOCK)
         blocks[rest].home = back;
-    if (back == HOME_LOOSE) {
-        bin->first = rest;
-        if (rest == NO_BLOCK)
-            bin_set_mark_empty(set, number);
-    } else {
-        uint32_t next = link->sibling;
-        if (rest != NO_BLOCK)
-            set->links[rest].sibling = next;
-        if (next != NO_BLOCK)
-            blocks[next].home = rest != NO_BLOCK ? rest : back;
-        bool leftmost = set->links[back].child == block;
-        *(leftmost ? &set->links[back].child : &set->links[back].sibling) =
-            rest != NO_BLOCK ? rest : next;
-    }
     if (bin->last == block)
         bin->last = back == HOME_LOOSE ? rest : back;
+    if (back == HOME_LOOSE) {
+        bin->first = rest;
+        return rest == NO_BLOCK;
+    }
+    uint32_t next = link->sibling;
+    if (rest != NO_BLOCK)
+        set->links[rest].sibling = next;
+    if (next != NO_BLOCK)
+        blocks[next].home = rest != NO_BLOCK ? rest : back;
+    bool leftmost = set->links[back].child == block;
+    *(leftmost ? &set->links[back].child : &set->links[back].sibling) =
+        rest != NO_BLOCK ? rest : next;
+    return false;
+}
+
+/* Takes a block out. */
+ALWAYS_INLINE void bin_set_remove(struct bin_set *set, struct block *blocks, uint32_t number,
+                                  uint32_t block)
+{
+    struct bin *bin = &set->bins[number];
+    if (bin->last == NO_BLOCK) {
+        bin->first = NO_BLOCK;
+        bin_set_mark_empty(set, number);
+    } else if (bin_set_part(set, blocks, bin, block)) {
+        bin_set_mark_empty(set, number);
+    }
     blocks[block].home = HOME_ALLOCATED;
 }
 

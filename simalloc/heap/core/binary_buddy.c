@@ -74,7 +74,8 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 
 static bool reserve(struct heap *heap)
 {
-    return heap_reserve(heap) && bin_set_reserve(&((struct binary_buddy *)heap)->blocks.bins);
+    struct binary_buddy *state = (struct binary_buddy *)heap;
+    return heap_reserve(heap) && bin_set_reserve(&state->blocks.bins, heap->capacity);
 }
 
 static size_t replay(struct replay *replay, const struct events *events)

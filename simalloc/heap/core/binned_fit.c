@@ -22,8 +22,9 @@ enum { IN_BIN, LOOSE };
 
 ALWAYS_INLINE void put_in_bin(struct binned_fit *state, uint32_t id)
 {
-    state->heap.blocks[id].mark = IN_BIN;
-    size_index_insert(&state->bins, id, state->heap.blocks[id].size, ++state->entered);
+    struct block *blocks = state->heap.blocks;
+    blocks[id].mark = IN_BIN;
+    size_index_insert(&state->bins, blocks, id, blocks[id].size, ++state->entered);
 }
 
 ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
@@ -37,7 +38,7 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 {
     struct binned_fit *state = (struct binned_fit *)heap;
     if (heap->blocks[id].mark == IN_BIN)
-        size_index_remove(&state->bins, id, heap->blocks[id].size);
+        size_index_remove(&state->bins, heap->blocks, id);
     else if (state->remainder == id)
         state->remainder = NO_BLOCK;
     heap->blocks[id].home = HOME_ALLOCATED;
@@ -120,12 +121,12 @@ static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t
 
 static uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
-    struct sized found = size_index_best(&state->bins, size);
+    struct sized found = size_index_best(&state->bins, state->heap.blocks, size);
     if (found.size != size && state->remainder != NO_BLOCK) {
         uint32_t id = use_remainder(state, size, visited);
         if (id != NO_BLOCK)
             return id;
-        found = size_index_best(&state->bins, size);
+        found = size_index_best(&state->bins, state->heap.blocks, size);
     }
     if (found.block == NO_BLOCK)
         return use_wilderness(state, size, visited);
@@ -154,7 +155,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 
 static bool reserve(struct heap *heap)
 {
-    return heap_reserve(heap) && size_index_reserve(&((struct binned_fit *)heap)->bins);
+    return heap_reserve(heap) && size_index_reserve(&((struct binned_fit *)heap)->bins, heap->capacity);
 }
 
 static size_t replay(struct replay *replay, const struct events *events)

@@ -11,6 +11,7 @@
 #include "size_class.h"
 
 struct buddy_blocks {
+    struct heap *heap;
     struct bin_set bins; /* one for each size class */
     enum order order;
     uint64_t entered; /* blocks that have entered */
@@ -19,12 +20,12 @@ struct buddy_blocks {
 /* Makes a block of a class free. */
 ALWAYS_INLINE void buddy_insert(struct buddy_blocks *blocks, uint32_t id, unsigned class)
 {
-    struct heap *heap = blocks->bins.heap;
+    struct heap *heap = blocks->heap;
     uint64_t time = ++blocks->entered;
     uint64_t key = blocks->order == ORDER_ADDRESS ? heap->blocks[id].address
                    : blocks->order == ORDER_FIFO  ? time
                                                   : ~time;
-    bin_set_insert(&blocks->bins, class, id, key);
+    bin_set_insert(&blocks->bins, heap->blocks, class, id, key);
     heap->counters.free_blocks++;
 }
 
@@ -45,9 +46,9 @@ ALWAYS_INLINE unsigned buddy_find(const struct buddy_blocks *blocks, unsigned cl
  * are free then. */
 ALWAYS_INLINE uint32_t buddy_use(struct buddy_blocks *blocks, unsigned class, unsigned wanted)
 {
-    struct heap *heap = blocks->bins.heap;
+    struct heap *heap = blocks->heap;
     uint32_t id = blocks->bins.bins[class].first;
-    bin_set_remove(&blocks->bins, class, id);
+    bin_set_remove(&blocks->bins, heap->blocks, class, id);
     heap->counters.free_blocks--;
     for (; class > wanted; class -= 2) {
         uint32_t high = heap_cut_high(heap, id, heap->blocks[id].size / 2);
@@ -67,7 +68,7 @@ typedef bool buddy_grow_function(struct heap *heap, unsigned class);
 ALWAYS_INLINE uint32_t buddy_allocate(struct buddy_blocks *blocks, unsigned class,
                                       buddy_grow_function *grow)
 {
-    struct heap *heap = blocks->bins.heap;
+    struct heap *heap = blocks->heap;
     unsigned found = buddy_find(blocks, class);
     count_search(heap, found < SIZE_CLASSES);
     if (UNLIKELY(found == SIZE_CLASSES)) {
@@ -82,11 +83,11 @@ ALWAYS_INLINE uint32_t buddy_allocate(struct buddy_blocks *blocks, unsigned clas
 ALWAYS_INLINE bool buddy_merge(struct buddy_blocks *blocks, uint32_t id, unsigned class,
                                bool above)
 {
-    struct heap *heap = blocks->bins.heap;
+    struct heap *heap = blocks->heap;
     uint32_t buddy = above ? heap->blocks[id].next : heap->blocks[id].previous;
     if (!heap_is_free(heap, buddy) || heap->blocks[buddy].size != heap->blocks[id].size)
         return false;
-    bin_set_remove(&blocks->bins, class, buddy);
+    bin_set_remove(&blocks->bins, heap->blocks, class, buddy);
     heap->counters.free_blocks--;
     if (above)
         heap_join_next(heap, id);
@@ -100,7 +101,7 @@ ALWAYS_INLINE void buddy_init(struct buddy_blocks *blocks, struct heap *heap, ui
 {
     blocks->order = (enum order)order;
     blocks->entered = 0;
-    bin_set_init(&blocks->bins, heap);
+    blocks->heap = heap;
 }
 
 static inline uint32_t buddy_bin_of(const void *context, uint64_t size)
@@ -111,7 +112,7 @@ static inline uint32_t buddy_bin_of(const void *context, uint64_t size)
 
 static inline const char *buddy_check(const struct buddy_blocks *blocks, uint64_t free_blocks)
 {
-    return bin_set_check(&blocks->bins, buddy_bin_of, NULL, free_blocks);
+    return bin_set_check(&blocks->bins, blocks->heap->blocks, buddy_bin_of, NULL, free_blocks);
 }
 
 #endif

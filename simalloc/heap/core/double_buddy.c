@@ -87,7 +87,7 @@ static bool reserve(struct heap *heap)
 {
     struct double_buddy *state = (struct double_buddy *)heap;
     return heap_reserve(heap) && reserve_growth(state) &&
-           bin_set_reserve(&state->blocks.bins);
+           bin_set_reserve(&state->blocks.bins, heap->capacity);
 }
 
 static size_t replay(struct replay *replay, const struct events *events)

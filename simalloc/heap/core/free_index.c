@@ -1,6 +1,7 @@
 #include "free_index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "block_list_edit.h"
 
@@ -11,7 +12,9 @@ static bool is_list(const struct free_index *index)
 
 bool free_index_open(struct free_index *index, enum free_order order, uint64_t unit)
 {
-    *index = (struct free_index){.order = order, .rover = NO_BLOCK};
+    memset(index, 0, sizeof *index);
+    index->order = order;
+    index->rover = NO_BLOCK;
     return is_list(index) ? block_list_init(&index->list, &index->shadow, unit)
                           : size_index_init(&index->sizes, &index->shadow, unit);
 }
@@ -36,7 +39,8 @@ bool free_index_reserve(struct free_index *index, uint32_t capacity)
         shadow->capacity = capacity;
         shadow->used = capacity;
     }
-    return is_list(index) ? block_list_reserve(&index->list) : size_index_reserve(&index->sizes);
+    return is_list(index) ? block_list_reserve(&index->list)
+                          : size_index_reserve(&index->sizes, shadow->capacity);
 }
 
 static uint64_t key_of(const struct free_index *index, const struct block *block, uint64_t entered)
@@ -60,7 +64,8 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
 {
     index->shadow.blocks[id] = (struct block){.address = block->address, .size = block->size};
     if (!is_list(index)) {
-        size_index_insert(&index->sizes, id, block->size, key_of(index, block, entered));
+        size_index_insert(&index->sizes, index->shadow.blocks, id, block->size,
+                          key_of(index, block, entered));
         return;
     }
     struct cursor at = place_to_enter(index, block->address);
@@ -72,7 +77,7 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
 void free_index_remove(struct free_index *index, uint32_t id)
 {
     if (!is_list(index)) {
-        size_index_remove(&index->sizes, id, index->shadow.blocks[id].size);
+        size_index_remove(&index->sizes, index->shadow.blocks, id);
         return;
     }
     struct cursor at = block_list_locate(&index->list, id);
@@ -87,7 +92,7 @@ void free_index_change(struct free_index *index, uint32_t id, const struct block
     struct block *copy = &index->shadow.blocks[id];
     uint64_t old = copy->size;
     if (!is_list(index)) {
-        size_index_remove(&index->sizes, id, old);
+        size_index_remove(&index->sizes, index->shadow.blocks, id);
         free_index_insert(index, id, block, entered);
         return;
     }
@@ -155,7 +160,7 @@ struct found_block free_index_largest(struct free_index *index, bool backwards)
 
 uint32_t free_index_best(const struct free_index *index, uint64_t size)
 {
-    return size_index_best(&index->sizes, size).block;
+    return size_index_best(&index->sizes, index->shadow.blocks, size).block;
 }
 
 void free_index_blocks(struct free_index *index, uint32_t *blocks)

@@ -50,34 +50,16 @@ typedef bool resize_function(struct heap *heap, uint32_t block, uint64_t size);
 /* Makes sure that a batch of events finds memory enough; false when it is exhausted. */
 typedef bool reserve_function(struct heap *heap);
 
+/* The size of the block for a request. One too large to be scaled is caught by the heap's limit. */
+ALWAYS_INLINE uint64_t scaled(uint64_t request, uint64_t scale)
+{
+    return (request == 0 ? 1 : request) * scale;
+}
+
 /* Reallocates block `old` and answers the block that takes its place. Not inlined: it would be a
  * second and a third copy of both functions. */
 uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
                     allocate_function *allocate, free_function *release, resize_function *resize);
-
-/* Carries out a malloc or a realloc, and adds what it asks for to the live bytes; false if the heap
- * fails. */
-ALWAYS_INLINE bool replay_request(const struct replay *replay, uint8_t op, struct slot *slot,
-                                  uint64_t request, uint64_t *live, allocate_function *allocate,
-                                  free_function *release, resize_function *resize)
-{
-    struct heap *heap = replay->heap;
-    if (UNLIKELY((slot->block == NO_BLOCK) != (op == OP_MALLOC))) {
-        heap->failure = "the events are not those of a valid trace";
-        return false;
-    }
-    /* A size too large to be scaled is caught by the heap's limit. */
-    uint64_t size = (request == 0 ? 1 : request) * replay->measures.scale;
-    if (LIKELY(op == OP_MALLOC)) {
-        slot->block = allocate(heap, size);
-    } else {
-        *live -= slot->request;
-        slot->block = reallocate(replay, slot->block, size, allocate, release, resize);
-    }
-    slot->request = request;
-    *live += request;
-    return LIKELY(heap->failure == NULL);
-}
 
 /* Asks for the memory that a batch of events will touch, when the heap has outgrown the nearest
  * caches: all of it at once, and not one piece after the other. */
@@ -86,6 +68,29 @@ void replay_prefetch(const struct replay *replay, const struct events *events);
 /* What is asked for only in tests: an event's address, and the heap verified after it. */
 void replay_watch(const struct replay *replay, const struct events *event);
 
+/* Allocates or reallocates an object's block, of which the live bytes then lack the old request;
+ * NO_BLOCK, with the heap's failure set, if that cannot be. */
+ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *heap, uint8_t op,
+                                      const struct slot *slot, uint64_t size, uint64_t *live,
+                                      allocate_function *allocate, free_function *release,
+                                      resize_function *resize)
+{
+    uint32_t block = slot->block;
+    if (LIKELY(op == OP_MALLOC && block == NO_BLOCK))
+        return allocate(heap, size);
+    if (UNLIKELY(op != OP_REALLOC || block == NO_BLOCK)) {
+        heap->failure = "the events are not those of a valid trace";
+        return NO_BLOCK;
+    }
+    *live -= slot->request;
+    return reallocate(replay, block, size, allocate, release, resize);
+}
+
+ALWAYS_INLINE void note_rise(struct batch *batch, size_t event, const struct heap *heap)
+{
+    batch->rise[batch->rises++] = (struct rise){event, heap->brk, heap->counters.allocated};
+}
+
 /* Carries out the events of a batch, or less if the heap fails. */
 ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *events,
                                 struct batch *batch, allocate_function *allocate,
@@ -93,6 +98,7 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
 {
     struct heap *heap = replay->heap;
     struct slot *slots = replay->objects.slots;
+    uint64_t scale = replay->measures.scale;
     uint64_t live = replay->objects.live;
     uint64_t brk = heap->brk;
     size_t i = 0;
@@ -105,17 +111,24 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
             live -= slot->request;
             slot->block = NO_BLOCK;
             release(heap, block);
-        } else if (!replay_request(replay, op, slot, (uint64_t)events->size[i], &live, allocate,
-                                   release, resize)) {
-            break;
-        }
-        if (UNLIKELY(heap->brk != brk)) { /* a policy of one's own may raise it in any event */
-            brk = heap->brk;
-            batch->rise[batch->rises++] = (struct rise){i, brk, heap->counters.allocated};
+        } else {
+            uint64_t request = (uint64_t)events->size[i];
+            slot->block = replay_request(replay, heap, op, slot, scaled(request, scale), &live,
+                                         allocate, release, resize);
+            slot->request = request;
+            live += request;
+            if (UNLIKELY(heap->failure != NULL))
+                break;
+            if (UNLIKELY(heap->brk != brk)) {
+                brk = heap->brk;
+                note_rise(batch, i, heap);
+            }
         }
         batch->live[i] = live;
         batch->free_blocks[i] = heap->counters.free_blocks;
     }
+    if (UNLIKELY(heap->brk != brk) && heap->failure == NULL)
+        note_rise(batch, i - 1, heap); /* a policy of one's own may raise it in a free: a batch */
     batch->events = i;
     replay->objects.live = live;
 }

@@ -9,6 +9,7 @@ const char *size_index_check(const struct size_index *index, uint64_t blocks)
 {
     const char *wrong = size_tree_check(&index->large);
     if (wrong == NULL)
-        wrong = bin_set_check(&index->bins, bin_of, index, blocks - index->large.blocks);
+        wrong = bin_set_check(&index->bins, index->large.heap->blocks, bin_of, index,
+                              blocks - index->large.blocks);
     return wrong;
 }

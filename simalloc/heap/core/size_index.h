@@ -14,11 +14,11 @@ struct size_index {
     struct size_tree large;
 };
 
-/* The largest power of two in `unit` divides all sizes of blocks. */
+/* Makes an empty index of memory that is zero. The largest power of two in `unit` divides all sizes of
+ * blocks. */
 ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, uint64_t unit)
 {
     index->granule = (unsigned)__builtin_ctzll(unit);
-    bin_set_init(&index->bins, heap);
     return size_tree_init(&index->large, heap);
 }
 
@@ -28,51 +28,63 @@ ALWAYS_INLINE void size_index_release(struct size_index *index)
     size_tree_release(&index->large);
 }
 
-ALWAYS_INLINE bool size_index_reserve(struct size_index *index)
+/* `capacity` is that of the block table. */
+ALWAYS_INLINE bool size_index_reserve(struct size_index *index, uint32_t capacity)
 {
-    return bin_set_reserve(&index->bins) && size_tree_reserve(&index->large);
+    return bin_set_reserve(&index->bins, capacity) && size_tree_reserve(&index->large);
 }
 
-ALWAYS_INLINE bool is_large(const struct size_index *index, uint64_t size)
+/* The bin for blocks of `size` bytes; BINS: they are in the tree. */
+ALWAYS_INLINE uint32_t size_index_bin(const struct size_index *index, uint64_t size)
 {
-    return UNLIKELY(size >> index->granule >= BINS);
+    uint64_t granules = size >> index->granule;
+    return LIKELY(granules < BINS) ? (uint32_t)granules : BINS;
+}
+
+ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blocks,
+                                     uint32_t block, uint64_t size, uint64_t key)
+{
+    uint32_t bin = size_index_bin(index, size);
+    if (UNLIKELY(bin == BINS))
+        size_tree_insert(&index->large, block, key);
+    else
+        bin_set_insert(&index->bins, blocks, bin, block, key);
+}
+
+/* Takes a block of a bin, or of the tree, out and answers its key. */
+ALWAYS_INLINE uint64_t size_index_take(struct size_index *index, struct block *blocks, uint32_t bin,
+                                       uint32_t block)
+{
+    if (UNLIKELY(bin == BINS))
+        return size_tree_remove(&index->large, block);
+    bin_set_remove(&index->bins, blocks, bin, block);
+    return index->bins.links[block].key;
+}
+
+ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks,
+                                     uint32_t block)
+{
+    size_index_take(index, blocks, size_index_bin(index, blocks[block].size), block);
 }
 
 /* A block that was found, and its size, which is known before the block has been looked at. */
 struct sized {
     uint32_t block;
+    uint32_t bin;
     uint64_t size;
 };
 
-ALWAYS_INLINE void size_index_insert(struct size_index *index, uint32_t block, uint64_t size,
-                                     uint64_t key)
-{
-    if (is_large(index, size))
-        size_tree_insert(&index->large, block, key);
-    else
-        bin_set_insert(&index->bins, (uint32_t)(size >> index->granule), block, key);
-}
-
-/* Takes a block out and answers its key. */
-ALWAYS_INLINE uint64_t size_index_remove(struct size_index *index, uint32_t block, uint64_t size)
-{
-    if (is_large(index, size))
-        return size_tree_remove(&index->large, block);
-    uint64_t key = index->bins.links[block].key;
-    bin_set_remove(&index->bins, (uint32_t)(size >> index->granule), block);
-    return key;
-}
-
 /* The smallest block with at least `size` bytes, of equals the one with the lowest key. */
-ALWAYS_INLINE struct sized size_index_best(const struct size_index *index, uint64_t size)
+ALWAYS_INLINE struct sized size_index_best(const struct size_index *index,
+                                           const struct block *blocks, uint64_t size)
 {
-    if (!is_large(index, size)) {
-        uint32_t bin = bin_set_from(&index->bins, (uint32_t)(size >> index->granule));
-        if (LIKELY(bin < BINS))
-            return (struct sized){index->bins.bins[bin].first, (uint64_t)bin << index->granule};
-    }
+    uint32_t bin = size_index_bin(index, size);
+    if (LIKELY(bin < BINS))
+        bin = bin_set_from(&index->bins, bin);
+    if (LIKELY(bin < BINS))
+        return (struct sized){index->bins.bins[bin].first, bin, (uint64_t)bin << index->granule};
     uint32_t block = size_tree_best(&index->large, size);
-    return (struct sized){block, block == NO_BLOCK ? 0 : index->bins.heap->blocks[block].size};
+    return (struct sized){block, BINS, block == NO_BLOCK ? 0 : blocks[block].size};
 }
 
 const char *size_index_check(const struct size_index *index, uint64_t blocks);

@@ -144,11 +144,8 @@ def test_the_core_survives_columns_that_are_no_trace(op, slot):
     done, failure = simulation.replay(
         np.array(op, np.uint8), size, np.array(slot, np.uint32), None
     )  # fmt: skip
-    if op == [M, 7]:
-        assert (done, failure) == (2, None)  # an unknown op on a live object: a realloc
-    else:
-        assert failure == "the events are not those of a valid trace"
-        assert done == len(op) - 1
+    assert failure == "the events are not those of a valid trace"
+    assert done == len(op) - 1
 
 
 def test_columns_of_other_shapes_are_refused():
