@@ -1,16 +1,16 @@
 #include "bin_set.h"
 
-#include <stdlib.h>
+#include "table.h"
 
 void bin_set_release(struct bin_set *set)
 {
-    free(set->links);
+    table_release(set->links);
     set->links = NULL;
 }
 
 bool bin_set_grow_table(struct bin_set *set, uint32_t capacity)
 {
-    struct link *links = realloc(set->links, capacity * sizeof *links);
+    struct link *links = table_resize(set->links, sizeof *links, set->capacity, capacity);
     if (links == NULL)
         return false;
     set->links = links;

@@ -1,7 +1,5 @@
 #include "block_list.h"
 
-#include <stdlib.h>
-
 #include "table.h"
 
 bool block_list_grow_tables(struct block_list *list, uint64_t more_leaves, uint64_t more_inners)
@@ -54,8 +52,8 @@ void block_list_clear(struct block_list *list)
 
 void block_list_release(struct block_list *list)
 {
-    free(list->leaves);
-    free(list->inners);
+    table_release(list->leaves);
+    table_release(list->inners);
     list->leaves = NULL;
     list->inners = NULL;
 }

@@ -228,10 +228,13 @@ ALWAYS_INLINE struct cursor block_list_first_from(struct block_list *list, struc
     return at;
 }
 
-/* The first block at or after a cursor with at least `size` bytes, beyond the end if need be. */
+/* The first block from that of a cursor on with at least `size` bytes, beyond the end if need be. */
 ALWAYS_INLINE struct cursor block_list_first_around(struct block_list *list, struct cursor from,
                                                     uint64_t size)
 {
+    uint32_t brief = short_size(list, size);
+    if (brief < SHORT_SIZE && list->leaves[from.leaf].size[from.slot] >= brief)
+        return from; /* it is often the first, and to guess so is not to wait for vectors */
     struct cursor at = block_list_first_from(list, from, size);
     return found(at) ? at : block_list_first(list, size);
 }
@@ -242,18 +245,19 @@ ALWAYS_INLINE uint32_t home_of(uint32_t leaf, uint32_t slot)
 }
 
 /* Where a block of the list stands. */
-ALWAYS_INLINE struct cursor block_list_locate(const struct block_list *list, uint32_t block)
+ALWAYS_INLINE struct cursor block_list_locate(const struct block *blocks, uint32_t block)
 {
-    uint32_t home = list->heap->blocks[block].home;
+    uint32_t home = blocks[block].home;
     return (struct cursor){home / SLOTS, home % SLOTS};
 }
 
 /* The bytes of the block at a cursor, which its slot mostly tells. */
-ALWAYS_INLINE uint64_t block_list_size_at(const struct block_list *list, struct cursor at)
+ALWAYS_INLINE uint64_t block_list_size_at(const struct block_list *list,
+                                          const struct block *blocks, struct cursor at)
 {
     uint64_t brief = list->leaves[at.leaf].size[at.slot];
     return LIKELY(brief < SHORT_SIZE) ? brief << list->granule
-                                      : list->heap->blocks[block_at(list, at)].size;
+                                      : blocks[block_at(list, at)].size;
 }
 
 /* The block after a cursor, the first after the last. */

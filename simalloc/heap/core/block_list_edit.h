@@ -86,29 +86,30 @@ ALWAYS_INLINE void block_list_count(struct block_list *list, const struct leaf *
 }
 
 /* Puts a block into an empty slot. */
-ALWAYS_INLINE void leaf_put(struct block_list *list, struct cursor at, uint32_t id, uint32_t size,
-                            uint32_t key, bool ordered)
+ALWAYS_INLINE void leaf_put(struct block_list *list, struct block *blocks, struct cursor at,
+                            uint32_t id, uint32_t size, uint32_t key, bool ordered)
 {
     struct leaf *leaf = &list->leaves[at.leaf];
     leaf->size[at.slot] = (uint16_t)size;
     leaf->block[at.slot] = id;
     if (ordered)
         leaf->key[at.slot] = key;
-    list->heap->blocks[id].home = home_of(at.leaf, at.slot);
+    blocks[id].home = home_of(at.leaf, at.slot);
 }
 
 /* Moves a block by one slot. */
-ALWAYS_INLINE void leaf_move(struct block_list *list, uint32_t id, uint32_t from, uint32_t to,
-                             bool ordered)
+ALWAYS_INLINE void leaf_move(struct block_list *list, struct block *blocks, uint32_t id,
+                             uint32_t from, uint32_t to, bool ordered)
 {
     const struct leaf *leaf = &list->leaves[id];
-    leaf_put(list, (struct cursor){id, to}, leaf->block[from], leaf->size[from],
+    leaf_put(list, blocks, (struct cursor){id, to}, leaf->block[from], leaf->size[from],
              ordered ? leaf->key[from] : 0, ordered);
 }
 
 /* Makes an empty slot before what stands at a cursor, in a leaf that has one, by moving the blocks
  * between by one; answers the slot. */
-ALWAYS_INLINE uint32_t leaf_open(struct block_list *list, struct cursor at, bool ordered)
+ALWAYS_INLINE uint32_t leaf_open(struct block_list *list, struct block *blocks, struct cursor at,
+                                 bool ordered)
 {
     struct leaf *leaf = &list->leaves[at.leaf];
     uint64_t above = ~leaf->used & ~slots_before(at.slot);
@@ -118,26 +119,26 @@ ALWAYS_INLINE uint32_t leaf_open(struct block_list *list, struct cursor at, bool
     if (up <= down) {
         leaf->used |= UINT64_C(1) << (at.slot + up);
         for (uint32_t i = at.slot + up; i > at.slot; i--)
-            leaf_move(list, at.leaf, i - 1, i, ordered);
+            leaf_move(list, blocks, at.leaf, i - 1, i, ordered);
         return at.slot;
     }
     leaf->used |= UINT64_C(1) << (at.slot - 1 - down);
     for (uint32_t i = at.slot - 1 - down; i < at.slot - 1; i++)
-        leaf_move(list, at.leaf, i + 1, i, ordered);
+        leaf_move(list, blocks, at.leaf, i + 1, i, ordered);
     return at.slot - 1;
 }
 
 /* Puts a block before what stands at a cursor. */
-ALWAYS_INLINE void block_list_insert(struct block_list *list, struct cursor at, uint32_t id,
-                                     bool ordered)
+ALWAYS_INLINE void block_list_insert(struct block_list *list, struct block *blocks,
+                                     struct cursor at, uint32_t id, bool ordered)
 {
-    const struct block *block = &list->heap->blocks[id];
+    const struct block *block = &blocks[id];
     uint32_t size = short_size(list, block->size);
     uint32_t key = ordered ? short_key(list, block->address) : 0;
     if (UNLIKELY(list->leaves[at.leaf].used == UINT64_MAX || at.slot == SLOTS))
         at = block_list_make_room(list, at, key);
-    at.slot = leaf_open(list, at, ordered);
-    leaf_put(list, at, id, size, key, ordered);
+    at.slot = leaf_open(list, blocks, at, ordered);
+    leaf_put(list, blocks, at, id, size, key, ordered);
     block_list_count(list, &list->leaves[at.leaf], 1);
     block_list_promise(list, &list->leaves[at.leaf], block->size);
 }
@@ -150,11 +151,11 @@ ALWAYS_INLINE bool is_small(const struct leaf *leaf)
     return blocks < SLOTS / 4 && blocks % 4 == 0;
 }
 
-ALWAYS_INLINE void block_list_remove(struct block_list *list, struct cursor at)
+ALWAYS_INLINE void block_list_remove(struct block_list *list, struct block *blocks,
+                                     struct cursor at)
 {
     struct leaf *leaf = &list->leaves[at.leaf];
-    struct block *block = &list->heap->blocks[leaf->block[at.slot]];
-    block->home = HOME_ALLOCATED;
+    blocks[leaf->block[at.slot]].home = HOME_ALLOCATED;
     leaf->size[at.slot] = 0;
     leaf->used &= ~(UINT64_C(1) << at.slot);
     block_list_count(list, leaf, UINT32_MAX); /* one fewer */

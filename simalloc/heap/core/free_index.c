@@ -1,9 +1,9 @@
 #include "free_index.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "block_list_edit.h"
+#include "table.h"
 
 static bool is_list(const struct free_index *index)
 {
@@ -32,7 +32,7 @@ bool free_index_reserve(struct free_index *index, uint32_t capacity)
 {
     struct heap *shadow = &index->shadow;
     if (UNLIKELY(shadow->capacity < capacity)) {
-        struct block *blocks = realloc(shadow->blocks, (size_t)capacity * sizeof *blocks);
+        struct block *blocks = table_resize(shadow->blocks, sizeof *blocks, shadow->capacity, capacity);
         if (blocks == NULL)
             return false;
         shadow->blocks = blocks;
@@ -55,7 +55,7 @@ static struct cursor place_to_enter(const struct free_index *index, uint64_t add
     if (index->order == BY_ADDRESS)
         return block_list_position(&index->list, address);
     if (index->order != BY_AGE && index->rover != NO_BLOCK)
-        return block_list_locate(&index->list, index->rover);
+        return block_list_locate(index->shadow.blocks, index->rover);
     return block_list_back(&index->list);
 }
 
@@ -69,7 +69,7 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
         return;
     }
     struct cursor at = place_to_enter(index, block->address);
-    block_list_insert(&index->list, at, id, index->order == BY_ADDRESS);
+    block_list_insert(&index->list, index->shadow.blocks, at, id, index->order == BY_ADDRESS);
     if (index->roving && (index->rover == NO_BLOCK || index->order == RING_LIFO))
         index->rover = id;
 }
@@ -80,10 +80,10 @@ void free_index_remove(struct free_index *index, uint32_t id)
         size_index_remove(&index->sizes, index->shadow.blocks, id);
         return;
     }
-    struct cursor at = block_list_locate(&index->list, id);
+    struct cursor at = block_list_locate(index->shadow.blocks, id);
     if (index->rover == id)
         index->rover = index->list.blocks > 1 ? block_list_following(&index->list, at) : NO_BLOCK;
-    block_list_remove(&index->list, at);
+    block_list_remove(&index->list, index->shadow.blocks, at);
 }
 
 void free_index_change(struct free_index *index, uint32_t id, const struct block *block,
@@ -98,7 +98,7 @@ void free_index_change(struct free_index *index, uint32_t id, const struct block
     }
     copy->address = block->address;
     copy->size = block->size;
-    struct cursor at = block_list_locate(&index->list, id);
+    struct cursor at = block_list_locate(index->shadow.blocks, id);
     block_list_change(&index->list, at, old, block->size, block->address,
                       index->order == BY_ADDRESS);
 }
@@ -117,7 +117,7 @@ struct found_block free_index_first(struct free_index *index, uint64_t size, uin
     if (backwards) {
         at = block_list_last(list, size);
     } else if (after != NO_BLOCK) {
-        struct cursor start = block_list_locate(list, after);
+        struct cursor start = block_list_locate(index->shadow.blocks, after);
         before = rank_of(index, start) + 1;
         at = block_list_first_from(list, (struct cursor){start.leaf, start.slot + 1}, size);
     } else {
@@ -138,7 +138,7 @@ struct found_block free_index_next(struct free_index *index, uint64_t size)
     index->roving = true;
     if (index->rover == NO_BLOCK)
         return (struct found_block){NO_BLOCK, 0};
-    struct cursor start = block_list_locate(list, index->rover);
+    struct cursor start = block_list_locate(index->shadow.blocks, index->rover);
     struct cursor at = block_list_first_around(list, start, size);
     if (!found(at))
         return (struct found_block){NO_BLOCK, list->blocks};
@@ -171,7 +171,7 @@ void free_index_blocks(struct free_index *index, uint32_t *blocks)
     struct cursor at = block_list_first(list, UINT64_C(1) << list->granule);
     for (uint32_t i = 0; i < list->blocks; i++) {
         blocks[i] = block_at(list, at);
-        at = block_list_locate(list, block_list_following(list, at));
+        at = block_list_locate(index->shadow.blocks, block_list_following(list, at));
     }
 }
 

@@ -1,7 +1,5 @@
 #include "heap.h"
 
-#include <stdlib.h>
-
 #include "table.h"
 
 bool heap_grow_table(struct heap *heap)
@@ -16,7 +14,7 @@ bool heap_grow_table(struct heap *heap)
 
 void heap_release(struct heap *heap)
 {
-    free(heap->blocks);
+    table_release(heap->blocks);
     heap->blocks = NULL;
 }
 

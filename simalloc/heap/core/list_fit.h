@@ -56,7 +56,7 @@ ALWAYS_INLINE struct cursor place_to_enter(const struct list_fit *state, uint64_
     if (policy.order == ORDER_ADDRESS)
         return block_list_position(&state->tree, address);
     if (policy.fit == FIT_NEXT && state->rover != NO_BLOCK)
-        return block_list_locate(&state->tree, state->rover);
+        return block_list_locate(state->heap.blocks, state->rover);
     return block_list_back(&state->tree);
 }
 
@@ -80,7 +80,7 @@ ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct polic
         return;
     }
     struct cursor at = place_to_enter(state, blocks[id].address, policy);
-    block_list_insert(&state->tree, at, id, ordered);
+    block_list_insert(&state->tree, blocks, at, id, ordered);
     if (policy.fit == FIT_NEXT && (policy.order == ORDER_LIFO || state->rover == NO_BLOCK))
         state->rover = id;
 }
@@ -94,13 +94,13 @@ struct seat {
 ALWAYS_INLINE struct seat list_seat(const struct list_fit *state, uint32_t id, struct policy policy)
 {
     return (struct seat){
-        id, policy.form == FORM_TREE ? block_list_locate(&state->tree, id) : NOWHERE};
+        id, policy.form == FORM_TREE ? block_list_locate(state->heap.blocks, id) : NOWHERE};
 }
 
 ALWAYS_INLINE uint64_t list_size(const struct list_fit *state, struct seat seat,
                                  struct policy policy)
 {
-    return policy.form == FORM_TREE ? block_list_size_at(&state->tree, seat.at)
+    return policy.form == FORM_TREE ? block_list_size_at(&state->tree, state->heap.blocks, seat.at)
                                     : state->heap.blocks[seat.block].size;
 }
 
@@ -132,7 +132,7 @@ ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct 
         return;
     }
     list_pass(state, seat, policy);
-    block_list_remove(&state->tree, seat.at);
+    block_list_remove(&state->tree, state->heap.blocks, seat.at);
     if (policy.fit == FIT_NEXT && state->tree.blocks == 0)
         state->rover = NO_BLOCK;
 }
@@ -159,7 +159,7 @@ ALWAYS_INLINE struct cursor search_tree(struct list_fit *state, uint64_t size, u
     struct cursor start = NOWHERE;
     struct cursor at;
     if (policy.fit == FIT_NEXT && state->rover != NO_BLOCK) {
-        start = block_list_locate(tree, state->rover);
+        start = block_list_locate(state->heap.blocks, state->rover);
         at = block_list_first_around(tree, start, size);
     } else if (policy.fit == FIT_FIRST && policy.order == ORDER_LIFO) {
         at = block_list_last(tree, size);

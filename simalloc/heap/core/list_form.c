@@ -50,7 +50,7 @@ static void walk_tree(struct list_fit *state)
     struct cursor at = block_list_first(tree, UINT64_C(1) << tree->granule);
     for (uint32_t i = 0; i < tree->blocks; i++) {
         uint32_t id = block_at(tree, at);
-        at = block_list_locate(tree, block_list_following(tree, at));
+        at = block_list_locate(state->heap.blocks, block_list_following(tree, at));
         walked_list_insert(&state->walk, state->heap.blocks, id, newest_last);
     }
     block_list_clear(tree);
@@ -106,7 +106,7 @@ static void leave_walk(struct list_fit *state, enum form form)
         else if (form == FORM_AGED)
             aged_list_insert(state->aged, blocks, id);
         else
-            block_list_insert(&state->tree,
+            block_list_insert(&state->tree, blocks,
                               place_to_enter(state, blocks[id].address, state->policy), id,
                               ordered);
         id = next;

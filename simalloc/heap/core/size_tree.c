@@ -1,6 +1,5 @@
 #include "size_tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "table.h"
@@ -48,7 +47,7 @@ bool size_tree_init(struct size_tree *tree, struct heap *heap)
 
 void size_tree_release(struct size_tree *tree)
 {
-    free(tree->nodes);
+    table_release(tree->nodes);
     tree->nodes = NULL;
 }
 
