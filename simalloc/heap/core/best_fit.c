@@ -37,11 +37,23 @@ ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, enum order order)
     heap->counters.free_blocks++;
 }
 
+/* Allocates the low `size` bytes of a block of which even the rest has no bin. */
+static uint32_t use_large(struct heap *heap, uint32_t id, uint64_t size, enum order order)
+{
+    uint32_t low = heap_cut_low(heap, id, size);
+    heap->counters.splits++;
+    heap->counters.allocated += size;
+    size_tree_shrink(&state_of(heap)->index.large, id, order == ORDER_ADDRESS);
+    return low;
+}
+
 /* Allocates the low `size` bytes of a free block; the rest keeps its place in the list. */
 ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t size,
                                  enum order order)
 {
     struct size_index *index = &state_of(heap)->index;
+    if (UNLIKELY(found.bin == BINS) && size_index_bin(index, found.size - size) == BINS)
+        return use_large(heap, found.block, size, order);
     uint64_t key = size_index_take(index, heap->blocks, found.bin, found.block);
     heap->counters.allocated += size;
     if (found.size == size) {

@@ -37,12 +37,14 @@ ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
 ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 {
     struct binned_fit *state = (struct binned_fit *)heap;
-    if (heap->blocks[id].mark == IN_BIN)
+    heap->counters.free_blocks--;
+    if (heap->blocks[id].mark == IN_BIN) {
         size_index_remove(&state->bins, heap->blocks, id);
-    else if (state->remainder == id)
+        return;
+    }
+    if (state->remainder == id)
         state->remainder = NO_BLOCK;
     heap->blocks[id].home = HOME_ALLOCATED;
-    heap->counters.free_blocks--;
 }
 
 /* Gives a free block, already coalesced, the role that it has or a bin. */
@@ -60,12 +62,18 @@ ALWAYS_INLINE void settle(struct binned_fit *state, uint32_t id, bool is_remaind
         state->remainder = id;
 }
 
-static void enter(struct heap *heap, uint32_t id)
+/* Makes a block free, merged with its free neighbours. */
+ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id)
 {
     struct binned_fit *state = (struct binned_fit *)heap;
     bool had_remainder = state->remainder != NO_BLOCK;
     coalesce(heap, id, take_out);
     settle(state, id, had_remainder && state->remainder == NO_BLOCK);
+}
+
+static void enter(struct heap *heap, uint32_t id)
+{
+    make_free(heap, id);
 }
 
 /* Allocates the low end of a free block; the rest is the last remainder, or has the part it gets. */
@@ -119,7 +127,7 @@ static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t
     return use(heap, id, size);
 }
 
-static uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited)
+ALWAYS_INLINE uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
     struct sized found = size_index_best(&state->bins, state->heap.blocks, size);
     if (found.size != size && state->remainder != NO_BLOCK) {
@@ -134,7 +142,7 @@ static uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited
     return use_and_keep(&state->heap, found.block, size, state->rule != LAST_REMAINDER_NONE);
 }
 
-static uint32_t allocate(struct heap *heap, uint64_t size)
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
 {
     uint64_t visited = 0;
     uint32_t id = place((struct binned_fit *)heap, size, &visited);
@@ -142,10 +150,10 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-static void release(struct heap *heap, uint32_t id)
+ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
 {
     heap->counters.allocated -= heap->blocks[id].size;
-    enter(heap, id);
+    make_free(heap, id);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)

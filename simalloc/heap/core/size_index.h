@@ -83,7 +83,7 @@ ALWAYS_INLINE struct sized size_index_best(const struct size_index *index,
         bin = bin_set_from(&index->bins, bin);
     if (LIKELY(bin < BINS))
         return (struct sized){index->bins.bins[bin].first, bin, (uint64_t)bin << index->granule};
-    uint32_t block = size_tree_best(&index->large, size);
+    uint32_t block = index->large.blocks == 0 ? NO_BLOCK : size_tree_best(&index->large, size);
     return (struct sized){block, BINS, block == NO_BLOCK ? 0 : blocks[block].size};
 }
 

@@ -51,12 +51,17 @@ void size_tree_release(struct size_tree *tree)
     tree->nodes = NULL;
 }
 
+/* Whether an entry comes before (size, key). */
+static bool is_before(const struct tree_node *node, uint32_t entry, uint64_t size, uint64_t key)
+{
+    return node->size[entry] < size || (node->size[entry] == size && node->key[entry] < key);
+}
+
 /* How many entries come before (size, key). */
 static uint32_t rank_in(const struct tree_node *node, uint64_t size, uint64_t key)
 {
     uint32_t rank = 0;
-    while (rank < node->count &&
-           (node->size[rank] < size || (node->size[rank] == size && node->key[rank] < key)))
+    while (rank < node->count && is_before(node, rank, size, key))
         rank++;
     return rank;
 }
@@ -80,18 +85,31 @@ uint32_t size_tree_best(const struct size_tree *tree, uint64_t size)
     return entry < leaf->count ? leaf->item[entry] : NO_BLOCK;
 }
 
-/* Lets the items of entries from .. count-1 know that they are in node `id`. */
-static void adopt(struct size_tree *tree, uint32_t id, uint32_t from)
+/* Lets an item know where it is: a block its leaf, a node its parent and its entry there. */
+static void adopt(struct size_tree *tree, uint32_t id, uint32_t entry)
 {
     const struct tree_node *node = &tree->nodes[id];
-    for (uint32_t i = from; i < node->count; i++) {
-        if (node->leaf) {
-            tree->heap->blocks[node->item[i]].home = id;
-        } else {
-            tree->nodes[node->item[i]].parent = id;
-            tree->nodes[node->item[i]].place = i;
-        }
+    uint32_t item = node->item[entry];
+    if (node->leaf) {
+        tree->heap->blocks[item].home = id;
+    } else {
+        tree->nodes[item].parent = id;
+        tree->nodes[item].place = entry;
     }
+}
+
+/* The same for the items of entries from .. count-1. */
+static void adopt_from(struct size_tree *tree, uint32_t id, uint32_t from)
+{
+    for (uint32_t entry = from; entry < tree->nodes[id].count; entry++)
+        adopt(tree, id, entry);
+}
+
+/* The same after they have been moved within their node. */
+static void readopt(struct size_tree *tree, uint32_t id, uint32_t from)
+{
+    if (!tree->nodes[id].leaf)
+        adopt_from(tree, id, from);
 }
 
 /* Passes on upwards which block is the last below a node. */
@@ -126,6 +144,7 @@ static void open_entry(struct size_tree *tree, uint32_t id, uint32_t at, uint64_
     node->item[at] = item;
     node->count++;
     adopt(tree, id, at);
+    readopt(tree, id, at + 1);
 }
 
 static void close_entry(struct size_tree *tree, uint32_t id, uint32_t at)
@@ -133,7 +152,7 @@ static void close_entry(struct size_tree *tree, uint32_t id, uint32_t at)
     struct tree_node *node = &tree->nodes[id];
     node->count--;
     move_entries(node, at, node, at + 1, node->count - at);
-    adopt(tree, id, at);
+    readopt(tree, id, at);
 }
 
 static void open_child(struct size_tree *tree, uint32_t parent, uint32_t at, uint32_t child)
@@ -158,7 +177,7 @@ static void split(struct size_tree *tree, uint32_t id)
     move_entries(right, 0, left, kept, TREE_CAPACITY - kept);
     left->count = kept;
     right->count = TREE_CAPACITY - kept;
-    adopt(tree, right_id, 0);
+    adopt_from(tree, right_id, 0);
     open_child(tree, left->parent, left->place + 1, right_id);
     tell(tree, id);
 }
@@ -184,7 +203,7 @@ static void merge_with_right(struct size_tree *tree, uint32_t left_id, uint32_t 
     uint32_t count = left->count;
     move_entries(left, count, right, 0, right->count);
     left->count += right->count;
-    adopt(tree, left_id, count);
+    adopt_from(tree, left_id, count);
     close_entry(tree, right->parent, right->place);
     drop_node(tree, right_id);
     tell(tree, left_id);
@@ -223,13 +242,19 @@ static void rebalance(struct size_tree *tree, uint32_t id)
         rebalance(tree, parent_id);
 }
 
+static uint32_t entry_of(const struct tree_node *leaf, uint32_t block)
+{
+    uint32_t entry = 0;
+    while (leaf->item[entry] != block)
+        entry++;
+    return entry;
+}
+
 uint64_t size_tree_remove(struct size_tree *tree, uint32_t block)
 {
     uint32_t id = tree->heap->blocks[block].home;
     const struct tree_node *leaf = &tree->nodes[id];
-    uint32_t entry = 0;
-    while (leaf->item[entry] != block)
-        entry++;
+    uint32_t entry = entry_of(leaf, block);
     uint64_t key = leaf->key[entry];
     tree->heap->blocks[block].home = HOME_ALLOCATED;
     close_entry(tree, id, entry);
@@ -238,6 +263,25 @@ uint64_t size_tree_remove(struct size_tree *tree, uint32_t block)
     if (leaf->count < TREE_CAPACITY / 4)
         rebalance(tree, id);
     return key;
+}
+
+void size_tree_shrink(struct size_tree *tree, uint32_t block, bool by_address)
+{
+    uint32_t id = tree->heap->blocks[block].home;
+    struct tree_node *leaf = &tree->nodes[id];
+    uint32_t entry = entry_of(leaf, block);
+    uint64_t size = tree->heap->blocks[block].size;
+    uint64_t key = by_address ? tree->heap->blocks[block].address : leaf->key[entry];
+    bool stays = entry > 0 ? is_before(leaf, entry - 1, size, key) : leaf->parent == NO_NODE;
+    if (!stays) {
+        size_tree_remove(tree, block);
+        size_tree_insert(tree, block, key);
+        return;
+    }
+    leaf->size[entry] = size;
+    leaf->key[entry] = key;
+    if (entry == leaf->count - 1)
+        tell(tree, id);
 }
 
 /* What has been met on a walk over the tree. */

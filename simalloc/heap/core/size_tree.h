@@ -40,6 +40,8 @@ const char *size_tree_check(const struct size_tree *tree);
 void size_tree_insert(struct size_tree *tree, uint32_t block, uint64_t key);
 /* Takes a block out and answers its key. */
 uint64_t size_tree_remove(struct size_tree *tree, uint32_t block);
+/* Notes that a block has become smaller; its key is its address, or the one that it had. */
+void size_tree_shrink(struct size_tree *tree, uint32_t block, bool by_address);
 /* The smallest block with at least `size` bytes, of equals that with the lowest key; NO_BLOCK. */
 uint32_t size_tree_best(const struct size_tree *tree, uint64_t size);
 
