@@ -3,18 +3,17 @@
 #include "replay.h"
 
 struct binary_buddy {
-    struct heap heap;
-    struct buddy_blocks blocks;
+    struct buddies buddies;
     uint64_t growth; /* a power of two; the break is always a multiple of it */
 };
 
-static void enter(struct binary_buddy *state, uint32_t id)
+ALWAYS_INLINE void enter(struct binary_buddy *state, uint32_t id)
 {
-    const struct block *block = &state->heap.blocks[id];
+    const struct block *block = &state->buddies.heap.blocks[id];
     unsigned class = exact_class(block->size);
-    while (buddy_merge(&state->blocks, id, class, (block->address & block->size) == 0))
+    while (buddy_merge(&state->buddies, id, class, (block->address & block->size) == 0))
         class += 2;
-    buddy_insert(&state->blocks, id, class);
+    buddy_insert(&state->buddies, id, class);
 }
 
 /* Whether [address, break) is free: the break's own binary digits say of which blocks it then
@@ -55,13 +54,13 @@ static bool grow(struct heap *heap, unsigned class)
     return true;
 }
 
-static uint32_t allocate(struct heap *heap, uint64_t size)
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct binary_buddy *state = (struct binary_buddy *)heap;
-    return buddy_allocate(&state->blocks, class_of(size, false), grow);
+    return buddy_allocate(&state->buddies, class_of(size, false), grow);
 }
 
-static void release(struct heap *heap, uint32_t id)
+ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
 {
     heap->counters.allocated -= heap->blocks[id].size;
     enter((struct binary_buddy *)heap, id);
@@ -74,8 +73,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 
 static bool reserve(struct heap *heap)
 {
-    struct binary_buddy *state = (struct binary_buddy *)heap;
-    return heap_reserve(heap) && bin_set_reserve(&state->blocks.bins, heap->capacity);
+    return buddy_reserve((struct buddies *)heap);
 }
 
 static size_t replay(struct replay *replay, const struct events *events)
@@ -87,24 +85,18 @@ static bool init(void *memory, const struct parameters *parameters)
 {
     struct binary_buddy *state = memory;
     state->growth = parameters->growth;
-    buddy_init(&state->blocks, &state->heap, parameters->order);
-    return heap_init(&state->heap);
+    return buddy_init(&state->buddies, parameters->order);
 }
 
 static void release_all(void *memory)
 {
-    struct binary_buddy *state = memory;
-    bin_set_release(&state->blocks.bins);
-    heap_release(&state->heap);
+    buddy_release(memory);
 }
 
 static const char *check(const void *memory)
 {
-    const struct binary_buddy *state = memory;
-    const struct heap *heap = &state->heap;
-    const char *wrong = heap_check(heap);
-    if (wrong == NULL)
-        wrong = buddy_check(&state->blocks, heap->counters.free_blocks);
+    const struct heap *heap = memory;
+    const char *wrong = buddy_check(memory);
     if (wrong != NULL)
         return wrong;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {

@@ -10,51 +10,52 @@
 #include "mechanism.h"
 #include "size_class.h"
 
-struct buddy_blocks {
-    struct heap *heap;
+/* What the state of both begins with. */
+struct buddies {
+    struct heap heap;
     struct bin_set bins; /* one for each size class */
     enum order order;
     uint64_t entered; /* blocks that have entered */
 };
 
 /* Makes a block of a class free. */
-ALWAYS_INLINE void buddy_insert(struct buddy_blocks *blocks, uint32_t id, unsigned class)
+ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned class)
 {
-    struct heap *heap = blocks->heap;
-    uint64_t time = ++blocks->entered;
-    uint64_t key = blocks->order == ORDER_ADDRESS ? heap->blocks[id].address
-                   : blocks->order == ORDER_FIFO  ? time
+    struct heap *heap = &buddies->heap;
+    uint64_t time = ++buddies->entered;
+    uint64_t key = buddies->order == ORDER_ADDRESS ? heap->blocks[id].address
+                   : buddies->order == ORDER_FIFO  ? time
                                                   : ~time;
-    bin_set_insert(&blocks->bins, heap->blocks, class, id, key);
+    bin_set_insert(&buddies->bins, heap->blocks, class, id, key);
     heap->counters.free_blocks++;
 }
 
 /* The lowest class that has a free block, of those of its kind from `class` up; SIZE_CLASSES if
  * none has. */
-ALWAYS_INLINE unsigned buddy_find(const struct buddy_blocks *blocks, unsigned class)
+ALWAYS_INLINE unsigned buddy_find(const struct buddies *buddies, unsigned class)
 {
     _Static_assert(SIZE_CLASSES <= 128, "the classes take two words");
     const uint64_t kind = UINT64_C(0x5555555555555555) << class % 2;
     unsigned word = class / 64;
-    uint64_t bits = blocks->bins.words[word] & kind & UINT64_MAX << class % 64;
+    uint64_t bits = buddies->bins.words[word] & kind & UINT64_MAX << class % 64;
     if (bits == 0 && word == 0)
-        bits = blocks->bins.words[word = 1] & kind;
+        bits = buddies->bins.words[word = 1] & kind;
     return LIKELY(bits != 0) ? 64 * word + (unsigned)__builtin_ctzll(bits) : SIZE_CLASSES;
 }
 
 /* Takes the first free block of a class and halves it until it is of class `wanted`; the high halves
  * are free then. */
-ALWAYS_INLINE uint32_t buddy_use(struct buddy_blocks *blocks, unsigned class, unsigned wanted)
+ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsigned wanted)
 {
-    struct heap *heap = blocks->heap;
-    uint32_t id = blocks->bins.bins[class].first;
-    bin_set_remove(&blocks->bins, heap->blocks, class, id);
+    struct heap *heap = &buddies->heap;
+    uint32_t id = buddies->bins.bins[class].first;
+    bin_set_remove(&buddies->bins, heap->blocks, class, id);
     heap->counters.free_blocks--;
     for (; class > wanted; class -= 2) {
         uint32_t high = heap_cut_high(heap, id, heap->blocks[id].size / 2);
         heap->blocks[high].mark = heap->blocks[id].mark;
         heap->counters.splits++;
-        buddy_insert(blocks, high, class - 2);
+        buddy_insert(buddies, high, class - 2);
     }
     heap->counters.allocated += heap->blocks[id].size;
     return id;
@@ -65,29 +66,29 @@ ALWAYS_INLINE uint32_t buddy_use(struct buddy_blocks *blocks, unsigned class, un
 typedef bool buddy_grow_function(struct heap *heap, unsigned class);
 
 /* Allocates a block of a class. Finding one counts as one look, finding none as none. */
-ALWAYS_INLINE uint32_t buddy_allocate(struct buddy_blocks *blocks, unsigned class,
+ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
                                       buddy_grow_function *grow)
 {
-    struct heap *heap = blocks->heap;
-    unsigned found = buddy_find(blocks, class);
+    struct heap *heap = &buddies->heap;
+    unsigned found = buddy_find(buddies, class);
     count_search(heap, found < SIZE_CLASSES);
     if (UNLIKELY(found == SIZE_CLASSES)) {
         if (!grow(heap, class))
             return NO_BLOCK;
-        found = buddy_find(blocks, class);
+        found = buddy_find(buddies, class);
     }
-    return buddy_use(blocks, found, class);
+    return buddy_use(buddies, found, class);
 }
 
 /* Joins a block of a class with its buddy, above or below it, if that is free and whole. */
-ALWAYS_INLINE bool buddy_merge(struct buddy_blocks *blocks, uint32_t id, unsigned class,
+ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned class,
                                bool above)
 {
-    struct heap *heap = blocks->heap;
+    struct heap *heap = &buddies->heap;
     uint32_t buddy = above ? heap->blocks[id].next : heap->blocks[id].previous;
     if (!heap_is_free(heap, buddy) || heap->blocks[buddy].size != heap->blocks[id].size)
         return false;
-    bin_set_remove(&blocks->bins, heap->blocks, class, buddy);
+    bin_set_remove(&buddies->bins, heap->blocks, class, buddy);
     heap->counters.free_blocks--;
     if (above)
         heap_join_next(heap, id);
@@ -97,11 +98,24 @@ ALWAYS_INLINE bool buddy_merge(struct buddy_blocks *blocks, uint32_t id, unsigne
     return true;
 }
 
-ALWAYS_INLINE void buddy_init(struct buddy_blocks *blocks, struct heap *heap, uint64_t order)
+/* Makes an empty heap of memory that is zero; false: no memory. */
+ALWAYS_INLINE bool buddy_init(struct buddies *buddies, uint64_t order)
 {
-    blocks->order = (enum order)order;
-    blocks->entered = 0;
-    blocks->heap = heap;
+    buddies->order = (enum order)order;
+    return heap_init(&buddies->heap);
+}
+
+ALWAYS_INLINE void buddy_release(struct buddies *buddies)
+{
+    bin_set_release(&buddies->bins);
+    heap_release(&buddies->heap);
+}
+
+/* Makes sure that a batch of events finds memory enough; false when it is exhausted. */
+ALWAYS_INLINE bool buddy_reserve(struct buddies *buddies)
+{
+    return heap_reserve(&buddies->heap) &&
+           bin_set_reserve(&buddies->bins, buddies->heap.capacity);
 }
 
 static inline uint32_t buddy_bin_of(const void *context, uint64_t size)
@@ -110,9 +124,13 @@ static inline uint32_t buddy_bin_of(const void *context, uint64_t size)
     return exact_class(size);
 }
 
-static inline const char *buddy_check(const struct buddy_blocks *blocks, uint64_t free_blocks)
+static inline const char *buddy_check(const struct buddies *buddies)
 {
-    return bin_set_check(&blocks->bins, blocks->heap->blocks, buddy_bin_of, NULL, free_blocks);
+    const struct heap *heap = &buddies->heap;
+    const char *wrong = heap_check(heap);
+    return wrong != NULL ? wrong
+                         : bin_set_check(&buddies->bins, heap->blocks, buddy_bin_of, NULL,
+                                         heap->counters.free_blocks);
 }
 
 #endif

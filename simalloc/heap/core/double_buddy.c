@@ -11,8 +11,7 @@ struct growth {
 };
 
 struct double_buddy {
-    struct heap heap; /* a block's `mark` is the number of its growth */
-    struct buddy_blocks blocks;
+    struct buddies buddies; /* a block's `mark` is the number of its growth */
     uint64_t unit[2]; /* of sizes 2**N, of sizes 3 * 2**N */
     struct growth *growths;
     uint32_t growth_count;
@@ -26,15 +25,15 @@ static bool is_lower(const struct growth *growth, const struct block *block)
     return ((block->address - growth->address) & block->size & -block->size) == 0;
 }
 
-static void enter(struct double_buddy *state, uint32_t id)
+ALWAYS_INLINE void enter(struct double_buddy *state, uint32_t id)
 {
-    const struct block *block = &state->heap.blocks[id];
+    const struct block *block = &state->buddies.heap.blocks[id];
     const struct growth *growth = &state->growths[block->mark];
     unsigned class = exact_class(block->size);
     while (block->size != growth->size &&
-           buddy_merge(&state->blocks, id, class, is_lower(growth, block)))
+           buddy_merge(&state->buddies, id, class, is_lower(growth, block)))
         class += 2;
-    buddy_insert(&state->blocks, id, class);
+    buddy_insert(&state->buddies, id, class);
 }
 
 static bool grow(struct heap *heap, unsigned class)
@@ -49,17 +48,17 @@ static bool grow(struct heap *heap, unsigned class)
     struct block *block = &heap->blocks[id];
     block->mark = state->growth_count;
     state->growths[state->growth_count++] = (struct growth){block->address, block->size};
-    buddy_insert(&state->blocks, id, exact_class(block->size));
+    buddy_insert(&state->buddies, id, exact_class(block->size));
     return true;
 }
 
-static uint32_t allocate(struct heap *heap, uint64_t size)
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct double_buddy *state = (struct double_buddy *)heap;
-    return buddy_allocate(&state->blocks, class_of(size, true), grow);
+    return buddy_allocate(&state->buddies, class_of(size, true), grow);
 }
 
-static void release(struct heap *heap, uint32_t id)
+ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
 {
     heap->counters.allocated -= heap->blocks[id].size;
     enter((struct double_buddy *)heap, id);
@@ -86,8 +85,7 @@ static bool reserve_growth(struct double_buddy *state)
 static bool reserve(struct heap *heap)
 {
     struct double_buddy *state = (struct double_buddy *)heap;
-    return heap_reserve(heap) && reserve_growth(state) &&
-           bin_set_reserve(&state->blocks.bins, heap->capacity);
+    return buddy_reserve(&state->buddies) && reserve_growth(state);
 }
 
 static size_t replay(struct replay *replay, const struct events *events)
@@ -100,16 +98,14 @@ static bool init(void *memory, const struct parameters *parameters)
     struct double_buddy *state = memory;
     state->unit[0] = parameters->growth;
     state->unit[1] = parameters->growth_3x;
-    buddy_init(&state->blocks, &state->heap, parameters->order);
-    return heap_init(&state->heap);
+    return buddy_init(&state->buddies, parameters->order);
 }
 
 static void release_all(void *memory)
 {
     struct double_buddy *state = memory;
     free(state->growths);
-    bin_set_release(&state->blocks.bins);
-    heap_release(&state->heap);
+    buddy_release(&state->buddies);
 }
 
 static bool is_three(uint64_t size)
@@ -119,7 +115,7 @@ static bool is_three(uint64_t size)
 
 static const char *check_block(const struct double_buddy *state, const struct block *block)
 {
-    const struct heap *heap = &state->heap;
+    const struct heap *heap = &state->buddies.heap;
     if (block->mark >= state->growth_count)
         return "a block belongs to no growth";
     const struct growth *growth = &state->growths[block->mark];
@@ -139,12 +135,10 @@ static const char *check_block(const struct double_buddy *state, const struct bl
 static const char *check(const void *memory)
 {
     const struct double_buddy *state = memory;
-    const struct heap *heap = &state->heap;
-    const char *wrong = heap_check(heap);
+    const struct heap *heap = &state->buddies.heap;
+    const char *wrong = buddy_check(&state->buddies);
     for (uint32_t id = heap_first(heap); id != NO_BLOCK && wrong == NULL; id = heap->blocks[id].next)
         wrong = check_block(state, &heap->blocks[id]);
-    if (wrong == NULL)
-        wrong = buddy_check(&state->blocks, heap->counters.free_blocks);
     return wrong;
 }
 
