@@ -175,20 +175,33 @@ ALWAYS_INLINE bool is_in_bounds(const struct block_list *list, const struct leaf
            (slot + 1 < parent->count ? key < parent->key[slot + 1] : root);
 }
 
-/* Notes the new size and address of a block that keeps its place in the list. */
-ALWAYS_INLINE void block_list_change(struct block_list *list, struct cursor at, uint64_t old,
-                                     uint64_t size, uint64_t address, bool ordered)
+/* What a block with neighbours in the list has done: given its low end away, or become larger
+ * upwards, or downwards, or both. */
+enum change { GAVE_LOW_END, GREW_UP, GREW_DOWN };
+
+/* Whether no block stands on the side of a slot to which its own has moved. */
+ALWAYS_INLINE bool is_outermost(const struct leaf *leaf, uint32_t slot, enum change change)
+{
+    return change == GAVE_LOW_END ? leaf->used >> slot == 1
+                                  : (leaf->used & slots_before(slot)) == 0;
+}
+
+/* Notes the new size and address of a block that keeps its place in the list. What it has done is
+ * known when the code is compiled. */
+ALWAYS_INLINE void block_list_change(struct block_list *list, struct cursor at,
+                                     const struct block *block, enum change change, bool ordered)
 {
     struct leaf *leaf = &list->leaves[at.leaf];
-    leaf->size[at.slot] = (uint16_t)short_size(list, size);
-    if (ordered) {
-        uint32_t key = short_key(list, address);
+    leaf->size[at.slot] = (uint16_t)short_size(list, block->size);
+    if (ordered && change != GREW_UP) {
+        uint32_t key = short_key(list, block->address);
         leaf->key[at.slot] = key;
-        if (list->height > 0 && UNLIKELY(!is_in_bounds(list, leaf, key)))
+        if (list->height > 0 && UNLIKELY(is_outermost(leaf, at.slot, change)) &&
+            !is_in_bounds(list, leaf, key))
             block_list_move_bounds(list, at.leaf, key);
     }
-    if (size > old)
-        block_list_promise(list, leaf, size);
+    if (change != GAVE_LOW_END)
+        block_list_promise(list, leaf, block->size);
 }
 
 #endif

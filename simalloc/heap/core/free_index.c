@@ -99,8 +99,11 @@ void free_index_change(struct free_index *index, uint32_t id, const struct block
     copy->address = block->address;
     copy->size = block->size;
     struct cursor at = block_list_locate(index->shadow.blocks, id);
-    block_list_change(&index->list, at, old, block->size, block->address,
-                      index->order == BY_ADDRESS);
+    bool ordered = index->order == BY_ADDRESS;
+    if (block->size < old)
+        block_list_change(&index->list, at, block, GAVE_LOW_END, ordered);
+    else
+        block_list_change(&index->list, at, block, GREW_DOWN, ordered);
 }
 
 static uint64_t rank_of(const struct free_index *index, struct cursor at)

@@ -38,7 +38,6 @@ ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct policy
     if (!joins_below && !joins_above)
         return false;
     struct seat seat = list_seat(state, joins_below ? below : above, policy);
-    uint64_t old = heap->blocks[seat.block].size;
     if (joins_below && joins_above) {
         take_out(heap, above, policy);
         heap_join_next(heap, id);
@@ -46,12 +45,14 @@ ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct policy
         seat = list_seat(state, below, policy); /* the tree may have moved it */
     }
     list_pass(state, seat, policy);
-    if (joins_below)
-        heap_join_next(heap, below);
-    else
-        heap_join_previous(heap, above);
     heap->counters.coalescings++;
-    list_change(state, seat, old, policy);
+    if (joins_below) {
+        heap_join_next(heap, below);
+        list_change(state, seat, GREW_UP, policy);
+    } else {
+        heap_join_previous(heap, above);
+        list_change(state, seat, GREW_DOWN, policy);
+    }
     return true;
 }
 
@@ -68,7 +69,7 @@ ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct seat seat, uint64_t size
     }
     uint32_t low = heap_cut_low(heap, seat.block, size);
     heap->counters.splits++;
-    list_change(state, seat, old, policy);
+    list_change(state, seat, GAVE_LOW_END, policy);
     return low;
 }
 

@@ -137,14 +137,14 @@ ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct 
         state->rover = NO_BLOCK;
 }
 
-/* Notes that a block, once of `old` bytes, has another size or address and the same place. */
-ALWAYS_INLINE void list_change(struct list_fit *state, struct seat seat, uint64_t old,
+/* Notes that a block has another size or address and the same place. */
+ALWAYS_INLINE void list_change(struct list_fit *state, struct seat seat, enum change change,
                                struct policy policy)
 {
     const struct block *block = &state->heap.blocks[seat.block];
     bool ordered = policy.order == ORDER_ADDRESS;
     if (policy.form == FORM_TREE)
-        block_list_change(&state->tree, seat.at, old, block->size, block->address, ordered);
+        block_list_change(&state->tree, seat.at, block, change, ordered);
     else if (policy.form == FORM_FLAT)
         flat_list_change(&state->flat, block, block->home, ordered);
     else if (policy.form == FORM_AGED)
