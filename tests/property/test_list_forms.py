@@ -127,11 +127,32 @@ def placed_by(simulation, stretch):
     return placed, simulation.figures()["visited"]
 
 
+LONG = ["first-fit-lifo", "first-fit-fifo", "next-fit-fifo", "next-fit-ao"]
+"""The lists that have a form of their own for when they are long."""
+
+
+def assert_long_forms_agree(name, trace, portable):
+    """Replay a trace as the core likes, as a tree, and in the form for long lists if possible."""
+    events = Stretch(trace.op, trace.size, trace.slot)
+    setting = Setting.of(trace, name, 16, Realloc.FREE_FIRST)
+    own, tree, long = (setting.simulation(portable=portable) for _ in range(3))
+    tree.change_form()
+    for _ in range(3 if name == "first-fit-fifo" else 2):  # only that may be flat
+        long.change_form()
+    for start in range(0, len(trace), 5000):
+        part = events.part(start, start + 5000)
+        expected, visited = placed_by(tree, part)
+        for simulation in (own, long):
+            placed = placed_by(simulation, part)
+            np.testing.assert_array_equal(placed[0], expected)
+            assert placed[1] == visited
+
+
 @pytest.mark.parametrize("portable", [False, True])
-@pytest.mark.parametrize("name", ["first-fit-lifo", "first-fit-fifo"])
+@pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("unit", [1, 1000])
-def test_when_a_list_outgrows_what_can_be_kept_by_age(name, unit, portable):
-    """Up to 17,000 free blocks, and down to few again, beside lists in their own and as a tree."""
+def test_when_a_list_outgrows_its_form_for_long_ones(name, unit, portable):
+    """Up to 17,000 free blocks, and down to few again."""
     random = np.random.default_rng(8)
     op, number, size, objects = [], [], [], 0
     for count in (34_000, 400, 34_000):
@@ -141,20 +162,25 @@ def test_when_a_list_outgrows_what_can_be_kept_by_age(name, unit, portable):
         number += [*born, *gone]
         size += [*(unit * random.integers(1, 100, count)), *[0] * count]
         objects += count
-    trace = Trace.from_events(op, number, size)
-    events = Stretch(trace.op, trace.size, trace.slot)
-    setting = Setting.of(trace, name, 16, Realloc.FREE_FIRST)
-    own, tree, aged = (setting.simulation(portable=portable) for _ in range(3))
-    tree.change_form()
-    for _ in range(3 if name.endswith("fifo") else 2):  # a LIFO list is never flat
-        aged.change_form()
-    for start in range(0, len(trace), 5000):
-        part = events.part(start, start + 5000)
-        expected, visited = placed_by(tree, part)
-        for simulation in (own, aged):
-            placed = placed_by(simulation, part)
-            np.testing.assert_array_equal(placed[0], expected)
-            assert placed[1] == visited
+    assert_long_forms_agree(name, Trace.from_events(op, number, size), portable)
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("name", LONG)
+def test_when_blocks_enter_far_from_all_others(name, portable):
+    """Free blocks at the low end, and turnover at the high end, thousands of neighbours away."""
+    random = np.random.default_rng(9)
+    born = np.arange(12_000)
+    op = [*[Op.MALLOC] * 12_000, *[Op.FREE] * 500]
+    number = [*born, *born[:1000:2]]
+    size = [*random.integers(40, 90, 12_000), *[0] * 500]
+    high = list(born[-1000:])
+    for i, gone in enumerate(random.integers(0, len(high), 10_000)):
+        op += [Op.FREE, Op.MALLOC]
+        number += [high[gone], len(born) + i]
+        size += [0, int(random.integers(90, 140))]
+        high[gone] = len(born) + i
+    assert_long_forms_agree(name, Trace.from_events(op, number, size), portable)
 
 
 @pytest.mark.parametrize("portable", [False, True])

@@ -150,6 +150,8 @@ DEFINE_POLICY(flat_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_FLAT)
 DEFINE_POLICY(flat_first_address, FIT_FIRST, ORDER_ADDRESS, FORM_FLAT)
 DEFINE_POLICY(aged_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_AGED)
 DEFINE_POLICY(aged_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_AGED)
+DEFINE_POLICY(ring_next_fifo, FIT_NEXT, ORDER_FIFO, FORM_RING)
+DEFINE_POLICY(ring_next_address, FIT_NEXT, ORDER_ADDRESS, FORM_RING)
 DEFINE_POLICY(walked_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_WALK)
 DEFINE_POLICY(walked_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_WALK)
 DEFINE_POLICY(walked_next_lifo, FIT_NEXT, ORDER_LIFO, FORM_WALK)
@@ -165,6 +167,7 @@ static replay_function *replay_of(struct policy policy)
                        [FIT_NEXT] = {replay_next_lifo, replay_next_fifo, replay_next_address}},
         [FORM_FLAT] = {[FIT_FIRST] = {NULL, replay_flat_first_fifo, replay_flat_first_address}},
         [FORM_AGED] = {[FIT_FIRST] = {replay_aged_first_lifo, replay_aged_first_fifo}},
+        [FORM_RING] = {[FIT_NEXT] = {NULL, replay_ring_next_fifo, replay_ring_next_address}},
         [FORM_WALK] = {[FIT_FIRST] = {replay_walked_first_lifo, replay_walked_first_fifo},
                        [FIT_NEXT] = {replay_walked_next_lifo, replay_walked_next_fifo,
                                      replay_walked_next_address}},

@@ -1,10 +1,11 @@
 /* The list of a first or next fit, in the form that costs less.
  *
  * Where searches visit few blocks the list is walked: half the time of a tree. Where they visit
- * many, it is flat while it is short; when it is long, it is kept by age if that is its order, and
- * otherwise, or when it is very long, in a tree. All forms know how many a walk visits; before each
- * batch of events that is held against what a tree is worth, and whether the list is walked changes
- * when that has been wrong for as long as the change itself takes.
+ * many, it is flat while it is short; when it is long, first fit keeps it by age if that is its
+ * order, and next fit in a ring of slots if it is not LIFO. Otherwise, or when it is very long, it is
+ * in a tree. All forms know how many a walk visits; before each batch of events that is held against
+ * what another form is worth, and whether the list is walked changes when that has been wrong for as
+ * long as the change itself takes.
  *
  * Not all there could be is there: first fit in address order is not walked, and next fit and LIFO
  * lists are not flat. */
@@ -15,9 +16,10 @@
 #include "block_list_edit.h"
 #include "flat_list.h"
 #include "mechanism.h"
+#include "ring_list.h"
 #include "walked_list.h"
 
-enum form { FORM_TREE, FORM_FLAT, FORM_AGED, FORM_WALK, FORMS };
+enum form { FORM_TREE, FORM_FLAT, FORM_AGED, FORM_RING, FORM_WALK, FORMS };
 
 /* Known when the code is compiled, so that only its own branches are left. */
 struct policy {
@@ -33,13 +35,16 @@ struct list_fit {
     bool held;       /* a form has been asked for, and is kept while that is possible */
     int64_t balance; /* visits saved by walking, or by not walking, as it is done; at most 0 */
     uint64_t searches, visited; /* of all so far, when the balance was last drawn */
+    uint64_t usual;  /* visits of a batch: a mean that forgets */
     uint64_t passed; /* neighbours, in the last batch that was walked; forgotten bit by bit */
+    uint32_t no_ring; /* batches for which it is no ring, since too many were passed */
     struct walked_list walk; /* of next fit: the front is the rover */
     struct block_list tree;  /* but first fit LIFO the other way round, so that the newest block
                                 comes last and enters without moving others */
     uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
     struct flat_list flat;
     struct aged_list *aged; /* NULL: the list has never had this form */
+    struct ring_list *ring; /* the same */
 };
 
 void list_init(struct list_fit *state, enum fit fit, enum order order);
@@ -48,6 +53,9 @@ void list_release(struct list_fit *state);
 bool list_settle(struct list_fit *state);
 /* Goes on to the next form that is possible, and keeps to it; false when memory is exhausted. */
 bool list_change_form(struct list_fit *state);
+/* Whether the list may have a form for a batch of events, and which one it should have. */
+bool list_may_be(const struct list_fit *state, enum form form);
+enum form list_due_form(struct list_fit *state);
 const char *list_check(const struct list_fit *state);
 
 ALWAYS_INLINE struct cursor place_to_enter(const struct list_fit *state, uint64_t address,
@@ -58,6 +66,31 @@ ALWAYS_INLINE struct cursor place_to_enter(const struct list_fit *state, uint64_
     if (policy.fit == FIT_NEXT && state->rover != NO_BLOCK)
         return block_list_locate(state->heap.blocks, state->rover);
     return block_list_back(&state->tree);
+}
+
+/* Puts a block into a ring: behind the free one below it or before the one above it, or before the
+ * rover. */
+ALWAYS_INLINE void enter_ring(struct list_fit *state, uint32_t id, struct policy policy)
+{
+    struct block *blocks = state->heap.blocks;
+    if (UNLIKELY(state->rover == NO_BLOCK)) {
+        ring_list_start(state->ring, blocks, id);
+        state->rover = id;
+        return;
+    }
+    if (policy.order != ORDER_ADDRESS) {
+        ring_list_insert(state->ring, blocks, id, state->rover, false);
+        return;
+    }
+    uint32_t below = blocks[id].previous;
+    uint32_t above = blocks[id].next;
+    while (!is_free(&blocks[below]) && !is_free(&blocks[above])) {
+        state->walk.passed++;
+        below = blocks[below].previous;
+        above = blocks[above].next;
+    }
+    bool behind = is_free(&blocks[below]);
+    ring_list_insert(state->ring, blocks, id, behind ? below : above, behind);
 }
 
 ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct policy policy)
@@ -77,6 +110,10 @@ ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct polic
     }
     if (policy.form == FORM_AGED) {
         aged_list_insert(state->aged, blocks, id);
+        return;
+    }
+    if (policy.form == FORM_RING) {
+        enter_ring(state, id, policy);
         return;
     }
     struct cursor at = place_to_enter(state, blocks[id].address, policy);
@@ -112,6 +149,9 @@ ALWAYS_INLINE void list_pass(struct list_fit *state, struct seat seat, struct po
     if (policy.form == FORM_WALK) {
         if (state->walk.front == seat.block)
             state->walk.front = state->heap.blocks[seat.block].mark;
+    } else if (policy.form == FORM_RING) {
+        if (state->rover == seat.block)
+            state->rover = ring_list_following(state->ring, state->heap.blocks, seat.block);
     } else if (state->rover == seat.block) {
         state->rover = block_list_following(&state->tree, seat.at);
     }
@@ -132,6 +172,12 @@ ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct 
         return;
     }
     list_pass(state, seat, policy);
+    if (policy.form == FORM_RING) {
+        ring_list_remove(state->ring, state->heap.blocks, seat.block);
+        if (state->rover == seat.block)
+            state->rover = NO_BLOCK;
+        return;
+    }
     block_list_remove(&state->tree, state->heap.blocks, seat.at);
     if (policy.fit == FIT_NEXT && state->tree.blocks == 0)
         state->rover = NO_BLOCK;
@@ -149,6 +195,8 @@ ALWAYS_INLINE void list_change(struct list_fit *state, struct seat seat, enum ch
         flat_list_change(&state->flat, block, block->home, ordered);
     else if (policy.form == FORM_AGED)
         aged_list_change(state->aged, block);
+    else if (policy.form == FORM_RING)
+        ring_list_change(state->ring, block);
 }
 
 /* Searches the tree and counts what a walk along the list would have visited. */
@@ -192,6 +240,10 @@ ALWAYS_INLINE struct seat list_search(struct list_fit *state, uint64_t size, uin
     } else if (policy.form == FORM_AGED) {
         seat.block = aged_list_first(state->aged, &state->heap, size,
                                      policy.order == ORDER_LIFO, visited);
+    } else if (policy.form == FORM_RING) {
+        *visited = 0;
+        if (state->rover != NO_BLOCK)
+            seat.block = ring_list_first(state->ring, state->heap.blocks, state->rover, size, visited);
     } else {
         seat.at = search_tree(state, size, visited, policy);
         if (found(seat.at))

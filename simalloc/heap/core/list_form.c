@@ -2,28 +2,19 @@
 
 #include <stdlib.h>
 
-/* How many visits take as long as a search of a tree with what the tree costs besides; how far the
- * form may be behind the other one, in visits and in visits for each block; and how many blocks are
- * walked at most, for a batch of long walks is soon over then. */
-enum { FAIR_VISITS = 8, MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
-
-/* How many blocks a list has at most that stays flat, and by how many a flat list may have more
- * empty slots than blocks. */
-enum { MOST_FLAT = 128, MOST_EMPTY = 64 };
-
-static bool can_walk(struct policy policy)
-{
-    return policy.fit == FIT_NEXT || policy.order != ORDER_ADDRESS;
-}
+/* By how many a flat list may have more empty slots than blocks. */
+enum { MOST_EMPTY = 64 };
 
 void list_init(struct list_fit *state, enum fit fit, enum order order)
 {
     struct policy policy = {fit, order, FORM_WALK};
-    policy.form = can_walk(policy) ? FORM_WALK : FORM_TREE;
     state->policy = policy;
+    if (!list_may_be(state, FORM_WALK))
+        state->policy.form = FORM_TREE;
     state->held = false;
     state->balance = 0;
-    state->searches = state->visited = state->passed = 0;
+    state->searches = state->visited = state->passed = state->usual = 0;
+    state->no_ring = 0;
     state->walk = (struct walked_list){.front = NO_BLOCK};
     state->flat.granule = state->tree.granule;
     flat_list_clear(&state->flat);
@@ -34,7 +25,9 @@ void list_release(struct list_fit *state)
 {
     block_list_release(&state->tree);
     free(state->aged);
+    free(state->ring);
     state->aged = NULL;
+    state->ring = NULL;
 }
 
 /* Whether the tree has the list the other way round. */
@@ -65,6 +58,19 @@ static void walk_flat(struct list_fit *state)
     flat_list_clear(&state->flat);
 }
 
+static void walk_ring(struct list_fit *state)
+{
+    const struct block *blocks = state->heap.blocks;
+    uint32_t id = state->rover;
+    uint32_t left = state->ring->blocks;
+    while (left-- > 0) {
+        uint32_t next = ring_list_following(state->ring, blocks, id);
+        walked_list_insert(&state->walk, state->heap.blocks, id, false);
+        id = next;
+    }
+    ring_list_clear(state->ring);
+}
+
 static void walk_aged(struct list_fit *state)
 {
     struct aged_list *aged = state->aged;
@@ -84,6 +90,8 @@ static void make_walk(struct list_fit *state)
         walk_tree(state);
     else if (state->policy.form == FORM_AGED)
         walk_aged(state);
+    else if (state->policy.form == FORM_RING)
+        walk_ring(state);
     else
         walk_flat(state);
     if (state->policy.fit == FIT_NEXT)
@@ -105,72 +113,51 @@ static void leave_walk(struct list_fit *state, enum form form)
             flat_list_insert(&state->flat, blocks, id, ordered);
         else if (form == FORM_AGED)
             aged_list_insert(state->aged, blocks, id);
+        else if (form == FORM_RING)
+            ring_list_append(state->ring, blocks, id);
         else
             block_list_insert(&state->tree, blocks,
                               place_to_enter(state, blocks[id].address, state->policy), id,
                               ordered);
         id = next;
     }
+    if (form == FORM_RING)
+        ring_list_settle(state->ring, blocks);
     state->rover = state->policy.fit == FIT_NEXT ? front : NO_BLOCK;
     state->walk.front = NO_BLOCK;
     state->policy.form = form;
 }
 
-static bool make_room_for_aged(struct list_fit *state)
+/* Makes sure that there is memory for a form; false when it is exhausted. */
+static bool make_room(struct list_fit *state, enum form form)
 {
-    if (state->aged == NULL) {
+    if (form == FORM_TREE)
+        return block_list_reserve_for(&state->tree, state->heap.counters.free_blocks);
+    if (form == FORM_AGED && state->aged == NULL) {
         state->aged = calloc(1, sizeof *state->aged);
         if (state->aged != NULL)
             state->aged->granule = state->tree.granule;
+        return state->aged != NULL;
     }
-    return state->aged != NULL;
+    if (form == FORM_RING && state->ring == NULL) {
+        state->ring = calloc(1, sizeof *state->ring);
+        if (state->ring != NULL)
+            state->ring->granule = state->tree.granule;
+        return state->ring != NULL;
+    }
+    return true;
 }
 
 /* Makes a form anew of whichever there is; false when memory is exhausted. */
 static bool make(struct list_fit *state, enum form form)
 {
+    if (!make_room(state, form))
+        return false;
     state->balance = 0;
-    uint64_t blocks = state->heap.counters.free_blocks;
-    if (form == FORM_TREE && !block_list_reserve_for(&state->tree, blocks))
-        return false;
-    if (form == FORM_AGED && !make_room_for_aged(state))
-        return false;
     make_walk(state);
     if (form != FORM_WALK)
         leave_walk(state, form);
     return true;
-}
-
-/* Whether a list of at most so many blocks may be flat for a batch of events. */
-static bool may_be_flat(const struct list_fit *state, uint64_t most)
-{
-    const struct policy *policy = &state->policy;
-    return policy->fit == FIT_FIRST && policy->order != ORDER_LIFO &&
-           state->heap.counters.free_blocks <= most &&
-           flat_list_fits(&state->flat, state->heap.brk, policy->order == ORDER_ADDRESS);
-}
-
-/* Whether a list of at most so many blocks may be kept by age. */
-static bool may_be_aged(const struct list_fit *state, uint64_t most)
-{
-    const struct policy *policy = &state->policy;
-    return policy->fit == FIT_FIRST && policy->order != ORDER_ADDRESS &&
-           state->heap.counters.free_blocks <= most;
-}
-
-/* Whether the list may have a form for a batch of events. */
-static bool is_possible(const struct list_fit *state, enum form form)
-{
-    switch (form) {
-    case FORM_FLAT:
-        return may_be_flat(state, FLAT_BLOCKS);
-    case FORM_AGED:
-        return may_be_aged(state, AGED_BLOCKS);
-    case FORM_WALK:
-        return can_walk(state->policy);
-    default:
-        return true;
-    }
 }
 
 /* Whether a flat list should be made anew: it has many empty slots, or keys run out. */
@@ -181,52 +168,13 @@ static bool is_worn(const struct list_fit *state)
            flat->clock >= FLAT_KEYS - 3 * BATCH;
 }
 
-/* Whether the list has been in the wrong form for so long that a change is worth its price. */
-static bool is_behind(struct list_fit *state)
-{
-    const struct counters *counters = &state->heap.counters;
-    bool walked = state->policy.form == FORM_WALK;
-    state->passed = walked ? state->walk.passed : state->passed - (state->passed + 1023) / 1024;
-    state->walk.passed = 0;
-    int64_t fair = FAIR_VISITS * (int64_t)(counters->searches - state->searches);
-    int64_t saved = fair - (int64_t)(counters->visited - state->visited + state->passed);
-    state->searches = counters->searches;
-    state->visited = counters->visited;
-    state->balance += walked ? saved : -saved;
-    if (state->balance > 0)
-        state->balance = 0;
-    return -state->balance > MOST_BEHIND + MOST_BEHIND_A_BLOCK * (int64_t)counters->free_blocks;
-}
-
-/* Whether the list should be walked, where there is such a form. */
-static bool walks(struct list_fit *state)
-{
-    bool walked = state->policy.form == FORM_WALK;
-    if (walked == is_behind(state))
-        return false;
-    if (state->policy.order == ORDER_ADDRESS && state->heap.used > NEAR_BLOCKS)
-        return false;
-    return state->heap.counters.free_blocks <= (walked ? MOST_WALKED : MOST_WALKED / 2);
-}
-
-static enum form due_form(struct list_fit *state)
-{
-    enum form form = state->policy.form;
-    if (state->held && is_possible(state, form))
-        return form;
-    if (can_walk(state->policy) && walks(state))
-        return FORM_WALK;
-    if (may_be_flat(state, form == FORM_FLAT ? MOST_FLAT : MOST_FLAT / 2))
-        return FORM_FLAT;
-    return may_be_aged(state, form == FORM_AGED ? AGED_BLOCKS : AGED_BLOCKS / 2) ? FORM_AGED
-                                                                                 : FORM_TREE;
-}
-
 bool list_settle(struct list_fit *state)
 {
-    enum form form = due_form(state);
+    enum form form = list_due_form(state);
     if (form != state->policy.form || (form == FORM_FLAT && is_worn(state)))
         return make(state, form);
+    if (form == FORM_RING && ring_list_is_sparse(state->ring))
+        ring_list_settle(state->ring, state->heap.blocks);
     if (form == FORM_AGED && !aged_list_is_roomy(state->aged, state->heap.counters.free_blocks))
         aged_list_pack(state->aged, state->heap.blocks);
     return true;
@@ -237,7 +185,7 @@ bool list_change_form(struct list_fit *state)
     enum form form = state->policy.form;
     do
         form = (form + 1) % FORMS;
-    while (!is_possible(state, form));
+    while (!list_may_be(state, form));
     state->held = true;
     return make(state, form);
 }
@@ -279,6 +227,8 @@ const char *list_check(const struct list_fit *state)
         return check_walk(state);
     if (state->policy.form == FORM_FLAT)
         return flat_list_check(&state->flat, &state->heap, state->policy.order == ORDER_ADDRESS);
+    if (state->policy.form == FORM_RING)
+        return ring_list_check(state->ring, &state->heap);
     if (state->policy.form == FORM_AGED)
         return aged_list_check(state->aged, &state->heap);
     return check_tree(state);
