@@ -1,9 +1,10 @@
 /* A list of free blocks in the order in which they entered.
  *
  * It is an array of slots: a block that enters takes the next one, and a block that leaves leaves
- * its slot empty. When too many are, the blocks move together before a batch of events. Slots stand in rows of 64. A row knows which of its slots are taken, and of
- * what size the blocks in it are at most; that is lowered when a search finds less than it was
- * promised, and not before. So a search looks at 64 rows at once, and then at one of them.
+ * its slot empty. When too many are, the blocks move together before a batch of events. Slots stand
+ * in rows of 64. A row knows which of its slots are taken, and of what size the blocks in it are at
+ * most; that is lowered when a search finds less than it was promised, and not before. So a search
+ * looks at 64 rows at once, and then at one of them.
  *
  * Sizes are kept in granules and short, as in block_list.h. */
 #ifndef SIMALLOC_AGED_LIST_H

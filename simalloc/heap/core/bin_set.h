@@ -147,8 +147,8 @@ ALWAYS_INLINE void bin_set_insert(struct bin_set *set, struct block *blocks, uin
     bin_set_mark_used(set, number);
 }
 
-/* Takes a block out of a bin of which it is not the only one, or may not be; those below it take its
- * place. Answers whether the bin is empty then. */
+/* Takes a block out of a bin of which it may not be the only one; those below it take its place.
+ * Answers whether the bin is empty then. */
 ALWAYS_INLINE bool bin_set_part(struct bin_set *set, struct block *blocks, struct bin *bin,
                                 uint32_t block)
 {

@@ -163,7 +163,8 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 
 static bool reserve(struct heap *heap)
 {
-    return heap_reserve(heap) && size_index_reserve(&((struct binned_fit *)heap)->bins, heap->capacity);
+    struct binned_fit *state = (struct binned_fit *)heap;
+    return heap_reserve(heap) && size_index_reserve(&state->bins, heap->capacity);
 }
 
 static size_t replay(struct replay *replay, const struct events *events)

@@ -32,7 +32,8 @@ bool free_index_reserve(struct free_index *index, uint32_t capacity)
 {
     struct heap *shadow = &index->shadow;
     if (UNLIKELY(shadow->capacity < capacity)) {
-        struct block *blocks = table_resize(shadow->blocks, sizeof *blocks, shadow->capacity, capacity);
+        struct block *blocks =
+            table_resize(shadow->blocks, sizeof *blocks, shadow->capacity, capacity);
         if (blocks == NULL)
             return false;
         shadow->blocks = blocks;

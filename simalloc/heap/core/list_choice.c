@@ -12,7 +12,7 @@ enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
 enum { MOST_FLAT = 128 };
 
 /* How many visits a batch makes in a ring for which a tree would take as long. In address order, how
- * many blocks may be there for each free one, how many neighbours may be passed in a batch, and for
+ * many blocks there may be for each free one, how many neighbours may be passed in a batch, and for
  * how many batches the list is no ring after it has been more. */
 enum { MOST_IN_RING = 256 * BATCH, MOST_APART = 32, MOST_PASSED = 32 * BATCH, NO_RING = 1024 };
 

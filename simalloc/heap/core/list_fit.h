@@ -2,10 +2,10 @@
  *
  * Where searches visit few blocks the list is walked: half the time of a tree. Where they visit
  * many, it is flat while it is short; when it is long, first fit keeps it by age if that is its
- * order, and next fit in a ring of slots if it is not LIFO. Otherwise, or when it is very long, it is
- * in a tree. All forms know how many a walk visits; before each batch of events that is held against
- * what another form is worth, and whether the list is walked changes when that has been wrong for as
- * long as the change itself takes.
+ * order, and next fit in a ring of slots if it is not LIFO. Otherwise, or when it is very long, it
+ * is in a tree. All forms know how many a walk visits; before each batch of events that is held
+ * against what another form is worth, and whether the list is walked changes when that has been
+ * wrong for as long as the change itself takes.
  *
  * Not all there could be is there: first fit in address order is not walked, and next fit and LIFO
  * lists are not flat. */
@@ -82,15 +82,8 @@ ALWAYS_INLINE void enter_ring(struct list_fit *state, uint32_t id, struct policy
         ring_list_insert(state->ring, blocks, id, state->rover, false);
         return;
     }
-    uint32_t below = blocks[id].previous;
-    uint32_t above = blocks[id].next;
-    while (!is_free(&blocks[below]) && !is_free(&blocks[above])) {
-        state->walk.passed++;
-        below = blocks[below].previous;
-        above = blocks[above].next;
-    }
-    bool behind = is_free(&blocks[below]);
-    ring_list_insert(state->ring, blocks, id, behind ? below : above, behind);
+    struct near near = nearest_free(blocks, id, &state->walk.passed);
+    ring_list_insert(state->ring, blocks, id, near.block, near.below);
 }
 
 ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct policy policy)
@@ -243,7 +236,8 @@ ALWAYS_INLINE struct seat list_search(struct list_fit *state, uint64_t size, uin
     } else if (policy.form == FORM_RING) {
         *visited = 0;
         if (state->rover != NO_BLOCK)
-            seat.block = ring_list_first(state->ring, state->heap.blocks, state->rover, size, visited);
+            seat.block = ring_list_first(state->ring, state->heap.blocks, state->rover, size,
+                                         visited);
     } else {
         seat.at = search_tree(state, size, visited, policy);
         if (found(seat.at))

@@ -1,9 +1,9 @@
 /* The list of a next fit in the order of its blocks, searched by vectors from the rover on.
  *
- * It is an array of slots, of which some are empty so that a block can enter anywhere by moving few
- * others: at most those between it and the nearest empty slot of its row of 64. When a row has none,
- * the blocks of it and of rows beside it are spread evenly anew (a packed-memory array: Bender,
- * Demaine and Farach-Colton 2000). The last slot is followed by the first one.
+ * It is an array of slots, of which some are empty, so that a block can enter anywhere by moving
+ * few others: at most those between it and the nearest empty slot of its row of 64. When a row has
+ * none, the blocks of it and of rows beside it are spread evenly anew (a packed-memory array:
+ * Bender, Demaine and Farach-Colton 2000). The last slot is followed by the first one.
  *
  * A block's `home` is its slot. Sizes are kept in granules and short, as in block_list.h. */
 #ifndef SIMALLOC_RING_LIST_H

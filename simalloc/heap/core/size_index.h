@@ -14,8 +14,8 @@ struct size_index {
     struct size_tree large;
 };
 
-/* Makes an empty index of memory that is zero. The largest power of two in `unit` divides all sizes of
- * blocks. */
+/* Makes an empty index of memory that is zero. The largest power of two in `unit` divides all sizes
+ * of blocks. */
 ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, uint64_t unit)
 {
     index->granule = (unsigned)__builtin_ctzll(unit);

@@ -47,18 +47,23 @@ ALWAYS_INLINE void walked_list_insert(struct walked_list *list, struct block *bl
         list->front = id;
 }
 
-/* The block of a ring ordered by address, and not empty, behind which a block belongs: found by
- * going from neighbour to neighbour, down and up, past the edge if need be, until one is free. */
-ALWAYS_INLINE uint32_t walked_list_before(struct walked_list *list, const struct block *blocks,
-                                          uint32_t id)
+/* A free block, and whether it is below another one. */
+struct near {
+    uint32_t block;
+    bool below;
+};
+
+/* The nearest free block, of which there is one: found by going from neighbour to neighbour, down and
+ * up, past the edge if need be. */
+ALWAYS_INLINE struct near nearest_free(const struct block *blocks, uint32_t id, uint64_t *passed)
 {
     uint32_t below = blocks[id].previous;
     uint32_t above = blocks[id].next;
-    for (;; list->passed++) {
+    for (;; ++*passed) {
         if (is_free(&blocks[below]))
-            return below;
+            return (struct near){below, true};
         if (is_free(&blocks[above]))
-            return blocks[above].home;
+            return (struct near){above, false};
         below = blocks[below].previous;
         above = blocks[above].next;
     }
@@ -72,7 +77,8 @@ ALWAYS_INLINE void walked_list_insert_by_address(struct walked_list *list, struc
         walked_list_start(list, blocks, id);
         return;
     }
-    uint32_t before = walked_list_before(list, blocks, id);
+    struct near near = nearest_free(blocks, id, &list->passed);
+    uint32_t before = near.below ? near.block : blocks[near.block].home;
     walked_list_link(blocks, before, blocks[before].mark, id);
 }
 
