@@ -24,10 +24,11 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 
 /* Makes a block free, merged with its free neighbours. The order is known when the code is
  * compiled, here and below. */
-ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, enum order order)
+ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
+                             enum order order)
 {
     struct best_fit *state = state_of(heap);
-    coalesce(heap, id, take_out);
+    coalesce(heap, id, take);
     const struct block *block = &heap->blocks[id];
     uint64_t entered = ++state->entered;
     uint64_t key = order == ORDER_ADDRESS ? block->address
@@ -68,6 +69,13 @@ ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t
     return low;
 }
 
+ALWAYS_INLINE uint32_t use(struct heap *heap, uint32_t id, uint64_t size, enum order order)
+{
+    uint64_t old = heap->blocks[id].size;
+    struct sized found = {id, size_index_bin(&state_of(heap)->index, old), old};
+    return use_sized(heap, found, size, order);
+}
+
 static bool grow(struct heap *heap, uint64_t size, enter_function *enter)
 {
     uint64_t growth = round_up(missing_at_break(heap, size), state_of(heap)->growth);
@@ -98,39 +106,9 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && size_index_reserve(&state_of(heap)->index, heap->capacity);
 }
 
-#define DEFINE_ORDER(name, order)                                                            \
-    static void enter_##name(struct heap *heap, uint32_t id)                                 \
-    {                                                                                        \
-        make_free(heap, id, order);                                                          \
-    }                                                                                        \
-    static uint32_t use_##name(struct heap *heap, uint32_t id, uint64_t size)                \
-    {                                                                                        \
-        uint64_t old = heap->blocks[id].size;                                                \
-        struct sized found = {id, size_index_bin(&state_of(heap)->index, old), old};         \
-        return use_sized(heap, found, size, order);                                          \
-    }                                                                                        \
-    ALWAYS_INLINE uint32_t allocate_##name(struct heap *heap, uint64_t size)                 \
-    {                                                                                        \
-        return allocate(heap, size, enter_##name, order);                                    \
-    }                                                                                        \
-    ALWAYS_INLINE void release_##name(struct heap *heap, uint32_t id)                        \
-    {                                                                                        \
-        heap->counters.allocated -= heap->blocks[id].size;                                   \
-        make_free(heap, id, order);                                                          \
-    }                                                                                        \
-    static bool resize_##name(struct heap *heap, uint32_t id, uint64_t size)                 \
-    {                                                                                        \
-        return resize_in_place(heap, id, size, enter_##name, use_##name);                    \
-    }                                                                                        \
-    static size_t replay_##name(struct replay *replay, const struct events *events)          \
-    {                                                                                        \
-        return replay_events(replay, events, allocate_##name, release_##name, resize_##name, \
-                             reserve);                                                       \
-    }
-
-DEFINE_ORDER(lifo, ORDER_LIFO)
-DEFINE_ORDER(fifo, ORDER_FIFO)
-DEFINE_ORDER(address, ORDER_ADDRESS)
+DEFINE_REPLAY(lifo, take_out, ORDER_LIFO)
+DEFINE_REPLAY(fifo, take_out, ORDER_FIFO)
+DEFINE_REPLAY(address, take_out, ORDER_ADDRESS)
 
 static size_t replay(struct replay *replay, const struct events *events)
 {

@@ -57,4 +57,40 @@ ALWAYS_INLINE uint64_t missing_at_break(const struct heap *heap, uint64_t size)
 
 const char *check_coalesced(const struct heap *heap);
 
+/* Defines replay_NAME() for a policy that is known when the code is compiled, from the family's own
+ *
+ *   make_free(heap, id, take_out, ...)    makes a block free, merged with its free neighbours
+ *   allocate(heap, size, enter, ...)
+ *   use(heap, id, size, ...)              allocates the low end of a free block
+ *   reserve(heap)
+ *
+ * of which the policy is the last argument. */
+#define DEFINE_REPLAY(name, take_out, ...)                                                   \
+    static void enter_##name(struct heap *heap, uint32_t id)                                 \
+    {                                                                                        \
+        make_free(heap, id, take_out, __VA_ARGS__);                                          \
+    }                                                                                        \
+    static uint32_t use_##name(struct heap *heap, uint32_t id, uint64_t size)                \
+    {                                                                                        \
+        return use(heap, id, size, __VA_ARGS__);                                             \
+    }                                                                                        \
+    ALWAYS_INLINE uint32_t allocate_##name(struct heap *heap, uint64_t size)                 \
+    {                                                                                        \
+        return allocate(heap, size, enter_##name, __VA_ARGS__);                              \
+    }                                                                                        \
+    ALWAYS_INLINE void release_##name(struct heap *heap, uint32_t id)                        \
+    {                                                                                        \
+        heap->counters.allocated -= heap->blocks[id].size;                                   \
+        make_free(heap, id, take_out, __VA_ARGS__);                                          \
+    }                                                                                        \
+    static bool resize_##name(struct heap *heap, uint32_t id, uint64_t size)                 \
+    {                                                                                        \
+        return resize_in_place(heap, id, size, enter_##name, use_##name);                    \
+    }                                                                                        \
+    static size_t replay_##name(struct replay *replay, const struct events *events)          \
+    {                                                                                        \
+        return replay_events(replay, events, allocate_##name, release_##name, resize_##name, \
+                             reserve);                                                       \
+    }
+
 #endif

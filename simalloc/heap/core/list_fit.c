@@ -73,6 +73,11 @@ ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct seat seat, uint64_t size
     return low;
 }
 
+ALWAYS_INLINE uint32_t use(struct heap *heap, uint32_t id, uint64_t size, struct policy policy)
+{
+    return use_at(heap, list_seat(state_of(heap), id, policy), size, policy);
+}
+
 ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function *enter,
                                 struct policy policy)
 {
@@ -107,38 +112,12 @@ ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *
     insert(heap, id, policy);
 }
 
-#define DEFINE_POLICY(name, ...)                                                             \
-    static void take_out_##name(struct heap *heap, uint32_t id)                              \
-    {                                                                                        \
-        take_out(heap, id, (struct policy){__VA_ARGS__});                                    \
-    }                                                                                        \
-    static void enter_##name(struct heap *heap, uint32_t id)                                 \
-    {                                                                                        \
-        make_free(heap, id, take_out_##name, (struct policy){__VA_ARGS__});                  \
-    }                                                                                        \
-    static uint32_t use_##name(struct heap *heap, uint32_t id, uint64_t size)                \
-    {                                                                                        \
-        struct policy policy = {__VA_ARGS__};                                                \
-        return use_at(heap, list_seat(state_of(heap), id, policy), size, policy);            \
-    }                                                                                        \
-    ALWAYS_INLINE uint32_t allocate_##name(struct heap *heap, uint64_t size)                 \
-    {                                                                                        \
-        return allocate(heap, size, enter_##name, (struct policy){__VA_ARGS__});             \
-    }                                                                                        \
-    ALWAYS_INLINE void release_##name(struct heap *heap, uint32_t id)                        \
-    {                                                                                        \
-        heap->counters.allocated -= heap->blocks[id].size;                                   \
-        make_free(heap, id, take_out_##name, (struct policy){__VA_ARGS__});                  \
-    }                                                                                        \
-    static bool resize_##name(struct heap *heap, uint32_t id, uint64_t size)                 \
-    {                                                                                        \
-        return resize_in_place(heap, id, size, enter_##name, use_##name);                    \
-    }                                                                                        \
-    static size_t replay_##name(struct replay *replay, const struct events *events)          \
-    {                                                                                        \
-        return replay_events(replay, events, allocate_##name, release_##name, resize_##name, \
-                             reserve);                                                       \
-    }
+#define DEFINE_POLICY(name, ...)                                \
+    static void take_out_##name(struct heap *heap, uint32_t id) \
+    {                                                           \
+        take_out(heap, id, (struct policy){__VA_ARGS__});       \
+    }                                                           \
+    DEFINE_REPLAY(name, take_out_##name, (struct policy){__VA_ARGS__})
 
 DEFINE_POLICY(first_lifo, FIT_FIRST, ORDER_LIFO, FORM_TREE)
 DEFINE_POLICY(first_fifo, FIT_FIRST, ORDER_FIFO, FORM_TREE)
