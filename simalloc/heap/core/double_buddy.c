@@ -1,8 +1,7 @@
 /* Two buddy systems side by side, sizes 2**N and 3 * 2**N (docs/policies.md), in one set of bins. */
-#include <stdlib.h>
-
 #include "buddy.h"
 #include "replay.h"
+#include "table.h"
 
 /* One raising of the break: blocks merge within it and not beyond. */
 struct growth {
@@ -73,12 +72,11 @@ static bool reserve_growth(struct double_buddy *state)
 {
     if (LIKELY(state->growth_capacity - state->growth_count >= BATCH))
         return true;
-    uint32_t capacity = 2 * state->growth_capacity + BATCH;
-    struct growth *growths = realloc(state->growths, capacity * sizeof *growths);
+    struct growth *growths = table_grow(state->growths, sizeof *growths, state->growth_count,
+                                        BATCH, UINT32_MAX, &state->growth_capacity);
     if (growths == NULL)
         return false;
     state->growths = growths;
-    state->growth_capacity = capacity;
     return true;
 }
 
@@ -104,7 +102,7 @@ static bool init(void *memory, const struct parameters *parameters)
 static void release_all(void *memory)
 {
     struct double_buddy *state = memory;
-    free(state->growths);
+    table_release(state->growths);
     buddy_release(&state->buddies);
 }
 

@@ -36,12 +36,13 @@ struct list_fit {
     int64_t balance; /* visits saved by walking, or by not walking, as it is done; at most 0 */
     uint64_t searches, visited; /* of all so far, when the balance was last drawn */
     uint64_t usual;  /* visits of a batch: a mean that forgets */
-    uint64_t passed; /* neighbours, in the last batch that was walked; forgotten bit by bit */
+    uint64_t passed; /* neighbours, in the last batch as a walk or a ring; forgotten bit by bit */
     uint32_t no_ring; /* batches for which it is no ring, since too many were passed */
     struct walked_list walk; /* of next fit: the front is the rover */
     struct block_list tree;  /* but first fit LIFO the other way round, so that the newest block
                                 comes last and enters without moving others */
-    uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
+    uint32_t rover; /* next fit in a tree or a ring: where the next search starts; NO_BLOCK if it
+                       is empty */
     struct flat_list flat;
     struct aged_list *aged; /* NULL: the list has never had this form */
     struct ring_list *ring; /* the same */
