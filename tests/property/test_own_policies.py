@@ -69,7 +69,7 @@ def test_with_many_free_blocks(name):
     trace = many_free_blocks(seed=2)
     own = outcome("core", trace, TWINS[name])
     assert_alike(own, outcome("core", trace, name))
-    outcome("core", trace.prefix(4500), TWINS[name], checked=True)
+    simulate(trace.prefix(4500), TWINS[name], engine="core", checked=True)
 
 
 def test_on_the_beginning_of_a_shipped_trace():
