@@ -112,7 +112,35 @@ def test_with_many_free_blocks(name, shape):
     assert expected.counters.free_blocks_peak > 600
     for core in CORES:
         assert_same(outcome(core, trace, name), expected)
-        outcome(core, trace.prefix(4500), name, checked=True)
+        simulate(trace.prefix(4500), name, engine=core, checked=True)
+
+
+def rests_among_equals(seed):
+    """Free 900 blocks of three sizes in any order; split the larger ones, then take what is left.
+
+    All rests are as large as the smallest blocks, and belong among them at the places in time of
+    the blocks that they come from.
+    """
+    random = np.random.default_rng(seed)
+    least = 63
+    sizes = random.permutation(np.repeat([least, 2 * least + 1, 3 * least + 1], 300))
+    gaps = [number for size in sizes for number in (size, 1)]
+    asked = [*random.permutation(np.repeat([least + 1, 2 * least + 1], 300)), *([least] * 900)]
+    objects = len(gaps) + len(asked)
+    number = [*range(len(gaps)), *random.permutation(np.arange(0, len(gaps), 2))]
+    op = [Op.MALLOC] * len(gaps) + [Op.FREE] * len(sizes) + [Op.MALLOC] * len(asked)
+    number += range(len(gaps), objects)
+    size = [*gaps, *([0] * len(sizes)), *asked]
+    return Trace.from_events(op, number, size)
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if name.startswith("best-fit")])
+def test_rests_keep_their_places_among_equal_blocks(name):
+    trace = rests_among_equals(seed=1)
+    expected = outcome("reference", trace, name)
+    assert expected.counters.splits > 500
+    for core in CORES:
+        assert_same(outcome(core, trace, name, checked=True), expected)
 
 
 @pytest.mark.parametrize(

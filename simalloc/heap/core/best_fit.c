@@ -16,10 +16,20 @@ ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
     return (struct best_fit *)heap;
 }
 
-ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
+ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum order order)
 {
-    size_index_remove(&state_of(heap)->index, heap->blocks, id);
+    struct size_index *index = &state_of(heap)->index;
+    uint32_t bin = size_index_bin(index, heap->blocks[id].size);
+    size_index_remove(index, heap->blocks, bin, id, order);
     heap->counters.free_blocks--;
+}
+
+/* The key of a block in the order of the list. */
+ALWAYS_INLINE uint64_t key_of(const struct best_fit *state, uint32_t id, enum order order)
+{
+    return order == ORDER_ADDRESS ? state->heap.blocks[id].address
+           : order == ORDER_FIFO  ? state->index.bins.keys[id]
+                                  : ~state->index.bins.keys[id];
 }
 
 /* Makes a block free, merged with its free neighbours. The order is known when the code is
@@ -29,12 +39,10 @@ ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *
 {
     struct best_fit *state = state_of(heap);
     coalesce(heap, id, take);
-    const struct block *block = &heap->blocks[id];
-    uint64_t entered = ++state->entered;
-    uint64_t key = order == ORDER_ADDRESS ? block->address
-                   : order == ORDER_FIFO  ? entered
-                                          : ~entered;
-    size_index_insert(&state->index, heap->blocks, id, block->size, key);
+    if (order != ORDER_ADDRESS)
+        state->index.bins.keys[id] = ++state->entered;
+    size_index_insert(&state->index, heap->blocks, id, heap->blocks[id].size,
+                      key_of(state, id, order), order, false);
     heap->counters.free_blocks++;
 }
 
@@ -55,7 +63,7 @@ ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t
     struct size_index *index = &state_of(heap)->index;
     if (UNLIKELY(found.bin == BINS) && size_index_bin(index, found.size - size) == BINS)
         return use_large(heap, found.block, size, order);
-    uint64_t key = size_index_take(index, heap->blocks, found.bin, found.block);
+    size_index_remove(index, heap->blocks, found.bin, found.block, order);
     heap->counters.allocated += size;
     if (found.size == size) {
         heap->counters.free_blocks--;
@@ -63,9 +71,8 @@ ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t
     }
     uint32_t low = heap_cut_low(heap, found.block, size);
     heap->counters.splits++;
-    if (order == ORDER_ADDRESS)
-        key = heap->blocks[found.block].address;
-    size_index_insert(index, heap->blocks, found.block, found.size - size, key);
+    size_index_insert(index, heap->blocks, found.block, found.size - size,
+                      key_of(state_of(heap), found.block, order), order, true);
     return low;
 }
 
@@ -106,9 +113,9 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && size_index_reserve(&state_of(heap)->index, heap->capacity);
 }
 
-DEFINE_REPLAY(lifo, take_out, ORDER_LIFO)
-DEFINE_REPLAY(fifo, take_out, ORDER_FIFO)
-DEFINE_REPLAY(address, take_out, ORDER_ADDRESS)
+DEFINE_REPLAY(lifo, ORDER_LIFO)
+DEFINE_REPLAY(fifo, ORDER_FIFO)
+DEFINE_REPLAY(address, ORDER_ADDRESS)
 
 static size_t replay(struct replay *replay, const struct events *events)
 {
@@ -129,7 +136,8 @@ static bool init(void *memory, const struct parameters *parameters)
     state->growth = parameters->growth;
     state->entered = 0;
     return heap_init(&state->heap) &&
-           size_index_init(&state->index, &state->heap, parameters->unit | parameters->growth);
+           size_index_init(&state->index, &state->heap, parameters->unit | parameters->growth,
+                           state->order, state->order != ORDER_ADDRESS);
 }
 
 static void release_all(void *memory)

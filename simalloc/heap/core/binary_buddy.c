@@ -7,13 +7,22 @@ struct binary_buddy {
     uint64_t growth; /* a power of two; the break is always a multiple of it */
 };
 
-ALWAYS_INLINE void enter(struct binary_buddy *state, uint32_t id)
+ALWAYS_INLINE void enter(struct binary_buddy *state, uint32_t id, bool heaps)
 {
     const struct block *block = &state->buddies.heap.blocks[id];
     unsigned class = exact_class(block->size);
-    while (buddy_merge(&state->buddies, id, class, (block->address & block->size) == 0))
+    while (buddy_merge(&state->buddies, id, class, (block->address & block->size) == 0,
+                       heaps))
         class += 2;
-    buddy_insert(&state->buddies, id, class);
+    buddy_insert(&state->buddies, id, class, heaps);
+}
+
+static void enter_any(struct binary_buddy *state, uint32_t id)
+{
+    if (state->buddies.bins.heaps)
+        enter(state, id, true);
+    else
+        enter(state, id, false);
 }
 
 /* Whether [address, break) is free: the break's own binary digits say of which blocks it then
@@ -48,22 +57,42 @@ static bool grow(struct heap *heap, unsigned class)
         uint64_t piece = address != 0 && aligned < largest ? aligned : largest;
         if (piece == heap->blocks[rest].size)
             break;
-        enter(state, heap_cut_low(heap, rest, piece));
+        enter_any(state, heap_cut_low(heap, rest, piece));
     }
-    enter(state, rest);
+    enter_any(state, rest);
     return true;
 }
 
-ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, bool heaps)
 {
     struct binary_buddy *state = (struct binary_buddy *)heap;
-    return buddy_allocate(&state->buddies, class_of(size, false), grow);
+    return buddy_allocate(&state->buddies, class_of(size, false), grow, heaps);
 }
 
-ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
+ALWAYS_INLINE uint32_t allocate_in_lists(struct heap *heap, uint64_t size)
+{
+    return allocate(heap, size, false);
+}
+
+ALWAYS_INLINE uint32_t allocate_in_heaps(struct heap *heap, uint64_t size)
+{
+    return allocate(heap, size, true);
+}
+
+ALWAYS_INLINE void release(struct heap *heap, uint32_t id, bool heaps)
 {
     heap->counters.allocated -= heap->blocks[id].size;
-    enter((struct binary_buddy *)heap, id);
+    enter((struct binary_buddy *)heap, id, heaps);
+}
+
+ALWAYS_INLINE void release_in_lists(struct heap *heap, uint32_t id)
+{
+    release(heap, id, false);
+}
+
+ALWAYS_INLINE void release_in_heaps(struct heap *heap, uint32_t id)
+{
+    release(heap, id, true);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
@@ -78,14 +107,17 @@ static bool reserve(struct heap *heap)
 
 static size_t replay(struct replay *replay, const struct events *events)
 {
-    return replay_events(replay, events, allocate, release, resize, reserve);
+    if (((struct buddies *)replay->heap)->bins.heaps)
+        return replay_events(replay, events, allocate_in_heaps, release_in_heaps, resize, reserve);
+    return replay_events(replay, events, allocate_in_lists, release_in_lists, resize, reserve);
 }
 
 static bool init(void *memory, const struct parameters *parameters)
 {
     struct binary_buddy *state = memory;
     state->growth = parameters->growth;
-    return buddy_init(&state->buddies, parameters->order);
+    enum order order = (enum order)parameters->order;
+    return buddy_init(&state->buddies, order, order == ORDER_ADDRESS);
 }
 
 static void release_all(void *memory)

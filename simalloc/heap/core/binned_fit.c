@@ -13,18 +13,15 @@ struct binned_fit {
     uint64_t small;
     uint64_t growth;
     uint64_t entered;   /* blocks that have entered the bins */
-    uint32_t remainder; /* the last remainder, or NO_BLOCK */
+    uint32_t remainder; /* the last remainder, HOME_LOOSE as the wilderness is; or NO_BLOCK */
     /* The wilderness is the last block whenever that is free. */
 };
-
-/* Where a free block is: its `mark`. */
-enum { IN_BIN, LOOSE };
 
 ALWAYS_INLINE void put_in_bin(struct binned_fit *state, uint32_t id)
 {
     struct block *blocks = state->heap.blocks;
-    blocks[id].mark = IN_BIN;
-    size_index_insert(&state->bins, blocks, id, blocks[id].size, ++state->entered);
+    size_index_insert(&state->bins, blocks, id, blocks[id].size, ++state->entered, ORDER_FIFO,
+                      false);
 }
 
 ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
@@ -38,8 +35,9 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 {
     struct binned_fit *state = (struct binned_fit *)heap;
     heap->counters.free_blocks--;
-    if (heap->blocks[id].mark == IN_BIN) {
-        size_index_remove(&state->bins, heap->blocks, id);
+    if (heap->blocks[id].home != HOME_LOOSE) {
+        uint32_t bin = size_index_bin(&state->bins, heap->blocks[id].size);
+        size_index_remove(&state->bins, heap->blocks, bin, id, ORDER_FIFO);
         return;
     }
     if (state->remainder == id)
@@ -57,7 +55,6 @@ ALWAYS_INLINE void settle(struct binned_fit *state, uint32_t id, bool is_remaind
         return;
     }
     state->heap.blocks[id].home = HOME_LOOSE;
-    state->heap.blocks[id].mark = LOOSE;
     if (!is_wilderness)
         state->remainder = id;
 }
@@ -181,7 +178,8 @@ static bool init(void *memory, const struct parameters *parameters)
     state->entered = 0;
     state->remainder = NO_BLOCK;
     return heap_init(&state->heap) &&
-           size_index_init(&state->bins, &state->heap, parameters->unit | parameters->growth);
+           size_index_init(&state->bins, &state->heap, parameters->unit | parameters->growth,
+                           ORDER_FIFO, false);
 }
 
 static void release_all(void *memory)

@@ -6,28 +6,39 @@
 #ifndef SIMALLOC_BUDDY_H
 #define SIMALLOC_BUDDY_H
 
-#include "bin_set.h"
-#include "mechanism.h"
+#include "bin_heap.h"
+#include "bin_list.h"
 #include "size_class.h"
 
-/* What the state of both begins with. */
+/* What the state of both begins with. The bins, one for each size class, are lists or heaps, which is
+ * known when the code is compiled (`heaps`). */
 struct buddies {
     struct heap heap;
-    struct bin_set bins; /* one for each size class */
-    enum order order;
-    uint64_t entered; /* blocks that have entered */
+    struct bin_set bins;
+    uint64_t entered; /* blocks that have entered heaps in order of entry */
 };
 
 /* Makes a block of a class free. */
-ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned class)
+ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned class, bool heaps)
 {
     struct heap *heap = &buddies->heap;
-    uint64_t time = ++buddies->entered;
-    uint64_t key = buddies->order == ORDER_ADDRESS ? heap->blocks[id].address
-                   : buddies->order == ORDER_FIFO  ? time
-                                                  : ~time;
-    bin_set_insert(&buddies->bins, heap->blocks, class, id, key);
+    struct bin_set *bins = &buddies->bins;
+    if (!heaps) {
+        bin_list_insert(bins, heap->blocks, class, id, bins->order == ORDER_LIFO);
+    } else {
+        if (bins->keyed)
+            bins->keys[id] = ++buddies->entered ^ (bins->order == ORDER_LIFO ? UINT64_MAX : 0);
+        bin_heap_insert(bins, heap->blocks, class, id);
+    }
     heap->counters.free_blocks++;
+}
+
+/* Takes a free block of a class out of its bin. */
+ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned class, bool heaps)
+{
+    struct heap *heap = &buddies->heap;
+    (heaps ? bin_heap_remove : bin_list_remove)(&buddies->bins, heap->blocks, class, id);
+    heap->counters.free_blocks--;
 }
 
 /* The lowest class that has a free block, of those of its kind from `class` up; SIZE_CLASSES if
@@ -45,17 +56,18 @@ ALWAYS_INLINE unsigned buddy_find(const struct buddies *buddies, unsigned class)
 
 /* Takes the first free block of a class and halves it until it is of class `wanted`; the high halves
  * are free then. */
-ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsigned wanted)
+ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsigned wanted,
+                                 bool heaps)
 {
     struct heap *heap = &buddies->heap;
-    uint32_t id = buddies->bins.bins[class].first;
-    bin_set_remove(&buddies->bins, heap->blocks, class, id);
-    heap->counters.free_blocks--;
+    uint32_t id = buddies->bins.first[class];
+    buddy_remove(buddies, id, class, heaps);
     for (; class > wanted; class -= 2) {
         uint32_t high = heap_cut_high(heap, id, heap->blocks[id].size / 2);
-        heap->blocks[high].mark = heap->blocks[id].mark;
+        if (heaps)
+            heap->blocks[high].mark = heap->blocks[id].mark; /* a list has its links there */
         heap->counters.splits++;
-        buddy_insert(buddies, high, class - 2);
+        buddy_insert(buddies, high, class - 2, heaps);
     }
     heap->counters.allocated += heap->blocks[id].size;
     return id;
@@ -67,7 +79,7 @@ typedef bool buddy_grow_function(struct heap *heap, unsigned class);
 
 /* Allocates a block of a class. Finding one counts as one look, finding none as none. */
 ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
-                                      buddy_grow_function *grow)
+                                      buddy_grow_function *grow, bool heaps)
 {
     struct heap *heap = &buddies->heap;
     unsigned found = buddy_find(buddies, class);
@@ -77,19 +89,18 @@ ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
             return NO_BLOCK;
         found = buddy_find(buddies, class);
     }
-    return buddy_use(buddies, found, class);
+    return buddy_use(buddies, found, class, heaps);
 }
 
 /* Joins a block of a class with its buddy, above or below it, if that is free and whole. */
-ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned class,
-                               bool above)
+ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned class, bool above,
+                               bool heaps)
 {
     struct heap *heap = &buddies->heap;
     uint32_t buddy = above ? heap->blocks[id].next : heap->blocks[id].previous;
     if (!heap_is_free(heap, buddy) || heap->blocks[buddy].size != heap->blocks[id].size)
         return false;
-    bin_set_remove(&buddies->bins, heap->blocks, class, buddy);
-    heap->counters.free_blocks--;
+    buddy_remove(buddies, buddy, class, heaps);
     if (above)
         heap_join_next(heap, id);
     else
@@ -99,9 +110,9 @@ ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned cl
 }
 
 /* Makes an empty heap of memory that is zero; false: no memory. */
-ALWAYS_INLINE bool buddy_init(struct buddies *buddies, uint64_t order)
+ALWAYS_INLINE bool buddy_init(struct buddies *buddies, enum order order, bool heaps)
 {
-    buddies->order = (enum order)order;
+    bin_set_init(&buddies->bins, order, heaps, heaps && order != ORDER_ADDRESS);
     return heap_init(&buddies->heap);
 }
 

@@ -59,16 +59,21 @@ const char *check_coalesced(const struct heap *heap);
 
 /* Defines replay_NAME() for a policy that is known when the code is compiled, from the family's own
  *
- *   make_free(heap, id, take_out, ...)    makes a block free, merged with its free neighbours
+ *   take_out(heap, id, ...)               takes a free block out of the index
+ *   make_free(heap, id, take, ...)        makes a block free, merged with its free neighbours
  *   allocate(heap, size, enter, ...)
  *   use(heap, id, size, ...)              allocates the low end of a free block
  *   reserve(heap)
  *
  * of which the policy is the last argument. */
-#define DEFINE_REPLAY(name, take_out, ...)                                                   \
+#define DEFINE_REPLAY(name, ...)                                                             \
+    ALWAYS_INLINE void take_out_##name(struct heap *heap, uint32_t id)                       \
+    {                                                                                        \
+        take_out(heap, id, __VA_ARGS__);                                                     \
+    }                                                                                        \
     static void enter_##name(struct heap *heap, uint32_t id)                                 \
     {                                                                                        \
-        make_free(heap, id, take_out, __VA_ARGS__);                                          \
+        make_free(heap, id, take_out_##name, __VA_ARGS__);                                   \
     }                                                                                        \
     static uint32_t use_##name(struct heap *heap, uint32_t id, uint64_t size)                \
     {                                                                                        \
@@ -81,7 +86,7 @@ const char *check_coalesced(const struct heap *heap);
     ALWAYS_INLINE void release_##name(struct heap *heap, uint32_t id)                        \
     {                                                                                        \
         heap->counters.allocated -= heap->blocks[id].size;                                   \
-        make_free(heap, id, take_out, __VA_ARGS__);                                          \
+        make_free(heap, id, take_out_##name, __VA_ARGS__);                                   \
     }                                                                                        \
     static bool resize_##name(struct heap *heap, uint32_t id, uint64_t size)                 \
     {                                                                                        \

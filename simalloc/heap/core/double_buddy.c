@@ -10,7 +10,8 @@ struct growth {
 };
 
 struct double_buddy {
-    struct buddies buddies; /* a block's `mark` is the number of its growth */
+    /* A block's `mark` is the number of its growth, which leaves no room for lists. */
+    struct buddies buddies;
     uint64_t unit[2]; /* of sizes 2**N, of sizes 3 * 2**N */
     struct growth *growths;
     uint32_t growth_count;
@@ -30,9 +31,9 @@ ALWAYS_INLINE void enter(struct double_buddy *state, uint32_t id)
     const struct growth *growth = &state->growths[block->mark];
     unsigned class = exact_class(block->size);
     while (block->size != growth->size &&
-           buddy_merge(&state->buddies, id, class, is_lower(growth, block)))
+           buddy_merge(&state->buddies, id, class, is_lower(growth, block), true))
         class += 2;
-    buddy_insert(&state->buddies, id, class);
+    buddy_insert(&state->buddies, id, class, true);
 }
 
 static bool grow(struct heap *heap, unsigned class)
@@ -47,14 +48,14 @@ static bool grow(struct heap *heap, unsigned class)
     struct block *block = &heap->blocks[id];
     block->mark = state->growth_count;
     state->growths[state->growth_count++] = (struct growth){block->address, block->size};
-    buddy_insert(&state->buddies, id, exact_class(block->size));
+    buddy_insert(&state->buddies, id, exact_class(block->size), true);
     return true;
 }
 
 ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct double_buddy *state = (struct double_buddy *)heap;
-    return buddy_allocate(&state->buddies, class_of(size, true), grow);
+    return buddy_allocate(&state->buddies, class_of(size, true), grow, true);
 }
 
 ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
@@ -96,7 +97,7 @@ static bool init(void *memory, const struct parameters *parameters)
     struct double_buddy *state = memory;
     state->unit[0] = parameters->growth;
     state->unit[1] = parameters->growth_3x;
-    return buddy_init(&state->buddies, parameters->order);
+    return buddy_init(&state->buddies, (enum order)parameters->order, true);
 }
 
 static void release_all(void *memory)

@@ -10,13 +10,20 @@ static bool is_list(const struct free_index *index)
     return index->order < BEST_LIFO;
 }
 
+/* Of an order by size: the order of equals. */
+static enum order order_of(const struct free_index *index)
+{
+    return (enum order)(index->order - BEST_LIFO);
+}
+
 bool free_index_open(struct free_index *index, enum free_order order, uint64_t unit)
 {
     memset(index, 0, sizeof *index);
     index->order = order;
     index->rover = NO_BLOCK;
     return is_list(index) ? block_list_init(&index->list, &index->shadow, unit)
-                          : size_index_init(&index->sizes, &index->shadow, unit);
+                          : size_index_init(&index->sizes, &index->shadow, unit, order_of(index),
+                                            index->order != BEST_ADDRESS);
 }
 
 void free_index_close(struct free_index *index)
@@ -60,13 +67,27 @@ static struct cursor place_to_enter(const struct free_index *index, uint64_t add
     return block_list_back(&index->list);
 }
 
+static void insert_by_size(struct free_index *index, uint32_t id, uint64_t entered)
+{
+    const struct block *block = &index->shadow.blocks[id];
+    if (index->order != BEST_ADDRESS)
+        index->sizes.bins.keys[id] = entered;
+    size_index_insert(&index->sizes, index->shadow.blocks, id, block->size,
+                      key_of(index, block, entered), order_of(index), true);
+}
+
+static void remove_by_size(struct free_index *index, uint32_t id)
+{
+    uint32_t bin = size_index_bin(&index->sizes, index->shadow.blocks[id].size);
+    size_index_remove(&index->sizes, index->shadow.blocks, bin, id, order_of(index));
+}
+
 void free_index_insert(struct free_index *index, uint32_t id, const struct block *block,
                        uint64_t entered)
 {
     index->shadow.blocks[id] = (struct block){.address = block->address, .size = block->size};
     if (!is_list(index)) {
-        size_index_insert(&index->sizes, index->shadow.blocks, id, block->size,
-                          key_of(index, block, entered));
+        insert_by_size(index, id, entered);
         return;
     }
     struct cursor at = place_to_enter(index, block->address);
@@ -78,7 +99,7 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
 void free_index_remove(struct free_index *index, uint32_t id)
 {
     if (!is_list(index)) {
-        size_index_remove(&index->sizes, index->shadow.blocks, id);
+        remove_by_size(index, id);
         return;
     }
     struct cursor at = block_list_locate(index->shadow.blocks, id);
@@ -93,7 +114,7 @@ void free_index_change(struct free_index *index, uint32_t id, const struct block
     struct block *copy = &index->shadow.blocks[id];
     uint64_t old = copy->size;
     if (!is_list(index)) {
-        size_index_remove(&index->sizes, index->shadow.blocks, id);
+        remove_by_size(index, id);
         free_index_insert(index, id, block, entered);
         return;
     }

@@ -112,12 +112,7 @@ ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *
     insert(heap, id, policy);
 }
 
-#define DEFINE_POLICY(name, ...)                                \
-    static void take_out_##name(struct heap *heap, uint32_t id) \
-    {                                                           \
-        take_out(heap, id, (struct policy){__VA_ARGS__});       \
-    }                                                           \
-    DEFINE_REPLAY(name, take_out_##name, (struct policy){__VA_ARGS__})
+#define DEFINE_POLICY(name, ...) DEFINE_REPLAY(name, (struct policy){__VA_ARGS__})
 
 DEFINE_POLICY(first_lifo, FIT_FIRST, ORDER_LIFO, FORM_TREE)
 DEFINE_POLICY(first_fifo, FIT_FIRST, ORDER_FIFO, FORM_TREE)

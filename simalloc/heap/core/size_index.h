@@ -5,7 +5,8 @@
 #ifndef SIMALLOC_SIZE_INDEX_H
 #define SIMALLOC_SIZE_INDEX_H
 
-#include "bin_set.h"
+#include "bin_heap.h"
+#include "bin_list.h"
 #include "size_tree.h"
 
 struct size_index {
@@ -15,10 +16,12 @@ struct size_index {
 };
 
 /* Makes an empty index of memory that is zero. The largest power of two in `unit` divides all sizes
- * of blocks. */
-ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, uint64_t unit)
+ * of blocks; `keyed`: times of entry are kept. */
+ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, uint64_t unit,
+                                   enum order order, bool keyed)
 {
     index->granule = (unsigned)__builtin_ctzll(unit);
+    bin_set_init(&index->bins, order, order == ORDER_ADDRESS, keyed);
     return size_tree_init(&index->large, heap);
 }
 
@@ -41,30 +44,33 @@ ALWAYS_INLINE uint32_t size_index_bin(const struct size_index *index, uint64_t s
     return LIKELY(granules < BINS) ? (uint32_t)granules : BINS;
 }
 
+/* Enters a block: the newest of all, or one at its place in time (`rest`). The key is used among the
+ * large ones. The order is known when the code is compiled, here and below. */
 ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blocks,
-                                     uint32_t block, uint64_t size, uint64_t key)
+                                     uint32_t block, uint64_t size, uint64_t key, enum order order,
+                                     bool rest)
 {
     uint32_t bin = size_index_bin(index, size);
     if (UNLIKELY(bin == BINS))
         size_tree_insert(&index->large, block, key);
+    else if (order == ORDER_ADDRESS)
+        bin_heap_insert(&index->bins, blocks, bin, block);
+    else if (rest)
+        bin_list_insert_by_key(&index->bins, blocks, bin, block, order == ORDER_LIFO);
     else
-        bin_set_insert(&index->bins, blocks, bin, block, key);
+        bin_list_insert(&index->bins, blocks, bin, block, order == ORDER_LIFO);
 }
 
-/* Takes a block of a bin, or of the tree, out and answers its key. */
-ALWAYS_INLINE uint64_t size_index_take(struct size_index *index, struct block *blocks, uint32_t bin,
-                                       uint32_t block)
+/* Takes a block of a bin, or of the tree, out. */
+ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks, uint32_t bin,
+                                     uint32_t block, enum order order)
 {
     if (UNLIKELY(bin == BINS))
-        return size_tree_remove(&index->large, block);
-    bin_set_remove(&index->bins, blocks, bin, block);
-    return index->bins.links[block].key;
-}
-
-ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks,
-                                     uint32_t block)
-{
-    size_index_take(index, blocks, size_index_bin(index, blocks[block].size), block);
+        size_tree_remove(&index->large, block);
+    else if (order == ORDER_ADDRESS)
+        bin_heap_remove(&index->bins, blocks, bin, block);
+    else
+        bin_list_remove(&index->bins, blocks, bin, block);
 }
 
 /* A block that was found, and its size, which is known before the block has been looked at. */
@@ -82,7 +88,7 @@ ALWAYS_INLINE struct sized size_index_best(const struct size_index *index,
     if (LIKELY(bin < BINS))
         bin = bin_set_from(&index->bins, bin);
     if (LIKELY(bin < BINS))
-        return (struct sized){index->bins.bins[bin].first, bin, (uint64_t)bin << index->granule};
+        return (struct sized){index->bins.first[bin], bin, (uint64_t)bin << index->granule};
     uint32_t block = index->large.blocks == 0 ? NO_BLOCK : size_tree_best(&index->large, size);
     return (struct sized){block, BINS, block == NO_BLOCK ? 0 : blocks[block].size};
 }

@@ -1,35 +1,24 @@
 /* A list of free blocks that is linked and walked, as an allocator would.
  *
- * It is a ring with a front. In a block of the list `home` is the block before it and `mark` the
- * one after it. To enter last, to leave and to change size cost O(1), a search what it visits, and
- * to enter by address the neighbours that are passed.
+ * It is a ring (block_ring.h) with a front. To enter last, to leave and to change size cost O(1), a
+ * search what it visits, and to enter by address the neighbours that are passed.
  *
  * The block table is handed over: the way to it through a pointer of the list's own was 4 to 8 % of
  * an event. */
 #ifndef SIMALLOC_WALKED_LIST_H
 #define SIMALLOC_WALKED_LIST_H
 
-#include "heap.h"
+#include "block_ring.h"
 
 struct walked_list {
     uint32_t front;  /* where a search starts; NO_BLOCK if the list is empty */
     uint64_t passed; /* steps of searches for places by address since this was last set to 0 */
 };
 
-/* Puts a block between one of a list and the one after it. */
-ALWAYS_INLINE void walked_list_link(struct block *blocks, uint32_t before, uint32_t after,
-                                    uint32_t id)
-{
-    blocks[id].home = before;
-    blocks[id].mark = after;
-    blocks[before].mark = id;
-    blocks[after].home = id;
-}
-
 /* Makes a block the only one. */
 ALWAYS_INLINE void walked_list_start(struct walked_list *list, struct block *blocks, uint32_t id)
 {
-    blocks[id].home = blocks[id].mark = id;
+    block_ring_start(blocks, id);
     list->front = id;
 }
 
@@ -42,7 +31,7 @@ ALWAYS_INLINE void walked_list_insert(struct walked_list *list, struct block *bl
         walked_list_start(list, blocks, id);
         return;
     }
-    walked_list_link(blocks, blocks[front].home, front, id);
+    block_ring_link(blocks, blocks[front].home, front, id);
     if (leads)
         list->front = id;
 }
@@ -79,19 +68,15 @@ ALWAYS_INLINE void walked_list_insert_by_address(struct walked_list *list, struc
     }
     struct near near = nearest_free(blocks, id, &list->passed);
     uint32_t before = near.below ? near.block : blocks[near.block].home;
-    walked_list_link(blocks, before, blocks[before].mark, id);
+    block_ring_link(blocks, before, blocks[before].mark, id);
 }
 
 /* Takes a block out; if it was the front, the one after it is. */
 ALWAYS_INLINE void walked_list_remove(struct walked_list *list, struct block *blocks, uint32_t id)
 {
-    uint32_t before = blocks[id].home;
-    uint32_t after = blocks[id].mark;
-    blocks[before].mark = after;
-    blocks[after].home = before;
+    uint32_t after = block_ring_unlink(blocks, id);
     if (list->front == id)
         list->front = after == id ? NO_BLOCK : after;
-    blocks[id].home = HOME_ALLOCATED;
 }
 
 /* The first block from the front on with at least `size` bytes, or NO_BLOCK; counts the visited. */
