@@ -28,8 +28,8 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum order order)
 ALWAYS_INLINE uint64_t key_of(const struct best_fit *state, uint32_t id, enum order order)
 {
     return order == ORDER_ADDRESS ? state->heap.blocks[id].address
-           : order == ORDER_FIFO  ? state->index.bins.keys[id]
-                                  : ~state->index.bins.keys[id];
+           : order == ORDER_FIFO  ? state->index.tables.keys[id]
+                                  : ~state->index.tables.keys[id];
 }
 
 /* Makes a block free, merged with its free neighbours. The order is known when the code is
@@ -40,7 +40,7 @@ ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *
     struct best_fit *state = state_of(heap);
     coalesce(heap, id, take);
     if (order != ORDER_ADDRESS)
-        state->index.bins.keys[id] = ++state->entered;
+        state->index.tables.keys[id] = ++state->entered;
     size_index_insert(&state->index, heap->blocks, id, heap->blocks[id].size,
                       key_of(state, id, order), order, false);
     heap->counters.free_blocks++;

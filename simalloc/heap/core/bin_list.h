@@ -6,53 +6,57 @@
 #ifndef SIMALLOC_BIN_LIST_H
 #define SIMALLOC_BIN_LIST_H
 
-#include "bin_set.h"
+#include "bin.h"
 #include "block_ring.h"
 
-const char *bin_list_check(struct bin_check *check, uint32_t first);
+const char *bin_list_check(struct bin_check *check, uint32_t number, uint32_t first);
 
-/* Enters the newest block, which is served first or last. */
-ALWAYS_INLINE void bin_list_insert(struct bin_set *set, struct block *blocks, uint32_t number,
-                                   uint32_t block, bool newest_first)
+/* Enters the newest block, which is served first or last. Answers whether the bin was empty. */
+ALWAYS_INLINE bool bin_list_insert(uint32_t *bin, struct block *blocks, uint32_t block,
+                                   bool newest_first)
 {
-    uint32_t first = set->first[number];
+    uint32_t first = *bin;
     if (first == NO_BLOCK) {
         block_ring_start(blocks, block);
-        set->first[number] = block;
-        bin_set_mark_used(set, number);
-        return;
+        *bin = block;
+        return true;
     }
     block_ring_link(blocks, blocks[first].home, first, block);
     if (newest_first)
-        set->first[number] = block;
+        *bin = block;
+    return false;
 }
 
-/* Enters a block that is older than the newest of its bin. */
-void bin_list_insert_older(struct bin_set *set, struct block *blocks, uint32_t number,
-                           uint32_t block, bool newest_first);
+/* Enters a block that is older than the newest of its bin. `latest` is the block for which a place
+ * was looked for last, or NO_BLOCK. */
+void bin_list_insert_older(uint32_t *bin, struct block *blocks, uint32_t block,
+                           const uint64_t *keys, bool newest_first, uint32_t *latest);
 
-/* Enters a block at its place in time. All blocks of a bin are of one size. */
-ALWAYS_INLINE void bin_list_insert_by_key(struct bin_set *set, struct block *blocks,
-                                          uint32_t number, uint32_t block, bool newest_first)
+/* Enters a block at its place in time. Answers whether the bin was empty. All blocks of a bin are of
+ * one size. */
+ALWAYS_INLINE bool bin_list_insert_by_key(uint32_t *bin, struct block *blocks, uint32_t block,
+                                          const uint64_t *keys, bool newest_first,
+                                          uint32_t *latest)
 {
-    uint32_t first = set->first[number];
+    uint32_t first = *bin;
     uint32_t newest = newest_first ? first : blocks[first].home;
-    if (first == NO_BLOCK || LIKELY(set->keys[newest] < set->keys[block]))
-        bin_list_insert(set, blocks, number, block, newest_first);
-    else
-        bin_list_insert_older(set, blocks, number, block, newest_first);
+    if (first == NO_BLOCK || LIKELY(keys[newest] < keys[block]))
+        return bin_list_insert(bin, blocks, block, newest_first);
+    bin_list_insert_older(bin, blocks, block, keys, newest_first, latest);
+    return false;
 }
 
-ALWAYS_INLINE void bin_list_remove(struct bin_set *set, struct block *blocks, uint32_t number,
-                                   uint32_t block)
+/* Takes a block out. Answers whether the bin is empty then. */
+ALWAYS_INLINE bool bin_list_remove(uint32_t *bin, struct block *blocks, uint32_t block)
 {
     uint32_t after = block_ring_unlink(blocks, block);
     if (after == block) {
-        set->first[number] = NO_BLOCK;
-        bin_set_mark_empty(set, number);
-    } else if (set->first[number] == block) {
-        set->first[number] = after;
+        *bin = NO_BLOCK;
+        return true;
     }
+    if (*bin == block)
+        *bin = after;
+    return false;
 }
 
 #endif

@@ -1,28 +1,18 @@
 /* Binary buddies in one aligned space (docs/policies.md). */
 #include "buddy.h"
-#include "replay.h"
 
 struct binary_buddy {
     struct buddies buddies;
     uint64_t growth; /* a power of two; the break is always a multiple of it */
 };
 
-ALWAYS_INLINE void enter(struct binary_buddy *state, uint32_t id, bool heaps)
+ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind)
 {
-    const struct block *block = &state->buddies.heap.blocks[id];
+    const struct block *block = &buddies->heap.blocks[id];
     unsigned class = exact_class(block->size);
-    while (buddy_merge(&state->buddies, id, class, (block->address & block->size) == 0,
-                       heaps))
-        class += 2;
-    buddy_insert(&state->buddies, id, class, heaps);
-}
-
-static void enter_any(struct binary_buddy *state, uint32_t id)
-{
-    if (state->buddies.bins.heaps)
-        enter(state, id, true);
-    else
-        enter(state, id, false);
+    while (buddy_merge(buddies, id, class, (block->address & block->size) == 0, kind))
+        class++;
+    buddy_insert(buddies, id, class, kind);
 }
 
 /* Whether [address, break) is free: the break's own binary digits say of which blocks it then
@@ -57,42 +47,15 @@ static bool grow(struct heap *heap, unsigned class)
         uint64_t piece = address != 0 && aligned < largest ? aligned : largest;
         if (piece == heap->blocks[rest].size)
             break;
-        enter_any(state, heap_cut_low(heap, rest, piece));
+        enter(&state->buddies, heap_cut_low(heap, rest, piece), state->buddies.kind);
     }
-    enter_any(state, rest);
+    enter(&state->buddies, rest, state->buddies.kind);
     return true;
 }
 
-ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, bool heaps)
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enum bin_kind kind)
 {
-    struct binary_buddy *state = (struct binary_buddy *)heap;
-    return buddy_allocate(&state->buddies, class_of(size, false), grow, heaps);
-}
-
-ALWAYS_INLINE uint32_t allocate_in_lists(struct heap *heap, uint64_t size)
-{
-    return allocate(heap, size, false);
-}
-
-ALWAYS_INLINE uint32_t allocate_in_heaps(struct heap *heap, uint64_t size)
-{
-    return allocate(heap, size, true);
-}
-
-ALWAYS_INLINE void release(struct heap *heap, uint32_t id, bool heaps)
-{
-    heap->counters.allocated -= heap->blocks[id].size;
-    enter((struct binary_buddy *)heap, id, heaps);
-}
-
-ALWAYS_INLINE void release_in_lists(struct heap *heap, uint32_t id)
-{
-    release(heap, id, false);
-}
-
-ALWAYS_INLINE void release_in_heaps(struct heap *heap, uint32_t id)
-{
-    release(heap, id, true);
+    return buddy_allocate((struct buddies *)heap, class_of(size, false), grow, kind);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
@@ -105,11 +68,13 @@ static bool reserve(struct heap *heap)
     return buddy_reserve((struct buddies *)heap);
 }
 
+DEFINE_BUDDY_REPLAY(in_lists, BIN_LIST)
+DEFINE_BUDDY_REPLAY(in_heaps, BIN_HEAP)
+
 static size_t replay(struct replay *replay, const struct events *events)
 {
-    if (((struct buddies *)replay->heap)->bins.heaps)
-        return replay_events(replay, events, allocate_in_heaps, release_in_heaps, resize, reserve);
-    return replay_events(replay, events, allocate_in_lists, release_in_lists, resize, reserve);
+    bool in_lists = ((const struct buddies *)replay->heap)->kind == BIN_LIST;
+    return in_lists ? replay_in_lists(replay, events) : replay_in_heaps(replay, events);
 }
 
 static bool init(void *memory, const struct parameters *parameters)
@@ -117,7 +82,7 @@ static bool init(void *memory, const struct parameters *parameters)
     struct binary_buddy *state = memory;
     state->growth = parameters->growth;
     enum order order = (enum order)parameters->order;
-    return buddy_init(&state->buddies, order, order == ORDER_ADDRESS);
+    return buddy_init(&state->buddies, order, order == ORDER_ADDRESS ? BIN_HEAP : BIN_LIST);
 }
 
 static void release_all(void *memory)

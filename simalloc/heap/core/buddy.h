@@ -1,73 +1,80 @@
 /* What the buddy systems share: free blocks ordered by size and then by one of the list orders,
  * halved on demand and merged with their buddies.
  *
- * Sizes 2**N are the even size classes and sizes 3 * 2**N the odd ones; halving and merging lead
- * from one class to another of the same kind. */
+ * A bin for each size class holds its free blocks. Halving and merging lead from one class to the
+ * next of its kind, 2**N or 3 * 2**N. */
 #ifndef SIMALLOC_BUDDY_H
 #define SIMALLOC_BUDDY_H
 
 #include "bin_heap.h"
 #include "bin_list.h"
+#include "replay.h"
 #include "size_class.h"
 
-/* What the state of both begins with. The bins, one for each size class, are lists or heaps, which is
- * known when the code is compiled (`heaps`). */
+/* What the state of both begins with. */
 struct buddies {
     struct heap heap;
-    struct bin_set bins;
-    uint64_t entered; /* blocks that have entered heaps in order of entry */
+    enum order order;
+    enum bin_kind kind;
+    struct bin_tables tables;
+    uint64_t entered; /* blocks that have entered, if there are keys */
+    uint64_t used[SIZE_CLASSES / 64]; /* bit c % 64 of word c / 64: bin c is not empty */
+    uint32_t bins[SIZE_CLASSES];
 };
 
-/* Makes a block of a class free. */
-ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned class, bool heaps)
+/* Makes a block of a class free. The kind of bins is known when the code is compiled, here and
+ * below. */
+ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned class,
+                                enum bin_kind kind)
 {
-    struct heap *heap = &buddies->heap;
-    struct bin_set *bins = &buddies->bins;
-    if (!heaps) {
-        bin_list_insert(bins, heap->blocks, class, id, bins->order == ORDER_LIFO);
-    } else {
-        if (bins->keyed)
-            bins->keys[id] = ++buddies->entered ^ (bins->order == ORDER_LIFO ? UINT64_MAX : 0);
-        bin_heap_insert(bins, heap->blocks, class, id);
-    }
-    heap->counters.free_blocks++;
+    struct block *blocks = buddies->heap.blocks;
+    uint32_t *bin = &buddies->bins[class];
+    bool newest_first = buddies->order == ORDER_LIFO;
+    uint64_t *keys = kind == BIN_HEAP_BY_KEY ? buddies->tables.keys : NULL;
+    if (keys != NULL)
+        keys[id] = ++buddies->entered ^ (newest_first ? UINT64_MAX : 0);
+    if (kind == BIN_LIST ? bin_list_insert(bin, blocks, id, newest_first)
+                         : bin_heap_insert(bin, blocks, buddies->tables.links, keys, id))
+        buddies->used[class / 64] |= UINT64_C(1) << class % 64;
+    buddies->heap.counters.free_blocks++;
 }
 
 /* Takes a free block of a class out of its bin. */
-ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned class, bool heaps)
+ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned class,
+                                enum bin_kind kind)
 {
-    struct heap *heap = &buddies->heap;
-    (heaps ? bin_heap_remove : bin_list_remove)(&buddies->bins, heap->blocks, class, id);
-    heap->counters.free_blocks--;
+    struct block *blocks = buddies->heap.blocks;
+    uint32_t *bin = &buddies->bins[class];
+    const uint64_t *keys = kind == BIN_HEAP_BY_KEY ? buddies->tables.keys : NULL;
+    if (kind == BIN_LIST ? bin_list_remove(bin, blocks, id)
+                         : bin_heap_remove(bin, blocks, buddies->tables.links, keys, id))
+        buddies->used[class / 64] &= ~(UINT64_C(1) << class % 64);
+    buddies->heap.counters.free_blocks--;
 }
 
 /* The lowest class that has a free block, of those of its kind from `class` up; SIZE_CLASSES if
  * none has. */
 ALWAYS_INLINE unsigned buddy_find(const struct buddies *buddies, unsigned class)
 {
-    _Static_assert(SIZE_CLASSES <= 128, "the classes take two words");
-    const uint64_t kind = UINT64_C(0x5555555555555555) << class % 2;
-    unsigned word = class / 64;
-    uint64_t bits = buddies->bins.words[word] & kind & UINT64_MAX << class % 64;
-    if (bits == 0 && word == 0)
-        bits = buddies->bins.words[word = 1] & kind;
-    return LIKELY(bits != 0) ? 64 * word + (unsigned)__builtin_ctzll(bits) : SIZE_CLASSES;
+    _Static_assert(THREES == 64, "the classes of a kind are in one word");
+    uint64_t bits = buddies->used[class / 64] & UINT64_MAX << class % 64;
+    return LIKELY(bits != 0) ? class / 64 * 64 + (unsigned)__builtin_ctzll(bits) : SIZE_CLASSES;
 }
 
 /* Takes the first free block of a class and halves it until it is of class `wanted`; the high halves
  * are free then. */
 ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsigned wanted,
-                                 bool heaps)
+                                 enum bin_kind kind)
 {
     struct heap *heap = &buddies->heap;
-    uint32_t id = buddies->bins.first[class];
-    buddy_remove(buddies, id, class, heaps);
-    for (; class > wanted; class -= 2) {
+    uint32_t id = buddies->bins[class];
+    buddy_remove(buddies, id, class, kind);
+    for (; class > wanted; class--) {
         uint32_t high = heap_cut_high(heap, id, heap->blocks[id].size / 2);
-        if (heaps)
+        if (kind != BIN_LIST)
             heap->blocks[high].mark = heap->blocks[id].mark; /* a list has its links there */
         heap->counters.splits++;
-        buddy_insert(buddies, high, class - 2, heaps);
+        buddy_insert(buddies, high, class - 1, kind);
     }
     heap->counters.allocated += heap->blocks[id].size;
     return id;
@@ -79,7 +86,7 @@ typedef bool buddy_grow_function(struct heap *heap, unsigned class);
 
 /* Allocates a block of a class. Finding one counts as one look, finding none as none. */
 ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
-                                      buddy_grow_function *grow, bool heaps)
+                                      buddy_grow_function *grow, enum bin_kind kind)
 {
     struct heap *heap = &buddies->heap;
     unsigned found = buddy_find(buddies, class);
@@ -89,18 +96,18 @@ ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
             return NO_BLOCK;
         found = buddy_find(buddies, class);
     }
-    return buddy_use(buddies, found, class, heaps);
+    return buddy_use(buddies, found, class, kind);
 }
 
 /* Joins a block of a class with its buddy, above or below it, if that is free and whole. */
 ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned class, bool above,
-                               bool heaps)
+                               enum bin_kind kind)
 {
     struct heap *heap = &buddies->heap;
     uint32_t buddy = above ? heap->blocks[id].next : heap->blocks[id].previous;
     if (!heap_is_free(heap, buddy) || heap->blocks[buddy].size != heap->blocks[id].size)
         return false;
-    buddy_remove(buddies, buddy, class, heaps);
+    buddy_remove(buddies, buddy, class, kind);
     if (above)
         heap_join_next(heap, id);
     else
@@ -110,15 +117,17 @@ ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned cl
 }
 
 /* Makes an empty heap of memory that is zero; false: no memory. */
-ALWAYS_INLINE bool buddy_init(struct buddies *buddies, enum order order, bool heaps)
+ALWAYS_INLINE bool buddy_init(struct buddies *buddies, enum order order, enum bin_kind kind)
 {
-    bin_set_init(&buddies->bins, order, heaps, heaps && order != ORDER_ADDRESS);
+    buddies->order = order;
+    buddies->kind = kind;
+    bin_tables_init(&buddies->tables, kind != BIN_LIST, kind == BIN_HEAP_BY_KEY);
     return heap_init(&buddies->heap);
 }
 
 ALWAYS_INLINE void buddy_release(struct buddies *buddies)
 {
-    bin_set_release(&buddies->bins);
+    bin_tables_release(&buddies->tables);
     heap_release(&buddies->heap);
 }
 
@@ -126,7 +135,7 @@ ALWAYS_INLINE void buddy_release(struct buddies *buddies)
 ALWAYS_INLINE bool buddy_reserve(struct buddies *buddies)
 {
     return heap_reserve(&buddies->heap) &&
-           bin_set_reserve(&buddies->bins, buddies->heap.capacity);
+           bin_tables_reserve(&buddies->tables, buddies->heap.capacity);
 }
 
 static inline uint32_t buddy_bin_of(const void *context, uint64_t size)
@@ -138,10 +147,43 @@ static inline uint32_t buddy_bin_of(const void *context, uint64_t size)
 static inline const char *buddy_check(const struct buddies *buddies)
 {
     const struct heap *heap = &buddies->heap;
+    struct bin_check check = {
+        .blocks = heap->blocks,
+        .tables = &buddies->tables,
+        .kind = buddies->kind,
+        .order = buddies->order,
+        .bin_of = buddy_bin_of,
+    };
     const char *wrong = heap_check(heap);
-    return wrong != NULL ? wrong
-                         : bin_set_check(&buddies->bins, heap->blocks, buddy_bin_of, NULL,
-                                         heap->counters.free_blocks);
+    for (unsigned class = 0; class < SIZE_CLASSES && wrong == NULL; class++)
+        wrong = bin_check(&check, class, buddies->bins[class],
+                          buddies->used[class / 64] >> class % 64 & 1);
+    if (wrong == NULL && check.met != heap->counters.free_blocks)
+        wrong = "the bins do not hold exactly the free blocks";
+    return wrong;
 }
+
+/* Defines replay_NAME() for a kind of bins that is known when the code is compiled, from the
+ * family's own
+ *
+ *   allocate(heap, size, kind)
+ *   enter(buddies, id, kind)   makes a block free, merged with its buddies
+ *   resize(heap, id, size)
+ *   reserve(heap) */
+#define DEFINE_BUDDY_REPLAY(name, kind)                                                   \
+    ALWAYS_INLINE uint32_t allocate_##name(struct heap *heap, uint64_t size)              \
+    {                                                                                     \
+        return allocate(heap, size, kind);                                                \
+    }                                                                                     \
+    ALWAYS_INLINE void release_##name(struct heap *heap, uint32_t id)                     \
+    {                                                                                     \
+        heap->counters.allocated -= heap->blocks[id].size;                                \
+        enter((struct buddies *)heap, id, kind);                                          \
+    }                                                                                     \
+    static size_t replay_##name(struct replay *replay, const struct events *events)       \
+    {                                                                                     \
+        return replay_events(replay, events, allocate_##name, release_##name, resize,     \
+                             reserve);                                                    \
+    }
 
 #endif

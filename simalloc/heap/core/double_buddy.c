@@ -1,6 +1,5 @@
 /* Two buddy systems side by side, sizes 2**N and 3 * 2**N (docs/policies.md), in one set of bins. */
 #include "buddy.h"
-#include "replay.h"
 #include "table.h"
 
 /* One raising of the break: blocks merge within it and not beyond. */
@@ -25,15 +24,16 @@ static bool is_lower(const struct growth *growth, const struct block *block)
     return ((block->address - growth->address) & block->size & -block->size) == 0;
 }
 
-ALWAYS_INLINE void enter(struct double_buddy *state, uint32_t id)
+ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind)
 {
-    const struct block *block = &state->buddies.heap.blocks[id];
+    const struct double_buddy *state = (const struct double_buddy *)buddies;
+    const struct block *block = &buddies->heap.blocks[id];
     const struct growth *growth = &state->growths[block->mark];
     unsigned class = exact_class(block->size);
     while (block->size != growth->size &&
-           buddy_merge(&state->buddies, id, class, is_lower(growth, block), true))
-        class += 2;
-    buddy_insert(&state->buddies, id, class, true);
+           buddy_merge(buddies, id, class, is_lower(growth, block), kind))
+        class++;
+    buddy_insert(buddies, id, class, kind);
 }
 
 static bool grow(struct heap *heap, unsigned class)
@@ -48,20 +48,13 @@ static bool grow(struct heap *heap, unsigned class)
     struct block *block = &heap->blocks[id];
     block->mark = state->growth_count;
     state->growths[state->growth_count++] = (struct growth){block->address, block->size};
-    buddy_insert(&state->buddies, id, exact_class(block->size), true);
+    buddy_insert(&state->buddies, id, exact_class(block->size), state->buddies.kind);
     return true;
 }
 
-ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enum bin_kind kind)
 {
-    struct double_buddy *state = (struct double_buddy *)heap;
-    return buddy_allocate(&state->buddies, class_of(size, true), grow, true);
-}
-
-ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
-{
-    heap->counters.allocated -= heap->blocks[id].size;
-    enter((struct double_buddy *)heap, id);
+    return buddy_allocate((struct buddies *)heap, class_of(size, true), grow, kind);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
@@ -87,9 +80,13 @@ static bool reserve(struct heap *heap)
     return buddy_reserve(&state->buddies) && reserve_growth(state);
 }
 
+DEFINE_BUDDY_REPLAY(by_address, BIN_HEAP)
+DEFINE_BUDDY_REPLAY(by_key, BIN_HEAP_BY_KEY)
+
 static size_t replay(struct replay *replay, const struct events *events)
 {
-    return replay_events(replay, events, allocate, release, resize, reserve);
+    bool by_key = ((const struct buddies *)replay->heap)->kind == BIN_HEAP_BY_KEY;
+    return by_key ? replay_by_key(replay, events) : replay_by_address(replay, events);
 }
 
 static bool init(void *memory, const struct parameters *parameters)
@@ -97,7 +94,8 @@ static bool init(void *memory, const struct parameters *parameters)
     struct double_buddy *state = memory;
     state->unit[0] = parameters->growth;
     state->unit[1] = parameters->growth_3x;
-    return buddy_init(&state->buddies, (enum order)parameters->order, true);
+    enum order order = (enum order)parameters->order;
+    return buddy_init(&state->buddies, order, order == ORDER_ADDRESS ? BIN_HEAP : BIN_HEAP_BY_KEY);
 }
 
 static void release_all(void *memory)

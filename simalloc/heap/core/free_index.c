@@ -71,7 +71,7 @@ static void insert_by_size(struct free_index *index, uint32_t id, uint64_t enter
 {
     const struct block *block = &index->shadow.blocks[id];
     if (index->order != BEST_ADDRESS)
-        index->sizes.bins.keys[id] = entered;
+        index->sizes.tables.keys[id] = entered;
     size_index_insert(&index->sizes, index->shadow.blocks, id, block->size,
                       key_of(index, block, entered), order_of(index), true);
 }

@@ -7,11 +7,16 @@
 
 #include "bin_heap.h"
 #include "bin_list.h"
+#include "bin_map.h"
 #include "size_tree.h"
 
 struct size_index {
     unsigned granule; /* log2 of the bytes in one */
-    struct bin_set bins;
+    enum order order;
+    uint32_t latest; /* the block for which a place in time was looked for last, or NO_BLOCK */
+    struct bin_tables tables;
+    struct bin_map used;
+    uint32_t bins[BINS]; /* lists, or in order of address heaps */
     struct size_tree large;
 };
 
@@ -21,20 +26,21 @@ ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, 
                                    enum order order, bool keyed)
 {
     index->granule = (unsigned)__builtin_ctzll(unit);
-    bin_set_init(&index->bins, order, order == ORDER_ADDRESS, keyed);
+    index->order = order;
+    bin_tables_init(&index->tables, order == ORDER_ADDRESS, keyed);
     return size_tree_init(&index->large, heap);
 }
 
 ALWAYS_INLINE void size_index_release(struct size_index *index)
 {
-    bin_set_release(&index->bins);
+    bin_tables_release(&index->tables);
     size_tree_release(&index->large);
 }
 
 /* `capacity` is that of the block table. */
 ALWAYS_INLINE bool size_index_reserve(struct size_index *index, uint32_t capacity)
 {
-    return bin_set_reserve(&index->bins, capacity) && size_tree_reserve(&index->large);
+    return bin_tables_reserve(&index->tables, capacity) && size_tree_reserve(&index->large);
 }
 
 /* The bin for blocks of `size` bytes; BINS: they are in the tree. */
@@ -50,27 +56,36 @@ ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blo
                                      uint32_t block, uint64_t size, uint64_t key, enum order order,
                                      bool rest)
 {
-    uint32_t bin = size_index_bin(index, size);
-    if (UNLIKELY(bin == BINS))
+    uint32_t number = size_index_bin(index, size);
+    uint32_t *bin = &index->bins[number];
+    const uint64_t *keys = index->tables.keys;
+    bool newest_first = order == ORDER_LIFO;
+    bool was_empty;
+    if (UNLIKELY(number == BINS)) {
         size_tree_insert(&index->large, block, key);
-    else if (order == ORDER_ADDRESS)
-        bin_heap_insert(&index->bins, blocks, bin, block);
+        return;
+    }
+    if (order == ORDER_ADDRESS)
+        was_empty = bin_heap_insert(bin, blocks, index->tables.links, NULL, block);
     else if (rest)
-        bin_list_insert_by_key(&index->bins, blocks, bin, block, order == ORDER_LIFO);
+        was_empty =
+            bin_list_insert_by_key(bin, blocks, block, keys, newest_first, &index->latest);
     else
-        bin_list_insert(&index->bins, blocks, bin, block, order == ORDER_LIFO);
+        was_empty = bin_list_insert(bin, blocks, block, newest_first);
+    if (was_empty)
+        bin_map_set(&index->used, number);
 }
 
 /* Takes a block of a bin, or of the tree, out. */
-ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks, uint32_t bin,
-                                     uint32_t block, enum order order)
+ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks,
+                                     uint32_t number, uint32_t block, enum order order)
 {
-    if (UNLIKELY(bin == BINS))
+    uint32_t *bin = &index->bins[number];
+    if (UNLIKELY(number == BINS))
         size_tree_remove(&index->large, block);
-    else if (order == ORDER_ADDRESS)
-        bin_heap_remove(&index->bins, blocks, bin, block);
-    else
-        bin_list_remove(&index->bins, blocks, bin, block);
+    else if (order == ORDER_ADDRESS ? bin_heap_remove(bin, blocks, index->tables.links, NULL, block)
+                                    : bin_list_remove(bin, blocks, block))
+        bin_map_clear(&index->used, number);
 }
 
 /* A block that was found, and its size, which is known before the block has been looked at. */
@@ -86,9 +101,9 @@ ALWAYS_INLINE struct sized size_index_best(const struct size_index *index,
 {
     uint32_t bin = size_index_bin(index, size);
     if (LIKELY(bin < BINS))
-        bin = bin_set_from(&index->bins, bin);
+        bin = bin_map_from(&index->used, bin);
     if (LIKELY(bin < BINS))
-        return (struct sized){index->bins.first[bin], bin, (uint64_t)bin << index->granule};
+        return (struct sized){index->bins[bin], bin, (uint64_t)bin << index->granule};
     uint32_t block = index->large.blocks == 0 ? NO_BLOCK : size_tree_best(&index->large, size);
     return (struct sized){block, BINS, block == NO_BLOCK ? 0 : blocks[block].size};
 }
