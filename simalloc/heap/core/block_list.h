@@ -37,7 +37,9 @@ struct inner {
     uint32_t child[SLOTS];
     uint32_t key[SLOTS]; /* if ordered: no key below the child is less, all of earlier ones are; the
                             first one's says nothing */
-    uint32_t blocks[SLOTS];  /* blocks below the child; any number from slot `count` on */
+    uint8_t few[SLOTS];      /* if the children are leaves: the blocks in the child; any number from
+                                slot `count` on */
+    uint32_t blocks[SLOTS];  /* if they are not: the blocks below the child */
     uint64_t largest[SLOTS]; /* the same in bytes */
     uint32_t count;          /* children are in slots 0 .. count-1 */
     struct place place;
@@ -277,11 +279,14 @@ ALWAYS_INLINE uint32_t block_list_rank(const struct block_list *list, struct cur
 {
     const struct leaf *leaf = &list->leaves[at.leaf];
     uint32_t rank = slots_count(leaf->used & slots_before(at.slot));
-    const struct place *place = &leaf->place;
-    for (uint32_t level = 0; level < list->height; level++) {
-        const struct inner *parent = &list->inners[place->parent];
+    if (list->height == 0)
+        return rank;
+    const struct inner *parent = &list->inners[leaf->place.parent];
+    rank += slots_sum_few_before(parent->few, leaf->place.slot);
+    for (uint32_t level = 1; level < list->height; level++) {
+        const struct place *place = &parent->place;
+        parent = &list->inners[place->parent];
         rank += slots_sum_before(parent->blocks, place->slot);
-        place = &parent->place;
     }
     return rank;
 }

@@ -69,7 +69,7 @@ static const char *check_node(struct walk *walk, uint32_t level, uint32_t id)
         const char *wrong = check_child(walk, level, id, i);
         if (wrong != NULL)
             return wrong;
-        if (walk->blocks - blocks != inner->blocks[i])
+        if (walk->blocks - blocks != inner_blocks(inner, level - 1, i))
             return "a node of the list miscounts its blocks";
     }
     return NULL;

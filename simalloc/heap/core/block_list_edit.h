@@ -72,16 +72,34 @@ ALWAYS_INLINE void block_list_promise(struct block_list *list, const struct leaf
     }
 }
 
+/* Counts blocks below a child of some level, more or fewer of them. */
+ALWAYS_INLINE void inner_count(struct inner *inner, uint32_t level, uint32_t slot, uint32_t more)
+{
+    if (level == 0)
+        inner->few[slot] = (uint8_t)(inner->few[slot] + more);
+    else
+        inner->blocks[slot] += more;
+}
+
+/* The blocks below a child of some level. */
+ALWAYS_INLINE uint32_t inner_blocks(const struct inner *inner, uint32_t level, uint32_t slot)
+{
+    return level == 0 ? inner->few[slot] : inner->blocks[slot];
+}
+
 /* Tells the nodes above a leaf that it has got more blocks, or fewer. */
 ALWAYS_INLINE void block_list_count(struct block_list *list, const struct leaf *leaf,
                                     uint32_t more)
 {
     list->blocks += more;
-    const struct place *place = &leaf->place;
-    for (uint32_t level = 0; level < list->height; level++) {
-        struct inner *parent = &list->inners[place->parent];
-        parent->blocks[place->slot] += more;
-        place = &parent->place;
+    if (list->height == 0)
+        return;
+    struct inner *parent = &list->inners[leaf->place.parent];
+    inner_count(parent, 0, leaf->place.slot, more);
+    for (uint32_t level = 1; level < list->height; level++) {
+        const struct place *place = &parent->place;
+        parent = &list->inners[place->parent];
+        inner_count(parent, level, place->slot, more);
     }
 }
 

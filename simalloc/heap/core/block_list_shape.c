@@ -100,6 +100,7 @@ static void move_children(struct inner *to, uint32_t at, const struct inner *fro
     memmove(&to->size[at], &from->size[first], count * sizeof to->size[0]);
     memmove(&to->child[at], &from->child[first], count * sizeof to->child[0]);
     memmove(&to->key[at], &from->key[first], count * sizeof to->key[0]);
+    memmove(&to->few[at], &from->few[first], count * sizeof to->few[0]);
     memmove(&to->blocks[at], &from->blocks[first], count * sizeof to->blocks[0]);
     memmove(&to->largest[at], &from->largest[first], count * sizeof to->largest[0]);
 }
@@ -109,7 +110,7 @@ static void raise_root(struct block_list *list)
 {
     uint32_t id = new_inner(list);
     list->inners[id].child[0] = list->root;
-    list->inners[id].blocks[0] = list->blocks;
+    inner_count(&list->inners[id], list->height, 0, list->blocks);
     list->inners[id].count = 1;
     list->height++;
     adopt(list, list->height, id, 0);
@@ -133,8 +134,10 @@ static void insert_sibling(struct block_list *list, uint32_t level, uint32_t id,
     move_children(parent, slot + 1, parent, slot, parent->count - slot);
     parent->child[slot] = child;
     parent->key[slot] = key;
-    parent->blocks[slot] = blocks;
-    parent->blocks[slot - 1] -= blocks;
+    parent->few[slot] = 0;
+    parent->blocks[slot] = 0;
+    inner_count(parent, level, slot, blocks);
+    inner_count(parent, level, slot - 1, -blocks);
     parent->size[slot] = 0; /* what stood there before must not pass for the child's */
     parent->largest[slot] = 0;
     parent->count++;
@@ -157,7 +160,7 @@ static void split_inner(struct block_list *list, uint32_t level, uint32_t id)
     memset(&left->size[kept], 0, (SLOTS - kept) * sizeof left->size[0]);
     uint32_t blocks = 0;
     for (uint32_t i = 0; i < right->count; i++)
-        blocks += right->blocks[i];
+        blocks += inner_blocks(right, level - 1, i);
     adopt(list, level, right_id, 0);
     insert_sibling(list, level, id, right_id, right->key[0], blocks);
 }
@@ -253,8 +256,9 @@ static void remove_child(struct block_list *list, uint32_t level, uint32_t id)
 static void absorb(struct block_list *list, uint32_t level, uint32_t left, uint32_t right)
 {
     const struct place *place = place_of(list, level, right);
-    uint32_t *blocks = list->inners[place->parent].blocks;
-    blocks[place_of(list, level, left)->slot] += blocks[place->slot];
+    struct inner *parent = &list->inners[place->parent];
+    inner_count(parent, level, place_of(list, level, left)->slot,
+                inner_blocks(parent, level, place->slot));
     remove_child(list, level, right);
 }
 

@@ -93,6 +93,23 @@ ALWAYS_INLINE uint32_t slots_largest(const uint16_t *sizes)
     return ~(uint32_t)_mm_cvtsi128_si32(smallest) & UINT16_MAX;
 }
 
+/* The sum of the numbers before `slot`. */
+ALWAYS_INLINE uint32_t slots_sum_few_before(const uint8_t *numbers, uint32_t slot)
+{
+    const __m256i place = _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+                                           17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
+                                           31);
+    const __m256i none = _mm256_setzero_si256();
+    __m256i low = _mm256_cmpgt_epi8(_mm256_set1_epi8((char)slot), place);
+    __m256i high = _mm256_cmpgt_epi8(_mm256_set1_epi8((char)((int)slot - SLOTS / 2)), place);
+    __m256i sums =
+        _mm256_add_epi64(_mm256_sad_epu8(_mm256_and_si256(low, load(&numbers[0])), none),
+                         _mm256_sad_epu8(_mm256_and_si256(high, load(&numbers[32])), none));
+    __m128i two =
+        _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    return (uint32_t)(_mm_cvtsi128_si32(two) + _mm_extract_epi32(two, 2));
+}
+
 ALWAYS_INLINE uint32_t slots_sum_before(const uint32_t *numbers, uint32_t slot)
 {
     __m256i bound = _mm256_set1_epi32((int)slot);

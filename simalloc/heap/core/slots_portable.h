@@ -50,6 +50,14 @@ ALWAYS_INLINE uint32_t slots_largest(const uint16_t *sizes)
 }
 
 /* The sum of the numbers before `slot`. */
+ALWAYS_INLINE uint32_t slots_sum_few_before(const uint8_t *numbers, uint32_t slot)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < slot; i++)
+        sum += numbers[i];
+    return sum;
+}
+
 ALWAYS_INLINE uint32_t slots_sum_before(const uint32_t *numbers, uint32_t slot)
 {
     uint32_t sum = 0;
