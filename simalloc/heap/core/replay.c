@@ -25,24 +25,23 @@ void replay_watch(const struct replay *replay, const struct events *event)
         heap->failure = replay->mechanism->check(heap);
 }
 
-/* The block of an event's object, or NO_BLOCK. */
-static uint32_t block_of(const struct replay *replay, const struct events *events, size_t i)
-{
-    return replay->objects.slots[events->slot[i]].block;
-}
-
 void replay_prefetch(const struct replay *replay, const struct events *events)
 {
+    const struct slot *slots = replay->objects.slots;
     const struct block *blocks = replay->heap->blocks;
+    uint32_t given[BATCH]; /* the blocks of objects that are live already */
+    size_t count = 0;
     for (size_t i = 0; i < events->count; i++)
-        __builtin_prefetch(&replay->objects.slots[events->slot[i]]);
-    for (size_t i = 0; i < events->count; i++)
-        if (block_of(replay, events, i) != NO_BLOCK)
-            __builtin_prefetch(&blocks[block_of(replay, events, i)]);
+        __builtin_prefetch(&slots[events->slot[i]]);
     for (size_t i = 0; i < events->count; i++) {
-        if (block_of(replay, events, i) == NO_BLOCK)
+        uint32_t block = slots[events->slot[i]].block;
+        if (block == NO_BLOCK)
             continue;
-        const struct block *block = &blocks[block_of(replay, events, i)];
+        __builtin_prefetch(&blocks[block]);
+        given[count++] = block;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct block *block = &blocks[given[i]];
         __builtin_prefetch(&blocks[block->previous]);
         __builtin_prefetch(&blocks[block->next]);
     }

@@ -53,7 +53,7 @@ typedef bool reserve_function(struct heap *heap);
 /* The size of the block for a request. One too large to be scaled is caught by the heap's limit. */
 ALWAYS_INLINE uint64_t scaled(uint64_t request, uint64_t scale)
 {
-    return (request == 0 ? 1 : request) * scale;
+    return (request + (request == 0)) * scale;
 }
 
 /* Reallocates block `old` and answers the block that takes its place. Not inlined: it would be a
@@ -76,7 +76,8 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
                                       resize_function *resize)
 {
     uint32_t block = slot->block;
-    if (LIKELY(op == OP_MALLOC && block == NO_BLOCK))
+    _Static_assert(OP_MALLOC == 0 && NO_BLOCK == 0, "a malloc of no object yet is told at once");
+    if (LIKELY((op | block) == 0))
         return allocate(heap, size);
     if (UNLIKELY(op != OP_REALLOC || block == NO_BLOCK)) {
         heap->failure = "the events are not those of a valid trace";
@@ -117,7 +118,7 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
                                          allocate, release, resize);
             slot->request = request;
             live += request;
-            if (UNLIKELY(heap->failure != NULL))
+            if (UNLIKELY(slot->block == NO_BLOCK))
                 break;
             if (UNLIKELY(heap->brk != brk)) {
                 brk = heap->brk;
