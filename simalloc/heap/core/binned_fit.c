@@ -93,6 +93,16 @@ static uint32_t use(struct heap *heap, uint32_t id, uint64_t size)
     return use_and_keep(heap, id, size, ((struct binned_fit *)heap)->remainder == id);
 }
 
+/* The same of a block that has a role, which what is left of it keeps. */
+ALWAYS_INLINE uint32_t use_loose(struct heap *heap, uint32_t id, uint64_t size)
+{
+    if (UNLIKELY(heap->blocks[id].size == size))
+        return use(heap, id, size);
+    heap->counters.allocated += size;
+    heap->counters.splits++;
+    return heap_cut_low(heap, id, size);
+}
+
 /* Step 2 of an allocation: the last remainder serves, or goes to its bin. */
 ALWAYS_INLINE uint32_t use_remainder(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
@@ -101,7 +111,7 @@ ALWAYS_INLINE uint32_t use_remainder(struct binned_fit *state, uint64_t size, ui
                (state->rule == LAST_REMAINDER_SMALL && size < state->small);
     *visited += may;
     if (may && state->heap.blocks[id].size >= size)
-        return use(&state->heap, id, size);
+        return use_loose(&state->heap, id, size);
     state->remainder = NO_BLOCK;
     put_in_bin(state, id);
     return NO_BLOCK;
@@ -121,7 +131,7 @@ static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t
         enter(heap, grown);
         id = grown;
     }
-    return use(heap, id, size);
+    return use_loose(heap, id, size);
 }
 
 ALWAYS_INLINE uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited)
