@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -75,7 +76,7 @@ def bytes_a_live_object(kind: Kind, size: int, policy: Policy) -> float:
     """Return by what a simulation's resident memory grows for each live object, in a child.
 
     There what numpy has freed goes back to the system, or the simulation would grow into it unseen:
-    the C library's threshold for mappings, once it is set, does not rise.
+    the C library's threshold for mappings, once it is set, does not rise, and its heap is trimmed.
     """
     command = [sys.executable, "-m", "benchmarks.cost", kind, str(size), spell(policy)]
     fixed = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(128 << 10)}
@@ -115,6 +116,8 @@ def _replay(simulation: Simulation, trace: Trace, events: slice) -> None:
 
 
 def _resident() -> int:
+    """Return the bytes in use, without what the C library has kept of freed memory."""
+    ctypes.CDLL(None).malloc_trim(0)
     lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("Anonymous:"))
 
