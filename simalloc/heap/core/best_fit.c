@@ -5,10 +5,9 @@
 
 struct best_fit {
     struct heap heap;
-    struct size_index index; /* the key is the block's place in the list */
+    struct size_index index; /* equals are in the order of the list */
     enum order order;
     uint64_t growth;
-    uint64_t entered; /* blocks that have entered the list */
 };
 
 ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
@@ -24,25 +23,13 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum order order)
     heap->counters.free_blocks--;
 }
 
-/* The key of a block in the order of the list. */
-ALWAYS_INLINE uint64_t key_of(const struct best_fit *state, uint32_t id, enum order order)
-{
-    return order == ORDER_ADDRESS ? state->heap.blocks[id].address
-           : order == ORDER_FIFO  ? state->index.tables.keys[id]
-                                  : ~state->index.tables.keys[id];
-}
-
 /* Makes a block free, merged with its free neighbours. The order is known when the code is
  * compiled, here and below. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
                              enum order order)
 {
-    struct best_fit *state = state_of(heap);
     coalesce(heap, id, take);
-    if (order != ORDER_ADDRESS)
-        state->index.tables.keys[id] = ++state->entered;
-    size_index_insert(&state->index, heap->blocks, id, heap->blocks[id].size,
-                      key_of(state, id, order), order, false);
+    size_index_insert(&state_of(heap)->index, heap->blocks, id, heap->blocks[id].size, order, true);
     heap->counters.free_blocks++;
 }
 
@@ -71,8 +58,7 @@ ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t
     }
     uint32_t low = heap_cut_low(heap, found.block, size);
     heap->counters.splits++;
-    size_index_insert(index, heap->blocks, found.block, found.size - size,
-                      key_of(state_of(heap), found.block, order), order, true);
+    size_index_insert_rest(index, heap->blocks, found.block, found.size - size, order);
     return low;
 }
 
@@ -134,10 +120,9 @@ static bool init(void *memory, const struct parameters *parameters)
     struct best_fit *state = memory;
     state->order = (enum order)parameters->order;
     state->growth = parameters->growth;
-    state->entered = 0;
     return heap_init(&state->heap) &&
            size_index_init(&state->index, &state->heap, parameters->unit | parameters->growth,
-                           state->order, state->order != ORDER_ADDRESS);
+                           state->order, true);
 }
 
 static void release_all(void *memory)

@@ -12,7 +12,6 @@ struct binned_fit {
     enum last_remainder rule;
     uint64_t small;
     uint64_t growth;
-    uint64_t entered;   /* blocks that have entered the bins */
     uint32_t remainder; /* the last remainder, HOME_LOOSE as the wilderness is; or NO_BLOCK */
     /* The wilderness is the last block whenever that is free. */
 };
@@ -20,8 +19,7 @@ struct binned_fit {
 ALWAYS_INLINE void put_in_bin(struct binned_fit *state, uint32_t id)
 {
     struct block *blocks = state->heap.blocks;
-    size_index_insert(&state->bins, blocks, id, blocks[id].size, ++state->entered, ORDER_FIFO,
-                      false);
+    size_index_insert(&state->bins, blocks, id, blocks[id].size, ORDER_FIFO, false);
 }
 
 ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
@@ -185,7 +183,6 @@ static bool init(void *memory, const struct parameters *parameters)
     state->rule = (enum last_remainder)parameters->last_remainder;
     state->small = parameters->small;
     state->growth = parameters->growth;
-    state->entered = 0;
     state->remainder = NO_BLOCK;
     return heap_init(&state->heap) &&
            size_index_init(&state->bins, &state->heap, parameters->unit | parameters->growth,

@@ -23,7 +23,7 @@ bool free_index_open(struct free_index *index, enum free_order order, uint64_t u
     index->rover = NO_BLOCK;
     return is_list(index) ? block_list_init(&index->list, &index->shadow, unit)
                           : size_index_init(&index->sizes, &index->shadow, unit, order_of(index),
-                                            index->order != BEST_ADDRESS);
+                                            true);
 }
 
 void free_index_close(struct free_index *index)
@@ -51,13 +51,6 @@ bool free_index_reserve(struct free_index *index, uint32_t capacity)
                           : size_index_reserve(&index->sizes, shadow->capacity);
 }
 
-static uint64_t key_of(const struct free_index *index, const struct block *block, uint64_t entered)
-{
-    if (index->order == BEST_ADDRESS)
-        return block->address;
-    return index->order == BEST_FIFO ? entered : ~entered;
-}
-
 static struct cursor place_to_enter(const struct free_index *index, uint64_t address)
 {
     if (index->order == BY_ADDRESS)
@@ -69,11 +62,10 @@ static struct cursor place_to_enter(const struct free_index *index, uint64_t add
 
 static void insert_by_size(struct free_index *index, uint32_t id, uint64_t entered)
 {
-    const struct block *block = &index->shadow.blocks[id];
+    uint64_t size = index->shadow.blocks[id].size;
     if (index->order != BEST_ADDRESS)
         index->sizes.tables.keys[id] = entered;
-    size_index_insert(&index->sizes, index->shadow.blocks, id, block->size,
-                      key_of(index, block, entered), order_of(index), true);
+    size_index_insert_rest(&index->sizes, index->shadow.blocks, id, size, order_of(index));
 }
 
 static void remove_by_size(struct free_index *index, uint32_t id)

@@ -13,7 +13,8 @@
 struct size_index {
     unsigned granule; /* log2 of the bytes in one */
     enum order order;
-    uint32_t latest; /* the block for which a place in time was looked for last, or NO_BLOCK */
+    uint64_t entered; /* blocks, if the order is one of entry: the time of the newest */
+    uint32_t latest;  /* the block for which a place in time was looked for last, or NO_BLOCK */
     struct bin_tables tables;
     struct bin_map used;
     uint32_t bins[BINS]; /* lists, or in order of address heaps */
@@ -21,13 +22,13 @@ struct size_index {
 };
 
 /* Makes an empty index of memory that is zero. The largest power of two in `unit` divides all sizes
- * of blocks; `keyed`: times of entry are kept. */
+ * of blocks. `rests`: a rest takes the place in the order that its block had. */
 ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, uint64_t unit,
-                                   enum order order, bool keyed)
+                                   enum order order, bool rests)
 {
     index->granule = (unsigned)__builtin_ctzll(unit);
     index->order = order;
-    bin_tables_init(&index->tables, order == ORDER_ADDRESS, keyed);
+    bin_tables_init(&index->tables, order == ORDER_ADDRESS, order != ORDER_ADDRESS && rests);
     return size_tree_init(&index->large, heap);
 }
 
@@ -50,11 +51,11 @@ ALWAYS_INLINE uint32_t size_index_bin(const struct size_index *index, uint64_t s
     return LIKELY(granules < BINS) ? (uint32_t)granules : BINS;
 }
 
-/* Enters a block: the newest of all, or one at its place in time (`rest`). The key is used among the
- * large ones. The order is known when the code is compiled, here and below. */
-ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blocks,
-                                     uint32_t block, uint64_t size, uint64_t key, enum order order,
-                                     bool rest)
+/* Enters a block that has entered the order at some time: the newest of all, or the rest of one. The
+ * order is known when the code is compiled, here and below. */
+ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *blocks,
+                                    uint32_t block, uint64_t size, uint64_t time,
+                                    enum order order, bool rest)
 {
     uint32_t number = size_index_bin(index, size);
     uint32_t *bin = &index->bins[number];
@@ -62,7 +63,9 @@ ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blo
     bool newest_first = order == ORDER_LIFO;
     bool was_empty;
     if (UNLIKELY(number == BINS)) {
-        size_tree_insert(&index->large, block, key);
+        uint64_t address = blocks[block].address;
+        size_tree_insert(&index->large, block,
+                         order == ORDER_ADDRESS ? address : newest_first ? ~time : time);
         return;
     }
     if (order == ORDER_ADDRESS)
@@ -74,6 +77,24 @@ ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blo
         was_empty = bin_list_insert(bin, blocks, block, newest_first);
     if (was_empty)
         bin_map_set(&index->used, number);
+}
+
+/* Enters a block, the newest of all. `rests`: rests may take its place, so that its time is kept. */
+ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blocks,
+                                     uint32_t block, uint64_t size, enum order order, bool rests)
+{
+    uint64_t time = order == ORDER_ADDRESS ? 0 : ++index->entered;
+    if (order != ORDER_ADDRESS && rests)
+        index->tables.keys[block] = time;
+    size_index_enter(index, blocks, block, size, time, order, false);
+}
+
+/* Enters what is left of a block that has been taken out, in its place among equals. */
+ALWAYS_INLINE void size_index_insert_rest(struct size_index *index, struct block *blocks,
+                                          uint32_t block, uint64_t size, enum order order)
+{
+    uint64_t time = order == ORDER_ADDRESS ? 0 : index->tables.keys[block];
+    size_index_enter(index, blocks, block, size, time, order, true);
 }
 
 /* Takes a block of a bin, or of the tree, out. */
