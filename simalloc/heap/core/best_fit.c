@@ -6,7 +6,6 @@
 struct best_fit {
     struct heap heap;
     struct size_index index; /* equals are in the order of the list */
-    enum order order;
     uint64_t growth;
 };
 
@@ -105,7 +104,7 @@ DEFINE_REPLAY(address, ORDER_ADDRESS)
 
 static size_t replay(struct replay *replay, const struct events *events)
 {
-    switch (state_of(replay->heap)->order) {
+    switch (state_of(replay->heap)->index.order) {
     case ORDER_LIFO:
         return replay_lifo(replay, events);
     case ORDER_FIFO:
@@ -118,11 +117,10 @@ static size_t replay(struct replay *replay, const struct events *events)
 static bool init(void *memory, const struct parameters *parameters)
 {
     struct best_fit *state = memory;
-    state->order = (enum order)parameters->order;
     state->growth = parameters->growth;
     return heap_init(&state->heap) &&
            size_index_init(&state->index, &state->heap, parameters->unit | parameters->growth,
-                           state->order, true);
+                           (enum order)parameters->order, true);
 }
 
 static void release_all(void *memory)

@@ -51,7 +51,7 @@ ALWAYS_INLINE uint32_t size_index_bin(const struct size_index *index, uint64_t s
     return LIKELY(granules < BINS) ? (uint32_t)granules : BINS;
 }
 
-/* Enters a block that has entered the order at some time: the newest of all, or the rest of one. The
+/* Enters a block that has entered the list at some time: the newest of all, or the rest of one. The
  * order is known when the code is compiled, here and below. */
 ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *blocks,
                                     uint32_t block, uint64_t size, uint64_t time,
