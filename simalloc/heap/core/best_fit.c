@@ -16,9 +16,7 @@ ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
 
 ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum order order)
 {
-    struct size_index *index = &state_of(heap)->index;
-    uint32_t bin = size_index_bin(index, heap->blocks[id].size);
-    size_index_remove(index, heap->blocks, bin, id, order);
+    size_index_remove(&state_of(heap)->index, heap->blocks, id, order);
     heap->counters.free_blocks--;
 }
 
@@ -49,7 +47,7 @@ ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t
     struct size_index *index = &state_of(heap)->index;
     if (UNLIKELY(found.bin == BINS) && size_index_bin(index, found.size - size) == BINS)
         return use_large(heap, found.block, size, order);
-    size_index_remove(index, heap->blocks, found.bin, found.block, order);
+    size_index_take(index, heap->blocks, found.bin, found.block, order);
     heap->counters.allocated += size;
     if (found.size == size) {
         heap->counters.free_blocks--;

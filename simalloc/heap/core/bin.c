@@ -48,6 +48,6 @@ const char *bin_check(struct bin_check *check, uint32_t number, uint32_t first, 
         return "a bin's bit is wrong";
     if (first == NO_BLOCK)
         return NULL;
-    return check->kind == BIN_LIST ? bin_list_check(check, number, first)
-                                   : bin_heap_check(check, number, first);
+    return check->tables->linked ? bin_heap_check(check, number, first)
+                                 : bin_list_check(check, number, first);
 }

@@ -44,7 +44,6 @@ ALWAYS_INLINE bool bin_tables_reserve(struct bin_tables *tables, uint32_t capaci
 struct bin_check {
     const struct block *blocks;
     const struct bin_tables *tables;
-    enum bin_kind kind;
     enum order order;
     uint32_t (*bin_of)(const void *context, uint64_t size); /* where a block should be */
     const void *context;

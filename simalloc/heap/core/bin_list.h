@@ -1,8 +1,8 @@
 /* Bins that are lists of their blocks in order of entry, served from the newest or the oldest on.
  *
- * A bin is a ring (block_ring.h) from the block that is served first. A block that enters is the
- * newest, so that its place is at an end. One that is the rest of another takes that one's place in
- * time, which needs the times of entry (`keys`). */
+ * A bin is a ring (block_ring.h) whose front is served first. A block that enters is the newest, so
+ * that it goes to an end, and leads if the newest is served first. One that is the rest of another
+ * takes that one's place in time, which needs the times of entry (`keys`). */
 #ifndef SIMALLOC_BIN_LIST_H
 #define SIMALLOC_BIN_LIST_H
 
@@ -11,29 +11,13 @@
 
 const char *bin_list_check(struct bin_check *check, uint32_t number, uint32_t first);
 
-/* Enters the newest block, which is served first or last. Answers whether the bin was empty. */
-ALWAYS_INLINE bool bin_list_insert(uint32_t *bin, struct block *blocks, uint32_t block,
-                                   bool newest_first)
-{
-    uint32_t first = *bin;
-    if (first == NO_BLOCK) {
-        block_ring_start(blocks, block);
-        *bin = block;
-        return true;
-    }
-    block_ring_link(blocks, blocks[first].home, first, block);
-    if (newest_first)
-        *bin = block;
-    return false;
-}
-
 /* Enters a block that is older than the newest of its bin. `latest` is the block for which a place
  * was looked for last, or NO_BLOCK. */
 void bin_list_insert_older(uint32_t *bin, struct block *blocks, uint32_t block,
                            const uint64_t *keys, bool newest_first, uint32_t *latest);
 
-/* Enters a block at its place in time. Answers whether the bin was empty. All blocks of a bin are of
- * one size. */
+/* Enters a block at its place in time. Answers whether the bin was empty. All blocks of a bin are
+ * of one size. */
 ALWAYS_INLINE bool bin_list_insert_by_key(uint32_t *bin, struct block *blocks, uint32_t block,
                                           const uint64_t *keys, bool newest_first,
                                           uint32_t *latest)
@@ -41,21 +25,8 @@ ALWAYS_INLINE bool bin_list_insert_by_key(uint32_t *bin, struct block *blocks, u
     uint32_t first = *bin;
     uint32_t newest = newest_first ? first : blocks[first].home;
     if (first == NO_BLOCK || LIKELY(keys[newest] < keys[block]))
-        return bin_list_insert(bin, blocks, block, newest_first);
+        return block_ring_insert(bin, blocks, block, newest_first);
     bin_list_insert_older(bin, blocks, block, keys, newest_first, latest);
-    return false;
-}
-
-/* Takes a block out. Answers whether the bin is empty then. */
-ALWAYS_INLINE bool bin_list_remove(uint32_t *bin, struct block *blocks, uint32_t block)
-{
-    uint32_t after = block_ring_unlink(blocks, block);
-    if (after == block) {
-        *bin = NO_BLOCK;
-        return true;
-    }
-    if (*bin == block)
-        *bin = after;
     return false;
 }
 

@@ -34,8 +34,7 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
     struct binned_fit *state = (struct binned_fit *)heap;
     heap->counters.free_blocks--;
     if (heap->blocks[id].home != HOME_LOOSE) {
-        uint32_t bin = size_index_bin(&state->bins, heap->blocks[id].size);
-        size_index_remove(&state->bins, heap->blocks, bin, id, ORDER_FIFO);
+        size_index_remove(&state->bins, heap->blocks, id, ORDER_FIFO);
         return;
     }
     if (state->remainder == id)

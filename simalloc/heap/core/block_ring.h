@@ -1,16 +1,12 @@
-/* Free blocks linked in a ring: in each `home` is the block before it and `mark` the one after it.
+/* Free blocks linked in a ring with a front: in each `home` is the block before it and `mark` the
+ * one after it.
  *
- * A list that is a ring has its last block before its first, so that no link needs a branch. */
+ * The last block of the list stands before its front, so that no link needs a branch. The front is
+ * the caller's; it is NO_BLOCK if there are no blocks. */
 #ifndef SIMALLOC_BLOCK_RING_H
 #define SIMALLOC_BLOCK_RING_H
 
 #include "heap.h"
-
-/* Makes a block the only one of a ring. */
-ALWAYS_INLINE void block_ring_start(struct block *blocks, uint32_t id)
-{
-    blocks[id].home = blocks[id].mark = id;
-}
 
 /* Puts a block between two that follow each other. */
 ALWAYS_INLINE void block_ring_link(struct block *blocks, uint32_t before, uint32_t after,
@@ -22,15 +18,36 @@ ALWAYS_INLINE void block_ring_link(struct block *blocks, uint32_t before, uint32
     blocks[after].home = id;
 }
 
-/* Takes a block out and answers the one after it: itself, if it was the only one. */
-ALWAYS_INLINE uint32_t block_ring_unlink(struct block *blocks, uint32_t id)
+/* Puts a block behind the last; `leads` makes it the front. Answers whether it is the only one. */
+ALWAYS_INLINE bool block_ring_insert(uint32_t *front, struct block *blocks, uint32_t id, bool leads)
+{
+    uint32_t first = *front;
+    if (first == NO_BLOCK) {
+        blocks[id].home = blocks[id].mark = id;
+        *front = id;
+        return true;
+    }
+    block_ring_link(blocks, blocks[first].home, first, id);
+    if (leads)
+        *front = id;
+    return false;
+}
+
+/* Takes a block out; if it was the front, the one after it is. Answers whether none is left. */
+ALWAYS_INLINE bool block_ring_remove(uint32_t *front, struct block *blocks, uint32_t id)
 {
     uint32_t before = blocks[id].home;
     uint32_t after = blocks[id].mark;
     blocks[before].mark = after;
     blocks[after].home = before;
     blocks[id].home = HOME_ALLOCATED;
-    return after;
+    if (after == id) {
+        *front = NO_BLOCK;
+        return true;
+    }
+    if (*front == id)
+        *front = after;
+    return false;
 }
 
 #endif

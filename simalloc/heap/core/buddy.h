@@ -33,7 +33,7 @@ ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned c
     uint64_t *keys = kind == BIN_HEAP_BY_KEY ? buddies->tables.keys : NULL;
     if (keys != NULL)
         keys[id] = ++buddies->entered ^ (newest_first ? UINT64_MAX : 0);
-    if (kind == BIN_LIST ? bin_list_insert(bin, blocks, id, newest_first)
+    if (kind == BIN_LIST ? block_ring_insert(bin, blocks, id, newest_first)
                          : bin_heap_insert(bin, blocks, buddies->tables.links, keys, id))
         buddies->used[class / 64] |= UINT64_C(1) << class % 64;
     buddies->heap.counters.free_blocks++;
@@ -46,7 +46,7 @@ ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned c
     struct block *blocks = buddies->heap.blocks;
     uint32_t *bin = &buddies->bins[class];
     const uint64_t *keys = kind == BIN_HEAP_BY_KEY ? buddies->tables.keys : NULL;
-    if (kind == BIN_LIST ? bin_list_remove(bin, blocks, id)
+    if (kind == BIN_LIST ? block_ring_remove(bin, blocks, id)
                          : bin_heap_remove(bin, blocks, buddies->tables.links, keys, id))
         buddies->used[class / 64] &= ~(UINT64_C(1) << class % 64);
     buddies->heap.counters.free_blocks--;
@@ -150,7 +150,6 @@ static inline const char *buddy_check(const struct buddies *buddies)
     struct bin_check check = {
         .blocks = heap->blocks,
         .tables = &buddies->tables,
-        .kind = buddies->kind,
         .order = buddies->order,
         .bin_of = buddy_bin_of,
     };

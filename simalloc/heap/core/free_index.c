@@ -68,12 +68,6 @@ static void insert_by_size(struct free_index *index, uint32_t id, uint64_t enter
     size_index_insert_rest(&index->sizes, index->shadow.blocks, id, size, order_of(index));
 }
 
-static void remove_by_size(struct free_index *index, uint32_t id)
-{
-    uint32_t bin = size_index_bin(&index->sizes, index->shadow.blocks[id].size);
-    size_index_remove(&index->sizes, index->shadow.blocks, bin, id, order_of(index));
-}
-
 void free_index_insert(struct free_index *index, uint32_t id, const struct block *block,
                        uint64_t entered)
 {
@@ -91,7 +85,7 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
 void free_index_remove(struct free_index *index, uint32_t id)
 {
     if (!is_list(index)) {
-        remove_by_size(index, id);
+        size_index_remove(&index->sizes, index->shadow.blocks, id, order_of(index));
         return;
     }
     struct cursor at = block_list_locate(index->shadow.blocks, id);
@@ -106,7 +100,7 @@ void free_index_change(struct free_index *index, uint32_t id, const struct block
     struct block *copy = &index->shadow.blocks[id];
     uint64_t old = copy->size;
     if (!is_list(index)) {
-        remove_by_size(index, id);
+        size_index_remove(&index->sizes, index->shadow.blocks, id, order_of(index));
         free_index_insert(index, id, block, entered);
         return;
     }

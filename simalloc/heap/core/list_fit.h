@@ -95,7 +95,7 @@ ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct polic
         if (ordered)
             walked_list_insert_by_address(&state->walk, blocks, id);
         else
-            walked_list_insert(&state->walk, blocks, id, policy.order == ORDER_LIFO);
+            block_ring_insert(&state->walk.front, blocks, id, policy.order == ORDER_LIFO);
         return;
     }
     if (policy.form == FORM_FLAT) {
@@ -154,7 +154,7 @@ ALWAYS_INLINE void list_pass(struct list_fit *state, struct seat seat, struct po
 ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct policy policy)
 {
     if (policy.form == FORM_WALK) {
-        walked_list_remove(&state->walk, state->heap.blocks, seat.block);
+        block_ring_remove(&state->walk.front, state->heap.blocks, seat.block);
         return;
     }
     if (policy.form == FORM_FLAT) {

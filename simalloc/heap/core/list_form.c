@@ -44,7 +44,7 @@ static void walk_tree(struct list_fit *state)
     for (uint32_t i = 0; i < tree->blocks; i++) {
         uint32_t id = block_at(tree, at);
         at = block_list_locate(state->heap.blocks, block_list_following(tree, at));
-        walked_list_insert(&state->walk, state->heap.blocks, id, newest_last);
+        block_ring_insert(&state->walk.front, state->heap.blocks, id, newest_last);
     }
     block_list_clear(tree);
 }
@@ -54,7 +54,7 @@ static void walk_flat(struct list_fit *state)
     uint32_t blocks[FLAT_SLOTS];
     flat_list_blocks(&state->flat, state->policy.order == ORDER_ADDRESS, blocks);
     for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++)
-        walked_list_insert(&state->walk, state->heap.blocks, blocks[i], false);
+        block_ring_insert(&state->walk.front, state->heap.blocks, blocks[i], false);
     flat_list_clear(&state->flat);
 }
 
@@ -65,7 +65,7 @@ static void walk_ring(struct list_fit *state)
     uint32_t left = state->ring->blocks;
     while (left-- > 0) {
         uint32_t next = ring_list_following(state->ring, blocks, id);
-        walked_list_insert(&state->walk, state->heap.blocks, id, false);
+        block_ring_insert(&state->walk.front, state->heap.blocks, id, false);
         id = next;
     }
     ring_list_clear(state->ring);
@@ -77,7 +77,8 @@ static void walk_aged(struct list_fit *state)
     bool newest_last = is_newest_last(state->policy);
     for (uint32_t slot = 0; slot < aged->used; slot++)
         if (aged_list_is_taken(aged, slot))
-            walked_list_insert(&state->walk, state->heap.blocks, aged->block[slot], newest_last);
+            block_ring_insert(&state->walk.front, state->heap.blocks, aged->block[slot],
+                              newest_last);
     aged_list_clear(aged);
 }
 

@@ -18,7 +18,6 @@ const char *size_index_check(const struct size_index *index, uint64_t blocks)
     struct bin_check check = {
         .blocks = index->large.heap->blocks,
         .tables = &index->tables,
-        .kind = index->order == ORDER_ADDRESS ? BIN_HEAP : BIN_LIST,
         .order = index->order,
         .bin_of = bin_of,
         .context = index,

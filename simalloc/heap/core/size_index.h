@@ -74,7 +74,7 @@ ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *bloc
         was_empty =
             bin_list_insert_by_key(bin, blocks, block, keys, newest_first, &index->latest);
     else
-        was_empty = bin_list_insert(bin, blocks, block, newest_first);
+        was_empty = block_ring_insert(bin, blocks, block, newest_first);
     if (was_empty)
         bin_map_set(&index->used, number);
 }
@@ -97,16 +97,22 @@ ALWAYS_INLINE void size_index_insert_rest(struct size_index *index, struct block
     size_index_enter(index, blocks, block, size, time, order, true);
 }
 
-/* Takes a block of a bin, or of the tree, out. */
-ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks,
-                                     uint32_t number, uint32_t block, enum order order)
+/* Takes a block out of a bin, or of the tree. */
+ALWAYS_INLINE void size_index_take(struct size_index *index, struct block *blocks,
+                                   uint32_t number, uint32_t block, enum order order)
 {
     uint32_t *bin = &index->bins[number];
     if (UNLIKELY(number == BINS))
         size_tree_remove(&index->large, block);
     else if (order == ORDER_ADDRESS ? bin_heap_remove(bin, blocks, index->tables.links, NULL, block)
-                                    : bin_list_remove(bin, blocks, block))
+                                    : block_ring_remove(bin, blocks, block))
         bin_map_clear(&index->used, number);
+}
+
+ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks,
+                                     uint32_t block, enum order order)
+{
+    size_index_take(index, blocks, size_index_bin(index, blocks[block].size), block, order);
 }
 
 /* A block that was found, and its size, which is known before the block has been looked at. */

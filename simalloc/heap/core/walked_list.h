@@ -15,27 +15,6 @@ struct walked_list {
     uint64_t passed; /* steps of searches for places by address since this was last set to 0 */
 };
 
-/* Makes a block the only one. */
-ALWAYS_INLINE void walked_list_start(struct walked_list *list, struct block *blocks, uint32_t id)
-{
-    block_ring_start(blocks, id);
-    list->front = id;
-}
-
-/* Puts a block behind the last, which is before the front; `leads` makes it the front. */
-ALWAYS_INLINE void walked_list_insert(struct walked_list *list, struct block *blocks, uint32_t id,
-                                      bool leads)
-{
-    uint32_t front = list->front;
-    if (UNLIKELY(front == NO_BLOCK)) {
-        walked_list_start(list, blocks, id);
-        return;
-    }
-    block_ring_link(blocks, blocks[front].home, front, id);
-    if (leads)
-        list->front = id;
-}
-
 /* A free block, and whether it is below another one. */
 struct near {
     uint32_t block;
@@ -63,20 +42,12 @@ ALWAYS_INLINE void walked_list_insert_by_address(struct walked_list *list, struc
                                                  uint32_t id)
 {
     if (UNLIKELY(list->front == NO_BLOCK)) {
-        walked_list_start(list, blocks, id);
+        block_ring_insert(&list->front, blocks, id, true);
         return;
     }
     struct near near = nearest_free(blocks, id, &list->passed);
     uint32_t before = near.below ? near.block : blocks[near.block].home;
     block_ring_link(blocks, before, blocks[before].mark, id);
-}
-
-/* Takes a block out; if it was the front, the one after it is. */
-ALWAYS_INLINE void walked_list_remove(struct walked_list *list, struct block *blocks, uint32_t id)
-{
-    uint32_t after = block_ring_unlink(blocks, id);
-    if (list->front == id)
-        list->front = after == id ? NO_BLOCK : after;
 }
 
 /* The first block from the front on with at least `size` bytes, or NO_BLOCK; counts the visited. */
