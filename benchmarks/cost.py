@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.steady import SEED, Kind, Steady, steady
 from simalloc.heap import Realloc
 from simalloc.heap.native import GLIBC, columns_of, native_process
-from simalloc.heap.setting import new_simulation
+from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay
 from simalloc.policy import policy as find_policy
 from simalloc.policy import spell
@@ -86,11 +86,13 @@ def bytes_a_live_object(kind: Kind, size: int, policy: Policy) -> float:
 
 def _turns(made: Steady, policy: Policy) -> tuple[float, float]:
     """Return nanoseconds an event of the steady state, and the mean of free blocks in it."""
-    simulation = _simulation(policy)
-    _replay(simulation, made.trace, slice(0, made.ramp))
+    simulation = _simulation(made.trace, policy)
+    whole = made.trace.stretch
+    replay(simulation, whole.part(0, made.ramp))
+    turns = whole.part(made.ramp, len(made.trace))
     before = simulation.figures()
     started = time.thread_time()
-    _replay(simulation, made.trace, slice(made.ramp, None))
+    replay(simulation, turns)
     taken = time.thread_time() - started
     after = simulation.figures()
     events = after["events"] - before["events"]
@@ -107,12 +109,8 @@ def _pass_of_glibc(trace: Trace, repeats: int) -> float:
         return median(process.time_pass().cpu for _ in range(repeats))
 
 
-def _simulation(policy: Policy) -> Simulation:
-    return new_simulation(policy, scale=16, realloc=Realloc.FREE_FIRST)
-
-
-def _replay(simulation: Simulation, trace: Trace, events: slice) -> None:
-    replay(simulation, trace.op[events], trace.size[events], trace.slot[events])
+def _simulation(trace: Trace, policy: Policy) -> Simulation:
+    return Setting.of(trace, policy, 16, Realloc.FREE_FIRST).simulation()
 
 
 def _resident() -> int:
@@ -129,9 +127,9 @@ def _resident() -> int:
 def _measure_memory(kind: str, size: int, policy: str) -> None:
     """Print what `bytes_a_live_object` returns."""
     made = steady(cast("Kind", kind), size, 0)
-    simulation = _simulation(find_policy(policy))
+    simulation, events = _simulation(made.trace, find_policy(policy)), made.trace.stretch
     before = _resident()
-    _replay(simulation, made.trace, slice(None))
+    replay(simulation, events)
     live = np.count_nonzero(made.trace.op == 0) - np.count_nonzero(made.trace.op == 1)
     click.echo((_resident() - before) / live)
 

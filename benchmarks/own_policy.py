@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.command import say, table_option
 from simalloc.heap import Realloc
-from simalloc.heap.setting import new_simulation
+from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay, strides
 from simalloc.policy import Block, Heap, PythonPolicy, spell
 from simalloc.policy import policy as find_policy
@@ -85,10 +85,10 @@ def nanoseconds(trace: Trace, policy: Policy, rounds: int) -> float:
     """Return the processor's time for an event, measures included: the median of the rounds."""
     times = []
     for _ in range(rounds):
-        simulation = new_simulation(policy, scale=16, realloc=Realloc.FREE_FIRST, source=trace)
+        simulation = Setting.of(trace, policy, 16, Realloc.FREE_FIRST).simulation()
         started = time.process_time()
         for stride in strides(trace, policy):
-            replay(simulation, *stride)
+            replay(simulation, stride)
         times.append(time.process_time() - started)
         say(spell(policy))
     return 1e9 * median(times) / len(trace)

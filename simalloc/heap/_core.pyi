@@ -9,6 +9,7 @@ class Simulation:
     def __init__(
         self,
         mechanism: str,
+        events: int,
         scale: int,
         realloc: int,
         checked: bool,
@@ -28,6 +29,8 @@ class Simulation:
         op: NDArray[np.uint8],
         size: NDArray[np.int64],
         slot: NDArray[np.uint32],
+        live: NDArray[np.int64],
+        spans: NDArray[np.void],
         address: NDArray[np.int64] | None,
         /,
     ) -> tuple[int, str | None]: ...

@@ -114,8 +114,7 @@ def _replay_to_peak(simulation: Simulation, trace: Trace, run: Run) -> int:
 
 
 def _replay_events(simulation: Simulation, trace: Trace, start: int, stop: int) -> None:
-    part = slice(start, stop)
-    replay(simulation, trace.op[part], trace.size[part], trace.slot[part])
+    replay(simulation, trace.stretch.part(start, stop))
 
 
 def _tiling(simulation: Simulation) -> Tiling:

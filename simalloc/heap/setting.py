@@ -57,15 +57,18 @@ class Setting:
         return cls(source, described, scale, rule)
 
     def simulation(self, *, checked: bool = False, portable: bool = False) -> Simulation:
-        """Return an empty heap; see `new_simulation`."""
-        return new_simulation(
-            self.policy,
-            scale=self.scale,
-            realloc=self.realloc,
-            checked=checked,
-            portable=portable,
-            source=self.source,
-        )
+        """Return an empty heap of the C core, for the events of the source.
+
+        `checked` verifies the whole heap after each event; `portable` renounces vector code.
+        """
+        description = self.policy.description
+        parts: dict[str, Any]
+        if isinstance(description, PythonCode):
+            family, parts = "python", {"policy": description.decider(self.source)}
+        else:
+            family, parts = _mechanism(description), _parts(description)
+        rule = _NUMBERS[self.realloc]
+        return Simulation(family, len(self.source), self.scale, rule, checked, portable, **parts)
 
 
 def check_scale(scale: int) -> None:
@@ -74,30 +77,13 @@ def check_scale(scale: int) -> None:
         raise SimallocError(f"scale is {scale}; it takes a whole number from 1 to 4096")
 
 
-def new_simulation(
-    policy: Policy,
-    *,
-    scale: int,
-    realloc: Realloc,
-    checked: bool = False,
-    portable: bool = False,
-    source: EventSource | None = None,
-) -> Simulation:
-    """Return an empty heap of the C core under a policy; `portable` renounces vector code.
-
-    `source` is what a policy in Python is told of the events to come.
-    """
-    if isinstance(policy.description, PythonCode):
-        own = policy.description.decider(source)
-        return Simulation("python", scale, _NUMBERS[realloc], checked, portable, policy=own)
-    parts: dict[str, Any] = {
+def _parts(description: Family) -> dict[str, Any]:
+    """Return the parts of a description as the core takes them."""
+    return {
         part.name: _NUMBERS[value] if isinstance(value, Enum) else value
-        for part in fields(policy.description)
-        for value in [getattr(policy.description, part.name)]
+        for part in fields(description)
+        for value in [getattr(description, part.name)]
     }
-    return Simulation(
-        _mechanism(policy.description), scale, _NUMBERS[realloc], checked, portable, **parts
-    )
 
 
 def _mechanism(description: Family) -> str:

@@ -90,7 +90,7 @@ def replay_all(
         for stride in events:
             reached = done + len(stride.op)
             started = time.perf_counter()
-            replay(simulation, *stride, None if addresses is None else addresses[done:reached])
+            replay(simulation, stride, None if addresses is None else addresses[done:reached])
             seconds += time.perf_counter() - started
             done = reached
             if progress is not None:
@@ -117,17 +117,16 @@ def parts_of(stretch: Stretch, length: int) -> Generator[Stretch]:
 
 
 def replay(
-    simulation: Simulation,
-    op: NDArray[np.uint8],
-    size: NDArray[np.int64],
-    slot: NDArray[np.uint32],
-    address: NDArray[np.int64] | None = None,
+    simulation: Simulation, events: Stretch, address: NDArray[np.int64] | None = None
 ) -> None:
-    """Carry out a run of events, or raise `SimallocError` naming the one that could not be."""
-    done, failure = simulation.replay(op, size, slot, address)
+    """Carry out a run of events, or raise `SimallocError` naming the one that could not be.
+
+    `address`, if given, is filled with the objects'.
+    """
+    done, failure = simulation.replay(*events, address)
     if failure is not None:
         event = int(simulation.figures()["events"])
-        raise SimallocError(f"event {event} (of {int(size[done])} bytes): {failure}")
+        raise SimallocError(f"event {event} (of {int(events.size[done])} bytes): {failure}")
 
 
 def run_of(

@@ -71,7 +71,7 @@ class _Lane:
         for part in parts_of(stride, stride_of(self.setting.policy)):
             if stopped():
                 break
-            replay(self.simulation, *part)
+            replay(self.simulation, part)
         self.seconds += time.perf_counter() - started
         return len(stride.op)
 

@@ -58,10 +58,22 @@ class Decoder(LiveSlots):
         op: NDArray[np.uint8],
         size: NDArray[np.int64],
         slot: NDArray[np.uint32],
+        live: NDArray[np.int64] | None,
         object: NDArray[np.int64] | None,  # noqa: A002
         /,
     ) -> tuple[bool, int, int, int]: ...
 
+def live_bytes(
+    op: NDArray[np.uint8],
+    size: NDArray[np.int64],
+    slot: NDArray[np.uint32],
+    live: NDArray[np.int64],
+    held: NDArray[np.int64],
+    /,
+) -> None: ...
+def live_spans(
+    live: NDArray[np.int64], size: NDArray[np.int64], spans: NDArray[np.void], /
+) -> None: ...
 def scan(
     steps: bytes,
     kind: NDArray[np.uint8],

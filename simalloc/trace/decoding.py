@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.chunk import Packed
-    from simalloc.trace.source import Stretch
 
 _RING_BYTES: Final = 1 << 20
 """The slots of the youngest objects: of all, in a trace of no more than 262,144."""
@@ -40,19 +39,27 @@ class Decoding:
         self._digest.update(packed)
         self._decoder.begin(*packed, events)
 
-    def decode(self, stretch: Stretch, objects: NDArray[np.int64] | None = None) -> None:
-        """Fill `stretch`, and `objects` if they are wanted, with the chunk's next events.
+    def decode(
+        self,
+        op: NDArray[np.uint8],
+        size: NDArray[np.int64],
+        slot: NDArray[np.uint32],
+        *,
+        live: NDArray[np.int64] | None = None,
+        objects: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Fill the columns that are wanted with the chunk's next events.
 
         Raises `TraceError` if one is not valid, or if the chunk does not have the sizes and ages
         that they need, and no more.
         """
-        sound, done, reason, number = self._decoder.decode(*stretch, objects)
+        sound, done, reason, number = self._decoder.decode(op, size, slot, live, objects)
         if reason != Reason.NONE:
-            text = complaint(Reason(reason), int(stretch.op[done]), number, int(stretch.size[done]))
+            text = complaint(Reason(reason), int(op[done]), number, int(size[done]))
             raise TraceError(text, event=self._events + done)
         if not sound:
             raise TraceError("the numbers of ops, sizes and ages do not agree")
-        self._events += len(stretch.op)
+        self._events += len(op)
 
     def check(self, header: Header) -> None:
         """Raise `TraceError` unless all chunks together are what the header says."""

@@ -15,8 +15,9 @@ from simalloc.trace.decoding import Decoding
 from simalloc.trace.events import bytes_in_memory
 from simalloc.trace.header import Header
 from simalloc.trace.intake import Chunk
+from simalloc.trace.memory import PIECE
 from simalloc.trace.optional import Clock, unpack_column
-from simalloc.trace.source import Stretch
+from simalloc.trace.source import BYTES_AN_EVENT, SPAN_EVENTS, Stretch
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 SUFFIX: Final = ".npz"
 _HEADER_LIMIT: Final = 1 << 24
 
-STRETCH_EVENTS: Final = 1 << 17
+STRETCH_EVENTS: Final = PIECE // BYTES_AN_EVENT // SPAN_EVENTS * SPAN_EVENTS
 """So many at most are decoded at a time: their columns fit a piece of memory to be used again."""
 
 
@@ -76,7 +77,7 @@ class TraceReader:
             for start in range(0, events, STRETCH_EVENTS):
                 stretch = Stretch.empty(min(STRETCH_EVENTS, events - start))
                 with self._errors(f"chunk {number} is damaged"):
-                    decoding.decode(stretch)
+                    decoding.decode(stretch.op, stretch.size, stretch.slot, live=stretch.live)
                 yield stretch
         with self._errors("is damaged"):
             decoding.check(self.header)
@@ -112,9 +113,8 @@ class TraceReader:
         decoding, clock = Decoding(), Clock()
         for number, chunk in enumerate(chunks):
             with self._errors(f"chunk {number} is damaged"):
-                stretch = Stretch(chunk.op, chunk.size, chunk.slot)
                 decoding.begin(self._packed(number, len(chunk)), len(chunk))
-                decoding.decode(stretch, chunk.object)
+                decoding.decode(chunk.op, chunk.size, chunk.slot, objects=chunk.object)
                 for name, values in chunk.columns.items():
                     values[:] = unpack_column(name, self._column(name, number, len(chunk)), clock)
             yield chunk

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
+from simalloc.trace._native import live_spans
 from simalloc.trace.memory import borrow
 
 if TYPE_CHECKING:
@@ -15,27 +16,59 @@ if TYPE_CHECKING:
 
     from simalloc.trace.trace import Trace
 
-_BYTES_AN_EVENT: Final = 13
+BYTES_AN_EVENT: Final = 21
+"""What the columns of a stretch take."""
+
+SPAN_EVENTS: Final = 256
+"""The events of a span (native/live_span.h)."""
+_SPAN_BYTES: Final = 48
 
 
 class Stretch(NamedTuple):
-    """A run of events, in what a replay needs of them; an entry an event, as in `Trace`."""
+    """A run of events, in what a replay needs of them.
+
+    `op`, `size` and `slot` are as in `Trace`. The other two do not depend on the policy, and are
+    found once for all of them: `live` (int64) has the bytes live after each event, and `spans` what
+    is measured of each 256 events from the first on, of as many as are known.
+    """
 
     op: NDArray[np.uint8]
     size: NDArray[np.int64]
     slot: NDArray[np.uint32]
+    live: NDArray[np.int64]
+    spans: NDArray[np.void]
 
     @classmethod
     def empty(cls, events: int) -> Stretch:
-        """Return a stretch whose columns are still to be filled."""
-        memory = borrow(events * _BYTES_AN_EVENT)
-        sizes, slots, ops = np.split(memory, (8 * events, 12 * events))
-        return cls(ops, sizes.view(np.int64), slots.view(np.uint32))
+        """Return a stretch whose columns are still to be filled, without spans."""
+        memory = borrow(events * BYTES_AN_EVENT)
+        sizes, lives, slots, ops = np.split(memory, (8 * events, 16 * events, 20 * events))
+        return cls(
+            ops, sizes.view(np.int64), slots.view(np.uint32), lives.view(np.int64), empty_spans(0)
+        )
+
+    def summed_up(self) -> Stretch:
+        """Return the same events with all their spans."""
+        spans = empty_spans(len(self.op) // SPAN_EVENTS)
+        live_spans(self.live, self.size, spans)
+        return self._replace(spans=spans)
 
     def part(self, start: int, stop: int) -> Stretch:
         """Return the events from `start` to before `stop`, sharing this stretch's memory."""
         part = slice(start, stop)
-        return Stretch(self.op[part], self.size[part], self.slot[part])
+        first_span = start // SPAN_EVENTS if start % SPAN_EVENTS == 0 else len(self.spans)
+        return Stretch(
+            self.op[part],
+            self.size[part],
+            self.slot[part],
+            self.live[part],
+            self.spans[first_span : stop // SPAN_EVENTS],
+        )
+
+
+def empty_spans(count: int) -> NDArray[np.void]:
+    """Return so many spans to be filled."""
+    return np.empty(count, f"V{_SPAN_BYTES}")
 
 
 class EventSource(Protocol):

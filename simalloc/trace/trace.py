@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simalloc.shown import ShownAsTable
-from simalloc.trace._native import LiveTable
+from simalloc.trace._native import LiveTable, live_bytes
 from simalloc.trace.chunk import CHUNK_EVENTS, Digest, pack
 from simalloc.trace.events import OPTIONAL_COLUMNS, Op, as_column, enter, optional_columns
-from simalloc.trace.source import Stretch
+from simalloc.trace.source import Stretch, empty_spans
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -99,11 +100,17 @@ class Trace(ShownAsTable):
         present = {name: getattr(self, name) for name in OPTIONAL_COLUMNS}
         return {name: values for name, values in present.items() if values is not None}
 
+    @cached_property
+    def stretch(self) -> Stretch:
+        """All events, in this trace's own memory, and what is live after each (8 bytes more)."""
+        live = np.empty(len(self), np.int64)
+        live_bytes(self.op, self.size, self.slot, live, np.zeros(self.slots, np.int64))
+        return Stretch(self.op, self.size, self.slot, live, empty_spans(0)).summed_up()
+
     def stretches(self) -> Generator[Stretch]:
         """Yield the events, at most 2**20 at a time, in this trace's own memory."""
-        whole = Stretch(self.op, self.size, self.slot)
         for start in range(0, len(self), CHUNK_EVENTS):
-            yield whole.part(start, start + CHUNK_EVENTS)
+            yield self.stretch.part(start, start + CHUNK_EVENTS)
 
     def in_memory(self) -> Trace:
         """Return this trace."""

@@ -12,7 +12,6 @@ from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay, run_of
 from simalloc.policy import CATALOGUE
 from simalloc.trace import Op, Trace
-from simalloc.trace.source import Stretch
 from traces import cases
 
 LISTS = [name for name in CATALOGUE if name.startswith(("first-fit", "next-fit"))]
@@ -20,7 +19,7 @@ LISTS = [name for name in CATALOGUE if name.startswith(("first-fit", "next-fit")
 
 def in_changing_forms(trace, name, between, *, portable, **options):
     """Return the run for which the form was changed every so many events."""
-    events = Stretch(trace.op, trace.size, trace.slot)
+    events = trace.stretch
     setting = Setting.of(
         trace, name, options.get("scale", 16), options.get("realloc", Realloc.FREE_FIRST)
     )
@@ -29,7 +28,7 @@ def in_changing_forms(trace, name, between, *, portable, **options):
     for start in range(0, len(trace), between):
         assert simulation.change_form()
         assert simulation.check() is None
-        replay(simulation, *events.part(start, start + between), placed[start : start + between])
+        replay(simulation, events.part(start, start + between), placed[start : start + between])
         assert simulation.check() is None
     return run_of(simulation, setting, addresses=placed)
 
@@ -122,8 +121,8 @@ def test_when_sizes_and_addresses_become_large(name, huge):
 
 def placed_by(simulation, stretch):
     """Replay a stretch and return the addresses with how many blocks were visited."""
-    placed = np.empty(len(stretch[0]), np.int64)
-    replay(simulation, *stretch, placed)
+    placed = np.empty(len(stretch.op), np.int64)
+    replay(simulation, stretch, placed)
     assert simulation.check() is None
     return placed, simulation.figures()["visited"]
 
@@ -134,7 +133,7 @@ LONG = ["first-fit-lifo", "first-fit-fifo", "next-fit-fifo", "next-fit-ao"]
 
 def assert_long_forms_agree(name, trace, portable):
     """Replay a trace as the core likes, as a tree, and in the form for long lists if possible."""
-    events = Stretch(trace.op, trace.size, trace.slot)
+    events = trace.stretch
     setting = Setting.of(trace, name, 16, Realloc.FREE_FIRST)
     own, tree, long = (setting.simulation(portable=portable) for _ in range(3))
     tree.change_form()
@@ -184,6 +183,16 @@ def test_when_blocks_enter_far_from_all_others(name, portable):
     assert_long_forms_agree(name, Trace.from_events(op, number, size), portable)
 
 
+class Repeated:
+    """As many events as a trace has that is replayed several times."""
+
+    def __init__(self, trace, times):
+        self._events = times * len(trace)
+
+    def __len__(self):
+        return self._events
+
+
 @pytest.mark.parametrize("portable", [False, True])
 def test_when_very_many_blocks_have_entered(portable):
     """A flat list numbers blocks in order of entry, and has two million numbers.
@@ -196,22 +205,23 @@ def test_when_very_many_blocks_have_entered(portable):
     slot = np.concatenate([np.arange(99), first[:33], first[:33], random.permutation(99)])
     size = np.where(op == Op.MALLOC, random.integers(1, 200, len(op)), 0)
     turns = 500
-    events = [np.tile(column, turns) for column in (op, size, slot.astype(np.uint32))]
-    trace = Trace.from_events([], [], [])
-    setting = Setting.of(trace, "first-fit-fifo", 16, Realloc.FREE_FIRST)
+    trace = Trace.from_events(*(np.tile(column, turns) for column in (op, slot, size)))
+    repeats = 1 + (1 << 21) // (turns * np.count_nonzero(op == Op.FREE))
+    again = Repeated(trace, 1 + repeats)
+    setting = Setting.of(again, "first-fit-fifo", 16, Realloc.FREE_FIRST)
     tree, flat = (setting.simulation(portable=portable) for _ in range(2))
-    expected, placed = (np.empty(len(events[0]), np.int64) for _ in range(2))
+    expected, placed = (np.empty(len(trace), np.int64) for _ in range(2))
     tree.change_form()
-    replay(tree, *events)
+    replay(tree, trace.stretch)
     visited = tree.figures()["visited"]
-    replay(tree, *events, expected)
+    replay(tree, trace.stretch, expected)
     visited = tree.figures()["visited"] - visited
     for _ in range(2):
         flat.change_form()
-    replay(flat, *events)
-    for _ in range(1 + (1 << 21) // (turns * np.count_nonzero(op == Op.FREE))):
+    replay(flat, trace.stretch)
+    for _ in range(repeats):
         before = flat.figures()["visited"]
-        replay(flat, *events, placed)
+        replay(flat, trace.stretch, placed)
         np.testing.assert_array_equal(placed, expected)
         assert flat.figures()["visited"] - before == visited
     assert flat.check() is None

@@ -25,6 +25,7 @@ static const struct mechanism *const mechanisms[][2] = {
 typedef struct {
     PyObject ob_base;
     struct replay *replay; /* never NULL in an object that Python has */
+    uint64_t events;       /* that there will be at most */
     bool busy;             /* a replay runs without the GIL; nothing else may touch it */
 } Simulation;
 
@@ -40,7 +41,7 @@ static void free_replay(struct replay *replay)
 }
 
 static struct replay *new_replay(const struct mechanism *mechanism,
-                                 const struct parameters *parameters)
+                                 const struct parameters *parameters, uint64_t events)
 {
     struct replay *replay = calloc(1, sizeof *replay);
     if (replay == NULL)
@@ -51,7 +52,7 @@ static struct replay *new_replay(const struct mechanism *mechanism,
         free_replay(replay);
         return NULL;
     }
-    timeline_init(&replay->measures.timeline);
+    timeline_init(&replay->measures.timeline, events);
     return replay;
 }
 
@@ -66,10 +67,11 @@ static const struct mechanism *find_mechanism(const char *name, bool portable)
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"mechanism", "scale",  "realloc", "checked", "portable", "fit",           "order",
-                            "growth",    "growth_3x", "series", "last_remainder", "small",
-                            "policy", NULL};
+    static char *names[] = {"mechanism", "events",   "scale",  "realloc", "checked",
+                            "portable",  "fit",      "order",  "growth",  "growth_3x",
+                            "series",    "last_remainder", "small", "policy", NULL};
     const char *name;
+    unsigned long long count;
     unsigned long long scale;
     int rule;
     int checked;
@@ -77,8 +79,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     unsigned long long fit = 0, order = 0, growth = 0, growth_3x = 0, series = 0, remainder = 0,
                        small = 0;
     PyObject *policy = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKipp|$KKKKKKKO", names, &name, &scale, &rule,
-                                     &checked, &portable, &fit, &order, &growth, &growth_3x,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKKipp|$KKKKKKKO", names, &name, &count, &scale,
+                                     &rule, &checked, &portable, &fit, &order, &growth, &growth_3x,
                                      &series, &remainder, &small, &policy))
         return NULL;
     const struct mechanism *mechanism = find_mechanism(name, portable);
@@ -89,7 +91,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
         return PyErr_Format(PyExc_ValueError, "a parameter of %s is out of range", name);
     struct parameters parameters = {scale,  fit,       order, growth, growth_3x,
                                     series, remainder, small, policy};
-    struct replay *replay = new_replay(mechanism, &parameters);
+    struct replay *replay = new_replay(mechanism, &parameters, count);
     if (replay == NULL)
         return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
     replay->measures.scale = scale;
@@ -98,10 +100,12 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
 
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Simulation *self = (Simulation *)allocate(type, 0);
-    if (self == NULL)
+    if (self == NULL) {
         free_replay(replay);
-    else
-        self->replay = replay;
+        return NULL;
+    }
+    self->replay = replay;
+    self->events = count;
     return (PyObject *)self;
 }
 
@@ -124,31 +128,57 @@ static struct replay *idle(PyObject *object)
     return NULL;
 }
 
-enum { EVENT_COLUMNS = 4, BLOCK_COLUMNS = 3 };
+enum { BLOCK_COLUMNS = 3 };
+
+enum { OP, SIZE, SLOT, LIVE, ADDRESS, SPANS, EVENT_COLUMNS };
+
+/* Takes hold of the columns of some events; on failure an exception is set. */
+static bool hold_events(const Simulation *self, struct column *columns, PyObject *const *given,
+                        struct events *events)
+{
+    Py_ssize_t count, spans;
+    if (!columns_hold(columns, given, SPANS, &count))
+        return false;
+    if (!columns_hold(&columns[SPANS], &given[SPANS], 1, &spans)) {
+        columns_release(columns, SPANS);
+        return false;
+    }
+    *events = (struct events){
+        .count = (size_t)count,
+        .op = columns[OP].view.buf,
+        .size = columns[SIZE].view.buf,
+        .slot = columns[SLOT].view.buf,
+        .live = columns[LIVE].view.buf,
+        .spans = columns[SPANS].view.buf,
+        .span_count = (size_t)spans,
+        .address = columns[ADDRESS].view.buf,
+    };
+    if (events->count <= self->events - self->replay->measures.events)
+        return true;
+    PyErr_Format(PyExc_ValueError, "there are more events than the %llu announced",
+                 (unsigned long long)self->events);
+    columns_release(columns, EVENT_COLUMNS);
+    return false;
+}
 
 static PyObject *simulation_replay(PyObject *object, PyObject *args)
 {
     struct column columns[EVENT_COLUMNS] = {
-        {.name = "op", .width = 1},
-        {.name = "size", .width = 8},
-        {.name = "slot", .width = 4},
-        {.name = "address", .width = 8, .writable = true, .optional = true},
+        [OP] = {.name = "op", .width = 1},
+        [SIZE] = {.name = "size", .width = 8},
+        [SLOT] = {.name = "slot", .width = 4},
+        [LIVE] = {.name = "live", .width = 8},
+        [ADDRESS] = {.name = "address", .width = 8, .writable = true, .optional = true},
+        [SPANS] = {.name = "spans", .width = sizeof(struct live_span)},
     };
     PyObject *given[EVENT_COLUMNS];
-    Py_ssize_t count;
+    struct events events;
     struct replay *replay = idle(object);
     if (replay == NULL ||
-        !PyArg_UnpackTuple(args, "replay", EVENT_COLUMNS, EVENT_COLUMNS, &given[0], &given[1],
-                           &given[2], &given[3]) ||
-        !columns_hold(columns, given, EVENT_COLUMNS, &count))
+        !PyArg_UnpackTuple(args, "replay", EVENT_COLUMNS, EVENT_COLUMNS, &given[OP], &given[SIZE],
+                           &given[SLOT], &given[LIVE], &given[SPANS], &given[ADDRESS]) ||
+        !hold_events((Simulation *)object, columns, given, &events))
         return NULL;
-    struct events events = {
-        .count = (size_t)count,
-        .op = columns[0].view.buf,
-        .size = columns[1].view.buf,
-        .slot = columns[2].view.buf,
-        .address = columns[3].view.buf,
-    };
     size_t done = 0;
     ((Simulation *)object)->busy = true;
     Py_BEGIN_ALLOW_THREADS
@@ -201,10 +231,9 @@ static PyObject *simulation_timeline(PyObject *object, PyObject *unused)
     if (replay == NULL)
         return NULL;
     const struct timeline *timeline = &replay->measures.timeline;
-    uint32_t count = replay->measures.events == 0 ? 0 : timeline->current + 1;
     return Py_BuildValue("Ky#", (unsigned long long)timeline->length,
                          (const char *)timeline->intervals,
-                         (Py_ssize_t)(count * sizeof timeline->intervals[0]));
+                         (Py_ssize_t)(timeline->begun * sizeof timeline->intervals[0]));
 }
 
 static PyObject *simulation_check(PyObject *object, PyObject *unused)
@@ -265,8 +294,8 @@ static int64_t *slots_by_block(const struct replay *replay)
     if (slots == NULL)
         return NULL;
     for (uint64_t slot = 0; slot < replay->objects.count; slot++)
-        if (replay->objects.slots[slot].block != NO_BLOCK)
-            slots[replay->objects.slots[slot].block] = (int64_t)slot;
+        if (replay->objects.blocks[slot] != NO_BLOCK)
+            slots[replay->objects.blocks[slot]] = (int64_t)slot;
     return slots;
 }
 
@@ -319,8 +348,9 @@ static PyObject *simulation_blocks(PyObject *object, PyObject *args)
 
 static PyMethodDef simulation_methods[] = {
     {"replay", simulation_replay, METH_VARARGS,
-     "replay(op, size, slot, address) -> (events done, failure or None)\n--\n\n"
-     "Carry out events; address may be None, or is filled. The GIL is released."},
+     "replay(op, size, slot, live, spans, address) -> (events done, failure or None)\n--\n\n"
+     "Carry out events. spans is what the first whole batches come to, of as many as are known; "
+     "address may be None, or is filled. The GIL is released."},
     {"figures", simulation_figures, METH_NOARGS, "Sums, peaks and counters so far, unscaled."},
     {"timeline", simulation_timeline, METH_NOARGS,
      "The events in an interval, and the intervals as bytes of uint64[4]."},

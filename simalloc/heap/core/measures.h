@@ -4,6 +4,7 @@
 #ifndef SIMALLOC_MEASURES_H
 #define SIMALLOC_MEASURES_H
 
+#include "../../native/live_span.h"
 #include "timeline.h"
 
 struct measures {
@@ -35,15 +36,22 @@ struct rise {
 /* Events that were carried out and are to be measured. */
 struct batch {
     size_t events;
-    uint64_t live[BATCH];        /* bytes of the program after the event */
-    uint64_t free_blocks[BATCH]; /* after the event */
+    uint32_t free_blocks[BATCH]; /* after the event */
     size_t rises;
     struct rise rise[BATCH];
 };
 
-/* Measures a batch whose events asked for `sizes` bytes of the program, 0 of a free. */
+_Static_assert((int)BATCH == (int)SPAN_EVENTS, "what a whole batch comes to is looked up");
+
+/* What a batch's events were, whatever the policy. */
+struct lives {
+    const int64_t *live; /* bytes of the program after each event */
+    const int64_t *size; /* that it asked for, 0 of a free */
+    const struct live_span *span; /* what a whole batch comes to; NULL: it is not known */
+};
+
 typedef void measure_function(struct measures *measures, const struct batch *batch,
-                              const int64_t *sizes);
+                              const struct lives *lives);
 measure_function measure, measure_avx2;
 
 #endif

@@ -8,17 +8,17 @@ bool objects_grow(struct objects *objects, uint32_t slot)
     uint64_t count = objects->count + objects->count / (objects->count < 1 << 16 ? 1 : 8) + 64;
     if (count <= slot)
         count = (uint64_t)slot + 1;
-    struct slot *slots = realloc(objects->slots, (size_t)count * sizeof *slots);
-    if (slots == NULL)
+    uint32_t *blocks = realloc(objects->blocks, (size_t)count * sizeof *blocks);
+    if (blocks == NULL)
         return false;
     for (uint64_t i = objects->count; i < count; i++)
-        slots[i].block = NO_BLOCK;
-    objects->slots = slots;
+        blocks[i] = NO_BLOCK;
+    objects->blocks = blocks;
     objects->count = count;
     return true;
 }
 
 void objects_release(struct objects *objects)
 {
-    free(objects->slots);
+    free(objects->blocks);
 }

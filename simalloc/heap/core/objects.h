@@ -4,16 +4,9 @@
 
 #include "heap.h"
 
-/* A place for an object: trace.py numbers them. Packed, for there is one for every live object. */
-struct slot {
-    uint64_t request; /* bytes of the program */
-    uint32_t block;   /* NO_BLOCK: no object here now */
-} __attribute__((packed, aligned(4)));
-
 struct objects {
-    struct slot *slots;
-    uint64_t count; /* of slots */
-    uint64_t live;  /* bytes of the program: the sum of the requests */
+    uint32_t *blocks; /* of the object in each slot, as trace.py numbers them; NO_BLOCK: of none */
+    uint64_t count;   /* of slots */
 };
 
 /* Makes slots up to number `slot`; false when memory is exhausted. */

@@ -18,7 +18,7 @@ uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
 void replay_watch(const struct replay *replay, const struct events *event)
 {
     struct heap *heap = replay->heap;
-    uint32_t block = replay->objects.slots[event->slot[0]].block;
+    uint32_t block = replay->objects.blocks[event->slot[0]];
     if (event->address != NULL)
         event->address[0] = block == NO_BLOCK ? -1 : (int64_t)heap->blocks[block].address;
     if (replay->checked)
@@ -27,14 +27,14 @@ void replay_watch(const struct replay *replay, const struct events *event)
 
 void replay_prefetch(const struct replay *replay, const struct events *events)
 {
-    const struct slot *slots = replay->objects.slots;
+    const uint32_t *objects = replay->objects.blocks;
     const struct block *blocks = replay->heap->blocks;
     uint32_t given[BATCH]; /* the blocks of objects that are live already */
     size_t count = 0;
     for (size_t i = 0; i < events->count; i++)
-        __builtin_prefetch(&slots[events->slot[i]]);
+        __builtin_prefetch(&objects[events->slot[i]]);
     for (size_t i = 0; i < events->count; i++) {
-        uint32_t block = slots[events->slot[i]].block;
+        uint32_t block = objects[events->slot[i]];
         if (block == NO_BLOCK)
             continue;
         __builtin_prefetch(&blocks[block]);

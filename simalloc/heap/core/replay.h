@@ -18,6 +18,9 @@ struct events {
     const uint8_t *op;
     const int64_t *size; /* 0 of a free */
     const uint32_t *slot;
+    const int64_t *live; /* bytes of the program that are live after each event */
+    const struct live_span *spans; /* what the first `span_count` whole batches come to */
+    size_t span_count;
     int64_t *address; /* filled with the object's address after each event; may be NULL */
 };
 
@@ -25,11 +28,17 @@ struct events {
 ALWAYS_INLINE struct events events_from(const struct events *events, size_t first, size_t most)
 {
     size_t left = events->count - first;
+    size_t spans = first % SPAN_EVENTS == 0 ? first / SPAN_EVENTS : events->span_count;
+    if (spans > events->span_count)
+        spans = events->span_count;
     return (struct events){
         .count = left < most ? left : most,
         .op = &events->op[first],
         .size = &events->size[first],
         .slot = &events->slot[first],
+        .live = &events->live[first],
+        .spans = &events->spans[spans],
+        .span_count = events->span_count - spans,
         .address = events->address == NULL ? NULL : &events->address[first],
     };
 }
@@ -68,14 +77,12 @@ void replay_prefetch(const struct replay *replay, const struct events *events);
 /* What is asked for only in tests: an event's address, and the heap verified after it. */
 void replay_watch(const struct replay *replay, const struct events *event);
 
-/* Allocates or reallocates an object's block, of which the live bytes then lack the old request;
- * NO_BLOCK, with the heap's failure set, if that cannot be. */
+/* Allocates an object's block, or reallocates the one that it has; NO_BLOCK, with the heap's failure
+ * set, if that cannot be. */
 ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *heap, uint8_t op,
-                                      const struct slot *slot, uint64_t size, uint64_t *live,
-                                      allocate_function *allocate, free_function *release,
-                                      resize_function *resize)
+                                      uint32_t block, uint64_t size, allocate_function *allocate,
+                                      free_function *release, resize_function *resize)
 {
-    uint32_t block = slot->block;
     _Static_assert(OP_MALLOC == 0 && NO_BLOCK == 0, "a malloc of no object yet is told at once");
     if (LIKELY((op | block) == 0))
         return allocate(heap, size);
@@ -83,7 +90,6 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
         heap->failure = "the events are not those of a valid trace";
         return NO_BLOCK;
     }
-    *live -= slot->request;
     return reallocate(replay, block, size, allocate, release, resize);
 }
 
@@ -98,40 +104,34 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
                                 free_function *release, resize_function *resize)
 {
     struct heap *heap = replay->heap;
-    struct slot *slots = replay->objects.slots;
+    uint32_t *blocks = replay->objects.blocks;
     uint64_t scale = replay->measures.scale;
-    uint64_t live = replay->objects.live;
     uint64_t brk = heap->brk;
     size_t i = 0;
     batch->rises = 0;
     for (; i < events->count; i++) {
-        struct slot *slot = &slots[events->slot[i]];
+        uint32_t *object = &blocks[events->slot[i]];
         uint8_t op = events->op[i];
-        uint32_t block = slot->block;
+        uint32_t block = *object;
         if (op == OP_FREE && LIKELY(block != NO_BLOCK)) {
-            live -= slot->request;
-            slot->block = NO_BLOCK;
+            *object = NO_BLOCK;
             release(heap, block);
         } else {
-            uint64_t request = (uint64_t)events->size[i];
-            slot->block = replay_request(replay, heap, op, slot, scaled(request, scale), &live,
-                                         allocate, release, resize);
-            slot->request = request;
-            live += request;
-            if (UNLIKELY(slot->block == NO_BLOCK))
+            uint64_t size = scaled((uint64_t)events->size[i], scale);
+            block = replay_request(replay, heap, op, block, size, allocate, release, resize);
+            *object = block;
+            if (UNLIKELY(block == NO_BLOCK))
                 break;
             if (UNLIKELY(heap->brk != brk)) {
                 brk = heap->brk;
                 note_rise(batch, i, heap);
             }
         }
-        batch->live[i] = live;
-        batch->free_blocks[i] = heap->counters.free_blocks;
+        batch->free_blocks[i] = (uint32_t)heap->counters.free_blocks;
     }
     if (UNLIKELY(heap->brk != brk) && heap->failure == NULL)
         note_rise(batch, i - 1, heap); /* a policy of one's own may raise it in a free: a batch */
     batch->events = i;
-    replay->objects.live = live;
 }
 
 ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *events,
@@ -155,7 +155,8 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
             replay_watch(replay, &part);
         if (part.count == 1 && heap->failure != NULL)
             batch.events = 0; /* it may have failed after the loop has taken it for done */
-        MECHANISM(measure)(&replay->measures, &batch, part.size);
+        struct lives lives = {part.live, part.size, part.span_count == 0 ? NULL : part.spans};
+        MECHANISM(measure)(&replay->measures, &batch, &lives);
         done += batch.events;
     }
     return done;

@@ -1,7 +1,6 @@
 /* Live bytes and heap over time in a fixed number of intervals that keep their extremes.
  *
- * Intervals begin one event long; when all are taken they are joined in pairs, so that an interval
- * is always 2**k events and nothing needs to be known of the trace's length. */
+ * An interval is 2**k events, the fewest with which so many intervals are enough. */
 #ifndef SIMALLOC_TIMELINE_H
 #define SIMALLOC_TIMELINE_H
 
@@ -18,14 +17,15 @@ struct interval {
 
 struct timeline {
     struct interval intervals[TIMELINE_INTERVALS];
-    uint32_t current; /* the interval being filled */
+    uint32_t begun;   /* the last of these is being filled */
     uint64_t length;  /* events in an interval */
     uint64_t left;    /* events still to come in the current one, which is empty if all are */
 };
 
-void timeline_init(struct timeline *timeline);
+/* Begins a timeline of at most so many events. */
+void timeline_init(struct timeline *timeline, uint64_t events);
 
-/* Begins the next interval, first joining all in pairs if none is left. */
+/* Begins the next interval. */
 void timeline_advance(struct timeline *timeline, uint64_t heap);
 
 /* How many of the next `events` fall into the current interval, which is begun if need be. */
@@ -40,7 +40,7 @@ ALWAYS_INLINE uint64_t timeline_room(struct timeline *timeline, uint64_t events,
 ALWAYS_INLINE void timeline_note(struct timeline *timeline, uint64_t low, uint64_t high,
                                  uint64_t events)
 {
-    struct interval *interval = &timeline->intervals[timeline->current];
+    struct interval *interval = &timeline->intervals[timeline->begun - 1];
     if (low < interval->live_low)
         interval->live_low = low;
     if (high > interval->live_high)

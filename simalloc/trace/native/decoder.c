@@ -82,6 +82,8 @@ static bool enter_carefully(struct decoder *decoder, const struct decoded *into,
     if (into->object != NULL)
         into->object[i] = decoding->object;
     decoding->why = enter(decoder, op, decoding->object, (int64_t)size, &into->slot[i]);
+    if (into->live != NULL)
+        into->live[i] = decoder->live.live_bytes;
     return decoding->why == REASON_NONE;
 }
 
@@ -95,10 +97,11 @@ static bool is_ordinary(const struct decoder *decoder)
 
 /* Does as enter_carefully() for the events from `i` on, up to the first that needs more than a look
  * at the ring; answers its number. That an event can be guessed well and that this is one loop lets
- * the processor work on several at a time; `with_objects` is a constant. */
+ * the processor work on several at a time; the last two are constants. */
 static inline __attribute__((always_inline)) size_t enter_quickly(struct decoder *decoder,
                                                                   const struct decoded *given,
-                                                                  size_t i, bool with_objects)
+                                                                  size_t i, bool with_live,
+                                                                  bool with_objects)
 {
     struct live_slots live = decoder->live; /* in registers, for no column can overlap them */
     uint32_t *const ring = decoder->recent.ring;
@@ -130,6 +133,8 @@ static inline __attribute__((always_inline)) size_t enter_quickly(struct decoder
                 live_slots_resize_uncounted(&live, slot, *size++);
             }
         }
+        if (with_live)
+            into.live[i] = live.live_bytes;
         if (with_objects)
             into.object[i] = (int64_t)object;
     }
@@ -141,16 +146,23 @@ static inline __attribute__((always_inline)) size_t enter_quickly(struct decoder
     return i;
 }
 
+static size_t enter_as_wanted(struct decoder *decoder, const struct decoded *into, size_t i)
+{
+    if (into->live == NULL)
+        return into->object == NULL ? enter_quickly(decoder, into, i, false, false)
+                                    : enter_quickly(decoder, into, i, false, true);
+    return into->object == NULL ? enter_quickly(decoder, into, i, true, false)
+                                : enter_quickly(decoder, into, i, true, true);
+}
+
 static bool enter_block(struct decoder *decoder, const struct decoded *into,
                         struct decoding *decoding)
 {
     bool ordinary = is_ordinary(decoder);
     unpack_ops(into->op, decoder->packed.ops, decoder->done, into->count);
     for (size_t i = 0; i < into->count; i++) {
-        if (ordinary && into->object != NULL)
-            i = enter_quickly(decoder, into, i, true);
-        else if (ordinary)
-            i = enter_quickly(decoder, into, i, false);
+        if (ordinary)
+            i = enter_as_wanted(decoder, into, i);
         if (i < into->count && !enter_carefully(decoder, into, i, decoding)) {
             decoding->done += i;
             return false;
@@ -205,6 +217,7 @@ static struct decoding enter_blocks(struct decoder *decoder, const struct decode
             .op = into->op + start,
             .size = into->size + start,
             .slot = into->slot + start,
+            .live = into->live == NULL ? NULL : into->live + start,
             .object = into->object == NULL ? NULL : into->object + start,
         };
         if (!prepare(decoder)) {

@@ -20,6 +20,7 @@ struct decoded {
     uint8_t *op;
     int64_t *size;
     uint32_t *slot;
+    int64_t *live;   /* bytes after the event; or NULL */
     int64_t *object; /* or NULL */
 };
 

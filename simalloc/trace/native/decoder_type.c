@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { OPS, SIZES, AGES, INPUTS };
-enum { OP, SIZE, SLOT, OBJECT, OUTPUTS };
+enum { OP, SIZE, SLOT, LIVE, OBJECT, OUTPUTS };
 
 typedef struct {
     PyObject ob_base;
@@ -113,12 +113,13 @@ static PyObject *decoder_decode_method(PyObject *object, PyObject *args)
         [OP] = {.name = "op", .width = 1, .writable = true},
         [SIZE] = {.name = "size", .width = 8, .writable = true},
         [SLOT] = {.name = "slot", .width = 4, .writable = true},
+        [LIVE] = {.name = "live", .width = 8, .writable = true, .optional = true},
         [OBJECT] = {.name = "object", .width = 8, .writable = true, .optional = true},
     };
     PyObject *given[OUTPUTS];
     Py_ssize_t events;
     if (!PyArg_UnpackTuple(args, "decode", OUTPUTS, OUTPUTS, &given[OP], &given[SIZE], &given[SLOT],
-                           &given[OBJECT]) ||
+                           &given[LIVE], &given[OBJECT]) ||
         !columns_hold(outputs, given, OUTPUTS, &events))
         return NULL;
     struct decoding decoding = {.why = REASON_COUNT};
@@ -131,6 +132,7 @@ static PyObject *decoder_decode_method(PyObject *object, PyObject *args)
             .op = outputs[OP].view.buf,
             .size = outputs[SIZE].view.buf,
             .slot = outputs[SLOT].view.buf,
+            .live = outputs[LIVE].view.buf,
             .object = outputs[OBJECT].view.buf,
         };
         Py_BEGIN_ALLOW_THREADS
@@ -154,11 +156,11 @@ static PyMethodDef decoder_methods[] = {
      "--\n\n"
      "Begin with the next chunk; its columns are held until it is done."},
     {"decode", decoder_decode_method, METH_VARARGS,
-     "decode(op, size, slot, object) -> (sound, events done, reason, object)\n"
+     "decode(op, size, slot, live, object) -> (sound, events done, reason, object)\n"
      "--\n\n"
-     "Fill columns with the chunk's next events; object may be None. Not sound: the chunk's "
-     "columns do not belong together. Stops at the first event that is not valid, and says why "
-     "and of which object."},
+     "Fill columns with the chunk's next events; live, the bytes after each, and object may be "
+     "None. Not sound: the chunk's columns do not belong together. Stops at the first event that "
+     "is not valid, and says why and of which object."},
     {NULL, NULL, 0, NULL},
 };
 

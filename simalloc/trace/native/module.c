@@ -1,5 +1,6 @@
 /* simalloc.trace._native: the hot loops over a trace's columns, for Python. */
 #include "../../native/columns.h"
+#include "live_bytes.h"
 #include "scan.h"
 #include "types.h"
 
@@ -97,7 +98,78 @@ static PyObject *print(PyObject *module, PyObject *args)
     return answer;
 }
 
+static PyObject *find_live_bytes(PyObject *module, PyObject *args)
+{
+    enum { OP, SIZE, SLOT, LIVE, HELD, COLUMNS };
+    struct column columns[COLUMNS] = {
+        [OP] = {.name = "op", .width = 1},
+        [SIZE] = {.name = "size", .width = 8},
+        [SLOT] = {.name = "slot", .width = 4},
+        [LIVE] = {.name = "live", .width = 8, .writable = true},
+        [HELD] = {.name = "held", .width = 8, .writable = true},
+    };
+    PyObject *given[COLUMNS];
+    Py_ssize_t events, slots;
+    (void)module;
+    if (!PyArg_UnpackTuple(args, "live_bytes", COLUMNS, COLUMNS, &given[OP], &given[SIZE],
+                           &given[SLOT], &given[LIVE], &given[HELD]) ||
+        !columns_hold(columns, given, HELD, &events))
+        return NULL;
+    if (!columns_hold(&columns[HELD], &given[HELD], 1, &slots)) {
+        columns_release(columns, HELD);
+        return NULL;
+    }
+    bool done;
+    Py_BEGIN_ALLOW_THREADS
+    done = live_bytes((size_t)events, columns[OP].view.buf, columns[SIZE].view.buf,
+                      columns[SLOT].view.buf, columns[HELD].view.buf, (size_t)slots,
+                      columns[LIVE].view.buf);
+    Py_END_ALLOW_THREADS
+    columns_release(columns, COLUMNS);
+    if (!done)
+        return PyErr_Format(PyExc_ValueError, "an event's slot is not among %zd", slots);
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *find_live_spans(PyObject *module, PyObject *args)
+{
+    enum { LIVE, SIZE, SPANS, COLUMNS };
+    struct column columns[COLUMNS] = {
+        [LIVE] = {.name = "live", .width = 8},
+        [SIZE] = {.name = "size", .width = 8},
+        [SPANS] = {.name = "spans", .width = sizeof(struct live_span), .writable = true},
+    };
+    PyObject *given[COLUMNS];
+    Py_ssize_t events, spans;
+    (void)module;
+    if (!PyArg_UnpackTuple(args, "live_spans", COLUMNS, COLUMNS, &given[LIVE], &given[SIZE],
+                           &given[SPANS]) ||
+        !columns_hold(columns, given, SPANS, &events))
+        return NULL;
+    if (!columns_hold(&columns[SPANS], &given[SPANS], 1, &spans)) {
+        columns_release(columns, SPANS);
+        return NULL;
+    }
+    bool fits = spans == events / SPAN_EVENTS;
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS
+        live_spans(columns[LIVE].view.buf, columns[SIZE].view.buf, columns[SPANS].view.buf,
+                   (size_t)spans);
+        Py_END_ALLOW_THREADS
+    }
+    columns_release(columns, COLUMNS);
+    if (!fits)
+        return PyErr_Format(PyExc_ValueError, "%zd events are not %zd spans", events, spans);
+    return Py_NewRef(Py_None);
+}
+
 static PyMethodDef functions[] = {
+    {"live_bytes", find_live_bytes, METH_VARARGS,
+     "live_bytes(op, size, slot, live, held)\n--\n\n"
+     "Fill in what is live after each event of a whole trace; held has an int64 0 for each slot."},
+    {"live_spans", find_live_spans, METH_VARARGS,
+     "live_spans(live, size, spans)\n--\n\n"
+     "Fill in what each whole span of events comes to (native/live_span.h)."},
     {"scan", scan, METH_VARARGS,
      "scan(steps, kind, fields, text, start, lenient) -> (rows, bytes consumed, trouble, column)"
      "\n--\n\nTurn whole lines into rows of numbers; stops at the first that no pattern fits."},

@@ -7,12 +7,13 @@ import pytest
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import Realloc, simulate
-from simalloc.heap.setting import new_simulation
+from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay
 from simalloc.measure import fragmentation
-from simalloc.policy import CATALOGUE, Policy, SegregatedStorage, Series, policy
+from simalloc.policy import CATALOGUE, Policy, SegregatedStorage, Series
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
+from simalloc.trace.source import empty_spans
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
@@ -125,38 +126,49 @@ def test_live_bytes_beyond_what_a_double_counts_exactly(engine):
 def test_any_number_of_events_may_be_replayed_at_a_time(length, portable):
     random = np.random.default_rng(length)
     op = np.tile(np.array([M, M, F], np.uint8), 700)
-    slot = np.stack([np.arange(700), np.arange(700, 1400), np.arange(700)], 1).ravel()
+    number = np.stack([np.arange(700), np.arange(700, 1400), np.arange(700)], 1).ravel()
     size = np.where(op == M, random.integers(0, 500, len(op)), 0)
-    options = {"scale": 16, "realloc": Realloc.FREE_FIRST, "portable": portable}
-    whole, parts = (new_simulation(policy("best-fit-ao"), **options) for _ in range(2))
-    replay(whole, op, size, slot.astype(np.uint32))
+    trace = Trace.from_events(op, number, size)
+    setting = Setting.of(trace, "best-fit-ao", 16, Realloc.FREE_FIRST)
+    whole, parts = (setting.simulation(portable=portable) for _ in range(2))
+    replay(whole, trace.stretch)
     for start in range(0, len(op), length):
-        part = slice(start, start + length)
-        replay(parts, op[part], size[part], slot[part].astype(np.uint32))
+        replay(parts, trace.stretch.part(start, start + length))
     assert parts.figures() == pytest.approx(whole.figures(), rel=1e-12)
     assert parts.timeline() == whole.timeline()
 
 
 @pytest.mark.parametrize(("op", "slot"), [([M, M], [0, 0]), ([F], [0]), ([M, 7], [0, 0])])
 def test_the_core_survives_columns_that_are_no_trace(op, slot):
-    simulation = new_simulation(policy("first-fit-ao"), scale=16, realloc=Realloc.FREE_FIRST)
+    simulation = Setting.of(HOLE, "first-fit-ao", 16, Realloc.FREE_FIRST).simulation()
     size = np.full(len(op), 8, np.int64)
     done, failure = simulation.replay(
-        np.array(op, np.uint8), size, np.array(slot, np.uint32), None
-    )  # fmt: skip
+        np.array(op, np.uint8), size, np.array(slot, np.uint32), size, empty_spans(0), None
+    )
     assert failure == "the events are not those of a valid trace"
     assert done == len(op) - 1
 
 
 def test_columns_of_other_shapes_are_refused():
-    simulation = new_simulation(policy("best-fit-ao"), scale=16, realloc=Realloc.FREE_FIRST)
+    simulation = Setting.of(HOLE, "best-fit-ao", 16, Realloc.FREE_FIRST).simulation()
     op, size, slot = np.zeros(2, np.uint8), np.ones(2, np.int64), np.zeros(3, np.uint32)
+    none = empty_spans(0)
     with pytest.raises(ValueError, match="slot"):
-        simulation.replay(op, size, slot, None)
+        simulation.replay(op, size, slot, size, none, None)
     with pytest.raises(ValueError, match="size"):
-        simulation.replay(op, size.astype(np.int32), slot[:2], None)
+        simulation.replay(op, size.astype(np.int32), slot[:2], size, none, None)
+    with pytest.raises(ValueError, match="spans"):
+        simulation.replay(op, size, slot[:2], size, np.empty(1), None)
     with pytest.raises(TypeError):
         simulation.replay(op, size)
+
+
+def test_more_events_than_the_trace_has_are_refused():
+    simulation = Setting.of(HOLE, "best-fit-ao", 16, Realloc.FREE_FIRST).simulation()
+    replay(simulation, HOLE.stretch)
+    with pytest.raises(ValueError, match="more events than the"):
+        replay(simulation, HOLE.stretch.part(0, 1))
+    assert simulation.figures()["events"] == len(HOLE)
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
@@ -169,8 +181,8 @@ def test_the_heap_can_be_looked_at(name):
 
 
 def _blocks_after(trace, name):
-    simulation = new_simulation(policy(name), scale=16, realloc=Realloc.FREE_FIRST)
-    replay(simulation, trace.op, trace.size, trace.slot)
+    simulation = Setting.of(trace, name, 16, Realloc.FREE_FIRST).simulation()
+    replay(simulation, trace.stretch)
     columns = [np.empty(simulation.block_count(), np.int64) for _ in range(3)]
     simulation.blocks(*columns)
     return columns

@@ -11,9 +11,9 @@ from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import check, simulate
 from simalloc.heap._core import Block, Heap
 from simalloc.heap.run import Realloc
-from simalloc.heap.setting import new_simulation
+from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay
-from simalloc.policy import PythonPolicy, policy
+from simalloc.policy import PythonPolicy
 from simalloc.trace import Op, Trace
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
@@ -34,6 +34,10 @@ def failing(own, trace=TRACE, realloc="free-first"):
     with pytest.raises(PolicyError) as caught:
         simulate(trace, own, realloc=realloc)
     return str(caught.value)
+
+
+def simulation_of(own):
+    return Setting.of(TRACE, own, 16, Realloc.MOVE).simulation()
 
 
 def answering(answer):
@@ -172,17 +176,17 @@ def test_a_block_of_another_simulation_is_refused():
             block = super().malloc(heap, size)
             return stolen[0] if stolen else block
 
-    first = new_simulation(policy(Thief), scale=16, realloc=Realloc.MOVE)
-    replay(first, TRACE.op[:1], TRACE.size[:1], TRACE.slot[:1])
+    first = simulation_of(Thief)
+    replay(first, TRACE.stretch.part(0, 1))
 
     class Keeps(Sound):
         def free(self, heap, block):
             stolen.append(block)
 
-    other = new_simulation(policy(Keeps), scale=16, realloc=Realloc.MOVE)
-    replay(other, TRACE.op[:4], TRACE.size[:4], TRACE.slot[:4])
+    other = simulation_of(Keeps)
+    replay(other, TRACE.stretch.part(0, 4))
     with pytest.raises(PolicyError, match="belongs to another simulation"):
-        replay(first, TRACE.op[1:2], TRACE.size[1:2], TRACE.slot[1:2])
+        replay(first, TRACE.stretch.part(1, 2))
 
 
 def test_the_heap_is_the_policys_during_its_events_only():
@@ -193,20 +197,20 @@ def test_the_heap_is_the_policys_during_its_events_only():
             kept.append(heap)
             return super().malloc(heap, size)
 
-    simulation = new_simulation(policy(Keeps), scale=16, realloc=Realloc.MOVE)
-    replay(simulation, TRACE.op[:2], TRACE.size[:2], TRACE.slot[:2])
+    simulation = simulation_of(Keeps)
+    replay(simulation, TRACE.stretch.part(0, 2))
     with pytest.raises(PolicyError, match="within malloc and free only"):
         kept[0].extend(16)
     assert simulation.check() is None
 
 
 def test_a_simulation_that_failed_stays_failed():
-    simulation = new_simulation(policy(answering(lambda *_: None)), scale=16, realloc=Realloc.MOVE)
-    columns = [column[:2] for column in (TRACE.op, TRACE.size, TRACE.slot)]
+    simulation = simulation_of(answering(lambda *_: None))
+    events = TRACE.stretch.part(0, 2)
     with pytest.raises(PolicyError):
-        replay(simulation, *columns)
+        replay(simulation, events)
     with pytest.raises(SimallocError, match="the policy has failed"):
-        replay(simulation, *columns)
+        replay(simulation, events)
     assert simulation.check() is None
 
 

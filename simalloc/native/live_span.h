@@ -1,0 +1,62 @@
+/* What some events in a row come to, whatever the policy they are replayed under: it is found once
+ * for a trace, and used by all simulations of it. */
+#ifndef SIMALLOC_LIVE_SPAN_H
+#define SIMALLOC_LIVE_SPAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The events of a whole span. */
+enum { SPAN_EVENTS = 256 };
+
+/* Bytes are the program's. */
+struct live_span {
+    int64_t low;       /* the least that was live after an event */
+    int64_t high;      /* and the most */
+    int64_t allocated; /* what the events asked for */
+    int64_t without_live; /* events after which nothing was live */
+    double inverses;      /* the sum of 1 / live after all others */
+    double inverses_by_bytes; /* the same, each times what its event asked for */
+};
+
+/* The same as a cast, of numbers below 2**63, in steps that can be taken with many at once. */
+static inline __attribute__((always_inline)) double live_to_double(int64_t number)
+{
+    uint64_t low_bits = ((uint64_t)number & UINT32_MAX) | UINT64_C(0x433) << 52; /* 2**52 + half */
+    uint64_t high_bits = (uint64_t)number >> 32 | UINT64_C(0x453) << 52; /* 2**84 + the high half */
+    double low;
+    double high;
+    memcpy(&low, &low_bits, sizeof low);
+    memcpy(&high, &high_bits, sizeof high);
+    return high - (0x1p84 + 0x1p52) + low;
+}
+
+/* Sums up events after which `lives` bytes were live, and which asked for `sizes` bytes, 0 of a
+ * free. In a loop of which compilers make vectors. */
+static inline __attribute__((always_inline)) struct live_span
+live_span_of(const int64_t *lives, const int64_t *sizes, size_t count)
+{
+    int64_t low = INT64_MAX;
+    int64_t high = 0;
+    int64_t allocated = 0;
+    int64_t without_live = 0;
+    double inverses = 0;
+    double inverses_by_bytes = 0;
+#pragma omp simd reduction(min : low) reduction(max : high) \
+    reduction(+ : allocated, inverses, inverses_by_bytes)
+    for (size_t i = 0; i < count; i++) {
+        double inverse = lives[i] > 0 ? 1 / live_to_double(lives[i]) : 0;
+        low = lives[i] < low ? lives[i] : low;
+        high = lives[i] > high ? lives[i] : high;
+        allocated += sizes[i];
+        inverses += inverse;
+        inverses_by_bytes += inverse * live_to_double(sizes[i]);
+    }
+    if (low == 0)
+        for (size_t i = 0; i < count; i++)
+            without_live += lives[i] == 0;
+    return (struct live_span){low, high, allocated, without_live, inverses, inverses_by_bytes};
+}
+
+#endif

@@ -1,0 +1,101 @@
+"""What is found of a trace's events once, for the replays under all policies."""
+
+import numpy as np
+import pytest
+
+from simalloc.heap.setting import Setting
+from simalloc.heap.simulate import replay
+from simalloc.trace import Op, Trace
+from simalloc.trace._native import live_bytes, live_spans
+from simalloc.trace.source import SPAN_EVENTS, Stretch, empty_spans
+from simalloc.trace.statistics import live_bytes as live_by_lives
+from simalloc.trace.statistics import lives_of
+
+M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
+
+
+def churn(objects=3000, seed=5):
+    """Make a trace in which all objects, of 0 to 99 bytes, come, change their size, and go."""
+    random = np.random.default_rng(seed)
+    steps = [(number, op) for number in range(objects) for op in (M, R, F)[:: 1 + number % 2]]
+    turn = np.array([3 * number + 40 * place for place, (number, _) in enumerate(steps)])
+    order = np.argsort(turn + random.integers(0, 40, len(steps)), kind="stable")
+    number, op = np.array(steps)[order].T
+    return Trace.from_events(op, number, np.where(op == F, 0, random.integers(0, 100, len(op))))
+
+
+SPAN = np.dtype(
+    [
+        *((name, np.int64) for name in ("low", "high", "allocated", "without_live")),
+        *((name, np.float64) for name in ("inverses", "inverses_by_bytes")),
+    ]
+)
+
+
+def test_what_is_live_after_each_event():
+    trace = Trace.from_events([M, M, R, F, F, M], [0, 1, 0, 1, 0, 2], [10, 20, 5, 0, 0, 7])
+    assert trace.stretch.live.tolist() == [10, 30, 25, 5, 0, 7]
+    random = churn()
+    np.testing.assert_array_equal(random.stretch.live, live_by_lives(random, lives_of(random)))
+
+
+def test_what_spans_come_to():
+    trace = churn()
+    stretch = trace.stretch
+    spans = stretch.spans.view(SPAN)
+    assert len(spans) == len(trace) // SPAN_EVENTS > 20
+    cut = slice(len(spans) * SPAN_EVENTS)
+    live, size = (column[cut].reshape(-1, SPAN_EVENTS) for column in (stretch.live, trace.size))
+    inverses = np.divide(1, live, where=live > 0, out=np.zeros(live.shape))
+    assert (live == 0).any(), "or there is nothing to leave out"
+    np.testing.assert_array_equal(spans["low"], live.min(axis=1))
+    np.testing.assert_array_equal(spans["high"], live.max(axis=1))
+    np.testing.assert_array_equal(spans["allocated"], size.sum(axis=1))
+    np.testing.assert_array_equal(spans["without_live"], (live == 0).sum(axis=1))
+    np.testing.assert_allclose(spans["inverses"], inverses.sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(
+        spans["inverses_by_bytes"], (inverses * size).sum(axis=1), rtol=1e-12
+    )
+
+
+def test_a_part_has_the_spans_that_are_whole_in_it():
+    stretch = churn().stretch
+    assert stretch.part(512, 1024).spans.tobytes() == stretch.spans[2:4].tobytes()
+    assert stretch.part(512, 1300).spans.tobytes() == stretch.spans[2:5].tobytes()
+    assert len(stretch.part(513, 1300).spans) == 0
+    again = stretch.part(256, len(stretch.op)).part(256, 768)
+    assert again.spans.tobytes() == stretch.spans[2:4].tobytes()
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_measures_do_not_depend_on_spans_that_are_known(portable):
+    trace = churn()
+    setting = Setting.of(trace, "best-fit-ao", 16, "free-first")
+    with_spans, without = (setting.simulation(portable=portable) for _ in range(2))
+    replay(with_spans, trace.stretch)
+    replay(without, trace.stretch._replace(spans=empty_spans(0)))
+    assert with_spans.figures() == pytest.approx(without.figures(), rel=1e-12)
+    assert with_spans.timeline() == without.timeline()
+
+
+def test_columns_that_do_not_belong_together_are_refused():
+    op, size, slot = (
+        np.zeros(300, np.uint8),
+        np.ones(300, np.int64),
+        np.arange(300, dtype=np.uint32),
+    )
+    live = np.empty(300, np.int64)
+    with pytest.raises(ValueError, match="slot is not among 299"):
+        live_bytes(op, size, slot, live, np.zeros(299, np.int64))
+    with pytest.raises(ValueError, match="300 events are not 2 spans"):
+        live_spans(live, size, empty_spans(2))
+    with pytest.raises(ValueError, match="size"):
+        live_spans(live, size[1:], empty_spans(1))
+
+
+def test_a_stretch_to_be_filled_has_columns_of_its_own():
+    stretch = Stretch.empty(100)
+    for number, column in enumerate(stretch[:4]):
+        column[:] = number
+    assert [set(column.tolist()) for column in stretch[:4]] == [{0}, {1}, {2}, {3}]
+    assert len(stretch.spans) == 0
