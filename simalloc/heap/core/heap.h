@@ -56,6 +56,7 @@ struct heap {
     uint32_t used;       /* ids below this have been in use; those above never */
     uint32_t unused;     /* chain of ids given back */
     const char *failure; /* why the replay cannot go on, or NULL */
+    bool news; /* the break has risen, or an event failed: asked for once after each request */
     struct counters counters;
 };
 
@@ -189,6 +190,7 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
 {
     if (UNLIKELY(size > MAX_BREAK - heap->brk)) {
         heap->failure = "the heap would exceed 2**62 bytes";
+        heap->news = true;
         return NO_BLOCK;
     }
     uint32_t id = heap_new_id(heap);
@@ -203,6 +205,7 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
     heap->blocks[last].next = id;
     heap->blocks[NO_BLOCK].previous = id;
     heap->brk += size;
+    heap->news = true;
     return id;
 }
 

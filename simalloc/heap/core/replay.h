@@ -88,13 +88,15 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
         return allocate(heap, size);
     if (UNLIKELY(op != OP_REALLOC || block == NO_BLOCK)) {
         heap->failure = "the events are not those of a valid trace";
+        heap->news = true;
         return NO_BLOCK;
     }
     return reallocate(replay, block, size, allocate, release, resize);
 }
 
-ALWAYS_INLINE void note_rise(struct batch *batch, size_t event, const struct heap *heap)
+ALWAYS_INLINE void note_rise(struct batch *batch, size_t event, struct heap *heap)
 {
+    heap->news = false;
     batch->rise[batch->rises++] = (struct rise){event, heap->brk, heap->counters.allocated};
 }
 
@@ -106,7 +108,6 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
     struct heap *heap = replay->heap;
     uint32_t *blocks = replay->objects.blocks;
     uint64_t scale = replay->measures.scale;
-    uint64_t brk = heap->brk;
     size_t i = 0;
     batch->rises = 0;
     for (; i < events->count; i++) {
@@ -120,16 +121,15 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
             uint64_t size = scaled((uint64_t)events->size[i], scale);
             block = replay_request(replay, heap, op, block, size, allocate, release, resize);
             *object = block;
-            if (UNLIKELY(block == NO_BLOCK))
-                break;
-            if (UNLIKELY(heap->brk != brk)) {
-                brk = heap->brk;
+            if (UNLIKELY(heap->news)) {
+                if (block == NO_BLOCK)
+                    break;
                 note_rise(batch, i, heap);
             }
         }
         batch->free_blocks[i] = (uint32_t)heap->counters.free_blocks;
     }
-    if (UNLIKELY(heap->brk != brk) && heap->failure == NULL)
+    if (UNLIKELY(heap->news) && heap->failure == NULL)
         note_rise(batch, i - 1, heap); /* a policy of one's own may raise it in a free: a batch */
     batch->events = i;
 }
