@@ -91,7 +91,7 @@ class FileSource(Source):
         with TraceReader(path) as reader:
             header = reader.header
         events, slots = header.totals.events, header.totals.max_live_objects
-        memory = bytes_in_memory(events, header.columns)
+        memory = bytes_in_memory(events, header.columns, replayed=True)
         return cls(header.name, header.sha256, events, slots, memory, path.resolve())
 
     def load(self) -> EventSource:
@@ -181,5 +181,5 @@ class MemorySource(Source):
 
 def _described(trace: Trace) -> tuple[str, str, int, int, int]:
     """Return the fields of a `Source`."""
-    memory = bytes_in_memory(len(trace), trace.columns)
+    memory = bytes_in_memory(len(trace), trace.columns, replayed=True)
     return trace.name, trace.sha256(), len(trace), trace.slots, memory

@@ -31,11 +31,14 @@ the start, call-site number."""
 
 _BYTES_AN_EVENT: Final = 21
 """What op, object, size and slot take in memory."""
+_BYTES_TO_REPLAY: Final = 9
+"""What is found besides them when the trace is replayed (`Trace.stretch`): 8 and a little."""
 
 
-def bytes_in_memory(events: int, columns: Iterable[str]) -> int:
+def bytes_in_memory(events: int, columns: Iterable[str], *, replayed: bool = False) -> int:
     """Return what a trace of so many events takes with these optional columns."""
-    return events * (_BYTES_AN_EVENT + sum(OPTIONAL_COLUMNS[name].itemsize for name in columns))
+    each = _BYTES_AN_EVENT + sum(OPTIONAL_COLUMNS[name].itemsize for name in columns)
+    return events * (each + _BYTES_TO_REPLAY * replayed)
 
 
 class Op(IntEnum):
