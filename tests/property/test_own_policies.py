@@ -11,6 +11,8 @@ from test_engines_agree import assert_same, beginning, many_free_blocks, outcome
 from simalloc.errors import PolicyError
 from simalloc.heap import Realloc, simulate
 from simalloc.policy import PythonPolicy, policy
+from simalloc.trace import Op, Trace
+from simalloc.trace.catalogue import load
 from traces import traces
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "policies.py"
@@ -70,6 +72,27 @@ def test_with_many_free_blocks(name):
     own = outcome("core", trace, TWINS[name])
     assert_alike(own, outcome("core", trace, name))
     simulate(trace.prefix(4500), TWINS[name], engine="core", checked=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [("best-fit-fifo", [25, 3]), ("best-fit-lifo", [25, 5, 3])]
+)
+def test_a_block_that_is_split_twice_finds_its_place_twice(name, asked):
+    """Of 30 bytes, then 5, then 2: both times some of its equals entered after it."""
+    holes = [2, 30, 5, 2]
+    gaps = [size for hole in holes for size in (hole, 1)]
+    op = [Op.MALLOC] * len(gaps) + [Op.FREE] * len(holes) + [Op.MALLOC] * len(asked)
+    number = [*range(len(gaps)), *range(0, len(gaps), 2)]
+    number += range(len(gaps), len(gaps) + len(asked))
+    trace = Trace.from_events(op, number, [*gaps, *([0] * len(holes)), *asked])
+    own = outcome("core", trace, TWINS[name], checked=True)
+    assert_alike(own, outcome("core", trace, name))
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_on_several_hundred_thousand_events(name):
+    trace = load("cfrac").prefix(300_000)
+    assert_alike(outcome("core", trace, TWINS[name]), outcome("core", trace, name))
 
 
 def test_on_the_beginning_of_a_shipped_trace():

@@ -71,7 +71,11 @@ static void insert_by_size(struct free_index *index, uint32_t id, uint64_t enter
 void free_index_insert(struct free_index *index, uint32_t id, const struct block *block,
                        uint64_t entered)
 {
-    index->shadow.blocks[id] = (struct block){.address = block->address, .size = block->size};
+    index->shadow.blocks[id] = (struct block){
+        .address = block->address,
+        .size = block->size,
+        .home = HOME_ALLOCATED, /* until it has its place */
+    };
     if (!is_list(index)) {
         insert_by_size(index, id, entered);
         return;
