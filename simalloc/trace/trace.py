@@ -105,7 +105,10 @@ class Trace(ShownAsTable):
         """All events, in this trace's own memory, and what is live after each (8 bytes more)."""
         live = np.empty(len(self), np.int64)
         live_bytes(self.op, self.size, self.slot, live, np.zeros(self.slots, np.int64))
-        return Stretch(self.op, self.size, self.slot, live, empty_spans(0)).summed_up()
+        found = Stretch(self.op, self.size, self.slot, live, empty_spans(0)).summed_up()
+        for column in found:
+            column.flags.writeable = False
+        return found
 
     def stretches(self) -> Generator[Stretch]:
         """Yield the events, at most 2**20 at a time, in this trace's own memory."""
