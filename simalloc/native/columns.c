@@ -31,6 +31,17 @@ bool columns_hold(struct column *columns, PyObject *const *given, size_t count, 
     return true;
 }
 
+bool columns_hold_two(struct column *columns, PyObject *const *given, size_t first, size_t count,
+                      Py_ssize_t *length, Py_ssize_t *other)
+{
+    if (!columns_hold(columns, given, first, length))
+        return false;
+    if (columns_hold(columns + first, given + first, count - first, other))
+        return true;
+    columns_release(columns, first);
+    return false;
+}
+
 void columns_release(struct column *columns, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -137,12 +137,8 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
                         struct events *events)
 {
     Py_ssize_t count, spans;
-    if (!columns_hold(columns, given, SPANS, &count))
+    if (!columns_hold_two(columns, given, SPANS, EVENT_COLUMNS, &count, &spans))
         return false;
-    if (!columns_hold(&columns[SPANS], &given[SPANS], 1, &spans)) {
-        columns_release(columns, SPANS);
-        return false;
-    }
     *events = (struct events){
         .count = (size_t)count,
         .op = columns[OP].view.buf,

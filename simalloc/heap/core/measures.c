@@ -1,8 +1,8 @@
 #include "measures.h"
 
-#include "mechanism.h"
+#include "replay.h"
 
-static void note_rise(struct measures *measures, const struct rise *rise, uint64_t live)
+static void measure_rise(struct measures *measures, const struct rise *rise, uint64_t live)
 {
     if (measures->heap == 0)
         measures->heap_at_max_live = rise->heap; /* the first event, should live stay at 0 */
@@ -46,7 +46,7 @@ static void measure_free_blocks(struct measures *measures, const uint32_t *count
 }
 
 void MECHANISM(measure)(struct measures *measures, const struct batch *batch,
-                        const struct lives *lives)
+                        const struct events *events)
 {
     const struct rise *rise = batch->rise;
     const struct rise *end_of_rises = rise + batch->rises;
@@ -55,16 +55,16 @@ void MECHANISM(measure)(struct measures *measures, const struct batch *batch,
         size_t end =
             start + timeline_room(&measures->timeline, batch->events - start, measures->heap);
         if (rise < end_of_rises && rise->event == start) {
-            note_rise(measures, rise, (uint64_t)lives->live[start]);
+            measure_rise(measures, rise, (uint64_t)events->live[start]);
             rise++;
         }
         if (rise < end_of_rises && rise->event < end)
             end = rise->event;
-        if (LIKELY(end - start == SPAN_EVENTS && lives->span != NULL)) {
-            measure_span(measures, lives->span, SPAN_EVENTS);
+        if (LIKELY(end - start == SPAN_EVENTS && events->span_count > 0)) {
+            measure_span(measures, &events->spans[0], SPAN_EVENTS);
         } else {
             struct live_span piece =
-                live_span_of(&lives->live[start], &lives->size[start], end - start);
+                live_span_of(&events->live[start], &events->size[start], end - start);
             measure_span(measures, &piece, end - start);
         }
         start = end;
@@ -72,5 +72,5 @@ void MECHANISM(measure)(struct measures *measures, const struct batch *batch,
     measure_free_blocks(measures, batch->free_blocks, batch->events);
     measures->events += batch->events;
     if (batch->events > 0)
-        measures->live = (uint64_t)lives->live[batch->events - 1];
+        measures->live = (uint64_t)events->live[batch->events - 1];
 }

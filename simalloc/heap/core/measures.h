@@ -43,15 +43,11 @@ struct batch {
 
 _Static_assert((int)BATCH == (int)SPAN_EVENTS, "what a whole batch comes to is looked up");
 
-/* What a batch's events were, whatever the policy. */
-struct lives {
-    const int64_t *live; /* bytes of the program after each event */
-    const int64_t *size; /* that it asked for, 0 of a free */
-    const struct live_span *span; /* what a whole batch comes to; NULL: it is not known */
-};
+struct events;
 
+/* Measures a batch of these events. */
 typedef void measure_function(struct measures *measures, const struct batch *batch,
-                              const struct lives *lives);
+                              const struct events *events);
 measure_function measure, measure_avx2;
 
 #endif

@@ -155,8 +155,7 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
             replay_watch(replay, &part);
         if (part.count == 1 && heap->failure != NULL)
             batch.events = 0; /* it may have failed after the loop has taken it for done */
-        struct lives lives = {part.live, part.size, part.span_count == 0 ? NULL : part.spans};
-        MECHANISM(measure)(&replay->measures, &batch, &lives);
+        MECHANISM(measure)(&replay->measures, &batch, &part);
         done += batch.events;
     }
     return done;

@@ -107,12 +107,8 @@ static PyObject *live_table_enter_lenient_method(PyObject *object, PyObject *arg
     if (!PyArg_UnpackTuple(args, "enter_lenient", COLUMNS, COLUMNS, &given[OP], &given[KEY],
                            &given[SIZE], &given[NEW_KEY], &given[KEPT_OP], &given[OBJECT],
                            &given[KEPT_SIZE], &given[SLOT], &given[SOURCE]) ||
-        !columns_hold(columns, given, GIVEN, &count))
+        !columns_hold_two(columns, given, GIVEN, COLUMNS, &count, &capacity))
         return NULL;
-    if (!columns_hold(columns + GIVEN, given + GIVEN, COLUMNS - GIVEN, &capacity)) {
-        columns_release(columns, GIVEN);
-        return NULL;
-    }
     struct events events = {
         .count = (size_t)count,
         .op = columns[OP].view.buf,

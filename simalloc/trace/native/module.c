@@ -113,12 +113,8 @@ static PyObject *find_live_bytes(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_UnpackTuple(args, "live_bytes", COLUMNS, COLUMNS, &given[OP], &given[SIZE],
                            &given[SLOT], &given[LIVE], &given[HELD]) ||
-        !columns_hold(columns, given, HELD, &events))
+        !columns_hold_two(columns, given, HELD, COLUMNS, &events, &slots))
         return NULL;
-    if (!columns_hold(&columns[HELD], &given[HELD], 1, &slots)) {
-        columns_release(columns, HELD);
-        return NULL;
-    }
     bool done;
     Py_BEGIN_ALLOW_THREADS
     done = live_bytes((size_t)events, columns[OP].view.buf, columns[SIZE].view.buf,
@@ -144,12 +140,8 @@ static PyObject *find_live_spans(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_UnpackTuple(args, "live_spans", COLUMNS, COLUMNS, &given[LIVE], &given[SIZE],
                            &given[SPANS]) ||
-        !columns_hold(columns, given, SPANS, &events))
+        !columns_hold_two(columns, given, SPANS, COLUMNS, &events, &spans))
         return NULL;
-    if (!columns_hold(&columns[SPANS], &given[SPANS], 1, &spans)) {
-        columns_release(columns, SPANS);
-        return NULL;
-    }
     bool fits = spans == events / SPAN_EVENTS;
     if (fits) {
         Py_BEGIN_ALLOW_THREADS
