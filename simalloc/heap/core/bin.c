@@ -6,20 +6,20 @@
 
 void bin_tables_release(struct bin_tables *tables)
 {
-    table_release(tables->links);
+    table_release(tables->siblings);
     table_release(tables->keys);
-    tables->links = NULL;
+    tables->siblings = NULL;
     tables->keys = NULL;
 }
 
 bool bin_tables_grow(struct bin_tables *tables, uint32_t capacity)
 {
-    if (tables->linked) {
-        struct link *links =
-            table_resize(tables->links, sizeof *links, tables->capacity, capacity);
-        if (links == NULL)
+    if (tables->kind == BIN_HEAP) {
+        uint32_t *siblings =
+            table_resize(tables->siblings, sizeof *siblings, tables->capacity, capacity);
+        if (siblings == NULL)
             return false;
-        tables->links = links;
+        tables->siblings = siblings;
     }
     if (tables->keyed) {
         uint64_t *keys = table_resize(tables->keys, sizeof *keys, tables->capacity, capacity);
@@ -48,6 +48,6 @@ const char *bin_check(struct bin_check *check, uint32_t number, uint32_t first, 
         return "a bin's bit is wrong";
     if (first == NO_BLOCK)
         return NULL;
-    return check->tables->linked ? bin_heap_check(check, number, first)
-                                 : bin_list_check(check, number, first);
+    return check->tables->kind == BIN_HEAP ? bin_heap_check(check, number, first)
+                                           : bin_list_check(check, number, first);
 }

@@ -6,28 +6,22 @@
 
 #include "mechanism.h"
 
-/* Lists of blocks in order of entry, or heaps by address or by another key. */
-enum bin_kind { BIN_LIST, BIN_HEAP, BIN_HEAP_BY_KEY };
-
-/* What a block of a heap is linked to beside its backward link. */
-struct link {
-    uint32_t child;   /* leftmost, none with a lower key than this block; or NO_BLOCK */
-    uint32_t sibling; /* to the right, or NO_BLOCK */
-};
+/* Lists of blocks in order of entry, or heaps by address. */
+enum bin_kind { BIN_LIST, BIN_HEAP };
 
 /* What bins need to know of blocks beyond the block table, by block id. */
 struct bin_tables {
-    bool linked;
+    enum bin_kind kind;
     bool keyed;
-    struct link *links; /* NULL if not linked */
-    uint64_t *keys;     /* NULL if not keyed */
+    uint32_t *siblings; /* of blocks in heaps; NULL if there are lists */
+    uint64_t *keys;     /* times of entry; NULL if not keyed */
     uint32_t capacity;  /* of both */
 };
 
 /* In memory that is zero. */
-ALWAYS_INLINE void bin_tables_init(struct bin_tables *tables, bool linked, bool keyed)
+ALWAYS_INLINE void bin_tables_init(struct bin_tables *tables, enum bin_kind kind, bool keyed)
 {
-    tables->linked = linked;
+    tables->kind = kind;
     tables->keyed = keyed;
 }
 

@@ -1,60 +1,58 @@
 #include "bin_heap.h"
 
 /* Two passes: pairs from left to right, then all of them from right to left. */
-uint32_t bin_heap_combine(struct block *blocks, struct link *links, const uint64_t *keys,
-                          uint32_t child)
+uint32_t bin_heap_combine(struct block *blocks, uint32_t *siblings, uint32_t child)
 {
-    uint32_t pairs = NO_BLOCK; /* chained by `sibling`, the rightmost first */
+    uint32_t pairs = NO_BLOCK; /* chained as siblings, the rightmost first */
     while (child != NO_BLOCK) {
         uint32_t pair = child;
-        uint32_t other = links[child].sibling;
+        uint32_t other = siblings[child];
         child = NO_BLOCK;
         if (other != NO_BLOCK) {
-            child = links[other].sibling;
-            pair = bin_heap_meld(blocks, links, keys, pair, other);
+            child = siblings[other];
+            pair = bin_heap_meld(blocks, siblings, pair, other);
         }
-        links[pair].sibling = pairs;
+        siblings[pair] = pairs;
         pairs = pair;
     }
     uint32_t first = pairs;
-    pairs = links[first].sibling;
+    pairs = siblings[first];
     while (pairs != NO_BLOCK) {
-        uint32_t next = links[pairs].sibling;
-        first = bin_heap_meld(blocks, links, keys, first, pairs);
+        uint32_t next = siblings[pairs];
+        first = bin_heap_meld(blocks, siblings, first, pairs);
         pairs = next;
     }
-    links[first].sibling = NO_BLOCK;
+    siblings[first] = NO_BLOCK;
     return first;
 }
 
 /* The block after one in a walk over all of a heap; NO_BLOCK after the last. */
-static uint32_t walk(const struct block *blocks, const struct link *links, uint32_t block)
+static uint32_t walk(const struct block *blocks, const uint32_t *siblings, uint32_t block)
 {
-    if (links[block].child != NO_BLOCK)
-        return links[block].child;
-    while (block != NO_BLOCK && links[block].sibling == NO_BLOCK) {
+    if (blocks[block].mark != NO_BLOCK)
+        return blocks[block].mark;
+    while (block != NO_BLOCK && siblings[block] == NO_BLOCK) {
         uint32_t back = blocks[block].home;
-        while (back != HOME_LOOSE && links[back].child != block) {
+        while (back != HOME_LOOSE && blocks[back].mark != block) {
             block = back;
             back = blocks[block].home;
         }
         block = back == HOME_LOOSE ? NO_BLOCK : back;
     }
-    return block == NO_BLOCK ? NO_BLOCK : links[block].sibling;
+    return block == NO_BLOCK ? NO_BLOCK : siblings[block];
 }
 
 static const char *check_links(const struct bin_check *check, uint32_t block)
 {
     const struct block *blocks = check->blocks;
-    const struct link *links = check->tables->links;
-    const uint64_t *keys = check->tables->keys;
-    const struct link *link = &links[block];
-    if (link->child != NO_BLOCK && blocks[link->child].home != block)
+    const uint32_t *siblings = check->tables->siblings;
+    uint32_t leftmost = blocks[block].mark;
+    if (leftmost != NO_BLOCK && blocks[leftmost].home != block)
         return "a block of a bin does not know its parent";
-    if (link->sibling != NO_BLOCK && blocks[link->sibling].home != block)
+    if (siblings[block] != NO_BLOCK && blocks[siblings[block]].home != block)
         return "a block of a bin does not know its left sibling";
-    for (uint32_t child = link->child; child != NO_BLOCK; child = links[child].sibling)
-        if (bin_heap_key(blocks, keys, child) <= bin_heap_key(blocks, keys, block))
+    for (uint32_t child = leftmost; child != NO_BLOCK; child = siblings[child])
+        if (blocks[child].address <= blocks[block].address)
             return "a bin is out of order";
     return NULL;
 }
@@ -70,7 +68,7 @@ const char *bin_heap_check(struct bin_check *check, uint32_t number, uint32_t fi
             wrong = check_links(check, block);
         if (wrong != NULL)
             return wrong;
-        block = walk(check->blocks, check->tables->links, block);
+        block = walk(check->blocks, check->tables->siblings, block);
     }
     return NULL;
 }

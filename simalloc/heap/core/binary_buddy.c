@@ -47,15 +47,20 @@ static bool grow(struct heap *heap, unsigned class)
         uint64_t piece = address != 0 && aligned < largest ? aligned : largest;
         if (piece == heap->blocks[rest].size)
             break;
-        enter(&state->buddies, heap_cut_low(heap, rest, piece), state->buddies.kind);
+        enter(&state->buddies, heap_cut_low(heap, rest, piece), state->buddies.tables.kind);
     }
-    enter(&state->buddies, rest, state->buddies.kind);
+    enter(&state->buddies, rest, state->buddies.tables.kind);
     return true;
+}
+
+ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)
+{
+    (void)buddies, (void)low, (void)high; /* where a block is says all about it */
 }
 
 ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enum bin_kind kind)
 {
-    return buddy_allocate((struct buddies *)heap, class_of(size, false), grow, kind);
+    return buddy_allocate((struct buddies *)heap, class_of(size, false), grow, halved, kind);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
@@ -68,21 +73,13 @@ static bool reserve(struct heap *heap)
     return buddy_reserve((struct buddies *)heap);
 }
 
-DEFINE_BUDDY_REPLAY(in_lists, BIN_LIST)
-DEFINE_BUDDY_REPLAY(in_heaps, BIN_HEAP)
-
-static size_t replay(struct replay *replay, const struct events *events)
-{
-    bool in_lists = ((const struct buddies *)replay->heap)->kind == BIN_LIST;
-    return in_lists ? replay_in_lists(replay, events) : replay_in_heaps(replay, events);
-}
+DEFINE_BUDDY_REPLAY
 
 static bool init(void *memory, const struct parameters *parameters)
 {
     struct binary_buddy *state = memory;
     state->growth = parameters->growth;
-    enum order order = (enum order)parameters->order;
-    return buddy_init(&state->buddies, order, order == ORDER_ADDRESS ? BIN_HEAP : BIN_LIST);
+    return buddy_init(&state->buddies, (enum order)parameters->order);
 }
 
 static void release_all(void *memory)

@@ -15,9 +15,7 @@
 struct buddies {
     struct heap heap;
     enum order order;
-    enum bin_kind kind;
     struct bin_tables tables;
-    uint64_t entered; /* blocks that have entered, if there are keys */
     uint64_t used[SIZE_CLASSES / 64]; /* bit c % 64 of word c / 64: bin c is not empty */
     uint32_t bins[SIZE_CLASSES];
 };
@@ -29,12 +27,8 @@ ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned c
 {
     struct block *blocks = buddies->heap.blocks;
     uint32_t *bin = &buddies->bins[class];
-    bool newest_first = buddies->order == ORDER_LIFO;
-    uint64_t *keys = kind == BIN_HEAP_BY_KEY ? buddies->tables.keys : NULL;
-    if (keys != NULL)
-        keys[id] = ++buddies->entered ^ (newest_first ? UINT64_MAX : 0);
-    if (kind == BIN_LIST ? block_ring_insert(bin, blocks, id, newest_first)
-                         : bin_heap_insert(bin, blocks, buddies->tables.links, keys, id))
+    if (kind == BIN_LIST ? block_ring_insert(bin, blocks, id, buddies->order == ORDER_LIFO)
+                         : bin_heap_insert(bin, blocks, buddies->tables.siblings, id))
         buddies->used[class / 64] |= UINT64_C(1) << class % 64;
     buddies->heap.counters.free_blocks++;
 }
@@ -45,9 +39,8 @@ ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned c
 {
     struct block *blocks = buddies->heap.blocks;
     uint32_t *bin = &buddies->bins[class];
-    const uint64_t *keys = kind == BIN_HEAP_BY_KEY ? buddies->tables.keys : NULL;
     if (kind == BIN_LIST ? block_ring_remove(bin, blocks, id)
-                         : bin_heap_remove(bin, blocks, buddies->tables.links, keys, id))
+                         : bin_heap_remove(bin, blocks, buddies->tables.siblings, id))
         buddies->used[class / 64] &= ~(UINT64_C(1) << class % 64);
     buddies->heap.counters.free_blocks--;
 }
@@ -61,18 +54,20 @@ ALWAYS_INLINE unsigned buddy_find(const struct buddies *buddies, unsigned class)
     return LIKELY(bits != 0) ? class / 64 * 64 + (unsigned)__builtin_ctzll(bits) : SIZE_CLASSES;
 }
 
+/* Is told which block the high half of another one has become. */
+typedef void buddy_halved_function(struct buddies *buddies, uint32_t low, uint32_t high);
+
 /* Takes the first free block of a class and halves it until it is of class `wanted`; the high halves
  * are free then. */
 ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsigned wanted,
-                                 enum bin_kind kind)
+                                 buddy_halved_function *halved, enum bin_kind kind)
 {
     struct heap *heap = &buddies->heap;
     uint32_t id = buddies->bins[class];
     buddy_remove(buddies, id, class, kind);
     for (; class > wanted; class--) {
         uint32_t high = heap_cut_high(heap, id, heap->blocks[id].size / 2);
-        if (kind != BIN_LIST)
-            heap->blocks[high].mark = heap->blocks[id].mark; /* a list has its links there */
+        halved(buddies, id, high);
         heap->counters.splits++;
         buddy_insert(buddies, high, class - 1, kind);
     }
@@ -86,7 +81,8 @@ typedef bool buddy_grow_function(struct heap *heap, unsigned class);
 
 /* Allocates a block of a class. Finding one counts as one look, finding none as none. */
 ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
-                                      buddy_grow_function *grow, enum bin_kind kind)
+                                      buddy_grow_function *grow, buddy_halved_function *halved,
+                                      enum bin_kind kind)
 {
     struct heap *heap = &buddies->heap;
     unsigned found = buddy_find(buddies, class);
@@ -96,7 +92,7 @@ ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
             return NO_BLOCK;
         found = buddy_find(buddies, class);
     }
-    return buddy_use(buddies, found, class, kind);
+    return buddy_use(buddies, found, class, halved, kind);
 }
 
 /* Joins a block of a class with its buddy, above or below it, if that is free and whole. */
@@ -117,11 +113,10 @@ ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned cl
 }
 
 /* Makes an empty heap of memory that is zero; false: no memory. */
-ALWAYS_INLINE bool buddy_init(struct buddies *buddies, enum order order, enum bin_kind kind)
+ALWAYS_INLINE bool buddy_init(struct buddies *buddies, enum order order)
 {
     buddies->order = order;
-    buddies->kind = kind;
-    bin_tables_init(&buddies->tables, kind != BIN_LIST, kind == BIN_HEAP_BY_KEY);
+    bin_tables_init(&buddies->tables, order == ORDER_ADDRESS ? BIN_HEAP : BIN_LIST, false);
     return heap_init(&buddies->heap);
 }
 
@@ -162,14 +157,23 @@ static inline const char *buddy_check(const struct buddies *buddies)
     return wrong;
 }
 
-/* Defines replay_NAME() for a kind of bins that is known when the code is compiled, from the
+/* Defines replay() for either kind of bins, which is known when the code is compiled, from the
  * family's own
  *
  *   allocate(heap, size, kind)
  *   enter(buddies, id, kind)   makes a block free, merged with its buddies
  *   resize(heap, id, size)
  *   reserve(heap) */
-#define DEFINE_BUDDY_REPLAY(name, kind)                                                   \
+#define DEFINE_BUDDY_REPLAY                                                               \
+    DEFINE_BUDDY_REPLAY_OF(in_lists, BIN_LIST)                                            \
+    DEFINE_BUDDY_REPLAY_OF(in_heaps, BIN_HEAP)                                            \
+    static size_t replay(struct replay *replay, const struct events *events)              \
+    {                                                                                     \
+        bool in_heaps = ((const struct buddies *)replay->heap)->tables.kind == BIN_HEAP;  \
+        return in_heaps ? replay_in_heaps(replay, events) : replay_in_lists(replay, events); \
+    }
+
+#define DEFINE_BUDDY_REPLAY_OF(name, kind)                                                \
     ALWAYS_INLINE uint32_t allocate_##name(struct heap *heap, uint64_t size)              \
     {                                                                                     \
         return allocate(heap, size, kind);                                                \

@@ -9,12 +9,13 @@ struct growth {
 };
 
 struct double_buddy {
-    /* A block's `mark` is the number of its growth, which leaves no room for lists. */
     struct buddies buddies;
     uint64_t unit[2]; /* of sizes 2**N, of sizes 3 * 2**N */
     struct growth *growths;
     uint32_t growth_count;
     uint32_t growth_capacity;
+    uint32_t *growth_of; /* by block id: the number of the block's growth */
+    uint32_t growth_of_capacity;
 };
 
 /* Whether the buddy of a block is above it. */
@@ -28,7 +29,7 @@ ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kin
 {
     const struct double_buddy *state = (const struct double_buddy *)buddies;
     const struct block *block = &buddies->heap.blocks[id];
-    const struct growth *growth = &state->growths[block->mark];
+    const struct growth *growth = &state->growths[state->growth_of[id]];
     unsigned class = exact_class(block->size);
     while (block->size != growth->size &&
            buddy_merge(buddies, id, class, is_lower(growth, block), kind))
@@ -45,16 +46,22 @@ static bool grow(struct heap *heap, unsigned class)
     if (id == NO_BLOCK)
         return false;
     heap->counters.growths++;
-    struct block *block = &heap->blocks[id];
-    block->mark = state->growth_count;
+    const struct block *block = &heap->blocks[id];
+    state->growth_of[id] = state->growth_count;
     state->growths[state->growth_count++] = (struct growth){block->address, block->size};
-    buddy_insert(&state->buddies, id, exact_class(block->size), state->buddies.kind);
+    buddy_insert(&state->buddies, id, exact_class(block->size), state->buddies.tables.kind);
     return true;
+}
+
+ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)
+{
+    uint32_t *growth_of = ((struct double_buddy *)buddies)->growth_of;
+    growth_of[high] = growth_of[low];
 }
 
 ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enum bin_kind kind)
 {
-    return buddy_allocate((struct buddies *)heap, class_of(size, true), grow, kind);
+    return buddy_allocate((struct buddies *)heap, class_of(size, true), grow, halved, kind);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
@@ -74,34 +81,42 @@ static bool reserve_growth(struct double_buddy *state)
     return true;
 }
 
+/* Makes sure that every block has an entry for its growth. */
+static bool reserve_growth_of(struct double_buddy *state)
+{
+    uint32_t capacity = state->buddies.heap.capacity;
+    if (LIKELY(state->growth_of_capacity == capacity))
+        return true;
+    uint32_t *growth_of = table_resize(state->growth_of, sizeof *growth_of,
+                                       state->growth_of_capacity, capacity);
+    if (growth_of == NULL)
+        return false;
+    state->growth_of = growth_of;
+    state->growth_of_capacity = capacity;
+    return true;
+}
+
 static bool reserve(struct heap *heap)
 {
     struct double_buddy *state = (struct double_buddy *)heap;
-    return buddy_reserve(&state->buddies) && reserve_growth(state);
+    return buddy_reserve(&state->buddies) && reserve_growth(state) && reserve_growth_of(state);
 }
 
-DEFINE_BUDDY_REPLAY(by_address, BIN_HEAP)
-DEFINE_BUDDY_REPLAY(by_key, BIN_HEAP_BY_KEY)
-
-static size_t replay(struct replay *replay, const struct events *events)
-{
-    bool by_key = ((const struct buddies *)replay->heap)->kind == BIN_HEAP_BY_KEY;
-    return by_key ? replay_by_key(replay, events) : replay_by_address(replay, events);
-}
+DEFINE_BUDDY_REPLAY
 
 static bool init(void *memory, const struct parameters *parameters)
 {
     struct double_buddy *state = memory;
     state->unit[0] = parameters->growth;
     state->unit[1] = parameters->growth_3x;
-    enum order order = (enum order)parameters->order;
-    return buddy_init(&state->buddies, order, order == ORDER_ADDRESS ? BIN_HEAP : BIN_HEAP_BY_KEY);
+    return buddy_init(&state->buddies, (enum order)parameters->order);
 }
 
 static void release_all(void *memory)
 {
     struct double_buddy *state = memory;
     table_release(state->growths);
+    table_release(state->growth_of);
     buddy_release(&state->buddies);
 }
 
@@ -110,12 +125,13 @@ static bool is_three(uint64_t size)
     return (size & (size - 1)) != 0;
 }
 
-static const char *check_block(const struct double_buddy *state, const struct block *block)
+static const char *check_block(const struct double_buddy *state, uint32_t id)
 {
     const struct heap *heap = &state->buddies.heap;
-    if (block->mark >= state->growth_count)
+    const struct block *block = &heap->blocks[id];
+    if (state->growth_of[id] >= state->growth_count)
         return "a block belongs to no growth";
-    const struct growth *growth = &state->growths[block->mark];
+    const struct growth *growth = &state->growths[state->growth_of[id]];
     uint64_t offset = block->address - growth->address;
     if (offset % block->size != 0 || offset + block->size > growth->size)
         return "a block is not where its growth could have been halved";
@@ -124,7 +140,7 @@ static const char *check_block(const struct double_buddy *state, const struct bl
         return "a block has a size of the other system";
     if (is_free(block) && is_lower(growth, block) && heap_is_free(heap, block->next) &&
         heap->blocks[block->next].size == block->size &&
-        heap->blocks[block->next].mark == block->mark)
+        state->growth_of[block->next] == state->growth_of[id])
         return "two free buddies have not merged";
     return NULL;
 }
@@ -135,7 +151,7 @@ static const char *check(const void *memory)
     const struct heap *heap = &state->buddies.heap;
     const char *wrong = buddy_check(&state->buddies);
     for (uint32_t id = heap_first(heap); id != NO_BLOCK && wrong == NULL; id = heap->blocks[id].next)
-        wrong = check_block(state, &heap->blocks[id]);
+        wrong = check_block(state, id);
     return wrong;
 }
 

@@ -28,7 +28,8 @@ ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, 
 {
     index->granule = (unsigned)__builtin_ctzll(unit);
     index->order = order;
-    bin_tables_init(&index->tables, order == ORDER_ADDRESS, order != ORDER_ADDRESS && rests);
+    bin_tables_init(&index->tables, order == ORDER_ADDRESS ? BIN_HEAP : BIN_LIST,
+                    order != ORDER_ADDRESS && rests);
     return size_tree_init(&index->large, heap);
 }
 
@@ -69,7 +70,7 @@ ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *bloc
         return;
     }
     if (order == ORDER_ADDRESS)
-        was_empty = bin_heap_insert(bin, blocks, index->tables.links, NULL, block);
+        was_empty = bin_heap_insert(bin, blocks, index->tables.siblings, block);
     else if (rest)
         was_empty =
             bin_list_insert_by_key(bin, blocks, block, keys, newest_first, &index->latest);
@@ -104,7 +105,7 @@ ALWAYS_INLINE void size_index_take(struct size_index *index, struct block *block
     uint32_t *bin = &index->bins[number];
     if (UNLIKELY(number == BINS))
         size_tree_remove(&index->large, block);
-    else if (order == ORDER_ADDRESS ? bin_heap_remove(bin, blocks, index->tables.links, NULL, block)
+    else if (order == ORDER_ADDRESS ? bin_heap_remove(bin, blocks, index->tables.siblings, block)
                                     : block_ring_remove(bin, blocks, block))
         bin_map_clear(&index->used, number);
 }
