@@ -1,11 +1,11 @@
 /* Which form of the list costs less. */
 #include "list_fit.h"
 
-/* How many visits take as long as a search of another form with what that costs besides: one by
- * address has the neighbours besides that are passed when a block enters. How far the form may be
- * behind the other one, in visits and in visits for each block; and how many blocks are walked at
- * most, for a batch of long walks is soon over then. */
-enum { FAIR_VISITS = 8, FAIR_VISITS_BY_ADDRESS = 5 };
+/* How many visits take as long as a search of another form with what that costs besides; a neighbour
+ * that is passed when a block enters by address is a visit too. How far the form may be behind the
+ * other one, in visits and in visits for each block; and how many blocks are walked at most, for a
+ * batch of long walks is soon over then. */
+enum { FAIR_VISITS = 6 };
 enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
 
 /* How many blocks a list has at most that stays flat. */
@@ -81,9 +81,8 @@ static int64_t draw_balance(struct list_fit *state)
     state->usual = (15 * state->usual + visited) / 16;
     state->searches = counters->searches;
     state->visited = counters->visited;
-    uint64_t fair = state->policy.order == ORDER_ADDRESS ? FAIR_VISITS_BY_ADDRESS : FAIR_VISITS;
     uint64_t walk = visited + (state->policy.form == FORM_RING ? 0 : state->passed);
-    return (int64_t)(fair * searches) - (int64_t)walk;
+    return (int64_t)(FAIR_VISITS * searches) - (int64_t)walk;
 }
 
 /* Whether the list has been in the wrong form for so long that a change is worth its price. */
