@@ -134,9 +134,30 @@ def rests_among_equals(seed):
     return Trace.from_events(op, number, size)
 
 
+def rests_at_two_times(objects=300):
+    """Free blocks of 10, 100, the same 10 and 200 bytes; then take 90 and 190 in turn.
+
+    The rests, of 10 bytes all, belong before and behind hundreds of their equals in turn. At last
+    what is between them is freed too, and all is taken.
+    """
+    kinds = np.repeat([10, 100, 10, 200, 10], [10, objects, 2 * objects, objects, 10])
+    gaps = [size for kind in kinds for size in (kind, 1)]
+    asked = [*([90, 190] * objects), *([10] * objects)]
+    number = [*range(len(gaps)), *range(0, len(gaps), 2), *range(len(gaps), len(gaps) + len(asked))]
+    number += [
+        *range(1, len(gaps), 6),
+        *range(len(gaps) + len(asked), len(gaps) + len(asked) + 900),
+    ]
+    op = [Op.MALLOC] * len(gaps) + [Op.FREE] * len(kinds) + [Op.MALLOC] * len(asked)
+    op += [Op.FREE] * len(range(1, len(gaps), 6)) + [Op.MALLOC] * 900
+    size = np.zeros(len(op), np.int64)
+    size[np.array(op) == Op.MALLOC] = [*gaps, *asked, *([5, 10, 21] * 300)]
+    return Trace.from_events(op, number, size)
+
+
+@pytest.mark.parametrize("trace", [rests_among_equals(seed=1), rests_at_two_times()], ids=len)
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if name.startswith("best-fit")])
-def test_rests_keep_their_places_among_equal_blocks(name):
-    trace = rests_among_equals(seed=1)
+def test_rests_keep_their_places_among_equal_blocks(name, trace):
     expected = outcome("reference", trace, name)
     assert expected.counters.splits > 500
     for core in CORES:

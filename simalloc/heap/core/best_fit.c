@@ -16,7 +16,7 @@ ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
 
 ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum order order)
 {
-    size_index_remove(&state_of(heap)->index, heap->blocks, id, order);
+    size_index_remove(&state_of(heap)->index, heap->blocks, id, order, true);
     heap->counters.free_blocks--;
 }
 
@@ -36,7 +36,7 @@ static uint32_t use_large(struct heap *heap, uint32_t id, uint64_t size, enum or
     uint32_t low = heap_cut_low(heap, id, size);
     heap->counters.splits++;
     heap->counters.allocated += size;
-    size_tree_shrink(&state_of(heap)->index.large, id, order == ORDER_ADDRESS);
+    size_tree_shrink(&state_of(heap)->index.tree, id, order == ORDER_ADDRESS);
     return low;
 }
 
@@ -47,7 +47,7 @@ ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t
     struct size_index *index = &state_of(heap)->index;
     if (UNLIKELY(found.bin == BINS) && size_index_bin(index, found.size - size) == BINS)
         return use_large(heap, found.block, size, order);
-    size_index_take(index, heap->blocks, found.bin, found.block, order);
+    size_index_take(index, heap->blocks, found.bin, found.block, order, true);
     heap->counters.allocated += size;
     if (found.size == size) {
         heap->counters.free_blocks--;

@@ -11,23 +11,28 @@
 
 const char *bin_list_check(struct bin_check *check, uint32_t number, uint32_t first);
 
-/* Enters a block that is older than the newest of its bin. `latest` is the block for which a place
- * was looked for last, or NO_BLOCK. */
-void bin_list_insert_older(uint32_t *bin, struct block *blocks, uint32_t block,
-                           const uint64_t *keys, bool newest_first, uint32_t *latest);
+/* The mark of a block that belongs into a list and is not in it. */
+#define NOT_LISTED UINT32_MAX
 
-/* Enters a block at its place in time. Answers whether the bin was empty. All blocks of a bin are
- * of one size. */
-ALWAYS_INLINE bool bin_list_insert_by_key(uint32_t *bin, struct block *blocks, uint32_t block,
-                                          const uint64_t *keys, bool newest_first,
-                                          uint32_t *latest)
+/* Whether a block would be the newest of a bin. */
+ALWAYS_INLINE bool bin_list_is_newest(uint32_t bin, const struct block *blocks, uint32_t block,
+                                      const uint64_t *keys, bool newest_first)
 {
-    uint32_t first = *bin;
-    uint32_t newest = newest_first ? first : blocks[first].home;
-    if (first == NO_BLOCK || LIKELY(keys[newest] < keys[block]))
-        return block_ring_insert(bin, blocks, block, newest_first);
-    bin_list_insert_older(bin, blocks, block, keys, newest_first, latest);
-    return false;
+    return bin == NO_BLOCK || keys[newest_first ? bin : blocks[bin].home] < keys[block];
 }
+
+/* What is known when a place in time is looked for. So many blocks may be passed at first, and so
+ * many more for each block: on average no more, then. */
+enum { PASSES_AT_FIRST = 1 << 16, PASSES_A_BLOCK = 16 };
+
+struct bin_places {
+    uint32_t latest; /* the block for which a place was looked for last, or NO_BLOCK */
+    uint64_t passes; /* blocks that may still be passed */
+};
+
+/* Enters a block that is older than the newest of its bin, unless too many would have to be passed
+ * to find its place; answers whether it has. All blocks of a bin are of one size. */
+bool bin_list_insert_older(uint32_t *bin, struct block *blocks, uint32_t block,
+                           const uint64_t *keys, bool newest_first, struct bin_places *places);
 
 #endif

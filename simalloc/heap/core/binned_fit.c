@@ -34,7 +34,7 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
     struct binned_fit *state = (struct binned_fit *)heap;
     heap->counters.free_blocks--;
     if (heap->blocks[id].home != HOME_LOOSE) {
-        size_index_remove(&state->bins, heap->blocks, id, ORDER_FIFO);
+        size_index_remove(&state->bins, heap->blocks, id, ORDER_FIFO, false);
         return;
     }
     if (state->remainder == id)

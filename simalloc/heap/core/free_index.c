@@ -89,7 +89,7 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
 void free_index_remove(struct free_index *index, uint32_t id)
 {
     if (!is_list(index)) {
-        size_index_remove(&index->sizes, index->shadow.blocks, id, order_of(index));
+        size_index_remove(&index->sizes, index->shadow.blocks, id, order_of(index), true);
         return;
     }
     struct cursor at = block_list_locate(index->shadow.blocks, id);
@@ -104,7 +104,7 @@ void free_index_change(struct free_index *index, uint32_t id, const struct block
     struct block *copy = &index->shadow.blocks[id];
     uint64_t old = copy->size;
     if (!is_list(index)) {
-        size_index_remove(&index->sizes, index->shadow.blocks, id, order_of(index));
+        size_index_remove(&index->sizes, index->shadow.blocks, id, order_of(index), true);
         free_index_insert(index, id, block, entered);
         return;
     }

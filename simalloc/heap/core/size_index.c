@@ -1,5 +1,58 @@
 #include "size_index.h"
 
+void size_index_enter_older(struct size_index *index, struct block *blocks, uint32_t number,
+                            uint32_t block)
+{
+    const uint64_t *keys = index->tables.keys;
+    bool newest_first = index->order == ORDER_LIFO;
+    if (bin_list_insert_older(&index->bins[number], blocks, block, keys, newest_first,
+                              &index->places))
+        return;
+    size_tree_insert(&index->tree, block, size_index_key(index->order, 0, keys[block]));
+    blocks[block].mark = NOT_LISTED;
+    index->tree_rests++;
+}
+
+/* The first block of the tree that is of a bin's size, or NO_BLOCK. */
+static uint32_t first_rest(const struct size_index *index, uint32_t number)
+{
+    uint64_t size = (uint64_t)number << index->granule;
+    uint32_t block = index->tree.blocks == 0 ? NO_BLOCK : size_tree_best(&index->tree, size);
+    return block != NO_BLOCK && index->tree.heap->blocks[block].size == size ? block : NO_BLOCK;
+}
+
+/* Whether a rest in the tree comes before all blocks of its bin's list. */
+static bool leads(const struct size_index *index, uint32_t rest, uint32_t number)
+{
+    const uint64_t *keys = index->tables.keys;
+    uint32_t listed = index->bins[number];
+    return rest != NO_BLOCK &&
+           (listed == NO_BLOCK || (keys[rest] > keys[listed]) == (index->order == ORDER_LIFO));
+}
+
+void size_index_take_slowly(struct size_index *index, struct block *blocks, uint32_t number,
+                            uint32_t block)
+{
+    if (number == BINS) {
+        size_tree_remove(&index->tree, block);
+        return;
+    }
+    if (blocks[block].mark == NOT_LISTED) { /* its bin has a list, which has the first block */
+        size_tree_remove(&index->tree, block);
+        index->tree_rests--;
+        return;
+    }
+    bool empty = block_ring_remove(&index->bins[number], blocks, block);
+    uint32_t rest = first_rest(index, number);
+    if (leads(index, rest, number)) {
+        size_tree_remove(&index->tree, rest);
+        index->tree_rests--;
+        block_ring_insert(&index->bins[number], blocks, rest, true);
+    } else if (empty) {
+        bin_map_clear(&index->used, number);
+    }
+}
+
 static uint32_t bin_of(const void *context, uint64_t size)
 {
     return size_index_bin(context, size);
@@ -13,22 +66,39 @@ static const char *check_map(const struct bin_map *map)
     return NULL;
 }
 
+/* How many blocks of the tree have a bin. */
+static uint64_t count_rests(const struct size_index *index)
+{
+    const struct heap *heap = index->tree.heap;
+    uint64_t rests = 0;
+    if (index->order != ORDER_ADDRESS)
+        for (uint32_t id = 1; id < heap->used; id++)
+            rests += is_free(&heap->blocks[id]) && heap->blocks[id].mark == NOT_LISTED &&
+                     size_index_bin(index, heap->blocks[id].size) != BINS;
+    return rests;
+}
+
 const char *size_index_check(const struct size_index *index, uint64_t blocks)
 {
     struct bin_check check = {
-        .blocks = index->large.heap->blocks,
+        .blocks = index->tree.heap->blocks,
         .tables = &index->tables,
         .order = index->order,
         .bin_of = bin_of,
         .context = index,
     };
-    const char *wrong = size_tree_check(&index->large);
+    const char *wrong = size_tree_check(&index->tree);
     if (wrong == NULL)
         wrong = check_map(&index->used);
-    for (uint32_t bin = 0; bin < BINS && wrong == NULL; bin++)
+    if (wrong == NULL && count_rests(index) != index->tree_rests)
+        wrong = "the index miscounts the blocks of its tree that have a bin";
+    for (uint32_t bin = 0; bin < BINS && wrong == NULL; bin++) {
         wrong = bin_check(&check, bin, index->bins[bin],
                           index->used.words[bin / 64] >> bin % 64 & 1);
-    if (wrong == NULL && check.met + index->large.blocks != blocks)
+        if (wrong == NULL && index->tree_rests != 0 && leads(index, first_rest(index, bin), bin))
+            wrong = "the list of a bin does not begin with its first block";
+    }
+    if (wrong == NULL && check.met + index->tree.blocks != blocks)
         wrong = "the index does not hold exactly the free blocks";
     return wrong;
 }

@@ -1,6 +1,7 @@
 /* Free blocks by size, and among equals by key: the index of best fit.
  *
- * Sizes below 16,384 granules have a bin each; the few larger blocks are in a tree. A
+ * Sizes below 16,384 granules have a bin each; the few larger blocks are in a tree. A rest whose
+ * place in its bin's list is too far to go to is there too, until it is the first of its bin. A
  * granule is the largest power of two that all block sizes are multiples of. */
 #ifndef SIMALLOC_SIZE_INDEX_H
 #define SIMALLOC_SIZE_INDEX_H
@@ -14,11 +15,12 @@ struct size_index {
     unsigned granule; /* log2 of the bytes in one */
     enum order order;
     uint64_t entered; /* blocks, if the order is one of entry: the time of the newest */
-    uint32_t latest;  /* the block for which a place in time was looked for last, or NO_BLOCK */
+    struct bin_places places;
+    uint32_t tree_rests; /* blocks of the tree of sizes that have a bin; their mark is NOT_LISTED */
     struct bin_tables tables;
     struct bin_map used;
     uint32_t bins[BINS]; /* lists, or in order of address heaps */
-    struct size_tree large;
+    struct size_tree tree;
 };
 
 /* Makes an empty index of memory that is zero. The largest power of two in `unit` divides all sizes
@@ -28,21 +30,22 @@ ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, 
 {
     index->granule = (unsigned)__builtin_ctzll(unit);
     index->order = order;
+    index->places.passes = PASSES_AT_FIRST;
     bin_tables_init(&index->tables, order == ORDER_ADDRESS ? BIN_HEAP : BIN_LIST,
                     order != ORDER_ADDRESS && rests);
-    return size_tree_init(&index->large, heap);
+    return size_tree_init(&index->tree, heap);
 }
 
 ALWAYS_INLINE void size_index_release(struct size_index *index)
 {
     bin_tables_release(&index->tables);
-    size_tree_release(&index->large);
+    size_tree_release(&index->tree);
 }
 
 /* `capacity` is that of the block table. */
 ALWAYS_INLINE bool size_index_reserve(struct size_index *index, uint32_t capacity)
 {
-    return bin_tables_reserve(&index->tables, capacity) && size_tree_reserve(&index->large);
+    return bin_tables_reserve(&index->tables, capacity) && size_tree_reserve(&index->tree);
 }
 
 /* The bin for blocks of `size` bytes; BINS: they are in the tree. */
@@ -52,30 +55,43 @@ ALWAYS_INLINE uint32_t size_index_bin(const struct size_index *index, uint64_t s
     return LIKELY(granules < BINS) ? (uint32_t)granules : BINS;
 }
 
+/* What is seldom needed: rests that are older than the newest of their bin enter, and blocks are
+ * taken when there are any in the tree. */
+void size_index_enter_older(struct size_index *index, struct block *blocks, uint32_t number,
+                            uint32_t block);
+void size_index_take_slowly(struct size_index *index, struct block *blocks, uint32_t number,
+                            uint32_t block);
+
+/* What a block that entered at some time is ordered by in the tree. */
+ALWAYS_INLINE uint64_t size_index_key(enum order order, uint64_t address, uint64_t time)
+{
+    return order == ORDER_ADDRESS ? address : order == ORDER_LIFO ? ~time : time;
+}
+
 /* Enters a block that has entered the list at some time: the newest of all, or the rest of one. The
- * order is known when the code is compiled, here and below. */
+ * order, and whether there are rests, are known when the code is compiled, here and below. */
 ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *blocks,
                                     uint32_t block, uint64_t size, uint64_t time,
                                     enum order order, bool rest)
 {
     uint32_t number = size_index_bin(index, size);
     uint32_t *bin = &index->bins[number];
-    const uint64_t *keys = index->tables.keys;
     bool newest_first = order == ORDER_LIFO;
     bool was_empty;
     if (UNLIKELY(number == BINS)) {
-        uint64_t address = blocks[block].address;
-        size_tree_insert(&index->large, block,
-                         order == ORDER_ADDRESS ? address : newest_first ? ~time : time);
+        size_tree_insert(&index->tree, block, size_index_key(order, blocks[block].address, time));
         return;
     }
-    if (order == ORDER_ADDRESS)
+    if (order == ORDER_ADDRESS) {
         was_empty = bin_heap_insert(bin, blocks, index->tables.siblings, block);
-    else if (rest)
-        was_empty =
-            bin_list_insert_by_key(bin, blocks, block, keys, newest_first, &index->latest);
-    else
+    } else {
+        if (rest && UNLIKELY(!bin_list_is_newest(*bin, blocks, block, index->tables.keys,
+                                                 newest_first))) {
+            size_index_enter_older(index, blocks, number, block);
+            return;
+        }
         was_empty = block_ring_insert(bin, blocks, block, newest_first);
+    }
     if (was_empty)
         bin_map_set(&index->used, number);
 }
@@ -100,20 +116,21 @@ ALWAYS_INLINE void size_index_insert_rest(struct size_index *index, struct block
 
 /* Takes a block out of a bin, or of the tree. */
 ALWAYS_INLINE void size_index_take(struct size_index *index, struct block *blocks,
-                                   uint32_t number, uint32_t block, enum order order)
+                                   uint32_t number, uint32_t block, enum order order, bool rests)
 {
     uint32_t *bin = &index->bins[number];
-    if (UNLIKELY(number == BINS))
-        size_tree_remove(&index->large, block);
+    bool tree_rests = rests && order != ORDER_ADDRESS && index->tree_rests != 0;
+    if (UNLIKELY(number == BINS || tree_rests))
+        size_index_take_slowly(index, blocks, number, block);
     else if (order == ORDER_ADDRESS ? bin_heap_remove(bin, blocks, index->tables.siblings, block)
                                     : block_ring_remove(bin, blocks, block))
         bin_map_clear(&index->used, number);
 }
 
 ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks,
-                                     uint32_t block, enum order order)
+                                     uint32_t block, enum order order, bool rests)
 {
-    size_index_take(index, blocks, size_index_bin(index, blocks[block].size), block, order);
+    size_index_take(index, blocks, size_index_bin(index, blocks[block].size), block, order, rests);
 }
 
 /* A block that was found, and its size, which is known before the block has been looked at. */
@@ -132,7 +149,7 @@ ALWAYS_INLINE struct sized size_index_best(const struct size_index *index,
         bin = bin_map_from(&index->used, bin);
     if (LIKELY(bin < BINS))
         return (struct sized){index->bins[bin], bin, (uint64_t)bin << index->granule};
-    uint32_t block = index->large.blocks == 0 ? NO_BLOCK : size_tree_best(&index->large, size);
+    uint32_t block = index->tree.blocks == 0 ? NO_BLOCK : size_tree_best(&index->tree, size);
     return (struct sized){block, BINS, block == NO_BLOCK ? 0 : blocks[block].size};
 }
 

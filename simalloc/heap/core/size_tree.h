@@ -1,4 +1,4 @@
-/* Free blocks in the order of (size, key): a B+ tree, for the few blocks that have no bin. */
+/* Free blocks in the order of (size, key): a B+ tree, for the few blocks that are in no bin. */
 #ifndef SIMALLOC_SIZE_TREE_H
 #define SIMALLOC_SIZE_TREE_H
 
