@@ -105,10 +105,11 @@ def _replay_to_peak(simulation: Simulation, trace: Trace, run: Run) -> int:
     line = run.timeline
     start = int(line.heap_high.argmax()) * line.interval
     _replay_events(simulation, trace, 0, start)
-    peak = run.peak_heap_bytes * run.scale
+    peak, live = run.peak_heap_bytes * run.scale, run.live_bytes_at_peak_heap
     for event in range(start, len(trace)):
         _replay_events(simulation, trace, event, event + 1)
-        if simulation.figures()["heap"] >= peak:
+        now = simulation.figures()
+        if now["heap"] >= peak and now["live"] == live:  # fractions may be as high before
             return event
     raise SimallocError(f"the run does not belong to {trace.name}: its peak is never reached")
 

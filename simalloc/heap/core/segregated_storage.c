@@ -27,6 +27,10 @@ static uint32_t refill(struct segregated_storage *state, unsigned class)
         return NO_BLOCK;
     heap->counters.growths++;
     uint64_t blocks = heap->blocks[id].size / size;
+    if (UNLIKELY(blocks > UINT32_MAX - heap->counters.free_blocks)) {
+        heap->failure = "there would be more than 2**32 free blocks";
+        return NO_BLOCK;
+    }
     if (heap->blocks[id].size > blocks * size)
         heap->blocks[heap_cut_high(heap, id, blocks * size)].home = HOME_WASTE;
     heap->blocks[id].home = HOME_LOOSE;

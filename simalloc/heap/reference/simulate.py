@@ -34,9 +34,10 @@ def simulate_reference(
     the heap would exceed 2**62 scaled bytes.
     """
     raw = replay(trace, policy.description, scale=scale, realloc=realloc, check=check)
-    live, heap = _or_zero(raw.live), _or_zero(raw.heap) / scale
-    # argmax() finds the first event of the highest.
-    at_peak, at_max = int(np.argmax(heap)), int(np.argmax(live))
+    live, scaled = _or_zero(raw.live), _or_zero(raw.heap)
+    # argmax() finds the first event of the highest; as fractions some would be as high as others.
+    at_peak, at_max = int(np.argmax(scaled)), int(np.argmax(live))
+    heap = scaled / scale
     ratio = np.divide(heap, live, out=np.zeros(len(heap)), where=live > 0)
     return Run(
         trace=trace.name,

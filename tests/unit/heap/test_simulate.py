@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simalloc.errors import PolicyError, SimallocError
-from simalloc.heap import Realloc, simulate
+from simalloc.heap import Realloc, moment, simulate
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay
 from simalloc.measure import fragmentation
@@ -206,3 +206,20 @@ def test_a_list_of_100_000_free_blocks_hides_none():
     """The list's tree once forgot blocks: a new node took over what its place held before."""
     run = simulate(load("varnish"), "first-fit-fifo")
     assert run.peak_heap_bytes == 180_498_944
+
+
+def test_more_free_blocks_than_can_be_counted_are_refused():
+    trace = Trace.from_events([M], [0], [1])
+    with pytest.raises(SimallocError, match=r"more than 2\*\*32 free blocks"):
+        simulate(trace, "simple-seg-2n:growth=128G")
+
+
+@pytest.mark.parametrize("engine", ["core", "core-portable", "reference"])
+def test_the_peak_is_told_from_heaps_that_are_equal_as_fractions(engine):
+    objects = 128
+    number = [*range(objects), *range(objects), objects, objects + 1]
+    op = [M] * objects + [F] * objects + [M, M]
+    trace = Trace.from_events(op, number, [1 << 47] * objects + [0] * objects + [1, 1])
+    run = simulate(trace, "simple-seg-2n:growth=16", engine=engine)
+    assert run.live_bytes_at_peak_heap == 2
+    assert moment(trace, run).event == len(trace) - 1
