@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dask
 from distributed import Client, KilledWorker, as_completed
+from distributed.comm.addressing import get_address_host_port, normalize_address
 
 from simalloc.errors import SimallocError, TraceError
 from simalloc.sweep.board import grouped
@@ -180,6 +181,7 @@ def _batches(tasks: Sequence[Task], threads: int) -> Iterator[Sequence[Task]]:
 def _connect(address: str) -> Iterator[Client]:
     """Connect to a scheduler and see that its workers have the code that is here."""
     try:
+        get_address_host_port(normalize_address(address))  # a Client would wait for a wrong one
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise SimallocError(f"there is no Dask scheduler at {address}: {error}") from None
