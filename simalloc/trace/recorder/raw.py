@@ -114,10 +114,10 @@ class RawRecording:
 
     @property
     def sites(self) -> list[str]:
-        """By site number, "FILE+0xOFFSET": where in which program or library it is."""
+        """By site number, "FILE+0xOFFSET": where in which program or library; "" is unknown."""
         return [
-            f"{os.fsdecode(path) or self.executable}+{offset:#x}"
-            for path, offset in self._reader.sites
+            f"{os.fsdecode(path) or self.executable}+{offset:#x}" if number else ""
+            for number, (path, offset) in enumerate(self._reader.sites)
         ]
 
     def refresh(self) -> None:

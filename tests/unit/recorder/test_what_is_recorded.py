@@ -202,6 +202,7 @@ def test_times_and_sites(tmp_path):
     assert np.all(np.diff(events.time) >= 0)
     assert 0 < events.time[-1] < 60e9
     sites = run.raw.sites
+    assert sites[0] == "", "0 is unknown"
     used = {sites[number] for number in np.unique(events.site)}
     symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
     (main,) = [
