@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+from simalloc.errors import ResultsError
 from simalloc.sweep.sqlite import complaint, connect
 from simalloc.sweep.store import outcome_of, plain_row, timeline_of
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 SMALLEST_ROW: Final = 64
 """No row takes fewer bytes: its trace's SHA-256 alone takes as many."""
 
+_MAGIC: Final = b"SQLite format 3\0"
 _HEADER: Final = struct.Struct(">16xH10xI")
 """Where SQLite's file header says the size of a page (1: 65,536 bytes) and their number."""
 _SHA256: Final = re.compile("[0-9a-f]{64}")
@@ -63,6 +65,9 @@ def _copy(path: Path, folder: Path) -> Path:
     SQLite reads nothing of a file that is shorter than its header says, and what is damaged is
     better not written to.
     """
+    with path.open("rb") as stream:
+        if stream.read(len(_MAGIC)) != _MAGIC:
+            raise ResultsError(f"{path}: is not a file of results")
     copy = folder / path.name
     shutil.copyfile(path, copy)
     journal = path.with_name(f"{path.name}-journal")

@@ -57,6 +57,8 @@ def connect(
 
     With `create` a file that is missing or empty gets the `schema`, and no other is touched.
     """
+    if Path(path).is_dir():
+        raise ResultsError(f"{path}: is a folder, not a file of results")
     if not create and not Path(path).exists():
         raise ResultsError(f"{path}: there is no such file of results")
     connection = sqlite3.connect(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from simalloc.errors import ResultsError
+from simalloc.sweep.salvage import salvage
 from simalloc.sweep.store import Store
 from simalloc.sweep.task import carry_out, failure
 
@@ -170,3 +171,16 @@ def test_a_locked_file_says_so(results, outcomes, monkeypatch):
             other.add(outcomes)
         store._connection.execute("ROLLBACK")
         assert other.add(outcomes) == len(outcomes)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff" * 3000], ids=len)
+def test_nothing_is_saved_of_a_file_that_never_was_one(tmp_path, content):
+    path = tmp_path / "other.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(ResultsError, match=r"other\.sqlite: is not a file of results"):
+        salvage(path)
+
+
+def test_a_folder_is_told_from_a_file_of_results(tmp_path):
+    with pytest.raises(ResultsError, match="is a folder"):
+        Store(tmp_path)
