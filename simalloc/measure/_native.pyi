@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def add_placements(
+def fill_heap_map(
     op: NDArray[np.uint8],
     size: NDArray[np.int64],
     slot: NDArray[np.uint32],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.measure._native import add_placements
+from simalloc.measure._native import fill_heap_map
 from simalloc.measure.placements import placements_of
 from simalloc.shown import ShownAsPicture
 
@@ -75,9 +75,9 @@ def heap_map(
     first, last, low, high = _window(run, events, addresses)
     cell_events, wide = _cells(last - first, columns)
     cell_bytes, tall = _cells(high - low, rows)
-    covered = np.zeros((wide + 1, tall))
-    born = np.zeros((wide + 1, tall))
-    add_placements(
+    covered = np.empty((wide, tall))
+    born = np.empty((wide, tall))
+    fill_heap_map(
         trace.op,
         trace.size,
         trace.slot,
@@ -96,9 +96,9 @@ def heap_map(
     lengths = _lengths(first, last, cell_events, wide)
     middle = first + cell_events * np.arange(wide) + lengths / 2
     with np.errstate(invalid="ignore"):
-        age = middle - born[:wide].T / covered[:wide].T
+        age = middle - born.T / covered.T
     return HeapMap(
-        live=covered[:wide].T / (lengths * cell_bytes),
+        live=covered.T / (lengths * cell_bytes),
         age=np.maximum(age, 0.0),
         heap=_heap(run, first + cell_events * np.arange(wide), lengths),
         first_event=first,

@@ -28,24 +28,34 @@ static struct moment moment_of(const struct heap_map *map, int64_t event)
     return (struct moment){(size_t)(since / map->cell_events), since % map->cell_events};
 }
 
+/* What a cell adds up. With addresses up to 2**62 and an event's number as a weight, sums pass what
+ * a double or 64 bits tell exactly; and a sum over rectangles that have all ended must be 0. */
+struct sums {
+    __int128 live; /* byte-events covered */
+    __int128 born; /* the same, each weighted by the event of its block's birth */
+};
+
 /* Raises all cells of a row from a moment on by `bytes`, as differences between columns: those of
  * the moment's own column by its part after the moment. */
-static void step(const struct heap_map *map, struct moment moment, size_t row, double bytes,
-                 double birth)
+static void step(const struct heap_map *map, struct sums *cells, struct moment moment, size_t row,
+                 __int128 bytes, int64_t birth)
 {
-    double before = bytes * (double)moment.offset;
-    double after = bytes * (double)(map->cell_events - moment.offset);
-    size_t cell = moment.column * map->rows + row;
-    map->live[cell] += after;
-    map->born[cell] += after * birth;
     if (moment.column == map->columns)
         return;
-    map->live[cell + map->rows] += before;
-    map->born[cell + map->rows] += before * birth;
+    __int128 before = bytes * moment.offset;
+    __int128 after = bytes * (map->cell_events - moment.offset);
+    struct sums *cell = &cells[moment.column * map->rows + row];
+    cell->live += after;
+    cell->born += after * birth;
+    if (moment.column + 1 == map->columns)
+        return;
+    cell[map->rows].live += before;
+    cell[map->rows].born += before * birth;
 }
 
 /* Covers the rectangle of a block from when it got its size until now. */
-static void cover(const struct heap_map *map, const struct standing *block, int64_t now)
+static void cover(const struct heap_map *map, struct sums *cells, const struct standing *block,
+                  int64_t now)
 {
     uint64_t lowest = map->lowest_address;
     uint64_t highest = lowest + map->rows * map->cell_bytes;
@@ -61,23 +71,28 @@ static void cover(const struct heap_map *map, const struct standing *block, int6
     for (uint64_t edge = lowest + (row + 1) * map->cell_bytes; low < high;
          row++, edge += map->cell_bytes) {
         uint64_t end = high < edge ? high : edge;
-        double bytes = (double)(end - low);
-        step(map, from, row, bytes, (double)block->birth);
-        step(map, to, row, -bytes, (double)block->birth);
+        __int128 bytes = (__int128)(end - low);
+        step(map, cells, from, row, bytes, block->birth);
+        step(map, cells, to, row, -bytes, block->birth);
         low = end;
     }
 }
 
-static void add_up(const struct heap_map *map)
+/* Adds the differences up, and hands the map its sums. */
+static void add_up(const struct heap_map *map, struct sums *cells)
 {
-    for (size_t cell = map->rows; cell < (map->columns + 1) * map->rows; cell++) {
-        map->live[cell] += map->live[cell - map->rows];
-        map->born[cell] += map->born[cell - map->rows];
+    for (size_t cell = 0; cell < map->columns * map->rows; cell++) {
+        if (cell >= map->rows) {
+            cells[cell].live += cells[cell - map->rows].live;
+            cells[cell].born += cells[cell - map->rows].born;
+        }
+        map->live[cell] = (double)cells[cell].live;
+        map->born[cell] = (double)cells[cell].born;
     }
 }
 
-static bool add_event(const struct heap_map *map, const struct placements *placements,
-                      struct standing *slots, size_t event)
+static bool add_event(const struct heap_map *map, struct sums *cells,
+                      const struct placements *placements, struct standing *slots, size_t event)
 {
     uint32_t number = placements->slot[event];
     int64_t address = placements->address[event];
@@ -87,7 +102,7 @@ static bool add_event(const struct heap_map *map, const struct placements *place
     struct standing *block = &slots[number];
     int64_t birth = block->address == address ? block->birth : now;
     if (block->address != NOT_LIVE)
-        cover(map, block, now);
+        cover(map, cells, block, now);
     if (placements->op[event] == OP_FREE) {
         block->address = NOT_LIVE;
         return true;
@@ -102,20 +117,28 @@ static bool add_event(const struct heap_map *map, const struct placements *place
     return true;
 }
 
-bool heap_map_add(struct heap_map *map, const struct placements *placements)
+static bool add_events(const struct heap_map *map, struct sums *cells,
+                       const struct placements *placements, struct standing *slots)
 {
-    struct standing *slots = malloc((size_t)(placements->slots + 1) * sizeof *slots);
-    if (slots == NULL)
-        return false;
     for (uint64_t slot = 0; slot < placements->slots; slot++)
         slots[slot].address = NOT_LIVE;
-    bool sound = true;
-    for (size_t event = 0; sound && event < placements->count; event++)
-        sound = add_event(map, placements, slots, event);
-    for (uint64_t slot = 0; sound && slot < placements->slots; slot++)
+    for (size_t event = 0; event < placements->count; event++)
+        if (!add_event(map, cells, placements, slots, event))
+            return false;
+    for (uint64_t slot = 0; slot < placements->slots; slot++)
         if (slots[slot].address != NOT_LIVE)
-            cover(map, &slots[slot], (int64_t)placements->count);
+            cover(map, cells, &slots[slot], (int64_t)placements->count);
+    return true;
+}
+
+bool heap_map_fill(struct heap_map *map, const struct placements *placements)
+{
+    struct standing *slots = malloc((size_t)(placements->slots + 1) * sizeof *slots);
+    struct sums *cells = calloc(map->columns * map->rows, sizeof *cells);
+    bool filled = slots != NULL && cells != NULL && add_events(map, cells, placements, slots);
+    if (filled)
+        add_up(map, cells);
+    free(cells);
     free(slots);
-    add_up(map);
-    return sound;
+    return filled;
 }

@@ -1,7 +1,7 @@
 /* The heap map: how much of each stretch of addresses was live in each stretch of events.
  *
- * The plane of events and addresses is cut into cells of equal size. A block that stays where it
- * is covers a rectangle of the plane; a cell adds up what rectangles cover of it, in byte-events. */
+ * The plane of events and addresses is cut into cells of equal size. A block that stays where it is
+ * covers a rectangle of the plane; a cell adds up what rectangles cover of it, in byte-events. */
 #ifndef SIMALLOC_HEAP_MAP_H
 #define SIMALLOC_HEAP_MAP_H
 
@@ -20,8 +20,7 @@ struct placements {
     uint64_t scale;
 };
 
-/* Cells, column by column; `columns + 1` columns are there, for the ends of the last ones.
- * Sums are doubles: whole numbers, so exact up to 2**53. */
+/* Cells, column by column; their sums are exact until they are made doubles. */
 struct heap_map {
     int64_t first_event;
     uint64_t lowest_address;
@@ -33,7 +32,7 @@ struct heap_map {
     double *born; /* the same, each weighted by the event of its block's birth */
 };
 
-/* Adds a replay to a map of zeros; false if memory runs out or a slot is out of range. */
-bool heap_map_add(struct heap_map *map, const struct placements *placements);
+/* Fills a map with a replay; false if memory runs out or a slot is out of range. */
+bool heap_map_fill(struct heap_map *map, const struct placements *placements);
 
 #endif

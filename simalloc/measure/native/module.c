@@ -8,12 +8,12 @@ enum { PLACEMENT_COLUMNS = 4, CELL_COLUMNS = 2 };
 static bool cells_fit(const struct heap_map *map, Py_ssize_t cells)
 {
     return map->cell_events > 0 && map->cell_bytes > 0 && map->columns > 0 && map->rows > 0 &&
-           (Py_ssize_t)((map->columns + 1) * map->rows) == cells;
+           (Py_ssize_t)(map->columns * map->rows) == cells;
 }
 
-/* Adds what the held columns say; the GIL is released. */
-static PyObject *add(struct heap_map *map, struct placements *placements,
-                     const struct column *events, const struct column *cells)
+/* Fills the map with what the held columns say; the GIL is released. */
+static PyObject *fill(struct heap_map *map, struct placements *placements,
+                      const struct column *events, const struct column *cells)
 {
     placements->op = events[0].view.buf;
     placements->size = events[1].view.buf;
@@ -21,16 +21,16 @@ static PyObject *add(struct heap_map *map, struct placements *placements,
     placements->address = events[3].view.buf;
     map->live = cells[0].view.buf;
     map->born = cells[1].view.buf;
-    bool added = false;
+    bool filled = false;
     Py_BEGIN_ALLOW_THREADS
-    added = heap_map_add(map, placements);
+    filled = heap_map_fill(map, placements);
     Py_END_ALLOW_THREADS
-    if (!added)
+    if (!filled)
         return PyErr_Format(PyExc_ValueError, "a slot is not below slots, or memory is exhausted");
     return Py_NewRef(Py_None);
 }
 
-static PyObject *hold_and_add(struct heap_map *map, struct placements *placements,
+static PyObject *hold_and_fill(struct heap_map *map, struct placements *placements,
                               PyObject *const *given)
 {
     struct column events[PLACEMENT_COLUMNS] = {
@@ -51,15 +51,15 @@ static PyObject *hold_and_add(struct heap_map *map, struct placements *placement
     if (columns_hold(cells, given + PLACEMENT_COLUMNS, CELL_COLUMNS, &items)) {
         placements->count = (size_t)count;
         answer = cells_fit(map, items)
-                     ? add(map, placements, events, cells)
-                     : PyErr_Format(PyExc_ValueError, "the cells need rows * (columns + 1) items");
+                     ? fill(map, placements, events, cells)
+                     : PyErr_Format(PyExc_ValueError, "the cells need rows * columns items");
         columns_release(cells, CELL_COLUMNS);
     }
     columns_release(events, PLACEMENT_COLUMNS);
     return answer;
 }
 
-static PyObject *add_placements(PyObject *module, PyObject *args, PyObject *keywords)
+static PyObject *fill_heap_map(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"",
                             "",
@@ -94,13 +94,13 @@ static PyObject *add_placements(PyObject *module, PyObject *args, PyObject *keyw
         .columns = (size_t)columns,
         .rows = (size_t)rows,
     };
-    return hold_and_add(&map, &placements, given);
+    return hold_and_fill(&map, &placements, given);
 }
 
 static PyMethodDef methods[] = {
-    {"add_placements", (PyCFunction)(void (*)(void))add_placements, METH_VARARGS | METH_KEYWORDS,
-     "add_placements(op, size, slot, address, live, born, *, slots, scale, first_event, ...)\n"
-     "--\n\nAdd a replay to the cells of a heap map (heap_map.h). The GIL is released."},
+    {"fill_heap_map", (PyCFunction)(void (*)(void))fill_heap_map, METH_VARARGS | METH_KEYWORDS,
+     "fill_heap_map(op, size, slot, address, live, born, *, slots, scale, first_event, ...)\n"
+     "--\n\nFill the cells of a heap map with a replay (heap_map.h). The GIL is released."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -94,6 +94,25 @@ def test_a_window_is_that_part_of_the_whole():
     assert part.extent == (100, 900, 1000, 5000)
 
 
+def test_ages_are_exact_however_large_the_heap():
+    """The products of bytes and events are far beyond 2**53 here; in the end nothing is live."""
+    random = np.random.default_rng(4)
+    size = random.integers(1 << 44, 1 << 45, 100)
+    order = random.permutation(100)
+    trace = Trace.from_events(
+        np.repeat([M, F], 100), np.r_[np.arange(100), order], np.r_[size, order * 0]
+    )
+    run = simulate(trace, "first-fit-lifo", addresses=True)
+    shown = heap_map(trace, run, columns=len(trace), rows=1)
+    after = [set(range(event + 1)) for event in range(100)]
+    after += [set(order[freed + 1 :].tolist()) for freed in range(100)]
+    expected = [
+        event + 0.5 - np.average(list(live), weights=size[list(live)]) if live else np.nan
+        for event, live in enumerate(after)
+    ]
+    np.testing.assert_allclose(shown.age[0], expected, rtol=1e-9)
+
+
 def test_an_empty_trace_has_an_empty_map():
     trace = Trace.from_events([], [], [])
     shown = heap_map(trace, simulate(trace, "best-fit-ao", addresses=True))
