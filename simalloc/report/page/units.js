@@ -11,7 +11,8 @@ function digitsOf(value) {
 }
 
 function bytes(value) {
-  const units = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+  const units = [[2 ** 60, "EiB"], [2 ** 50, "PiB"], [2 ** 40, "TiB"],
+    [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
   const [size, name] = units.find(([size]) => Math.abs(value) >= size) ?? [1, "B"];
   return value === 0 ? "0" : `${digits(value / size)} ${name}`;
 }

@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 from simalloc.errors import SimallocError, TraceError
 from simalloc.heap import simulate
 from simalloc.measure import free_sizes, heap_map, pins, ranking
-from simalloc.report.figures.axes import spell_bytes, spell_events
+from simalloc.report.figures.axes import bytes_axis, spell_bytes, spell_events
 from simalloc.report.figures.fragmentation import draw_fragmentation
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.heap_map import age_norm, draw_heap_maps, heap_pixels
@@ -15,7 +15,7 @@ from simalloc.report.figures.lives import draw_lives
 from simalloc.report.figures.portrait import draw_portrait
 from simalloc.report.figures.portrait_live import BOUNDS
 from simalloc.report.figures.ranking import draw_ranking
-from simalloc.report.figures.style import PAGE_COLOURS, PALETTES
+from simalloc.report.figures.style import PAGE_COLOURS, PALETTES, new_figure
 from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.visits import draw_visits
 from simalloc.trace import Op, Trace
@@ -156,8 +156,16 @@ def test_figures_of_a_trace_in_which_nothing_happens():
 
 
 def test_bytes_are_spelled():
-    sizes = {0: "0", 1: "1 B", 1023: "1,023 B", 1536: "1.5 KiB", 1 << 20: "1 MiB", 3 << 30: "3 GiB"}
+    sizes = {0: "0", 1: "1 B", 1023: "1,023 B", 1536: "1.5 KiB", 1 << 20: "1 MiB", 3 << 30: "3 GiB",
+             1 << 47: "128 TiB", 1 << 62: "4 EiB"}  # fmt: skip
     assert {size: spell_bytes(size) for size in sizes} == sizes
+
+
+@pytest.mark.parametrize("top", [0, 1, 1000, 10**13, 1 << 47, 1 << 57, 1 << 62])
+def test_an_axis_of_bytes_has_a_few_marks(top):
+    axis = new_figure(1.0).add_subplot().yaxis
+    bytes_axis(axis, top)
+    assert len(axis.get_major_locator().tick_values(0, top)) <= 10
 
 
 @pytest.mark.parametrize(
