@@ -1,6 +1,7 @@
 """`simalloc report`: a page that needs nothing else, looked at and used in Chromium."""
 
 import html
+import os
 import re
 import subprocess
 import sys
@@ -183,6 +184,14 @@ def test_two_traces_get_an_overview(tmp_path):
     text = output.read_text("utf-8")
     assert "All traces" in text
     assert '<a href="#trace-1">cfrac</a>' in text
+
+
+def test_a_trace_may_have_a_name_that_is_not_utf_8(tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.npz")
+    write_trace(load("make").prefix(1_000), path)
+    done = report(path, "--no-native", "-o", tmp_path / "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "odd\\udcff.npz" in (tmp_path / "page.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("arguments", "complaint"), [

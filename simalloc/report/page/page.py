@@ -34,7 +34,7 @@ def page(all_findings: Sequence[Findings], command: str) -> bytes:
     """
     columns = COLUMNS
     shown = list(all_findings)
-    while len(text := _fill(shown, command).encode()) >= MAX_BYTES:
+    while len(text := _encoded(_fill(shown, command))) >= MAX_BYTES:
         columns //= 2
         if columns < _FEWEST_COLUMNS:
             raise SimallocError(
@@ -42,6 +42,11 @@ def page(all_findings: Sequence[Findings], command: str) -> bytes:
             )
         shown = [with_columns(findings, columns) for findings in all_findings]
     return text
+
+
+def _encoded(text: str) -> bytes:
+    """Encode a page; of a file's name that is not UTF-8 the bytes are spelled out."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _fill(all_findings: Sequence[Findings], command: str) -> str:
