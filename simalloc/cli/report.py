@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +15,10 @@ from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
 from simalloc.heap.native import installed, replay_natively
-from simalloc.trace.catalogue import load
+from simalloc.trace.catalogue import find_trace, load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import ModuleType
 
     from simalloc.heap.native import NativeRun
@@ -70,13 +72,13 @@ def command(
         pages = _pages()
         described = pages.policies_of(policies)
         findings = []
-        for name in traces:
-            trace = load(name)
+        for given, trace in _traces(traces):
             natives = _natives(trace) if native else []
             with progress(trace.name, len(trace) * len(described)) as advance:
                 findings.append(
                     pages.find_out(
                         trace,
+                        given=given,
                         chosen=policies,
                         scale=scale,
                         realloc=realloc,
@@ -85,6 +87,17 @@ def command(
                     )
                 )
         stream.write(pages.page(findings, _command(traces, output, policies, scale, realloc)))
+
+
+def _traces(given: Sequence[str]) -> Iterator[tuple[str, Trace]]:
+    """Yield each trace once, with what it was given as; further ones of a name get a number."""
+    taken: set[str] = set()
+    for one in {find_trace(one).resolve(): one for one in given}.values():
+        trace = load(one)
+        names = (f"{trace.name} ({number})" for number in count(2))
+        name = next(name for name in chain([trace.name], names) if name not in taken)
+        taken.add(name)
+        yield one, replace(trace, name=name)
 
 
 def _pages() -> ModuleType:
@@ -111,6 +124,4 @@ def _command(
 ) -> str:
     chosen = [part for name in policies for part in ("-p", name)]
     options = ["--scale", str(scale), "--realloc", realloc, "-o", output.name]
-    return shlex.join(
-        ["simalloc", "report", *(Path(name).name for name in traces), *chosen, *options]
-    )
+    return shlex.join(["simalloc", "report", *traces, *chosen, *options])

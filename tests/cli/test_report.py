@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import chromium
 import pytest
@@ -15,9 +16,9 @@ from simalloc.trace.catalogue import load
 MAX_BYTES = 5_000_000
 
 
-def report(*arguments):
+def report(*arguments, **options):
     command = [sys.executable, "-m", "simalloc", "report", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +56,6 @@ def test_the_code_on_the_page_runs(page, tmp_path):
     code = html.unescape(
         page.read_text("utf-8").split("in Python:</p>\n<pre>")[1].split("</pre>")[0]
     )
-    name = re.search(r"load\(('.*?')\)", code)[1]
-    code = code.replace(name, repr(str(page.with_name("start.npz"))))
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
     assert {path.name for path in tmp_path.iterdir()} == {"maps.png", "heaps.png", "lives.png"}
 
@@ -184,6 +183,26 @@ def test_two_traces_get_an_overview(tmp_path):
     text = output.read_text("utf-8")
     assert "All traces" in text
     assert '<a href="#trace-1">cfrac</a>' in text
+
+
+def test_two_traces_of_one_name_are_told_apart_and_one_given_twice_is_one(tmp_path):
+    for folder, name in (("a", "make"), ("b", "cfrac")):
+        (tmp_path / folder).mkdir()
+        write_trace(replace(load(name).prefix(1_000), name="t"), tmp_path / folder / "t.npz")
+    output = tmp_path / "page.html"
+    done = report("a/t.npz", "b/t.npz", "./a/t.npz", "--no-native", "-o", output, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    links = re.findall('<a href="#trace-[0-9]">(.*?)</a>', output.read_text("utf-8"))
+    assert links == ["t", "t (2)"]
+
+
+def test_a_page_names_the_trace_as_it_was_given(tmp_path):
+    write_trace(load("make").prefix(1_000), tmp_path / "mine.npz")
+    done = report("mine.npz", "--no-native", "-o", tmp_path / "page.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = html.unescape((tmp_path / "page.html").read_text("utf-8"))
+    for part in ("simalloc run mine.npz", "simalloc info mine.npz", "load('mine.npz')"):
+        assert part in text
 
 
 def test_a_trace_may_have_a_name_that_is_not_utf_8(tmp_path):

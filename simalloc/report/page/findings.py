@@ -43,6 +43,8 @@ class Findings:
     """One trace under all policies; `runs` have the smallest peak heap first."""
 
     trace: Trace
+    given: str
+    """The trace's file or name, as a command finds it."""
     statistics: Statistics
     runs: Sequence[Run]
     natives: Sequence[NativeRun]
@@ -64,6 +66,7 @@ class Findings:
 def find_out(
     trace: Trace,
     *,
+    given: str,
     chosen: Sequence[str] = (),
     scale: int = 16,
     realloc: str = Realloc.FREE_FIRST.value,
@@ -72,9 +75,10 @@ def find_out(
 ) -> Findings:
     """Replay a trace under the catalogue and some `chosen` policies, and look at a few closely.
 
-    Those are the best, the worst and the chosen ones. `progress` is called with the events done
-    since the last call, those of the trace for each of `policies_of(chosen)`. Raises
-    `SimallocError` for a trace without events, `PlanError` for a policy that does not exist.
+    Those are the best, the worst and the chosen ones. `given` is what a command is to be given for
+    the trace. `progress` is called with the events done since the last call, those of the trace for
+    each of `policies_of(chosen)`. Raises `SimallocError` for a trace without events, `PlanError`
+    for a policy that does not exist.
     """
     if not len(trace):
         raise SimallocError(f"{trace.name} has no events, so there is nothing to report")
@@ -86,7 +90,7 @@ def find_out(
     roles = _roles(runs, {spell(policy) for policy in closely})
     mapped = [_look_closely(trace, run, role, COLUMNS) for role, run in roles]
     free = [free_sizes(trace, run) for run in (runs[0], runs[-1])]
-    return Findings(trace, describe(trace), runs, natives, mapped, free)
+    return Findings(trace, given, describe(trace), runs, natives, mapped, free)
 
 
 def with_columns(findings: Findings, columns: int) -> Findings:

@@ -178,12 +178,12 @@ def _trace(findings: Findings) -> str:
 def _again(findings: Findings) -> str:
     best, worst = findings.best, findings.worst
     options = _options(best)
-    name = shlex.quote(findings.trace.name)
+    name = escape(shlex.quote(findings.given))
     return (
         "<p>The ranking and the statistics, with the trace where the command finds it:</p>\n"
-        f"<pre>simalloc run {escape(name)} -p all{options}\nsimalloc info {escape(name)}</pre>\n"
+        f"<pre>simalloc run {name} -p all{options}\nsimalloc info {name}</pre>\n"
         "<p>The maps, the pictures and what pins the heap, in Python:</p>\n"
-        f"<pre>{escape(_code(findings.trace.name, best, worst))}</pre>\n"
+        f"<pre>{escape(_code(findings.given, best, worst))}</pre>\n"
         f"<p>SHA-256 of the trace's events: <code>{findings.trace.sha256()}</code>.</p>"
     )
 
