@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
+from simalloc.cli.stdout import spell_plainly
 from simalloc.errors import SimallocError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class LazyGroup(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run a command line and leave the process."""
         kwargs["standalone_mode"] = False
+        spell_plainly()
         try:
             code = super().main(*args, **kwargs)
             sys.stdout.flush()

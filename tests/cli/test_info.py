@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import re
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from simalloc.cli import main
-from simalloc.trace import Trace, write_trace
+from simalloc.trace import Trace, read_trace, write_trace
 from simalloc.trace.workloads import trace_of_lives
 
 
@@ -68,6 +70,21 @@ def test_threads_are_shown_where_the_trace_has_them(tmp_path):
 def test_an_empty_trace_is_no_error(tmp_path):
     write_trace(Trace.from_events([], [], []), tmp_path / "empty.npz")
     assert "events" in info(str(tmp_path / "empty.npz"))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode_sees_bars_of_ascii(path, encoding):
+    result = CliRunner(charset=encoding).invoke(main, ["info", path])
+    assert result.exit_code == 0, result.stderr
+    (row,) = [line for line in result.stdout.splitlines() if re.match(r"\|tiny +\| +40 ", line)]
+    assert "@" in row
+    assert result.stdout.isascii()
+
+
+def test_a_name_that_is_not_unicode_is_spelled_out(path):
+    trace = replace(read_trace(path), name="odd\udcff")
+    write_trace(trace, path)
+    assert r"odd\udcff" in info(path)
 
 
 def test_a_reconstructed_trace_is_shown_as_such():

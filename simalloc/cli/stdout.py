@@ -1,0 +1,26 @@
+"""A stdout that cannot spell everything: what it lacks is written plainly."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import sys
+from io import TextIOWrapper
+from typing import Final
+
+_PLAIN: Final = dict(zip("▁▂▃▄▅▆▇█", ".:-=+*#@", strict=True))
+_ERRORS: Final = "simalloc.plain"
+
+
+def spell_plainly() -> None:
+    """Have stdout write what its encoding lacks: bars in ASCII, all else as JSON escapes it."""
+    codecs.register_error(_ERRORS, _plain)
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors=_ERRORS)
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(one) or json.dumps(one)[1:-1] for one in lacking), error.end
