@@ -108,7 +108,12 @@ def test_a_plot_is_drawn_beside_the_table(path, tmp_path, dark):
 
 @pytest.mark.parametrize(
     ("traces", "name", "words"),
-    [(1, "tiny.docx", "ends in one of"), (1, "tiny", ".png"), (2, "tiny.png", "one trace")],
+    [
+        (1, "tiny.docx", "ends in .png, .svg or .pdf"),
+        (1, "tiny.pgf", "ends in .png, .svg or .pdf"),
+        (1, "tiny", ".png"),
+        (2, "tiny.png", "one trace"),
+    ],
 )
 def test_what_cannot_be_drawn_leaves_nothing(path, tmp_path, traces, name, words):
     result = CliRunner().invoke(main, ["info", *[path] * traces, "--plot", str(tmp_path / name)])

@@ -13,20 +13,18 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+_ENDINGS: Final = ("png", "svg", "pdf")
 _DOTS: Final = 200
 """An inch."""
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure in the format that the path's ending names: .png, .svg, .pdf ...
+    """Write a figure in the format that the path's ending names: .png, .svg or .pdf.
 
-    Raises `SimallocError` if there is no such format; what was at `path` then stays.
+    Raises `SimallocError` if it names another; what was at `path` then stays.
     """
     ending = Path(path).suffix[1:].lower()
-    known = figure.canvas.get_supported_filetypes()
-    if ending not in known:
-        raise SimallocError(
-            f"{path}: a picture's name ends in one of {', '.join(f'.{each}' for each in known)}"
-        )
+    if ending not in _ENDINGS:
+        raise SimallocError(f"{path}: a picture's name ends in .png, .svg or .pdf")
     with replacing(path) as stream:
         figure.savefig(stream, format=ending, dpi=_DOTS)
