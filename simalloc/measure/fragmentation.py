@@ -31,8 +31,11 @@ class Fragmentation(ShownAsTable):
     """#4: peak heap / peak live - 1."""
 
     def __getitem__(self, number: int) -> float:
-        """Return measure #1, #2, #3 or #4."""
-        return (self.mean, self.at_peak_live, self.at_peak_heap, self.peak_to_peak)[number - 1]
+        """Return measure #1, #2, #3 or #4. Raises `ValueError` for another number."""
+        measures = (self.mean, self.at_peak_live, self.at_peak_heap, self.peak_to_peak)
+        if not 1 <= number <= len(measures):
+            raise ValueError(f"there is no measure #{number}: they are #1 to #{len(measures)}")
+        return measures[number - 1]
 
 
 def fragmentation(run: Run) -> Fragmentation:

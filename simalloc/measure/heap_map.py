@@ -69,8 +69,11 @@ def heap_map(
     `events` are the first and the one past the last, `addresses` in bytes of the program; both are
     everything if not given. There are at most `columns` times `rows` cells.
 
-    Raises `SimallocError` if the run is not the trace's, or without addresses.
+    Raises `SimallocError` if the run is not the trace's, or without addresses; `ValueError` for a
+    window that is none, or no cells.
     """
+    if min(columns, rows) < 1:
+        raise ValueError(f"{columns} columns and {rows} rows make no map")
     placed = placements_of(trace, run)
     first, last, low, high = _window(run, events, addresses)
     cell_events, wide = _cells(last - first, columns)

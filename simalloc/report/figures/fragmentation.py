@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.colors import Colormap, LinearSegmentedColormap, PowerNorm
 
+from simalloc.errors import SimallocError
 from simalloc.report.figures.ranking import MEANING
 from simalloc.report.figures.style import new_figure, styled
 
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 def draw_fragmentation(
     ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "light"
 ) -> Picture:
-    """Return a measure, #1 to #4, in percent: a row a policy, in the ranks' order, by trace."""
+    """Return a measure, #1 to #4, in percent: a row a policy, in the ranks' order, by trace.
+
+    Raises `SimallocError` if there are no ranks.
+    """
+    if not ranks:
+        raise SimallocError("there are no runs to draw")
     with styled(theme) as palette:
         figure = new_figure(0.75 + 0.2 * len(ranks))
         axes = figure.add_subplot()

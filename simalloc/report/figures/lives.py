@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from matplotlib.ticker import PercentFormatter
 
+from simalloc.errors import TraceError
 from simalloc.report.figures.axes import log_bytes_axis
 from simalloc.report.figures.style import new_figure, styled
 from simalloc.trace.statistics import lives_of
@@ -27,8 +28,10 @@ _STEPS: Final = 64
 def draw_lives(trace: Trace, *, theme: Theme = "light") -> Picture:
     """Return sizes and lifetimes of a trace's objects, as shares of objects and of bytes.
 
-    Lifetimes count the bytes allocated meanwhile.
+    Lifetimes count the bytes allocated meanwhile. Raises `TraceError` for a trace without events.
     """
+    if not len(trace):
+        raise TraceError("has no events to draw", path=trace.name)
     lives = lives_of(trace)
     with styled(theme) as palette:
         figure = new_figure(2.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from simalloc.errors import SimallocError
 from simalloc.report.figures.axes import share_axis
 from simalloc.report.figures.style import Theme, new_figure, styled
 
@@ -26,7 +27,12 @@ MEANING: Final = {
 
 
 def draw_ranking(ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "light") -> Picture:
-    """Return the ranking, the best policy on top; fragmentation in percent, on a log scale."""
+    """Return the ranking, the best policy on top; fragmentation in percent, on a log scale.
+
+    Raises `SimallocError` if there are no ranks.
+    """
+    if not ranks:
+        raise SimallocError("there are no runs to draw")
     with styled(theme) as palette:
         figure = new_figure(0.75 + 0.2 * len(ranks))
         axes = figure.add_subplot()

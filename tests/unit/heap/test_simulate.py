@@ -39,6 +39,12 @@ def test_measures_by_hand():
     assert measures.mean_by_bytes == pytest.approx(by_bytes - 1)
 
 
+@pytest.mark.parametrize("number", [-1, 0, 5])
+def test_there_are_four_measures(number):
+    with pytest.raises(ValueError, match=f"no measure #{number}"):
+        fragmentation(simulate(HOLE, "first-fit-ao"))[number]
+
+
 def test_internal_and_external_share_the_waste():
     counters = simulate(HOLE, "simple-seg-2n").counters
     # 100 bytes are 1600 scaled, in blocks of 2048; two of them to a refill of 4096.

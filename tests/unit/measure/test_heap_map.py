@@ -128,3 +128,10 @@ def test_a_run_without_addresses_is_refused():
         heap_map(Trace.from_events([M, F], [0, 0], [8, 0]), run)
     with pytest.raises(ValueError, match="window"):
         heap_map(trace, run, events=(0, 5))
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(0, 1), (1, 0), (1, -1)])
+def test_a_map_without_cells_is_refused(columns, rows):
+    trace = Trace.from_events([M], [0], [8])
+    with pytest.raises(ValueError, match="make no map"):
+        heap_map(trace, simulate(trace, "best-fit-ao", addresses=True), columns=columns, rows=rows)

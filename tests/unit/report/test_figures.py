@@ -135,9 +135,16 @@ def test_a_portrait_shows_what_is_never_freed_and_threads():
         assert words in written
 
 
-def test_there_is_no_portrait_of_nothing():
+@pytest.mark.parametrize("draw", [draw_portrait, draw_lives])
+def test_there_is_no_picture_of_an_empty_trace(draw):
     with pytest.raises(TraceError, match="no events to draw"):
-        draw_portrait(Trace.from_events([], [], [], name="empty"))
+        draw(Trace.from_events([], [], [], name="empty"))
+
+
+@pytest.mark.parametrize("draw", [draw_ranking, draw_fragmentation])
+def test_there_is_no_picture_of_no_runs(draw):
+    with pytest.raises(SimallocError, match="no runs to draw"):
+        draw([])
 
 
 def test_figures_of_a_trace_in_which_nothing_happens():
