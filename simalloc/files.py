@@ -15,6 +15,11 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors that are about what is written, though they do not name it."""
 
 
+def legible(name: str) -> str:
+    """Return a file's name with a mark for every byte of it that is not UTF-8."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a temporary file that takes the place of `path` when the block ends without an error.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from simalloc.files import replacing
+from simalloc.files import legible, replacing
 from simalloc.trace.chunk import Digest, pack
 from simalloc.trace.events import Op
 from simalloc.trace.header import Header, Totals
@@ -47,7 +47,7 @@ class TraceWriter(Intake):
     ) -> None:
         super().__init__(columns)
         self.path = Path(path)
-        self.name = self.path.stem if name is None else name
+        self.name = legible(self.path.stem) if name is None else name
         self.provenance = dict(provenance or {})
         self._stack = ExitStack()
         self._digest = Digest()

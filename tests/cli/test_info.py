@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 from dataclasses import replace
 
@@ -79,6 +80,12 @@ def test_a_terminal_without_unicode_sees_bars_of_ascii(path, encoding):
     (row,) = [line for line in result.stdout.splitlines() if re.match(r"\|tiny +\| +40 ", line)]
     assert "@" in row
     assert result.stdout.isascii()
+
+
+def test_the_trace_of_a_log_whose_name_is_not_unicode_is_drawn(tmp_path):
+    log = tmp_path / os.fsdecode(b"odd\xff.txt")
+    log.write_text("m 1 10\nf 1\n")
+    assert "odd\ufffd" in info(str(log), "--plot", str(tmp_path / "odd.svg"))
 
 
 def test_a_name_that_is_not_unicode_is_spelled_out(path):

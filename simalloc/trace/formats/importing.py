@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from simalloc.errors import TraceError
+from simalloc.files import legible
 from simalloc.trace.events import Reason, complaint
 from simalloc.trace.formats.log import Log
 from simalloc.trace.formats.registry import FORMATS, detect
@@ -160,4 +161,6 @@ def feed(log: Log, batch: Batch, intake: Intake) -> None:
 
 def _name(source: str | os.PathLike[str]) -> str:
     """Return a trace's name: the file's, without what its endings say of format and compression."""
-    return "stdin" if str(source) == STDIN else Path(source).name.split(".")[0] or "trace"
+    if str(source) == STDIN:
+        return "stdin"
+    return legible(Path(source).name.split(".")[0]) or "trace"
