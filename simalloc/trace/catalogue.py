@@ -81,16 +81,21 @@ def catalogue() -> dict[str, Entry]:
 def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
     """Return the path of a trace or log, given as a path or by its bare name.
 
-    Raises `TraceError` if there is none.
+    Raises `TraceError` if there is none, or no regular file: a pipe can only be read once, and a
+    file is looked at before it is read.
     """
     path = Path(name_or_path)
-    if path.exists():
+    if path.is_file():
         return path
     if path.name == str(name_or_path):
         for folder in folders():
             inside = folder / path.name.removesuffix(SUFFIX)
             if inside.with_name(inside.name + SUFFIX).is_file():
                 return inside.with_name(inside.name + SUFFIX)
+    if path.is_dir():
+        raise TraceError("is a directory", path=path)
+    if path.exists():
+        raise TraceError("is no regular file; `simalloc import` makes one of a pipe", path=path)
     names = {file.stem for folder in folders() for file in folder.glob(f"*{SUFFIX}")}
     near = get_close_matches(str(name_or_path), sorted(names), n=3)
     hint = (

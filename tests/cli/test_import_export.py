@@ -1,5 +1,6 @@
 """`simalloc import` and `simalloc export` as a user types them."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -71,6 +72,25 @@ def test_what_cannot_be_is_one_error_and_exit_code_2(simalloc, tmp_path, args):
     assert result.exit_code == 2
     assert result.stderr.startswith("simalloc: error: ")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("run", "pipe", "-p", "first-fit-ao"),
+        ("info", "pipe.npz"),
+        ("export", "pipe", "-o", "log.txt"),
+    ],
+)
+def test_a_trace_is_not_read_from_a_pipe_but_a_log_is_imported_from_it(simalloc, tmp_path, args):
+    for name in ("pipe", "pipe.npz"):
+        os.mkfifo(tmp_path / name)
+    result = simalloc(*args)
+    assert result.exit_code == 2
+    assert "is no regular file; `simalloc import` makes one of a pipe" in result.stderr
+    with subprocess.Popen(["sh", "-c", "echo m 0 8 > pipe"], cwd=tmp_path):
+        assert simalloc("import", "pipe", "-o", "t.npz").exit_code == 0
+    assert len(read_trace(tmp_path / "t.npz")) == 1
 
 
 def test_a_full_disk_is_an_error(simalloc):

@@ -70,6 +70,14 @@ def test_an_unknown_name_is_an_error_with_a_hint():
         find_trace("qqqqqqqq")
 
 
+def test_a_folder_is_no_trace_and_hides_none_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "make").mkdir()
+    assert find_trace("make").name == "make.npz"
+    with pytest.raises(TraceError, match="is a directory"):
+        load(".")
+
+
 @pytest.mark.parametrize(
     "text", ["no = [toml", "[traces.x]\nprogram = 1", "recordings = 3\ntraces = 1"]
 )
