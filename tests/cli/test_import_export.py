@@ -74,6 +74,13 @@ def test_what_cannot_be_is_one_error_and_exit_code_2(simalloc, tmp_path, args):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_log_of_no_known_format_is_imported_first(simalloc, tmp_path):
+    (tmp_path / "odd.log").write_bytes(b"\xdcber alles\n")
+    message = simalloc("info", "odd.log").stderr
+    assert r"it begins with '\xdcber alles\n';" in message
+    assert "`simalloc import --from NAME` makes a trace of it" in message
+
+
 @pytest.mark.parametrize(
     "args",
     [

@@ -78,9 +78,9 @@ def detect(stream: LogStream) -> Format:
             return each
     if head.startswith(ZIP_START):
         raise TraceError("is a zip archive: a trace of simalloc needs no import", path=stream.name)
-    start = head[:40].decode("utf-8", "backslashreplace")
+    start = repr(head[:40]).removeprefix("b")
     raise TraceError(
-        f"is in no format known here: it begins with {start!r}; if it is one of "
-        f"{', '.join(FORMATS)}, name it with --from",
+        f"is in no format known here: it begins with {start}; if it is one of "
+        f"{', '.join(FORMATS)}, `simalloc import --from NAME` makes a trace of it",
         path=stream.name,
     )
