@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors that are about what is written, though they do not name it."""
@@ -52,6 +52,21 @@ def _written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def is_same(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two paths lead to one file, also through links; false where there is none."""
+    try:
+        return Path(one).samefile(other)
+    except FileNotFoundError:
+        return False
+
+
+def keep_apart(target: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise an `OSError` if to write `target` would replace one of the files that are read."""
+    if any(is_same(target, source) for source in sources):
+        reason = "it is read here, and writing it would replace it: give the output another name"
+        raise FileExistsError(errno.EEXIST, reason, os.fspath(target))
 
 
 @contextmanager

@@ -12,13 +12,14 @@ import click
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
+from simalloc.files import keep_apart
 from simalloc.report import write_table
 from simalloc.report.statistics import (
     statistics_record,
     statistics_tables,
     statistics_values_table,
 )
-from simalloc.trace.catalogue import load
+from simalloc.trace.catalogue import find_trace, load
 from simalloc.trace.statistics import describe
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ def command(
     """
     if plot is not None and len(traces) > 1:
         raise click.UsageError("--plot draws one trace; call it once for each")
+    if plot is not None:
+        keep_apart(plot, map(find_trace, traces))
     described = []
     with progress("statistics", len(traces)) as advance:
         for name in traces:

@@ -13,7 +13,7 @@ import click
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
-from simalloc.files import replacing
+from simalloc.files import keep_apart, replacing
 from simalloc.heap.native import installed, replay_natively
 from simalloc.trace.catalogue import find_trace, load
 
@@ -68,6 +68,7 @@ def command(
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. The page ranks every
     policy, shows the heaps of the best, the worst and the chosen ones, and names what pins them.
     """
+    keep_apart(output, map(find_trace, traces))
     with replacing(output) as stream:
         pages = _pages()
         described = pages.policies_of(policies)

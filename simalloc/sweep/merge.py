@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import ResultsError
+from simalloc.files import is_same
 from simalloc.sweep.salvage import salvage
 from simalloc.sweep.store import Store
 
@@ -41,7 +41,7 @@ def merge(
     With `damaged` the inputs may be damaged, and what can be read is taken. Raises `ResultsError`
     if two files disagree about a run, naming it.
     """
-    if any(Path(path).resolve() == Path(output).resolve() for path in inputs):
+    if any(is_same(path, output) for path in inputs):
         raise ResultsError(f"{output}: is to be written, so it cannot be merged into itself")
     read = [salvage(path) if damaged else (_all(path), 0) for path in inputs]
     with Store(output, create=True) as store:

@@ -74,6 +74,30 @@ def test_what_cannot_be_is_one_error_and_exit_code_2(simalloc, tmp_path, args):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("export", "mine.npz", "-o", "mine.npz"),
+        ("export", "mine.npz", "-o", "link.npz"),
+        ("export", "hard.npz", "-o", "mine.npz"),
+        ("import", "log.txt", "-o", "./log.txt"),
+        ("report", "make", "mine.npz", "-o", "mine.npz", "--no-native"),
+        ("info", "mine.npz", "--plot", "mine.npz"),
+    ],
+)
+def test_no_command_writes_over_what_it_reads(simalloc, tmp_path, args):
+    (tmp_path / "log.txt").write_text("m 0 8\n")
+    simalloc("import", "log.txt", "-o", "mine.npz")
+    (tmp_path / "link.npz").symlink_to("mine.npz")
+    (tmp_path / "hard.npz").hardlink_to(tmp_path / "mine.npz")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    result = simalloc(*args)
+    assert result.exit_code == 2
+    assert "it is read here, and writing it would replace it" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_a_log_of_no_known_format_is_imported_first(simalloc, tmp_path):
     (tmp_path / "odd.log").write_bytes(b"\xdcber alles\n")
     message = simalloc("info", "odd.log").stderr

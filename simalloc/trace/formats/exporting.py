@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from simalloc.errors import TraceError
-from simalloc.files import replacing
+from simalloc.files import keep_apart, replacing
 from simalloc.trace.formats.importing import import_log
 from simalloc.trace.formats.registry import WRITERS
 from simalloc.trace.formats.stream import compressed
@@ -43,11 +43,13 @@ def export_trace(
 
     `target` is a path, whose ending says how it is compressed (.zst, .gz, .xz, .bz2), or `-` for
     standard output. `progress` is called with the share written since its last call.
+    Raises `OSError`, before anything is written, if `target` is the file that is read.
     """
     if to_format not in WRITERS:
         raise TraceError(
             f"there is no format {to_format!r} to write; there are {', '.join(WRITERS)}"
         )
+    keep_apart(target, [source])
     with ExitStack() as stack:
         if not is_trace_file(source):
             folder = Path(stack.enter_context(TemporaryDirectory()))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from simalloc.errors import TraceError
-from simalloc.files import legible
+from simalloc.files import keep_apart, legible
 from simalloc.trace.events import Reason, complaint
 from simalloc.trace.formats.log import Log
 from simalloc.trace.formats.registry import FORMATS, detect
@@ -105,8 +105,9 @@ def import_log(
 
     `progress` is called with the share of the log that was read since its last call. Raises
     `TraceError`, and leaves nothing behind, for a log that is wrong; if `lenient`, what can be
-    skipped is skipped and counted.
+    skipped is skipped and counted. Raises `OSError` if `target` is the log itself.
     """
+    keep_apart(target, [source])
     with open_log(source, from_format=from_format, lenient=lenient) as opened:
         reading = opened.format.read(opened.log)
         with TraceWriter(target, name=name or _name(source), columns=reading.columns) as writer:
