@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from simalloc.cli.group import EXIT_ERROR
 from simalloc.trace.recorder import ProgramError, record, recover
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from simalloc.errors import TraceError
     from simalloc.trace.recorder import Progress, RawRecording, Recorded
 
 _MOST_OTHERS: Final = 5
@@ -70,8 +72,9 @@ def command(
     if directory is not None:
         if command:
             raise click.UsageError("--recover takes no COMMAND", ctx)
-        _summarize(recover(directory, output, alone=alone))
-        return
+        recovered = recover(directory, output, alone=alone)
+        _summarize(recovered.recorded, recovered.damaged)
+        ctx.exit(EXIT_ERROR if recovered.damaged else 0)
     if not command:
         raise click.UsageError("COMMAND is missing: ... -- COMMAND ARG...", ctx)
     columns = [name for name, wanted in (("time", times), ("site", sites)) if wanted]
@@ -138,12 +141,12 @@ def _ending(process: int, reason: int | None) -> str:
     return f"the recording of process {process} ends early: {why}."
 
 
-def _summarize(recorded: Sequence[Recorded]) -> None:
+def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ()) -> None:
     main = [one for one in recorded if one.is_main]
     others = sorted(
         (one for one in recorded if not one.is_main), key=lambda one: -one.totals.events
     )
-    if not any(one.totals.events for one in main):
+    if not damaged and not any(one.totals.events for one in main):
         _say(
             "nothing of the command itself was recorded: it did not call malloc, or has an "
             "allocator of its own built in"
@@ -157,6 +160,8 @@ def _summarize(recorded: Sequence[Recorded]) -> None:
         _summarize_one(one)
     if len(others) > _MOST_OTHERS:
         _say(f"... and {len(others) - _MOST_OTHERS:,} smaller ones beside it")
+    for error in damaged:
+        _say(f"error: {error}; this recording stays where it is")
 
 
 def _summarize_one(one: Recorded) -> None:

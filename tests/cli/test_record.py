@@ -211,6 +211,32 @@ def test_what_was_recorded_is_recovered_when_simalloc_is_killed(tmp_path):
     assert done.returncode == 0
     assert read_trace(tmp_path / "out.npz").provenance["command"][0] == "sh"
     assert not directory.exists()
+
+
+def test_what_is_damaged_keeps_nothing_else_from_being_recovered(tmp_path):
+    with started(tmp_path, "sh", "-c", "echo ready; sleep 1; :") as process:
+        process.kill()
+        process.wait()
+        process.stdout.read()  # until the programs have ended too
+    (directory,) = tmp_path.glob("out.*.recording")
+    first, second = sorted(directory.iterdir())
+    headless = directory / "77.1.raw"
+    headless.write_bytes(second.read_bytes()[:100])
+    with second.open("r+b") as file:
+        file.truncate(5000)
+    done = run(tmp_path, "-o", "out.npz", "--recover", directory)
+    assert done.returncode == 2
+    for damaged in (second, headless):
+        assert f"error: {damaged}: the file " in done.stderr
+    assert read_trace(tmp_path / "out.npz").provenance["command"][0] == "sh"
+    assert set(directory.iterdir()) == {second, headless}
+    assert not first.exists()
+    done = run(tmp_path, "-o", "out.npz", "--recover", directory)
+    assert done.returncode == 2
+    assert "did not call malloc" not in done.stderr
+
+
+def test_a_folder_without_recordings_is_an_error(tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "no raw recordings here" in run(tmp_path, "-o", "x.npz", "--recover", empty).stderr

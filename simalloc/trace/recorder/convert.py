@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from simalloc.errors import TraceError
 from simalloc.trace.header import Totals
 from simalloc.trace.intake import Events
 from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
 from simalloc.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 _MAGIC_BYTES: Final = 8
@@ -35,13 +36,27 @@ class Recorded:
     counts: Counts
 
 
-def raw_recordings(directory: Path) -> list[RawRecording]:
+def give_up(error: TraceError) -> None:
+    """Raise what is wrong with a recording."""
+    raise error
+
+
+def raw_recordings(
+    directory: Path, complain: Callable[[TraceError], None] = give_up
+) -> list[RawRecording]:
     """Return the recordings in a directory in the order in which they began.
 
-    A file whose process was killed before it could begin is left out.
+    A file whose process was killed before it could begin is left out. Of a file that is damaged,
+    `complain` is told.
     """
-    paths = [path for path in directory.glob(f"*{RAW_SUFFIX}") if _has_begun(path)]
-    return sorted(map(RawRecording, paths), key=lambda raw: raw.started)
+    recordings = []
+    for path in sorted(directory.glob(f"*{RAW_SUFFIX}")):
+        if _has_begun(path):
+            try:
+                recordings.append(RawRecording(path))
+            except TraceError as error:
+                complain(error)
+    return sorted(recordings, key=lambda raw: raw.started)
 
 
 def _has_begun(path: Path) -> bool:
@@ -50,14 +65,19 @@ def _has_begun(path: Path) -> bool:
 
 
 def convert_all(
-    recordings: Sequence[RawRecording], output: Path, main_process: int, *, alone: bool = False
+    recordings: Sequence[RawRecording],
+    output: Path,
+    main_process: int,
+    complain: Callable[[TraceError], None] = give_up,
+    *,
+    alone: bool = False,
 ) -> Iterator[Recorded]:
     """Write a trace for each recording, and remove the recording when that is done.
 
     The last program that process `main_process` became goes to `output`, and the last of another
     process to NAME.PROCESS.npz beside it. Where a process became another program (exec), the
     earlier ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... If `alone`, there is only the
-    first of these.
+    first of these. Of a recording that is damaged, which stays, `complain` is told.
     """
     last_image = {raw.process: raw.image for raw in sorted(recordings, key=lambda raw: raw.image)}
     for raw in recordings:
@@ -66,7 +86,13 @@ def convert_all(
         image = "" if is_last else f".{raw.image}"
         name = f"{output.stem}.{raw.process}{image}{output.suffix}"
         if is_main or not alone:
-            yield convert(raw, output if is_main else output.with_name(name), is_main=is_main)
+            target = output if is_main else output.with_name(name)
+            try:
+                recorded = convert(raw, target, is_main=is_main)
+            except TraceError as error:
+                complain(error)
+                continue
+            yield recorded
         raw.path.unlink()
 
 

@@ -7,20 +7,21 @@ import shutil
 import subprocess
 import tempfile
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from simalloc.errors import SimallocError, TraceError
 from simalloc.files import naming
-from simalloc.trace.recorder.convert import Recorded, convert_all, raw_recordings
+from simalloc.trace.recorder.convert import convert_all, raw_recordings
 from simalloc.trace.recorder.launch import Signals, preload_library, start
 from simalloc.trace.recorder.watch import Watch, processes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
+    from simalloc.trace.recorder.convert import Recorded
     from simalloc.trace.recorder.raw import RawRecording
     from simalloc.trace.recorder.watch import Progress
 
@@ -78,20 +79,38 @@ def record(
     except BaseException:
         _remove_if_empty(directory)
         raise
-    recorded = _convert(directory, output, process.pid, alone=alone)
+    with _recoverable(directory, output):
+        recordings = raw_recordings(directory)
+        recorded = list(convert_all(recordings, output, process.pid, alone=alone))
+    shutil.rmtree(directory)
     code = process.returncode
     return Outcome(_SIGNALLED - code if code < 0 else code, recorded)
 
 
-def recover(directory: Path, output: Path, *, alone: bool = False) -> Sequence[Recorded]:
+@dataclass(frozen=True)
+class Recovered:
+    """The traces that were written, and what is wrong with the recordings that stay."""
+
+    recorded: Sequence[Recorded]
+    damaged: Sequence[TraceError]
+
+
+def recover(directory: Path, output: Path, *, alone: bool = False) -> Recovered:
     """Write the traces of a directory of raw recordings that was left behind, as `record` does.
 
-    The command itself is taken to be the process that began first.
+    The command itself is taken to be the process that began first. A recording that is damaged
+    stays, and does not keep the others from becoming traces.
     """
-    recordings = raw_recordings(directory)
-    if not recordings:
+    damaged: list[TraceError] = []
+    with _recoverable(directory, output):
+        recordings = raw_recordings(directory, damaged.append)
+        main = recordings[0].process if recordings else 0
+        recorded = list(convert_all(recordings, output, main, damaged.append, alone=alone))
+    if not recordings and not damaged:
         raise TraceError("there are no raw recordings here", path=directory)
-    return _convert(directory, output, recordings[0].process, alone=alone)
+    if not damaged:
+        shutil.rmtree(directory)
+    return Recovered(recorded, damaged)
 
 
 def _run(
@@ -152,19 +171,16 @@ class _Follower:
             raw.stop()
 
 
-def _convert(
-    directory: Path, output: Path, main_process: int, *, alone: bool
-) -> Sequence[Recorded]:
+@contextmanager
+def _recoverable(directory: Path, output: Path) -> Iterator[None]:
+    """Say in every error where the raw recordings are, and how to make traces of them."""
     try:
-        recordings = raw_recordings(directory)
-        recorded = list(convert_all(recordings, output, main_process, alone=alone))
+        yield
     except (SimallocError, OSError, KeyboardInterrupt) as error:
         raise SimallocError(
             f"the trace could not be written: {error or 'interrupted'}; what was recorded is kept, "
             f"and `simalloc record --recover {directory} -o {output}` writes it"
         ) from error
-    shutil.rmtree(directory)
-    return recorded
 
 
 def _remove_if_empty(directory: Path) -> None:
