@@ -108,6 +108,7 @@ def _say_how_much(
         with Store(output) as store:
             missing = store.missing(tasks, retry_failed=retry_failed)
     work = estimate(missing)
+    jobs = max(1, min(jobs, work.runs))
     click.echo(
         f"{len(tasks):,} runs ({len(plan.sources):,} traces, {len(plan.policies):,} policies), "
         f"{work.runs:,} of them still to be done: {work.events:,} events."

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from simalloc.sweep.task import Task
 
 
+def check_memory(tasks: Sequence[Task], *, jobs: int, memory: int) -> None:
+    """Raise `SimallocError` if `run_locally` cannot do the tasks in so much memory."""
+    Board(tasks, workers=min(jobs, len(tasks)), budget=memory)
+
+
 def run_locally(
     tasks: Sequence[Task],
     claim: Callable[[Task], bool],
@@ -31,10 +36,11 @@ def run_locally(
 ) -> Generator[list[Outcome]]:
     """Yield the tasks' outcomes as they come, several at a time if several have come.
 
-    `jobs` threads work at once, and traces take up to `memory` bytes. `claim` is asked just before
-    a task begins whether it is still to be done here. Closing the iterator stops the work within
-    milliseconds.
+    Up to `jobs` threads work at once, and traces take up to `memory` bytes. `claim` is asked just
+    before a task begins whether it is still to be done here. Closing the iterator stops the work
+    within milliseconds.
     """
+    jobs = min(jobs, len(tasks))
     board = Board(tasks, workers=jobs, budget=memory)
     ended: SimpleQueue[Outcome | BaseException | None] = SimpleQueue()
     stopped = Event()

@@ -6,12 +6,13 @@ import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simalloc.errors import SimallocError
+from simalloc.errors import PlanError, SimallocError
 from simalloc.machine import core_count, memory_bytes
 from simalloc.sweep.claims import Claims
-from simalloc.sweep.local import run_locally
+from simalloc.sweep.local import check_memory, run_locally
 from simalloc.sweep.observer import Observer
 from simalloc.sweep.store import Store
 
@@ -59,11 +60,16 @@ def carry_out_plan(
 
     The work is done by `jobs` threads (None: one a core) with up to `memory` bytes of traces (None:
     three quarters of what there is), or on the Dask cluster whose scheduler is at `dask`. `shard`
-    limits it to a share. Runs that failed before are done again with `retry_failed` only.
+    limits it to a share. Runs that failed before are done again with `retry_failed` only. Raises
+    `SimallocError`, before there is a file, if a trace takes more memory than that.
     """
     started = time.monotonic()
     tasks = plan.tasks() if shard is None else shard.of(plan.tasks())
-    executor = _executor(jobs, memory, dask)
+    threads = core_count() if jobs is None else _checked_jobs(jobs)
+    budget = memory_bytes() * 3 // 4 if memory is None else memory
+    executor = _executor(threads, budget, dask)
+    if dask is None and not Path(results).exists():
+        check_memory(tasks, jobs=threads, memory=budget)
     told = observer or Observer()
     done = 0
     with ExitStack() as stack:
@@ -95,7 +101,13 @@ def carry_out_plan(
     )
 
 
-def _executor(jobs: int | None, memory: int | None, dask: str | None) -> Executor:
+def _checked_jobs(jobs: int) -> int:
+    if type(jobs) is not int or jobs < 1:
+        raise PlanError(f"jobs is {jobs!r}; it takes whole numbers from 1")
+    return jobs
+
+
+def _executor(jobs: int, memory: int, dask: str | None) -> Executor:
     if dask is not None:
         try:
             from simalloc.sweep.cluster import run_on_cluster  # noqa: PLC0415 - needs an extra
@@ -104,8 +116,4 @@ def _executor(jobs: int | None, memory: int | None, dask: str | None) -> Executo
                 f"a sweep on a cluster needs Dask: pip install 'simalloc[distributed]' ({error})"
             ) from error
         return partial(run_on_cluster, address=dask)
-    return partial(
-        run_locally,
-        jobs=core_count() if jobs is None else jobs,
-        memory=memory_bytes() * 3 // 4 if memory is None else memory,
-    )
+    return partial(run_locally, jobs=jobs, memory=memory)

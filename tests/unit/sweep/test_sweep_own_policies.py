@@ -191,7 +191,7 @@ def test_a_plan_with_a_wrong_policy_is_refused_with_its_line(folder):
 
 
 def test_memory_counts_the_copies_in_the_processes(folder, results):
-    whole = plan(folder, {"mine.py:WorstFit": {}}, "logs/small-3.npz")
+    whole = plan(folder, {"mine.py:WorstFit": {"growth": ["4K", "64K"]}}, "logs/small-3.npz")
     (asked,) = whole.sources
     alone = asked.footprint(2)
     with pytest.raises(SimallocError, match="of memory with 2 replays"):

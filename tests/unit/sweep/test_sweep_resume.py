@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from conftest import small_trace
 
-from simalloc.errors import ResultsError, SimallocError, TraceError
+from simalloc.errors import PlanError, ResultsError, SimallocError, TraceError
 from simalloc.heap import simulate
 from simalloc.report.runs import flat_record
 from simalloc.sweep import Observer, Results, carry_out_plan, sweep
@@ -230,7 +230,23 @@ def test_only_files_are_streamed():
 def test_a_trace_beyond_the_budget_is_refused(plan, results):
     with pytest.raises(SimallocError, match="raise it with --memory"):
         carry_out_plan(plan, results, memory=1000)
+    assert not results.exists()
+    Store(results, create=True).__exit__()
+    with pytest.raises(SimallocError, match="raise it with --memory"):
+        carry_out_plan(plan, results, memory=1000)
     assert len(Results.read(results)) == 0
+
+
+def test_more_jobs_than_runs_take_no_more_memory(plan, results):
+    budget = sum(source.footprint(12) for source in plan.sources)
+    assert carry_out_plan(plan, results, jobs=100_000, memory=budget).done == 12
+
+
+@pytest.mark.parametrize("jobs", [0, -3, 1.5, True])
+def test_jobs_are_counted_from_1(plan, results, jobs):
+    with pytest.raises(PlanError, match="it takes whole numbers from 1"):
+        carry_out_plan(plan, results, jobs=jobs)
+    assert not results.exists()
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 40])
