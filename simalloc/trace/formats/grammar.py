@@ -5,6 +5,7 @@ A pattern is the line's text with a brace for each part that varies:
     {size}    a decimal number        {key:x}   a hexadecimal number without 0x
     {key:p}   a pointer: 0x and hex, hex, # and decimal, or (nil)
     {}        a word                  {>]}      everything through the next ]
+    {size:u}  a decimal number up to 2^64 - 1, of which what is beyond 2^63 - 1 is that
     { }       blanks or nothing       {...}     the rest of the line
     {key=7}   nothing: key is 7       {key>]}   as {>]}, and key is a hash of what it took
     {!}       from here on, a line is like this pattern or like none
@@ -36,12 +37,12 @@ UNLIKE: Final = 254
 _KINDS: Final = 256
 
 # The steps of native/scan.h.
-_STEPS: Final = range(13)
+_STEPS: Final = range(14)
 _END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, *_OTHERS = _STEPS
-_WORD, _THROUGH, _REST, _DEFAULT, _COMMIT, _TEXT = _OTHERS
-_NUMBERS: Final = {"": _DECIMAL, ":x": _HEX, ":p": _POINTER}
+_WORD, _THROUGH, _REST, _DEFAULT, _COMMIT, _TEXT, _AMOUNT = _OTHERS
+_NUMBERS: Final = {"": _DECIMAL, ":x": _HEX, ":p": _POINTER, ":u": _AMOUNT}
 _DEFAULTS: Final = {"count": 1}  # a field that a pattern lacks is 0 but for these
-_NUMBER: Final = re.compile(r"([a-z_]+)(:[xp]|=\d+|>.)?")
+_NUMBER: Final = re.compile(r"([a-z_]+)(:[xpu]|=\d+|>.)?")
 _SHOWN: Final = 4
 _SHAPES: Final = {"": "WORD", " ": "", "!": ""}
 _PARTS: Final = re.compile(r"\{([^}]*)\}|(.)", re.DOTALL)

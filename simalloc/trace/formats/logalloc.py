@@ -11,13 +11,13 @@ from simalloc.trace.formats.line_format import LineFormat
 
 _CALLS: Final = {
     "free({!}{key:p})": Op.FREE,
-    "malloc({!}{size})={key:p}": Op.MALLOC,
-    "calloc({!}{count},{size})={key:p}": Op.MALLOC,
-    "realloc({!}{old:p},{size})={key:p}": Op.REALLOC,
-    "memalign({!}{alignment},{size})={key:p}": Op.MALLOC,
-    "posix_memalign({!}{alignment},{size})={key:p}": Op.MALLOC,
-    "aligned_alloc({!}{alignment},{size})={key:p}": Op.MALLOC,
-    "valloc({!}{size})={key:p}": Op.MALLOC,
+    "malloc({!}{size:u})={key:p}": Op.MALLOC,
+    "calloc({!}{count:u},{size:u})={key:p}": Op.MALLOC,
+    "realloc({!}{old:p},{size:u})={key:p}": Op.REALLOC,
+    "memalign({!}{alignment},{size:u})={key:p}": Op.MALLOC,
+    "posix_memalign({!}{alignment},{size:u})={key:p}": Op.MALLOC,
+    "aligned_alloc({!}{alignment},{size:u})={key:p}": Op.MALLOC,
+    "valloc({!}{size:u})={key:p}": Op.MALLOC,
     "jemalloc_stats({...}": None,
 }
 

@@ -36,17 +36,17 @@ _LINES: Final = re.compile(rb"(?:[^\n]*\n)*?" + _PREFIX.pattern + rb"[^\n]*(?:\)
 
 # The arguments that a call begins with; ltrace shows others behind them, whatever they may be.
 _ALLOCATIONS: Final = {
-    "malloc({size}": Op.MALLOC,
-    "calloc({count}, {size}": Op.MALLOC,
-    "realloc({old:p}, {size}": Op.REALLOC,
-    "reallocarray({old:p}, {count}, {size}": Op.REALLOC,
-    "memalign({alignment}, {size}": Op.MALLOC,
-    "aligned_alloc({alignment}, {size}": Op.MALLOC,
-    "valloc({size}": Op.MALLOC,
-    "pvalloc({size}": Op.MALLOC,
-    "_ZnwmSt11align_val_t({size}, {alignment}": Op.MALLOC,
-    "_ZnamSt11align_val_t({size}, {alignment}": Op.MALLOC,
-    "_Zn{>(}{size}": Op.MALLOC,
+    "malloc({size:u}": Op.MALLOC,
+    "calloc({count:u}, {size:u}": Op.MALLOC,
+    "realloc({old:p}, {size:u}": Op.REALLOC,
+    "reallocarray({old:p}, {count:u}, {size:u}": Op.REALLOC,
+    "memalign({alignment}, {size:u}": Op.MALLOC,
+    "aligned_alloc({alignment}, {size:u}": Op.MALLOC,
+    "valloc({size:u}": Op.MALLOC,
+    "pvalloc({size:u}": Op.MALLOC,
+    "_ZnwmSt11align_val_t({size:u}, {alignment}": Op.MALLOC,
+    "_ZnamSt11align_val_t({size:u}, {alignment}": Op.MALLOC,
+    "_Zn{>(}{size:u}": Op.MALLOC,
 }
 _FREES: Final = ("free({key:p}", "_Zd{>(}{key:p}")
 _BEGUN, _FREE_BEGUN, _RESUMED, _UNTOLD = range(1, 5)
@@ -58,7 +58,7 @@ def _calls(*, entries: bool) -> dict[str, Op | None]:
     allocations = {_named(call, entries=entries): op for call, op in _ALLOCATIONS.items()}
     frees = [_named(call, entries=entries) for call in _FREES]
     for plain, op in allocations.items():
-        for call in (plain.replace("{size}", "0x{size:x}"), plain):
+        for call in (plain.replace("{size:u}", "0x{size:x}"), plain):
             patterns[f"{call}{{><}}unfinished ...>{{part={_BEGUN}}}"] = op
             patterns[f"{call}{{>)}} = {{key:p}}{{...}}"] = op
     for call in frees:

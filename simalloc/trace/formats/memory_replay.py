@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from simalloc.trace.formats.log import Log, Reading
 
 _CALLS: Final = {
-    "malloc {key:p} {size}": Op.MALLOC,
+    "malloc {key:p} {size:u}": Op.MALLOC,
     "free {key:p}": Op.FREE,
-    "calloc {key:p} {count} {size}": Op.MALLOC,
-    "realloc {key:p} {old:p} {size}": Op.REALLOC,
-    "memalign {key:p} {alignment} {size}": Op.MALLOC,
+    "calloc {key:p} {count:u} {size:u}": Op.MALLOC,
+    "realloc {key:p} {old:p} {size:u}": Op.REALLOC,
+    "memalign {key:p} {alignment} {size:u}": Op.MALLOC,
 }
 _LINE: Final = (
     rb"\d+: (?:malloc \S+ \d+|free \S+|thread_done \S+|(?:calloc|realloc|memalign) \S+ \S+ \d+)"

@@ -3,25 +3,55 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import Grammar
 from simalloc.trace.formats.line_format import LineFormat
 
+if TYPE_CHECKING:
+    from simalloc.trace.formats.lines import Rows
+    from simalloc.trace.formats.log import Log
+
 # operator new and delete appear under their mangled names, which begin with _Zn and _Zd.
 _CALLS: Final = {
-    "free({!}{key:p})": Op.FREE,
-    "malloc({!}{size}) = {key:p}": Op.MALLOC,
-    "_Zd{!}{>(}{key:p})": Op.FREE,
-    "_Zn{>(}{size}) = {key:p}": Op.MALLOC,
-    "_Zn{!}{>(}size {size}, al {alignment}) = {key:p}": Op.MALLOC,
-    "calloc({!}{count},{size}) = {key:p}": Op.MALLOC,
-    "memalign({!}al {alignment}, size {size}) = {key:p}": Op.MALLOC,
-    "realloc({old:p},{size}) = {key:p}": Op.REALLOC,
-    "realloc(0x0,{size})malloc({>)} = {key:p}": Op.MALLOC,
-    "realloc({!}{key:p},0)free({>)}": Op.FREE,
+    "free({key:p})": Op.FREE,
+    "malloc({size:u}) = {key:p}": Op.MALLOC,
+    "_Zd{>(}{key:p})": Op.FREE,
+    "_Zn{>(}{size:u}) = {key:p}": Op.MALLOC,
+    "_Zn{>(}size {size:u}, al {alignment}) = {key:p}": Op.MALLOC,
+    "calloc({count:u},{size:u}) = {key:p}": Op.MALLOC,
+    "memalign(al {alignment}, size {size:u}) = {key:p}": Op.MALLOC,
+    "realloc({old:p},{size:u}) = {key:p}": Op.REALLOC,
+    "realloc(0x0,{size:u})malloc({>)} = {key:p}": Op.MALLOC,
+    "realloc({key:p},0)free({>)}": Op.FREE,
 }
+_OVERFLOWN: Final = "calloc({>)}"
+"""A calloc whose product overflows: its line is not ended, and the next call stands behind it."""
+
+
+def _patterns() -> dict[str, Op | None]:
+    """Return the patterns of calls; a line that begins like one is one, has failed, or is wrong."""
+    patterns: dict[str, Op | None] = {**_CALLS}
+    for failed in (1, 2):
+        before, count = _OVERFLOWN * failed, f"{{failed={failed}}}"
+        patterns |= {f"{before}{call}{count}": op for call, op in _CALLS.items()}
+        refused = f"{_OVERFLOWN * (failed - 1)}{{>(}}{{>)}}"
+        patterns[f"{refused}Argument {{...}}{count}"] = None
+    for call in _CALLS:
+        name, bracket, arguments = call.partition("{>(}" if "{>(}" in call else "(")
+        patterns[f"{name}{bracket}{{!}}{arguments}"] = None
+    return patterns
+
+
+def _without_failed(log: Log, rows: Rows) -> Rows:
+    failed = rows.fields["failed"]
+    line = rows.first_line + int(np.argmax(failed != 0))
+    log.leave_out("allocations that failed", int(failed.sum()), line)
+    return rows
+
 
 FORMAT: Final = LineFormat(
     name="valgrind",
@@ -31,11 +61,12 @@ FORMAT: Final = LineFormat(
     ),
     grammar=Grammar(
         {
-            **{f"--{{process}}-- {call}": op for call, op in _CALLS.items()},
+            **{f"--{{process}}-- {call}": op for call, op in _patterns().items()},
             "--{}{...}": None,
             "=={}{...}": None,
             "**{}{...}": None,
         }
     ),
     pointers=True,
+    change=lambda: _without_failed,
 )

@@ -29,24 +29,41 @@ static const char *blanks(const char *at)
 }
 
 /* The functions below answer where a number ends, which is where it starts if there is none. */
-static const char *decimal(const char *at, int64_t *value, enum scan_trouble *trouble)
+static const char *natural(const char *at, uint64_t *value, enum scan_trouble *trouble)
 {
     const char *start = at;
     uint64_t sum = 0;
-    bool overflow = false;
     for (unsigned digit; (digit = digit_of(*at)) < 10; at++)
         sum = 10 * sum + digit;
-    if (at - start > 18) {
+    if (at - start > 19) {
         sum = 0;
         for (const char *again = start; again < at; again++) {
-            overflow = overflow || sum > INT64_MAX / 10;
-            sum = 10 * sum + digit_of(*again);
+            unsigned digit = digit_of(*again);
+            if (sum > (UINT64_MAX - digit) / 10)
+                *trouble = SCAN_RANGE;
+            sum = 10 * sum + digit;
         }
     }
-    if (overflow || sum > INT64_MAX)
+    *value = sum;
+    return at;
+}
+
+static const char *decimal(const char *at, int64_t *value, enum scan_trouble *trouble)
+{
+    uint64_t sum;
+    const char *end = natural(at, &sum, trouble);
+    if (sum > INT64_MAX)
         *trouble = SCAN_RANGE;
     *value = (int64_t)sum;
-    return at;
+    return end;
+}
+
+static const char *amount(const char *at, int64_t *value, enum scan_trouble *trouble)
+{
+    uint64_t sum;
+    const char *end = natural(at, &sum, trouble);
+    *value = sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+    return end;
 }
 
 static const char *hex(const char *at, int64_t *value, enum scan_trouble *trouble)
@@ -149,6 +166,9 @@ static struct outcome match(const uint8_t *steps, const char *at, const char *li
             break;
         case SCAN_DECIMAL:
             at = decimal(at, &fields[*steps++ * stride], &trouble);
+            break;
+        case SCAN_AMOUNT:
+            at = amount(at, &fields[*steps++ * stride], &trouble);
             break;
         case SCAN_HEX:
             at = hex(at, &fields[*steps++ * stride], &trouble);

@@ -30,6 +30,9 @@ def scanned(grammar, text, *, lenient=False):
         ("{n}", b"0", 0),
         ("{n}", b"9223372036854775807", 2**63 - 1),
         ("{n}", b"00000000000000000000012", 12),
+        ("{n:u}", b"9223372036854775806", 2**63 - 2),
+        ("{n:u}", b"9223372036854775808", 2**63 - 1),
+        ("{n:u}", b"018446744073709551615", 2**63 - 1),
         ("{n:x}", b"ffffffffffffffff", -1),
         ("{n:x}", b"DeadBeef", 0xDEADBEEF),
         ("{n:p}", b"0x10", 16),
@@ -61,13 +64,15 @@ def test_what_each_brace_takes(pattern, line, number):
         (b"x 5 6", "begins unlike any"),
         (b"m 5 9223372036854775808", "the number at column 5 is too large"),
         (b"m 5 " + b"9" * 400, "the number at column 5 is too large"),
+        (b"u 18446744073709551616", "the number at column 3 is too large"),
+        (b"u " + b"9" * 400, "the number at column 3 is too large"),
         (b"p 10000000000000000", "the number at column 3 is too large"),
         (b"p 0xg", "column 3 is not"),
         (b"\xff\xfe\x00", "begins unlike any"),
     ],
 )
 def test_what_is_wrong_with_a_line(line, words):
-    grammar = Grammar({"m {key} {size}": Op.MALLOC, "p {key:p}": Op.FREE})
+    grammar = Grammar({"m {key} {size}": Op.MALLOC, "p {key:p}": Op.FREE, "u {size:u}": None})
     with pytest.raises(TraceError, match=words) as caught:
         scanned(grammar, b"m 1 2\n" + line + b"\nm 2 2\n")
     assert caught.value.line == 2

@@ -30,6 +30,49 @@ def events(trace):
     return list(zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True))
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--7-- malloc({size}) = {key}",
+        "--7-- calloc(2,{size}) = {key}",
+        "--7-- calloc({size},2) = {key}",
+        "--7-- realloc(0x10,{size}) = {key}",
+        "malloc({size}) = {key}",
+        "calloc({size}, 1) = {key}",
+        "1 1 malloc({size})={key}",
+        "1: malloc {key} {size}",
+    ],
+)
+@pytest.mark.parametrize("size", [2**63, 2**64 - 1])
+def test_a_request_that_no_memory_could_hold_is_left_out_if_it_failed(load, line, size):
+    small = line.replace("0x10", "0x0").format(size=8, key="0x10")
+    failed = load(f"{small}\n{line.format(size=size, key='0x0')}\n")
+    assert len(failed) == 1
+    assert failed.provenance["left_out"] == {"allocations that failed": 1}
+    with pytest.raises(TraceError, match=r"asks for \d+ bytes; a size lies between"):
+        load(f"{small}\n{line.format(size=size, key='0x20')}\n")
+
+
+def test_valgrind_ends_no_line_behind_a_calloc_that_overflows(load):
+    trace = load(
+        "--7-- calloc(18446744073709551615,2)malloc(50) = 0x10\n"
+        "--7-- calloc(3,4)calloc(5,6)calloc(3,4) = 0x20\n"
+        "--7-- calloc(3,4)free(0x10)\n"
+        "--7-- malloc(18446744073709551615)Argument 'size' of function malloc has a fishy value\n"
+        "==7==    at 0x48: malloc\n"
+        "--7--  = 0x0\n"
+        "--7-- calloc(3,4)realloc(0x20,7) = 0x30\n"
+    )
+    assert events(trace) == [(M, 0, 50), (M, 1, 12), (F, 0, 0), (R, 1, 7)]
+    assert trace.provenance["left_out"] == {"allocations that failed": 6}
+
+
+def test_a_call_that_valgrind_could_not_have_written_is_an_error(load):
+    for call in ("calloc(3,4)", "calloc(3,4)malloc(5", "malloc(5) = ", "_Znwm(x) = 0x10"):
+        with pytest.raises(TraceError, match="line 2"):
+            load(f"--7-- malloc(8) = 0x40\n--7-- {call}\n")
+
+
 MTRACE = """\
 = Start
 @ ./a b:(main+0x1c)[0x12aa] + 0x10 0x64
