@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -13,10 +16,11 @@ from simalloc.cli.stdout import spell_plainly
 from simalloc.errors import SimallocError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 EXIT_PIPE_CLOSED = 1
 
 
@@ -31,7 +35,8 @@ class LazyGroup(click.Group):
     """Lists its commands without importing them, and reports errors as simalloc does.
 
     What is wrong in the input (`SimallocError`), in the usage or with a file is one line on stderr
-    and exit code 2; Ctrl-C is exit code 130; a reader who closes the pipe ends the program quietly.
+    and exit code 2; Ctrl-C is exit code 130 and SIGTERM 143, and neither leaves half a file; a
+    reader who closes the pipe ends the program quietly.
     """
 
     def __init__(self, *args: Any, lazy_commands: Mapping[str, Command], **kwargs: Any) -> None:
@@ -60,9 +65,11 @@ class LazyGroup(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run a command line and leave the process."""
         kwargs["standalone_mode"] = False
+        _open_closed_streams()
         spell_plainly()
         try:
-            code = super().main(*args, **kwargs)
+            with _terminable():
+                code = super().main(*args, **kwargs)
             sys.stdout.flush()
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
@@ -75,12 +82,44 @@ class LazyGroup(click.Group):
         except SimallocError as error:
             _fail(str(error))
         except BrokenPipeError:
-            # The interpreter flushes stdout once more as it leaves.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             sys.exit(EXIT_PIPE_CLOSED)
         except OSError as error:
-            _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            if error.filename:
+                _fail(f"{error.filename}: {error.strerror}")
+            _discard_output()
+            _fail(str(error))
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _open_closed_streams() -> None:
+    """Put something in the place of stdout and stderr where the caller has closed them.
+
+    Writing to such a stdout fails, as it does in other programs; what goes to stderr is lost.
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def _discard_output() -> None:
+    """Let what stdout still holds go nowhere: the interpreter flushes it once more as it leaves."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Leave the block by an exception at SIGTERM, so that what it has begun is cleaned up."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _fail(message: str, ctx: click.Context | None = None) -> NoReturn:

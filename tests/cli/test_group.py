@@ -97,6 +97,36 @@ def test_a_closed_pipe_ends_quietly():
     assert result.stderr == b""
 
 
+def shell(line):
+    return subprocess.run(
+        ["sh", "-c", f'"$0" -m simalloc {line}', sys.executable], capture_output=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["policies >&-", "info make --format json >&-", "export make -o - >&-", "--help >&-"]
+)
+def test_a_closed_stdout_is_an_error(line):
+    done = shell(line)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == b"simalloc: error: [Errno 9] Bad file descriptor"
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_full_stdout_is_one_error():
+    done = shell("policies > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr == b"simalloc: error: [Errno 28] No space left on device\n"
+
+
+def test_what_needs_no_stdout_or_stderr_does_without(tmp_path):
+    assert shell(f"export make -o {tmp_path / 'log'} >&- 2>&-").returncode == 0
+    assert (tmp_path / "log").stat().st_size > 100_000
+    done = shell("policies 2>&-")
+    assert done.returncode == 0
+    assert b"first-fit-ao" in done.stdout
+
+
 def test_policies_lists_the_whole_catalogue():
     rows = json.loads(simalloc("policies", "--format", "json").stdout)
     assert [row["name"] for row in rows] == list(CATALOGUE)

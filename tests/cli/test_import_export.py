@@ -130,7 +130,10 @@ def test_a_full_disk_is_an_error(simalloc):
     assert "No space left on device" in result.stderr
 
 
-def test_interrupted_it_leaves_nothing(tmp_path):
+@pytest.mark.parametrize(
+    ("blow", "code", "words"), [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"")]
+)
+def test_interrupted_it_leaves_nothing(tmp_path, blow, code, words):
     with subprocess.Popen(
         [sys.executable, "-m", "simalloc", "import", "-", "-o", "t.npz"],
         cwd=tmp_path,
@@ -143,8 +146,8 @@ def test_interrupted_it_leaves_nothing(tmp_path):
         while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert list(tmp_path.iterdir()), "the temporary file is there"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(blow)
         process.wait(timeout=20)
-        assert process.returncode == 130
-        assert b"interrupted" in process.stderr.read()
+        assert process.returncode == code
+        assert words in process.stderr.read()
     assert list(tmp_path.iterdir()) == []
