@@ -76,13 +76,15 @@ def _parameter_types(family: type[Any]) -> dict[str, Any]:
 def read_parameters(text: str, tail: str) -> dict[str, Value]:
     """Return the parameters that the `tail` of a policy's text gives, as in `growth=64K,small=8`.
 
-    Raises `PolicyError` if that is not its form.
+    Raises `PolicyError` if that is not its form, or gives one twice.
     """
     given: dict[str, Value] = {}
     for part in tail.split(",") if tail else ():
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise PolicyError(f"{text!r}: {part!r} is not of the form NAME=VALUE")
+        if key.strip() in given:
+            raise PolicyError(f"{text!r}: {key.strip()} is given twice")
         given[key.strip()] = value.strip()
     return given
 

@@ -83,15 +83,15 @@ def read_value(name: str, value: object, kind: type[Any]) -> Any:
     """
     if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
         return value
-    if kind is int:
-        return parse_size(str(value))
     try:
+        if kind is int:
+            return parse_size(str(value))
         if kind is bool:
             return _SWITCH[str(value).lower()]
         if issubclass(kind, Enum):
             return {str(choice.value).lower(): choice for choice in kind}[str(value).lower()]
         return kind(value)
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, PolicyError):
         raise PolicyError(f"{name} is {value!r}; it takes {_words(kind)}") from None
 
 
@@ -101,6 +101,8 @@ def _words(kind: type[Any]) -> str:
         return f"one of {', '.join(str(choice.value) for choice in kind)}"
     if kind is bool:
         return "on or off"
+    if kind is int:
+        return "a size: a whole number, or one with K, M or G"
     return "a number" if kind is float else f"a {kind.__name__}"
 
 

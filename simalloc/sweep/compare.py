@@ -127,9 +127,11 @@ def compare(
 
     Runs are told apart by trace, policy, each of its parameters, scale, realloc rule and code;
     `ignore` takes any of these names (`code`, `scale`, `growth` ...), and `parameters` for all of
-    a policy's, `policy` for all about it. Raises `ResultsError` if two runs of one side are then
-    alike.
+    a policy's, `policy` for all about it. Raises `ResultsError` for a name that no run has, and
+    if two runs of one side are then alike.
     """
+    a, b = list(a), list(b)
+    _check_names(ignore, (*a, *b))
     rows_a, rows_b = _index(a, ignore, "A"), _index(b, ignore, "B")
     return Comparison(
         Measure.of(measure),
@@ -137,6 +139,15 @@ def compare(
         tuple(row for key, row in rows_a.items() if key not in rows_b),
         tuple(row for key, row in rows_b.items() if key not in rows_a),
     )
+
+
+def _check_names(ignore: Collection[str], rows: Iterable[Row]) -> None:
+    known = {"code", "parameters"}.union(*map(_identity, rows))
+    unknown = sorted(set(ignore) - known)
+    if unknown:
+        raise ResultsError(
+            f"no run has {unknown[0]!r} to be ignored; there are {', '.join(sorted(known))}"
+        )
 
 
 def _index(rows: Iterable[Row], ignore: Collection[str], side: str) -> dict[Hashable, Row]:

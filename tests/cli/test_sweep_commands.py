@@ -69,7 +69,7 @@ def test_a_wrong_plan_is_refused_before_anything_is_made(plan):
     result = simalloc("sweep", plan, "-o", path)
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert f"simalloc: error: {plan}, line 3: 'sixty' is not a size" in result.stderr
+    assert f"simalloc: error: {plan}, line 3: growth is 'sixty'; it takes a size" in result.stderr
     assert not path.exists()
 
 
@@ -94,6 +94,7 @@ def test_a_wrong_plan_is_refused_before_anything_is_made(plan):
         ("results", "{results}", "--rank", "4", "--confidence", "1"),
         ("compare", "{results}", "{folder}/none.sqlite"),
         ("compare", "{results}", "{results}", "--ignore", "growth"),
+        ("compare", "{results}", "{results}", "--ignore", "growht"),
         ("merge", "{results}", "-o", "{results}"),
         ("merge", "{plan}", "-o", "{folder}/merged.sqlite"),
         ("merge", "--salvage", "{plan}", "-o", "{folder}/merged.sqlite"),

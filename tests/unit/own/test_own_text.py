@@ -95,7 +95,7 @@ def test_exact_text_is_refused_when_the_file_has_changed(file):
         ("mine.py:NoFree", "NoFree has no free"),
         ("mine.py:WorstFit:groth=3", "WorstFit has no parameter 'groth'; it has growth, share"),
         ("mine.py:WorstFit:growth", "'growth' is not of the form NAME=VALUE"),
-        ("mine.py:WorstFit:growth=lots", "'lots' is not a size"),
+        ("mine.py:WorstFit:growth=lots", "growth is 'lots'; it takes a size"),
         ("mine.py:WorstFit:quick=perhaps", "quick is 'perhaps'; it takes on or off"),
         ("mine.py:WorstFit:share=much", "share is 'much'; it takes a number"),
         ("none.py:WorstFit", "cannot be read from none.py: No such file"),

@@ -242,6 +242,8 @@ def test_a_comparison_of_parameters_and_of_policies():
     assert other.table().columns == ("trace", "policy of A", "policy of B", "A", "B", "B - A")
     with pytest.raises(ResultsError, match="differ in policy alone"):
         compare(both, both, ignore=("policy",))
+    with pytest.raises(ResultsError, match="no run has 'growht' to be ignored; there are code, "):
+        compare(both, both, ignore=("growht",))
 
 
 def test_a_figure_that_is_gone_is_a_change():
