@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from simalloc.api.catalogues import policies as policies
     from simalloc.api.catalogues import traces as traces
+    from simalloc.api.heaps import check as check
     from simalloc.api.heaps import heap_map as heap_map
     from simalloc.api.heaps import pins as pins
     from simalloc.api.pictures import draw_fragmentation as draw_fragmentation
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
     from simalloc.api.runs import Runs as Runs
     from simalloc.api.simulation import simulate as simulate
     from simalloc.api.simulation import simulate_all as simulate_all
+    from simalloc.api.traces import describe as describe
     from simalloc.api.traces import read_trace as read_trace
     from simalloc.errors import SimallocError as SimallocError
     from simalloc.heap import Run as Run
-    from simalloc.heap import check as check
     from simalloc.measure import HeapMap as HeapMap
     from simalloc.measure import Pins as Pins
     from simalloc.measure import fragmentation as fragmentation
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from simalloc.sweep import sweep as sweep
     from simalloc.trace import Trace as Trace
     from simalloc.trace import write_trace as write_trace
-    from simalloc.trace.statistics import describe as describe
     from simalloc.trace.workloads import workload as workload
 
 _HOME: Final = {
@@ -60,8 +60,8 @@ _HOME: Final = {
     "Runs": "api.runs",
     "SimallocError": "errors",
     "Trace": "trace",
-    "check": "heap",
-    "describe": "trace.statistics",
+    "check": "api.heaps",
+    "describe": "api.traces",
     "draw_fragmentation": "api.pictures",
     "draw_free_sizes": "api.pictures",
     "draw_heap_maps": "api.pictures",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from simalloc.policy import PythonPolicy
     from simalloc.report import Table
 
 _NUMBERS: Final = {f"#{number}": f"fragmentation_{number}" for number in MEASURES}
@@ -29,13 +30,13 @@ class Runs(Sequence[Run]):
         self._runs = tuple(runs)
 
     @overload
-    def __getitem__(self, place: int | str) -> Run: ...
+    def __getitem__(self, place: int | str | type[PythonPolicy]) -> Run: ...
     @overload
     def __getitem__(self, place: slice) -> Runs: ...
-    def __getitem__(self, place: int | str | slice) -> Run | Runs:
+    def __getitem__(self, place: int | str | type[PythonPolicy] | slice) -> Run | Runs:
         """Return a run by its place or its policy, `runs["first-fit-ao"]`, or a slice of them.
 
-        A class in Python goes by its name. Slices give `Runs`.
+        A class in Python is given itself or by its name. Slices give `Runs`.
 
         Raises `SimallocError` if not exactly one run has the policy.
         """
@@ -43,9 +44,10 @@ class Runs(Sequence[Run]):
             return Runs(self._runs[place])
         if isinstance(place, int):
             return self._runs[place]
-        found = [run for run in self._runs if place in (spell(run.policy), _class_name(run))]
+        name = place.__name__ if isinstance(place, type) else place
+        found = [run for run in self._runs if name in (spell(run.policy), _class_name(run))]
         if len(found) != 1:
-            raise SimallocError(f"{len(found) or 'no'} runs are under {place!r}")
+            raise SimallocError(f"{len(found) or 'no'} runs are under {name!r}")
         return found[0]
 
     def __len__(self) -> int:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace, catalogue
+from simalloc.trace.statistics import describe as describe_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from simalloc.trace import EventSource
+    from simalloc.trace.statistics import Statistics
 
 Source = Trace | str | os.PathLike[str]
 """A trace, its name in the catalogue, or the path of a trace or log."""
@@ -30,6 +32,16 @@ def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
         return source
     with any_progress(Path(source).name, 1.0, shown=progress) as bar:
         return catalogue.load(source, progress=bar)
+
+
+def describe(source: Source, *, added: int = 0, progress: bool | None = None) -> Statistics:
+    """Return a trace's statistics; `added` bytes are added to each size for the size classes.
+
+    `progress` shows how far it is; None: in notebooks. Raises as `read_trace` does.
+    """
+    trace = read_trace(source, progress=progress)
+    with any_progress(trace.name, 1.0, shown=progress) as bar:
+        return describe_trace(trace, added=added, progress=bar)
 
 
 def open_source(source: Source, *, progress: bool | None) -> EventSource:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import Realloc
@@ -52,7 +54,7 @@ class Setting:
         cls, source: EventSource, policy: AnyPolicy, scale: int, realloc: Realloc | str
     ) -> Setting:
         """Return what was asked for; raises as `simulate` does if there is no such thing."""
-        described, rule = find_policy(policy), Realloc(realloc)
+        described, rule = find_policy(policy), find_realloc(realloc)
         check_scale(scale)
         return cls(source, described, scale, rule)
 
@@ -71,10 +73,20 @@ class Setting:
         return Simulation(family, len(self.source), self.scale, rule, checked, portable, **parts)
 
 
-def check_scale(scale: int) -> None:
+def find_realloc(rule: Realloc | str) -> Realloc:
+    """Return a realloc rule by its name; raises `SimallocError` if there is none."""
+    try:
+        return Realloc(rule)
+    except ValueError:
+        known = ", ".join(each.value for each in Realloc)
+        raise SimallocError(f"there is no realloc rule {rule!r}; there are {known}") from None
+
+
+def check_scale(scale: object) -> None:
     """Raise `SimallocError` unless sizes can be scaled by `scale`."""
-    if not 1 <= scale <= 4096:
-        raise SimallocError(f"scale is {scale}; it takes a whole number from 1 to 4096")
+    is_whole = isinstance(scale, (int, np.integer)) and not isinstance(scale, bool)
+    if not is_whole or scale not in range(1, 4097):
+        raise SimallocError(f"scale is {scale!r}; it takes a whole number from 1 to 4096")
 
 
 def _parts(description: Family) -> dict[str, Any]:

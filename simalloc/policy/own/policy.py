@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.description import Policy, read_parameters, spell_parameters
-from simalloc.policy.own.base import values_of
+from simalloc.policy.own.base import PythonPolicy, values_of
 from simalloc.policy.own.code import DIGITS, Code, PythonCode, code_in_file, code_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from simalloc.policy.own.base import PythonPolicy
     from simalloc.policy.parts import Value
 
 _TEXT: Final = re.compile(
@@ -84,7 +83,12 @@ def own_policy(
 
 
 def policy_of(own: PythonPolicy | type[PythonPolicy], **parameters: Value) -> OwnPolicy:
-    """Return the policy that a class, or an object of it, describes."""
+    """Return the policy that a class, or an object of it, describes.
+
+    Raises `PolicyError` for what is neither.
+    """
+    if not isinstance(own, (type, PythonPolicy)):
+        raise PolicyError(f"{own!r} is no policy, nor the name or the class of one")
     code = code_of_class(own if isinstance(own, type) else type(own))
     values = {} if isinstance(own, type) else values_of(own)
     return _policy(code, code.make({**values, **parameters}))

@@ -86,6 +86,7 @@ class FirstFit(simalloc.PythonPolicy):
 def test_a_policy_in_python_stands_beside_the_others():
     runs = simalloc.simulate_all(TRACES[0], [FirstFit, "first-fit-ao"])
     assert simalloc.simulate(TRACES[0], FirstFit()) == runs[0]
+    assert runs[FirstFit] == runs["FirstFit"]
     assert runs["FirstFit"].peak_heap_bytes == runs["first-fit-ao"].peak_heap_bytes
     assert "FirstFit" in runs._repr_html_()
     assert "FirstFit" in runs[0].policy._repr_html_()
@@ -160,3 +161,23 @@ def test_results_are_ranked_as_their_runs_are():
     results = simalloc.sweep(TRACES, ["best-fit-ao", "first-fit-lifo"])
     shown = [simalloc.draw_ranking(one)._repr_png_() for one in (runs, results)]
     assert shown[0] == shown[1]
+
+
+def test_all_take_a_trace_by_its_name():
+    assert simalloc.describe("make") == simalloc.describe(simalloc.read_trace("make"))
+    start = simalloc.workload("hyper").prefix(50)
+    assert simalloc.check(FirstFit, start, progress=False).run.events == 50
+    with pytest.raises(SimallocError, match="there is no such file"):
+        simalloc.check(FirstFit, "no such trace")
+
+
+@pytest.mark.parametrize("policy", [None, 5, []])
+def test_what_is_no_policy_is_said_to_be_none(policy):
+    with pytest.raises(SimallocError, match="is no policy"):
+        simalloc.simulate(TRACES[0], policy)
+
+
+@pytest.mark.parametrize("rule", ["foo", None, []])
+def test_a_realloc_rule_that_there_is_not_is_an_error(rule):
+    with pytest.raises(SimallocError, match="there are free-first, move, in-place"):
+        simalloc.simulate(TRACES[0], "first-fit-ao", realloc=rule)

@@ -92,7 +92,7 @@ def test_a_refill_of_absurd_size_costs_no_memory():
     assert run.counters.free_blocks_peak > 1 << 28
 
 
-@pytest.mark.parametrize("scale", [0, -1, 4097])
+@pytest.mark.parametrize("scale", [0, -1, 4097, 1.5, True, "16"])
 def test_scales_out_of_range_are_refused(scale):
     with pytest.raises(SimallocError, match="scale"):
         simulate(HOLE, "first-fit-ao", scale=scale)
