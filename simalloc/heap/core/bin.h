@@ -19,9 +19,9 @@ struct bin_tables {
 };
 
 /* In memory that is zero. */
-ALWAYS_INLINE void bin_tables_init(struct bin_tables *tables, enum bin_kind kind, bool keyed)
+ALWAYS_INLINE void bin_tables_init(struct bin_tables *tables, enum order order, bool keyed)
 {
-    tables->kind = kind;
+    tables->kind = order == ORDER_ADDRESS ? BIN_HEAP : BIN_LIST;
     tables->keyed = keyed;
 }
 

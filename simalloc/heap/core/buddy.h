@@ -116,7 +116,7 @@ ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned cl
 ALWAYS_INLINE bool buddy_init(struct buddies *buddies, enum order order)
 {
     buddies->order = order;
-    bin_tables_init(&buddies->tables, order == ORDER_ADDRESS ? BIN_HEAP : BIN_LIST, false);
+    bin_tables_init(&buddies->tables, order, false);
     return heap_init(&buddies->heap);
 }
 

@@ -30,6 +30,12 @@ static bool leads(const struct size_index *index, uint32_t rest, uint32_t number
            (listed == NO_BLOCK || (keys[rest] > keys[listed]) == (index->order == ORDER_LIFO));
 }
 
+static void take_rest(struct size_index *index, uint32_t rest)
+{
+    size_tree_remove(&index->tree, rest);
+    index->tree_rests--;
+}
+
 void size_index_take_slowly(struct size_index *index, struct block *blocks, uint32_t number,
                             uint32_t block)
 {
@@ -38,15 +44,13 @@ void size_index_take_slowly(struct size_index *index, struct block *blocks, uint
         return;
     }
     if (blocks[block].mark == NOT_LISTED) { /* its bin has a list, which has the first block */
-        size_tree_remove(&index->tree, block);
-        index->tree_rests--;
+        take_rest(index, block);
         return;
     }
     bool empty = block_ring_remove(&index->bins[number], blocks, block);
     uint32_t rest = first_rest(index, number);
     if (leads(index, rest, number)) {
-        size_tree_remove(&index->tree, rest);
-        index->tree_rests--;
+        take_rest(index, rest);
         block_ring_insert(&index->bins[number], blocks, rest, true);
     } else if (empty) {
         bin_map_clear(&index->used, number);

@@ -31,8 +31,7 @@ ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, 
     index->granule = (unsigned)__builtin_ctzll(unit);
     index->order = order;
     index->places.passes = PASSES_AT_FIRST;
-    bin_tables_init(&index->tables, order == ORDER_ADDRESS ? BIN_HEAP : BIN_LIST,
-                    order != ORDER_ADDRESS && rests);
+    bin_tables_init(&index->tables, order, order != ORDER_ADDRESS && rests);
     return size_tree_init(&index->tree, heap);
 }
 
@@ -76,23 +75,15 @@ ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *bloc
 {
     uint32_t number = size_index_bin(index, size);
     uint32_t *bin = &index->bins[number];
+    const uint64_t *keys = index->tables.keys;
     bool newest_first = order == ORDER_LIFO;
-    bool was_empty;
-    if (UNLIKELY(number == BINS)) {
+    if (UNLIKELY(number == BINS))
         size_tree_insert(&index->tree, block, size_index_key(order, blocks[block].address, time));
-        return;
-    }
-    if (order == ORDER_ADDRESS) {
-        was_empty = bin_heap_insert(bin, blocks, index->tables.siblings, block);
-    } else {
-        if (rest && UNLIKELY(!bin_list_is_newest(*bin, blocks, block, index->tables.keys,
-                                                 newest_first))) {
-            size_index_enter_older(index, blocks, number, block);
-            return;
-        }
-        was_empty = block_ring_insert(bin, blocks, block, newest_first);
-    }
-    if (was_empty)
+    else if (order != ORDER_ADDRESS && rest &&
+             UNLIKELY(!bin_list_is_newest(*bin, blocks, block, keys, newest_first)))
+        size_index_enter_older(index, blocks, number, block);
+    else if (order == ORDER_ADDRESS ? bin_heap_insert(bin, blocks, index->tables.siblings, block)
+                                    : block_ring_insert(bin, blocks, block, newest_first))
         bin_map_set(&index->used, number);
 }
 

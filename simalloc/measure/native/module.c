@@ -31,7 +31,7 @@ static PyObject *fill(struct heap_map *map, struct placements *placements,
 }
 
 static PyObject *hold_and_fill(struct heap_map *map, struct placements *placements,
-                              PyObject *const *given)
+                               PyObject *const *given)
 {
     struct column events[PLACEMENT_COLUMNS] = {
         {.name = "op", .width = 1},
