@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from simalloc.errors import SimallocError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from simalloc.sweep.source import Source
     from simalloc.sweep.task import Outcome, Task
@@ -50,17 +50,18 @@ def grouped(tasks: Iterable[Task]) -> list[Group]:
 
 
 class Board:
-    """Deals tasks to `workers` threads, with traces in memory up to `budget` bytes.
+    """Deals tasks to threads, with traces in memory up to `budget` bytes.
 
-    A trace that does not fit is streamed from its file. Raises `SimallocError` if that cannot be,
-    or if the heaps alone do not fit.
+    There are `workers` threads, or as many as tasks if these are fewer. A trace that does not fit
+    is streamed from its file. Raises `SimallocError` if that cannot be, or if the heaps alone do
+    not fit.
     """
 
-    def __init__(self, tasks: Iterable[Task], *, workers: int, budget: int) -> None:
+    def __init__(self, tasks: Sequence[Task], *, workers: int, budget: int) -> None:
+        self.workers = min(workers, len(tasks))
         self._groups = grouped(tasks)
         for group in self._groups:
-            group.copies = workers * any(task.needs_process for task in group.waiting)
-        self._workers = workers
+            group.copies = self.workers * any(task.needs_process for task in group.waiting)
         self._left = budget
         self._seconds_an_event: dict[str, float] = defaultdict(lambda: float("inf"))
         self._changed = Condition()
@@ -73,8 +74,8 @@ class Board:
                     f"{size / 2**20:,.0f} MB" for size in (self._footprint(group), budget)
                 )
                 raise SimallocError(
-                    f"{group.source.name} takes {needed} of memory with {workers} replays at a "
-                    f"time, and the budget is {allowed}; raise it with --memory, or lower --jobs"
+                    f"{group.source.name} takes {needed} of memory with {self.workers} replays at "
+                    f"a time, and the budget is {allowed}; raise it with --memory, or lower --jobs"
                 )
 
     def take(self) -> tuple[Group, Task] | None:
@@ -132,7 +133,7 @@ class Board:
         return group.waiting.pop(place)
 
     def _footprint(self, group: Group) -> int:
-        return group.source.footprint(self._workers) + group.copies * group.source.memory
+        return group.source.footprint(self.workers) + group.copies * group.source.memory
 
 
 def _load(source: Source) -> EventSource | Exception:

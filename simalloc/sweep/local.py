@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def check_memory(tasks: Sequence[Task], *, jobs: int, memory: int) -> None:
     """Raise `SimallocError` if `run_locally` cannot do the tasks in so much memory."""
-    Board(tasks, workers=min(jobs, len(tasks)), budget=memory)
+    Board(tasks, workers=jobs, budget=memory)
 
 
 def run_locally(
@@ -40,7 +40,6 @@ def run_locally(
     before a task begins whether it is still to be done here. Closing the iterator stops the work
     within milliseconds.
     """
-    jobs = min(jobs, len(tasks))
     board = Board(tasks, workers=jobs, budget=memory)
     ended: SimpleQueue[Outcome | BaseException | None] = SimpleQueue()
     stopped = Event()
@@ -62,11 +61,11 @@ def run_locally(
         finally:
             ended.put(None)
 
-    threads = [Thread(target=work, name=f"sweep-{number}") for number in range(jobs)]
+    threads = [Thread(target=work, name=f"sweep-{number}") for number in range(board.workers)]
     for thread in threads:
         thread.start()
     try:
-        yield from _batches(ended, jobs)
+        yield from _batches(ended, board.workers)
     finally:
         stopped.set()
         board.stop()

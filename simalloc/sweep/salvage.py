@@ -26,7 +26,8 @@ SMALLEST_ROW: Final = 64
 
 _MAGIC: Final = b"SQLite format 3\0"
 _HEADER: Final = struct.Struct(">16xH10xI")
-"""Where SQLite's file header says the size of a page (1: 65,536 bytes) and their number."""
+"""Where SQLite's file header, which the magic begins, says the size of a page (1: 65,536 bytes) and
+their number."""
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 _DAMAGE: Final = (sqlite3.Error, ValueError, TypeError, KeyError)
 
@@ -65,9 +66,6 @@ def _copy(path: Path, folder: Path) -> Path:
     SQLite reads nothing of a file that is shorter than its header says, and what is damaged is
     better not written to.
     """
-    with path.open("rb") as stream:
-        if stream.read(len(_MAGIC)) != _MAGIC:
-            raise ResultsError(f"{path}: is not a file of results")
     copy = folder / path.name
     shutil.copyfile(path, copy)
     journal = path.with_name(f"{path.name}-journal")
@@ -75,6 +73,8 @@ def _copy(path: Path, folder: Path) -> Path:
         shutil.copyfile(journal, folder / journal.name)
     with copy.open("rb+") as stream:
         header = stream.read(_HEADER.size)
+        if not header.startswith(_MAGIC):
+            raise ResultsError(f"{path}: is not a file of results")
         if len(header) == _HEADER.size:
             page_size, pages = _HEADER.unpack(header)
             size = (page_size if page_size > 1 else 1 << 16) * pages
