@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 import sys
 from io import TextIOWrapper
 from typing import Final
@@ -22,5 +21,7 @@ def spell_plainly() -> None:
 def _plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
+    import json  # noqa: PLC0415 - seldom needed, and it takes commands 2 ms to begin
+
     lacking = error.object[error.start : error.end]
     return "".join(_PLAIN.get(one) or json.dumps(one)[1:-1] for one in lacking), error.end

@@ -201,12 +201,18 @@ def test_or_not(tmp_path):
     assert "ends early: it was still running" in done.stderr
 
 
-def test_what_was_recorded_is_recovered_when_simalloc_is_killed(tmp_path):
-    with started(tmp_path, "sh", "-c", "echo ready; sleep 1") as process:
+def left_behind(tmp_path, script):
+    """Record a shell's script, kill simalloc meanwhile, and return the directory that is left."""
+    with started(tmp_path, "sh", "-c", script) as process:
         process.kill()
         process.wait()
-        process.stdout.read()  # until the program has ended too
+        process.stdout.read()  # until the programs have ended too
     (directory,) = tmp_path.glob("out.*.recording")
+    return directory
+
+
+def test_what_was_recorded_is_recovered_when_simalloc_is_killed(tmp_path):
+    directory = left_behind(tmp_path, "echo ready; sleep 1")
     done = run(tmp_path, "-o", "out.npz", "--recover", directory)
     assert done.returncode == 0
     assert read_trace(tmp_path / "out.npz").provenance["command"][0] == "sh"
@@ -214,11 +220,7 @@ def test_what_was_recorded_is_recovered_when_simalloc_is_killed(tmp_path):
 
 
 def test_what_is_damaged_keeps_nothing_else_from_being_recovered(tmp_path):
-    with started(tmp_path, "sh", "-c", "echo ready; sleep 1; :") as process:
-        process.kill()
-        process.wait()
-        process.stdout.read()  # until the programs have ended too
-    (directory,) = tmp_path.glob("out.*.recording")
+    directory = left_behind(tmp_path, "echo ready; sleep 1; :")
     first, second = sorted(directory.iterdir())
     headless = directory / "77.1.raw"
     headless.write_bytes(second.read_bytes()[:100])
