@@ -46,3 +46,15 @@ void replay_prefetch(const struct replay *replay, const struct events *events)
         __builtin_prefetch(&blocks[block->next]);
     }
 }
+
+void replay_prefetch_columns(const struct events *events, size_t first)
+{
+    enum { LINE = 64 };
+    size_t end = first + BATCH < events->count ? first + BATCH : events->count;
+    for (size_t i = first; i < end; i += LINE / sizeof *events->size)
+        __builtin_prefetch(&events->size[i]);
+    for (size_t i = first; i < end; i += LINE / sizeof *events->slot)
+        __builtin_prefetch(&events->slot[i]);
+    for (size_t i = first; i < end; i += LINE / sizeof *events->op)
+        __builtin_prefetch(&events->op[i]);
+}

@@ -74,6 +74,10 @@ uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
  * caches: all of it at once, and not one piece after the other. */
 void replay_prefetch(const struct replay *replay, const struct events *events);
 
+/* Asks for the columns of the batch that begins at an event: quick mechanisms go through them faster
+ * than the processor asks by itself. */
+void replay_prefetch_columns(const struct events *events, size_t first);
+
 /* What is asked for only in tests: an event's address, and the heap verified after it. */
 void replay_watch(const struct replay *replay, const struct events *event);
 
@@ -148,6 +152,7 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
             heap->failure = OUT_OF_MEMORY;
             break;
         }
+        replay_prefetch_columns(events, done + BATCH);
         if (heap->used > NEAR_BLOCKS)
             replay_prefetch(replay, &part);
         replay_batch(replay, &part, &batch, allocate, release, resize);
