@@ -40,30 +40,35 @@ static uint32_t use_large(struct heap *heap, uint32_t id, uint64_t size, enum or
     return low;
 }
 
-/* Allocates the low `size` bytes of a free block; the rest keeps its place in the list. */
-ALWAYS_INLINE uint32_t use_sized(struct heap *heap, struct sized found, uint64_t size,
-                                 enum order order)
+/* Allocates a free block as a whole. */
+ALWAYS_INLINE uint32_t use_whole(struct heap *heap, struct sized found, enum order order)
+{
+    size_index_take(&state_of(heap)->index, heap->blocks, found.bin, found.block, order, true);
+    heap->counters.allocated += found.size;
+    heap->counters.free_blocks--;
+    return found.block;
+}
+
+/* Allocates the low `size` bytes of a larger free block; the rest keeps its place in the list. */
+ALWAYS_INLINE uint32_t use_low_end(struct heap *heap, struct sized found, uint64_t size,
+                                   enum order order)
 {
     struct size_index *index = &state_of(heap)->index;
     if (UNLIKELY(found.bin == BINS) && size_index_bin(index, found.size - size) == BINS)
         return use_large(heap, found.block, size, order);
     size_index_take(index, heap->blocks, found.bin, found.block, order, true);
     heap->counters.allocated += size;
-    if (found.size == size) {
-        heap->counters.free_blocks--;
-        return found.block;
-    }
     uint32_t low = heap_cut_low(heap, found.block, size);
     heap->counters.splits++;
     size_index_insert_rest(index, heap->blocks, found.block, found.size - size, order);
     return low;
 }
 
-ALWAYS_INLINE uint32_t use(struct heap *heap, uint32_t id, uint64_t size, enum order order)
+static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, enum order order)
 {
     uint64_t old = heap->blocks[id].size;
     struct sized found = {id, size_index_bin(&state_of(heap)->index, old), old};
-    return use_sized(heap, found, size, order);
+    return old == size ? use_whole(heap, found, order) : use_low_end(heap, found, size, order);
 }
 
 static bool grow(struct heap *heap, uint64_t size, enter_function *enter)
@@ -81,14 +86,19 @@ ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function
                                 enum order order)
 {
     const struct size_index *index = &state_of(heap)->index;
-    struct sized found = size_index_best(index, heap->blocks, size);
+    uint32_t exact = size_index_exact(index, size);
     count_search(heap, heap->counters.free_blocks);
+    if (exact != NO_BLOCK)
+        return use_whole(heap, (struct sized){exact, size_index_bin(index, size), size}, order);
+    struct sized found = size_index_best(index, heap->blocks, size);
     if (UNLIKELY(found.block == NO_BLOCK)) {
         if (!grow(heap, size, enter))
             return NO_BLOCK;
         found = size_index_best(index, heap->blocks, size);
     }
-    return use_sized(heap, found, size, order);
+    if (UNLIKELY(found.size == size)) /* in the tree, or new */
+        return use(heap, found.block, size, order);
+    return use_low_end(heap, found, size, order);
 }
 
 static bool reserve(struct heap *heap)

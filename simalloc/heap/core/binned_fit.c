@@ -100,6 +100,17 @@ ALWAYS_INLINE uint32_t use_loose(struct heap *heap, uint32_t id, uint64_t size)
     return heap_cut_low(heap, id, size);
 }
 
+/* Allocates a block of a bin as a whole. */
+ALWAYS_INLINE uint32_t use_whole(struct binned_fit *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t bin = size_index_bin(&state->bins, size);
+    size_index_take(&state->bins, heap->blocks, bin, id, ORDER_FIFO, false);
+    heap->counters.allocated += size;
+    heap->counters.free_blocks--;
+    return id;
+}
+
 /* Step 2 of an allocation: the last remainder serves, or goes to its bin. */
 ALWAYS_INLINE uint32_t use_remainder(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
@@ -133,6 +144,11 @@ static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t
 
 ALWAYS_INLINE uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
+    uint32_t exact = size_index_exact(&state->bins, size);
+    if (exact != NO_BLOCK) {
+        ++*visited;
+        return use_whole(state, exact, size);
+    }
     struct sized found = size_index_best(&state->bins, state->heap.blocks, size);
     if (found.size != size && state->remainder != NO_BLOCK) {
         uint32_t id = use_remainder(state, size, visited);

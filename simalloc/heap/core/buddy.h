@@ -85,6 +85,10 @@ ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
                                       enum bin_kind kind)
 {
     struct heap *heap = &buddies->heap;
+    if (buddies->bins[class] != NO_BLOCK) { /* hard to guess, and known before what is searched */
+        count_search(heap, 1);
+        return buddy_use(buddies, class, class, halved, kind);
+    }
     unsigned found = buddy_find(buddies, class);
     count_search(heap, found < SIZE_CLASSES);
     if (UNLIKELY(found == SIZE_CLASSES)) {
