@@ -83,11 +83,11 @@ def open_log(
     with ExitStack() as stack:
         if str(source) == STDIN:
             stdin = cast("BufferedReader", sys.stdin.buffer)
-            stream, size = LogStream(stdin, "standard input"), 0
+            stream, size = LogStream(stdin, "standard input", lenient=lenient), 0
         else:
             raw = stack.enter_context(Path(source).open("rb"))
             size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
-            stream = LogStream(raw, str(source))
+            stream = LogStream(raw, str(source), lenient=lenient)
         log = Log(stream, lenient)
         yield Opened(log, FORMATS[from_format] if from_format else detect(stream), size)
 
@@ -136,12 +136,17 @@ def load_log(
 def _told(
     opened: Opened, batches: Iterator[Batch], progress: Callable[[float], None]
 ) -> Iterator[Batch]:
-    """Yield the batches, and tell after each what share of the log was read since the last."""
+    """Yield the batches, and tell after each what share of the log was read since the last.
+
+    When there are none left, what could not be decompressed is counted.
+    """
     share = 0.0
     for batch in batches:
         yield batch
         progress(opened.share - share)
         share = opened.share
+    if opened.log.stream.damaged:
+        opened.log.leave_out("ends of compressed data that cannot be read")
 
 
 def feed(log: Log, batch: Batch, intake: Intake) -> None:

@@ -83,11 +83,15 @@ class LogStream:
     """Reads a log from its start to its end, decompressed; what is compressed is told by content.
 
     `name` is for messages. `raw` is the file; its position says how far the reading has come.
+    Compressed data that is cut off or damaged is an error; if `lenient`, the log ends there and is
+    `damaged`.
     """
 
-    def __init__(self, raw: BufferedReader, name: str) -> None:
+    def __init__(self, raw: BufferedReader, name: str, *, lenient: bool = False) -> None:
         self.raw = raw
         self.name = name
+        self.damaged = False
+        self._lenient = lenient
         start = raw.read(_PIECE)
         compression = _compression(start, name)
         self.compressed = compression is not None
@@ -121,10 +125,15 @@ class LogStream:
             self._held += next(self._blocks)
         except StopIteration:
             self._ended = True
-        except TraceError as error:
-            raise error.at(self.name) from None
         except _DAMAGE as error:
-            raise TraceError(f"cannot be decompressed: {error}", path=self.name) from error
+            if not self.compressed:
+                raise
+            if not self._lenient:
+                reason = f"cannot be decompressed to its end: {error}"
+                raise TraceError(
+                    f"{reason}; --lenient keeps what stands before", path=self.name
+                ) from error
+            self.damaged = self._ended = True
 
 
 def _compression(start: bytes, name: str) -> Compression | None:
@@ -170,13 +179,11 @@ def _inflated(raw: BufferedReader, piece: bytes, compression: Compression) -> It
         if not piece.startswith(compression.magic):
             piece += raw.read(len(compression.magic))
             if not piece.startswith(compression.magic):
-                raise TraceError(
-                    f"there is something else after the end of the {compression.name} data"
-                )
+                raise EOFError(f"something else follows the {compression.name} data")
         inflater = compression.inflater()
         while piece and not inflater.eof:
             yield inflater.decompress(piece)
             piece = inflater.unused_data if inflater.eof else raw.read(_PIECE)
         if not inflater.eof:
-            raise TraceError(f"its {compression.name} data is cut off")
+            raise EOFError(f"the {compression.name} data is cut off")
         piece = piece or raw.read(_PIECE)

@@ -18,7 +18,10 @@ def packed(compression, content=TEXT):
 
 
 def whole(content, name="log"):
-    stream = LogStream(io.BytesIO(content), name)
+    return rest(LogStream(io.BytesIO(content), name))
+
+
+def rest(stream):
     return b"".join(iter(lambda: stream.read(1 << 16), b""))
 
 
@@ -66,8 +69,22 @@ def test_damaged_data_is_an_error(compression):
 
 @by_name
 def test_something_else_behind_the_data_is_an_error(compression):
-    with pytest.raises(TraceError, match="something else after the end"):
+    with pytest.raises(TraceError, match="something else follows"):
         whole(packed(compression) + b"rest of the line\n")
+
+
+@by_name
+def test_what_stands_before_damage_is_kept_if_lenient(compression):
+    content = packed(compression) + packed(compression)
+    middle = len(content) * 3 // 4
+    for damaged in (content[:middle], content[:middle] + bytes(len(content) - middle)):
+        stream = LogStream(io.BytesIO(damaged), "log", lenient=True)
+        read = rest(stream)
+        assert stream.damaged
+        assert read[: len(TEXT)] == TEXT
+    stream = LogStream(io.BytesIO(content), "log", lenient=True)
+    assert rest(stream) == TEXT + TEXT
+    assert not stream.damaged
 
 
 def test_an_empty_file_is_an_error():
