@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "report",
+    cls=PolicyCommand,
     epilog="\b\nExamples:\n"
     "  simalloc report my-program.npz -o page.html\n"
     "  simalloc report espresso gcc -p next-fit-ao -o page.html",
@@ -39,13 +41,8 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="The page: one HTML file that needs nothing else, under 5 MB.",
 )
-@click.option(
-    "-p",
-    "--policy",
-    "policies",
-    multiple=True,
-    metavar="NAME[:PARAMETER=VALUE,...]",
-    help="A policy to look at as closely as at the best and the worst; may be given several times.",
+@policy_option(
+    "Policies to look at as closely as at the best and the worst; may be given several times."
 )
 @scale_option
 @realloc_option

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simalloc.cli.options import format_option
+from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.heap import simulate_all
@@ -28,20 +29,16 @@ if TYPE_CHECKING:
 
 @click.command(
     "run",
+    cls=PolicyCommand,
     epilog="\b\nExamples:\n"
-    "  simalloc run espresso -p first-fit-ao -p best-fit-lifo:growth=64K\n"
+    "  simalloc run espresso gcc -p first-fit-ao best-fit-lifo:growth=64K\n"
     "  simalloc run my-program.npz -p all --format json",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
-@click.option(
-    "-p",
-    "--policy",
-    "policies",
-    multiple=True,
-    required=True,
-    metavar="NAME[:PARAMETER=VALUE,...]",
-    help="A policy of the catalogue (`simalloc policies`), a pattern such as 'best-fit-*', all, or "
+@policy_option(
+    "Policies of the catalogue (`simalloc policies`), patterns such as 'best-fit-*', all, or "
     "FILE.py:CLASS for one that is written in Python; may be given several times.",
+    required=True,
 )
 @scale_option
 @realloc_option

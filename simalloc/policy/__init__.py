@@ -2,7 +2,7 @@
 
 from simalloc.callable_package import make_callable
 from simalloc.policy.catalogue import CATALOGUE, AnyPolicy, policy, spell, spell_exactly
-from simalloc.policy.choice import ALL, Grid, expand_policies
+from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name
 from simalloc.policy.description import Policy
 from simalloc.policy.families import (
     BinaryBuddy,
@@ -57,6 +57,7 @@ __all__ = [
     "expand_policies",
     "format_size",
     "is_own",
+    "is_policy_name",
     "own_policy",
     "parse_size",
     "policy",

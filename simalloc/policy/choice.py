@@ -44,6 +44,12 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
     return tuple(_unique(found))
 
 
+def is_policy_name(text: str) -> bool:
+    """Return whether a text is meant for a policy: by its name, a pattern, `all` or a class."""
+    name = text.partition(":")[0]
+    return is_own(text) or name == ALL or any(fnmatchcase(known, name) for known in CATALOGUE)
+
+
 def _named(given: object, folder: Path | None) -> list[Policy]:
     """Return the policies that one item stands for."""
     if isinstance(given, PythonPolicy) or (

@@ -40,6 +40,21 @@ def trace(tmp_path):
     return path
 
 
+def test_names_follow_one_another(trace, tmp_path):
+    """`-p NAME...`: up to the first argument that names no policy, or that is a file."""
+    names = ["first-fit-ao", "lea-2.6.1:growth=8K", "best-fit-*o"]
+    (tmp_path / "all").write_bytes(trace.read_bytes())
+    for arguments in ([trace, "-p", *names], ["-p", *names, trace], ["-p", *names, "all"]):
+        result = simalloc("run", *arguments, "--format", "json", cwd=tmp_path)
+        assert [run["policy"] for run in json.loads(result.stdout)] == [
+            "first-fit-ao", "lea-2.6.1", "best-fit-ao", "best-fit-lifo", "best-fit-fifo",
+        ]  # fmt: skip
+    for arguments in (["-p", "lea-2.6.1", "--", trace, "lea-2.6.1"], [trace, "lea-2.6.1"]):
+        result = simalloc("run", *arguments, *[] if "--" in arguments else ["-p", "all"])
+        assert result.returncode == 2
+        assert "lea-2.6.1" in result.stderr
+
+
 def test_json_is_the_contract(trace):
     result = simalloc(
         "run", trace, "-p", "first-fit-ao", "-p", "lea-2.6.1:growth=8K", "--format", "json"
