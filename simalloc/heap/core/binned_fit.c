@@ -142,6 +142,13 @@ static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t
     return use_loose(heap, id, size);
 }
 
+/* Whether there is a block of just this size among those that are in no bin. */
+ALWAYS_INLINE bool is_exact_and_large(const struct binned_fit *state, uint64_t size)
+{
+    return UNLIKELY(size_index_bin(&state->bins, size) == BINS) &&
+           size_index_best(&state->bins, state->heap.blocks, size).size == size;
+}
+
 ALWAYS_INLINE uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
     uint32_t exact = size_index_exact(&state->bins, size);
@@ -149,13 +156,12 @@ ALWAYS_INLINE uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *
         ++*visited;
         return use_whole(state, exact, size);
     }
-    struct sized found = size_index_best(&state->bins, state->heap.blocks, size);
-    if (found.size != size && state->remainder != NO_BLOCK) {
+    if (state->remainder != NO_BLOCK && !is_exact_and_large(state, size)) {
         uint32_t id = use_remainder(state, size, visited);
         if (id != NO_BLOCK)
             return id;
-        found = size_index_best(&state->bins, state->heap.blocks, size);
     }
+    struct sized found = size_index_best(&state->bins, state->heap.blocks, size);
     if (found.block == NO_BLOCK)
         return use_wilderness(state, size, visited);
     ++*visited;
