@@ -63,8 +63,11 @@ class Pins(ShownAsTable):
 def pins(trace: Trace, run: Run, event: int | None = None, *, most: int = MOST) -> Pins:
     """Return what pins the heap of a run after an event; without one, when it first has its peak.
 
-    Raises `SimallocError` if the run is not the trace's or there is no such event.
+    They are at most `most`. Raises `SimallocError` if the run is not the trace's or there is no
+    such event, and `ValueError` if `most` is negative.
     """
+    if most < 0:
+        raise ValueError(f"most is {most}; it takes 0 or more")
     heap = moment(trace, run, event)
     free = np.where(heap.object == FREE, heap.size, 0.0)
     below = np.concatenate(([0.0], free))[:-1]

@@ -134,7 +134,12 @@ class Trace(ShownAsTable):
         return digest.hexdigest()
 
     def prefix(self, events: int) -> Trace:
-        """Return the trace's first `events` events as a trace of its own."""
+        """Return the trace's first `events` events as a trace of its own.
+
+        Raises `ValueError` if `events` is negative.
+        """
+        if events < 0:
+            raise ValueError(f"events is {events}; it takes 0 or more")
         return Trace.from_events(
             self.op[:events],
             self.object[:events],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import FuncFormatter
 
+from simalloc.errors import SimallocError
 from simalloc.policy import spell
 from simalloc.report.figures.axes import spell_events
 from simalloc.report.figures.style import new_figure, styled
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
     """Return the free blocks that an allocation looks at, mean and worst, a row a run.
 
-    They are what a search of the policy's plain structure would visit (docs/policies.md).
+    They are what a search of the policy's plain structure would visit (docs/policies.md). Raises
+    `SimallocError` if there are no runs.
     """
+    if not runs:
+        raise SimallocError("there are no runs to draw")
     ordered = sorted(runs, key=lambda run: run.counters.visited_mean)
     several = len({run.trace for run in runs}) > 1
     with styled(theme) as palette:

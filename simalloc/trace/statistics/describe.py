@@ -89,8 +89,11 @@ def describe(
 ) -> Statistics:
     """Return a trace's statistics; `added` bytes are added to each size for the size classes.
 
-    `progress` is called with the share of the work done since the last call.
+    `progress` is called with the share of the work done since the last call. Raises `ValueError`
+    if `added` is negative.
     """
+    if added < 0:
+        raise ValueError(f"added is {added}; it takes 0 or more bytes")
 
     def done(part: Part) -> Part:
         progress(1 / _PARTS)

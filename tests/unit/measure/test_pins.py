@@ -31,6 +31,13 @@ def test_the_object_alone_in_free_memory_is_found_and_named():
     assert [pin.object for pin in found.highest] == [2, 0]
 
 
+def test_no_fewer_than_none_are_asked_for():
+    run = simulate(ALONE, POLICY)
+    assert pins(ALONE, run, 7, most=0).alone == ()
+    with pytest.raises(ValueError, match="takes 0 or more"):
+        pins(ALONE, run, 7, most=-1)
+
+
 def test_without_an_event_it_is_the_first_with_the_peak_heap():
     assert pins(ALONE, simulate(ALONE, POLICY)).event == 4
     one = simulate(ALONE, "first-fit-ao:growth=64K")

@@ -141,7 +141,7 @@ def test_there_is_no_picture_of_an_empty_trace(draw):
         draw(Trace.from_events([], [], [], name="empty"))
 
 
-@pytest.mark.parametrize("draw", [draw_ranking, draw_fragmentation])
+@pytest.mark.parametrize("draw", [draw_ranking, draw_fragmentation, draw_visits])
 def test_there_is_no_picture_of_no_runs(draw):
     with pytest.raises(SimallocError, match="no runs to draw"):
         draw([])

@@ -127,6 +127,11 @@ def test_classes_round_up_to_powers_of_two():
     )
 
 
+def test_added_bytes_are_not_negative():
+    with pytest.raises(ValueError, match="takes 0 or more"):
+        describe(Trace.from_events([0], [0], [8]), added=-1)
+
+
 def test_added_bytes_move_classes_and_nothing_else():
     trace = made("m0:8 m1:9")
     assert [one.upto for one in classes_of(lives_of(trace), added=8)] == [16, 32]

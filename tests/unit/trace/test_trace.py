@@ -116,3 +116,8 @@ def test_a_prefix_is_a_trace(trace):
     half = trace.prefix(len(trace) // 2)
     assert half.op.tolist() == trace.op[: len(half)].tolist()
     assert half.columns.keys() == trace.columns.keys()
+
+
+def test_a_prefix_has_no_negative_length():
+    with pytest.raises(ValueError, match="takes 0 or more"):
+        Trace.from_events([0], [0], [8]).prefix(-1)
