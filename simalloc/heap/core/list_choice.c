@@ -9,7 +9,7 @@ enum { FAIR_VISITS = 6 };
 enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
 
 /* How many blocks a list has at most that stays flat. */
-enum { MOST_FLAT = 128 };
+enum { MOST_FLAT = 192 };
 
 /* How many visits a batch makes in a ring for which a tree would take as long. In address order, how
  * many blocks there may be for each free one, how many neighbours may be passed in a batch, and for
