@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,7 +47,7 @@ def _spelled_out(arguments: Iterable[str]) -> Iterator[str]:
         elif argument in _SPELLINGS:
             names_follow = True
             yield argument
-            yield from (name for name in [next(rest, None)] if name is not None)
+            yield from islice(rest, 1)
         elif argument.startswith("-"):
             names_follow = argument.startswith(("-p", "--policy="))
             yield argument
