@@ -19,9 +19,12 @@ static void child(size_t size)
     _exit(0);
 }
 
+static pthread_barrier_t allocated; /* the thread has, whenever it was given the processor */
+
 static void *idle(void *argument)
 {
     free(malloc(17));
+    pthread_barrier_wait(&allocated);
     pause();
     return argument;
 }
@@ -31,7 +34,9 @@ int main(void)
     pthread_t thread;
     int status;
     held = malloc(1000);
+    pthread_barrier_init(&allocated, NULL, 2);
     pthread_create(&thread, NULL, idle, NULL); /* forking with threads around */
+    pthread_barrier_wait(&allocated);
     if (fork() == 0)
         child(1001);
     wait(&status);
