@@ -47,14 +47,19 @@ void replay_prefetch(const struct replay *replay, const struct events *events)
     }
 }
 
-void replay_prefetch_columns(const struct events *events, size_t first)
+static void prefetch(const void *memory, size_t bytes)
 {
     enum { LINE = 64 };
-    size_t end = first + BATCH < events->count ? first + BATCH : events->count;
-    for (size_t i = first; i < end; i += LINE / sizeof *events->size)
-        __builtin_prefetch(&events->size[i]);
-    for (size_t i = first; i < end; i += LINE / sizeof *events->slot)
-        __builtin_prefetch(&events->slot[i]);
-    for (size_t i = first; i < end; i += LINE / sizeof *events->op)
-        __builtin_prefetch(&events->op[i]);
+    for (size_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch((const char *)memory + at);
+}
+
+void replay_prefetch_columns(const struct events *events, size_t first)
+{
+    if (first % BATCH != 0 || first >= events->count)
+        return; /* replays that are watched go event by event */
+    struct events batch = events_from(events, first, BATCH);
+    prefetch(batch.size, batch.count * sizeof *batch.size);
+    prefetch(batch.slot, batch.count * sizeof *batch.slot);
+    prefetch(batch.op, batch.count * sizeof *batch.op);
 }

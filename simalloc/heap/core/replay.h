@@ -74,7 +74,7 @@ uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
  * caches: all of it at once, and not one piece after the other. */
 void replay_prefetch(const struct replay *replay, const struct events *events);
 
-/* Asks for the columns of the batch that begins at an event: quick mechanisms go through them faster
+/* Asks for the columns of the batch that begins at an event, if one does: quick mechanisms go through them faster
  * than the processor asks by itself. */
 void replay_prefetch_columns(const struct events *events, size_t first);
 
