@@ -86,10 +86,10 @@ ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function
                                 enum order order)
 {
     const struct size_index *index = &state_of(heap)->index;
-    uint32_t exact = size_index_exact(index, size);
+    struct sized exact = size_index_exact(index, size);
     count_search(heap, heap->counters.free_blocks);
-    if (exact != NO_BLOCK)
-        return use_whole(heap, (struct sized){exact, size_index_bin(index, size), size}, order);
+    if (exact.block != NO_BLOCK)
+        return use_whole(heap, exact, order);
     struct sized found = size_index_best(index, heap->blocks, size);
     if (UNLIKELY(found.block == NO_BLOCK)) {
         if (!grow(heap, size, enter))

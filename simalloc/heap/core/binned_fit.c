@@ -101,14 +101,13 @@ ALWAYS_INLINE uint32_t use_loose(struct heap *heap, uint32_t id, uint64_t size)
 }
 
 /* Allocates a block of a bin as a whole. */
-ALWAYS_INLINE uint32_t use_whole(struct binned_fit *state, uint32_t id, uint64_t size)
+ALWAYS_INLINE uint32_t use_whole(struct binned_fit *state, struct sized found)
 {
     struct heap *heap = &state->heap;
-    uint32_t bin = size_index_bin(&state->bins, size);
-    size_index_take(&state->bins, heap->blocks, bin, id, ORDER_FIFO, false);
-    heap->counters.allocated += size;
+    size_index_take(&state->bins, heap->blocks, found.bin, found.block, ORDER_FIFO, false);
+    heap->counters.allocated += found.size;
     heap->counters.free_blocks--;
-    return id;
+    return found.block;
 }
 
 /* Step 2 of an allocation: the last remainder serves, or goes to its bin. */
@@ -151,10 +150,10 @@ ALWAYS_INLINE bool is_exact_and_large(const struct binned_fit *state, uint64_t s
 
 ALWAYS_INLINE uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
-    uint32_t exact = size_index_exact(&state->bins, size);
-    if (exact != NO_BLOCK) {
+    struct sized exact = size_index_exact(&state->bins, size);
+    if (exact.block != NO_BLOCK) {
         ++*visited;
-        return use_whole(state, exact, size);
+        return use_whole(state, exact);
     }
     if (state->remainder != NO_BLOCK && !is_exact_and_large(state, size)) {
         uint32_t id = use_remainder(state, size, visited);

@@ -124,20 +124,20 @@ ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blo
     size_index_take(index, blocks, size_index_bin(index, blocks[block].size), block, order, rests);
 }
 
-/* The first block of just `size` bytes, or NO_BLOCK; one in the tree is not found. Whether there is
- * one, which is hard to guess, is known before the bitmaps could be searched. */
-ALWAYS_INLINE uint32_t size_index_exact(const struct size_index *index, uint64_t size)
-{
-    uint32_t bin = size_index_bin(index, size);
-    return LIKELY(bin < BINS) ? index->bins[bin] : NO_BLOCK;
-}
-
 /* A block that was found, and its size, which is known before the block has been looked at. */
 struct sized {
     uint32_t block;
     uint32_t bin;
     uint64_t size;
 };
+
+/* The first block of just `size` bytes, or NO_BLOCK; one in the tree is not found. Whether there is
+ * one, which is hard to guess, is known before the bitmaps could be searched. */
+ALWAYS_INLINE struct sized size_index_exact(const struct size_index *index, uint64_t size)
+{
+    uint32_t bin = size_index_bin(index, size);
+    return (struct sized){LIKELY(bin < BINS) ? index->bins[bin] : NO_BLOCK, bin, size};
+}
 
 /* The smallest block with at least `size` bytes, of equals the one with the lowest key. */
 ALWAYS_INLINE struct sized size_index_best(const struct size_index *index,
