@@ -46,8 +46,12 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
 
 def is_policy_name(text: str) -> bool:
     """Return whether a text is meant for a policy: by its name, a pattern, `all` or a class."""
-    name = text.partition(":")[0]
-    return is_own(text) or name == ALL or any(fnmatchcase(known, name) for known in CATALOGUE)
+    return is_own(text) or bool(_matching(text.partition(":")[0]))
+
+
+def _matching(name: str) -> list[str]:
+    """Return the names of the catalogue that a name, a pattern or `all` stands for."""
+    return [known for known in CATALOGUE if name == ALL or fnmatchcase(known, name)]
 
 
 def _named(given: object, folder: Path | None) -> list[Policy]:
@@ -65,10 +69,9 @@ def _named(given: object, folder: Path | None) -> list[Policy]:
     if is_own(given):
         return [_checked(given, key, folder)]
     name, colon, parameters = given.partition(":")
-    pattern = "*" if name == ALL else name
-    if not set("*?[") & set(pattern):
+    if name != ALL and not set("*?[") & set(name):
         return [_checked(given, key)]
-    names = [known for known in CATALOGUE if fnmatchcase(known, pattern)]
+    names = _matching(name)
     if not names:
         raise PlanError(f"no policy matches {name!r}", key=key)
     return [_checked(f"{known}{colon}{parameters}", key) for known in names]
