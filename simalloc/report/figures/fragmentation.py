@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.colors import Colormap, LinearSegmentedColormap, PowerNorm
 
-from simalloc.errors import SimallocError
 from simalloc.report.figures.ranking import MEANING
-from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.figures.style import new_figure_of_rows, styled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,10 +28,8 @@ def draw_fragmentation(
 
     Raises `SimallocError` if there are no ranks.
     """
-    if not ranks:
-        raise SimallocError("there are no runs to draw")
     with styled(theme) as palette:
-        figure = new_figure(0.75 + 0.2 * len(ranks))
+        figure = new_figure_of_rows(len(ranks))
         axes = figure.add_subplot()
         traces = list(ranks[0].by_trace)
         values = np.array([[rank.by_trace[trace] for trace in traces] for rank in ranks])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from simalloc.errors import SimallocError
 from simalloc.report.figures.axes import share_axis
-from simalloc.report.figures.style import Theme, new_figure, styled
+from simalloc.report.figures.style import Theme, new_figure_of_rows, styled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,10 +30,8 @@ def draw_ranking(ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "lig
 
     Raises `SimallocError` if there are no ranks.
     """
-    if not ranks:
-        raise SimallocError("there are no runs to draw")
     with styled(theme) as palette:
-        figure = new_figure(0.75 + 0.2 * len(ranks))
+        figure = new_figure_of_rows(len(ranks))
         axes = figure.add_subplot()
         for place, rank in enumerate(ranks):
             _draw_rank(axes, rank, place, palette)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import matplotlib as mpl
 
+from simalloc.errors import SimallocError
 from simalloc.report.figures.picture import Picture
 
 if TYPE_CHECKING:
@@ -141,6 +142,16 @@ def styled(theme: Theme) -> Iterator[Palette]:
     }
     with mpl.rc_context(settings):
         yield palette
+
+
+def new_figure_of_rows(rows: int) -> Picture:
+    """Return an empty figure as high as a row for each run or policy takes.
+
+    Raises `SimallocError` if there are none.
+    """
+    if not rows:
+        raise SimallocError("there are no runs to draw")
+    return new_figure(0.75 + 0.2 * rows)
 
 
 def new_figure(height: float, width: float = PAPER_WIDTH) -> Picture:

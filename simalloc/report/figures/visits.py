@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import FuncFormatter
 
-from simalloc.errors import SimallocError
 from simalloc.policy import spell
 from simalloc.report.figures.axes import spell_events
-from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.figures.style import new_figure_of_rows, styled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +24,10 @@ def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
     They are what a search of the policy's plain structure would visit (docs/policies.md). Raises
     `SimallocError` if there are no runs.
     """
-    if not runs:
-        raise SimallocError("there are no runs to draw")
     ordered = sorted(runs, key=lambda run: run.counters.visited_mean)
     several = len({run.trace for run in runs}) > 1
     with styled(theme) as palette:
-        figure = new_figure(0.75 + 0.2 * len(ordered))
+        figure = new_figure_of_rows(len(ordered))
         axes = figure.add_subplot()
         rows = range(len(ordered))
         means = [run.counters.visited_mean for run in ordered]
