@@ -45,7 +45,6 @@ bool free_index_reserve(struct free_index *index, uint32_t capacity)
             return false;
         shadow->blocks = blocks;
         shadow->capacity = capacity;
-        shadow->used = capacity;
     }
     return is_list(index) ? block_list_reserve(&index->list)
                           : size_index_reserve(&index->sizes, shadow->capacity);
@@ -71,6 +70,8 @@ static void insert_by_size(struct free_index *index, uint32_t id, uint64_t enter
 void free_index_insert(struct free_index *index, uint32_t id, const struct block *block,
                        uint64_t entered)
 {
+    for (struct heap *shadow = &index->shadow; shadow->used <= id; shadow->used++)
+        shadow->blocks[shadow->used].home = HOME_ALLOCATED;
     index->shadow.blocks[id] = (struct block){
         .address = block->address,
         .size = block->size,

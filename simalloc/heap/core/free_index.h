@@ -21,7 +21,8 @@ enum free_order {
 };
 
 struct free_index {
-    struct heap shadow; /* of it only `blocks`, `capacity` and `used` mean something */
+    struct heap shadow; /* of it only `blocks`, `capacity` and `used` mean something: ids from `used`
+                           on have never entered */
     enum free_order order;
     bool roving;      /* a list: next fit has been asked for */
     uint32_t rover;   /* where it starts; NO_BLOCK if it is not roving or the list is empty */
