@@ -1,4 +1,8 @@
-"""The core keeps the list of first and next fit in several forms: each gives the same answers."""
+"""The core keeps free blocks in several forms: each gives the same answers.
+
+The list of a first or next fit has most of them; bins by address are heaps that are linked or in
+arrays.
+"""
 
 import numpy as np
 import pytest
@@ -10,11 +14,12 @@ from simalloc.heap import simulate
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay, run_of
-from simalloc.policy import CATALOGUE
+from simalloc.policy import CATALOGUE, policy
 from simalloc.trace import Op, Trace
 from traces import cases
 
 LISTS = [name for name in CATALOGUE if name.startswith(("first-fit", "next-fit"))]
+BINS_BY_ADDRESS = ["best-fit-ao", "double-buddy", "binary-buddy:order=ao"]
 
 
 def in_changing_forms(trace, name, between, *, portable, **options):
@@ -34,10 +39,10 @@ def in_changing_forms(trace, name, between, *, portable, **options):
 
 
 @pytest.mark.parametrize("portable", [False, True])
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("name", [*LISTS, *BINS_BY_ADDRESS])
 @given(data=st.data(), between=st.integers(1, 40))
 def test_on_drawn_traces(name, portable, data, between):
-    case = data.draw(cases(CATALOGUE[name]))
+    case = data.draw(cases(policy(name)))
     options = {"scale": case.scale, "realloc": case.realloc}
     expected = outcome("reference", case.trace, case.policy, **options)
     if not isinstance(expected, str):
@@ -47,7 +52,7 @@ def test_on_drawn_traces(name, portable, data, between):
 
 @pytest.mark.parametrize("between", [37, 500, 4500])
 @pytest.mark.parametrize("portable", [False, True])
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("name", [*LISTS, *BINS_BY_ADDRESS])
 def test_with_many_free_blocks(name, portable, between):
     trace = many_free_blocks(seed=2)
     run = in_changing_forms(trace, name, between, portable=portable)
@@ -132,20 +137,24 @@ LONG = ["first-fit-lifo", "first-fit-fifo", "next-fit-fifo", "next-fit-ao"]
 
 
 def assert_long_forms_agree(name, trace, portable):
-    """Replay a trace as the core likes, as a tree, and in the form for long lists if possible."""
+    """Replay a trace as the core likes, in its first form, and in that for long lists if possible.
+
+    The first one is a tree, or arrays.
+    """
     events = trace.stretch
     setting = Setting.of(trace, name, 16, Realloc.FREE_FIRST)
-    own, tree, long = (setting.simulation(portable=portable) for _ in range(3))
-    tree.change_form()
+    own, first, long = (setting.simulation(portable=portable) for _ in range(3))
+    first.change_form()
     for _ in range(3 if name == "first-fit-fifo" else 2):  # only that may be flat
         long.change_form()
     for start in range(0, len(trace), 5000):
         part = events.part(start, start + 5000)
-        expected, visited = placed_by(tree, part)
+        expected, visited = placed_by(first, part)
         for simulation in (own, long):
             placed = placed_by(simulation, part)
             np.testing.assert_array_equal(placed[0], expected)
             assert placed[1] == visited
+    return own
 
 
 @pytest.mark.parametrize("portable", [False, True])
@@ -163,6 +172,23 @@ def test_when_a_list_outgrows_its_form_for_long_ones(name, unit, portable):
         size += [*(unit * random.integers(1, 100, count)), *[0] * count]
         objects += count
     assert_long_forms_agree(name, Trace.from_events(op, number, size), portable)
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("name", BINS_BY_ADDRESS)
+def test_when_bins_come_to_hold_many_blocks(name, portable):
+    """So many that they are arrays, of which some are full; few again; and as many once more."""
+    random = np.random.default_rng(10)
+    op, number, size, objects = [], [], [], 0
+    for count in (76_000, 400, 76_000):
+        born = np.arange(objects, objects + count)
+        gone = [*random.permutation(born[::2]), *random.permutation(born[1::2])]
+        op += [Op.MALLOC] * count + [Op.FREE] * count
+        number += [*born, *gone]
+        size += [*random.integers(1, 100, count), *[0] * count]
+        objects += count
+    own = assert_long_forms_agree(name, Trace.from_events(op, number, size), portable)
+    assert own.figures()["peak_free_blocks"] > 33_000
 
 
 @pytest.mark.parametrize("portable", [False, True])

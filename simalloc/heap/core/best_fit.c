@@ -14,36 +14,36 @@ ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
     return (struct best_fit *)heap;
 }
 
-ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum order order)
+ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum bin_kind kind)
 {
-    size_index_remove(&state_of(heap)->index, heap->blocks, id, order, true);
+    size_index_remove(&state_of(heap)->index, heap->blocks, id, kind, true);
     heap->counters.free_blocks--;
 }
 
-/* Makes a block free, merged with its free neighbours. The order is known when the code is
- * compiled, here and below. */
+/* Makes a block free, merged with its free neighbours. The kind of bins is known when the code
+ * is compiled, here and below. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
-                             enum order order)
+                             enum bin_kind kind)
 {
     coalesce(heap, id, take);
-    size_index_insert(&state_of(heap)->index, heap->blocks, id, heap->blocks[id].size, order, true);
+    size_index_insert(&state_of(heap)->index, heap->blocks, id, heap->blocks[id].size, kind, true);
     heap->counters.free_blocks++;
 }
 
 /* Allocates the low `size` bytes of a block of which even the rest has no bin. */
-static uint32_t use_large(struct heap *heap, uint32_t id, uint64_t size, enum order order)
+static uint32_t use_large(struct heap *heap, uint32_t id, uint64_t size, enum bin_kind kind)
 {
     uint32_t low = heap_cut_low(heap, id, size);
     heap->counters.splits++;
     heap->counters.allocated += size;
-    size_tree_shrink(&state_of(heap)->index.tree, id, order == ORDER_ADDRESS);
+    size_tree_shrink(&state_of(heap)->index.tree, id, !bin_kind_is_list(kind));
     return low;
 }
 
 /* Allocates a free block as a whole. */
-ALWAYS_INLINE uint32_t use_whole(struct heap *heap, struct sized found, enum order order)
+ALWAYS_INLINE uint32_t use_whole(struct heap *heap, struct sized found, enum bin_kind kind)
 {
-    size_index_take(&state_of(heap)->index, heap->blocks, found.bin, found.block, order, true);
+    size_index_take(&state_of(heap)->index, heap->blocks, found.bin, found.block, kind, true);
     heap->counters.allocated += found.size;
     heap->counters.free_blocks--;
     return found.block;
@@ -51,24 +51,24 @@ ALWAYS_INLINE uint32_t use_whole(struct heap *heap, struct sized found, enum ord
 
 /* Allocates the low `size` bytes of a larger free block; the rest keeps its place in the list. */
 ALWAYS_INLINE uint32_t use_low_end(struct heap *heap, struct sized found, uint64_t size,
-                                   enum order order)
+                                   enum bin_kind kind)
 {
     struct size_index *index = &state_of(heap)->index;
     if (UNLIKELY(found.bin == BINS) && size_index_bin(index, found.size - size) == BINS)
-        return use_large(heap, found.block, size, order);
-    size_index_take(index, heap->blocks, found.bin, found.block, order, true);
+        return use_large(heap, found.block, size, kind);
+    size_index_take(index, heap->blocks, found.bin, found.block, kind, true);
     heap->counters.allocated += size;
     uint32_t low = heap_cut_low(heap, found.block, size);
     heap->counters.splits++;
-    size_index_insert_rest(index, heap->blocks, found.block, found.size - size, order);
+    size_index_insert_rest(index, heap->blocks, found.block, found.size - size, kind);
     return low;
 }
 
-static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, enum order order)
+static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, enum bin_kind kind)
 {
     uint64_t old = heap->blocks[id].size;
     struct sized found = {id, size_index_bin(&state_of(heap)->index, old), old};
-    return old == size ? use_whole(heap, found, order) : use_low_end(heap, found, size, order);
+    return old == size ? use_whole(heap, found, kind) : use_low_end(heap, found, size, kind);
 }
 
 static bool grow(struct heap *heap, uint64_t size, enter_function *enter)
@@ -83,13 +83,13 @@ static bool grow(struct heap *heap, uint64_t size, enter_function *enter)
 }
 
 ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function *enter,
-                                enum order order)
+                                enum bin_kind kind)
 {
     const struct size_index *index = &state_of(heap)->index;
     struct sized exact = size_index_exact(index, size);
     count_search(heap, heap->counters.free_blocks);
     if (exact.block != NO_BLOCK)
-        return use_whole(heap, exact, order);
+        return use_whole(heap, exact, kind);
     struct sized found = size_index_best(index, heap->blocks, size);
     if (UNLIKELY(found.block == NO_BLOCK)) {
         if (!grow(heap, size, enter))
@@ -97,8 +97,8 @@ ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function
         found = size_index_best(index, heap->blocks, size);
     }
     if (UNLIKELY(found.size == size)) /* in the tree, or new */
-        return use(heap, found.block, size, order);
-    return use_low_end(heap, found, size, order);
+        return use(heap, found.block, size, kind);
+    return use_low_end(heap, found, size, kind);
 }
 
 static bool reserve(struct heap *heap)
@@ -106,20 +106,27 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && size_index_reserve(&state_of(heap)->index, heap->capacity);
 }
 
-DEFINE_REPLAY(lifo, ORDER_LIFO)
-DEFINE_REPLAY(fifo, ORDER_FIFO)
-DEFINE_REPLAY(address, ORDER_ADDRESS)
+DEFINE_REPLAY(newest, BIN_NEWEST)
+DEFINE_REPLAY(oldest, BIN_OLDEST)
+DEFINE_REPLAY(heap, BIN_HEAP)
+DEFINE_REPLAY(array, BIN_ARRAY)
+
+/* The kind of bins may change between two batches. */
+static replay_function *settle(struct heap *heap)
+{
+    static replay_function *const of[BIN_KINDS] = {
+        [BIN_NEWEST] = replay_newest,
+        [BIN_OLDEST] = replay_oldest,
+        [BIN_HEAP] = replay_heap,
+        [BIN_ARRAY] = replay_array,
+    };
+    struct size_index *index = &state_of(heap)->index;
+    return size_index_settle(index) ? of[index->tables.kind] : NULL;
+}
 
 static size_t replay(struct replay *replay, const struct events *events)
 {
-    switch (state_of(replay->heap)->index.order) {
-    case ORDER_LIFO:
-        return replay_lifo(replay, events);
-    case ORDER_FIFO:
-        return replay_fifo(replay, events);
-    default:
-        return replay_address(replay, events);
-    }
+    return replay_settled(replay, events, settle);
 }
 
 static bool init(void *memory, const struct parameters *parameters)
@@ -136,6 +143,13 @@ static void release_all(void *memory)
     struct best_fit *state = memory;
     size_index_release(&state->index);
     heap_release(&state->heap);
+}
+
+static bool change_form(void *memory)
+{
+    struct best_fit *state = memory;
+    return bins_change_form(state->index.bins, BINS, &state->index.tables, state->heap.blocks,
+                            state->heap.counters.free_blocks);
 }
 
 static const char *check(const void *memory)
@@ -156,4 +170,5 @@ const struct mechanism MECHANISM(best_fit) = {
     .release = release_all,
     .replay = replay,
     .check = check,
+    .change_form = change_form,
 };

@@ -1,15 +1,16 @@
 #include "bin.h"
 
-#include "bin_heap.h"
-#include "bin_list.h"
+#include "bin_array.h"
 #include "table.h"
 
 void bin_tables_release(struct bin_tables *tables)
 {
     table_release(tables->siblings);
     table_release(tables->keys);
+    bin_arrays_release(tables->arrays);
     tables->siblings = NULL;
     tables->keys = NULL;
+    tables->arrays = NULL;
 }
 
 bool bin_tables_grow(struct bin_tables *tables, uint32_t capacity)
@@ -40,14 +41,4 @@ const char *bin_check_meet(struct bin_check *check, uint32_t number, uint32_t bl
     return check->bin_of(check->context, met->size) == number
                ? NULL
                : "a block is in a bin of another size";
-}
-
-const char *bin_check(struct bin_check *check, uint32_t number, uint32_t first, bool used)
-{
-    if ((first != NO_BLOCK) != used)
-        return "a bin's bit is wrong";
-    if (first == NO_BLOCK)
-        return NULL;
-    return check->tables->kind == BIN_HEAP ? bin_heap_check(check, number, first)
-                                           : bin_list_check(check, number, first);
 }

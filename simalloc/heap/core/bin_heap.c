@@ -26,8 +26,7 @@ uint32_t bin_heap_combine(struct block *blocks, uint32_t *siblings, uint32_t chi
     return first;
 }
 
-/* The block after one in a walk over all of a heap; NO_BLOCK after the last. */
-static uint32_t walk(const struct block *blocks, const uint32_t *siblings, uint32_t block)
+uint32_t bin_heap_walk(const struct block *blocks, const uint32_t *siblings, uint32_t block)
 {
     if (blocks[block].mark != NO_BLOCK)
         return blocks[block].mark;
@@ -68,7 +67,7 @@ const char *bin_heap_check(struct bin_check *check, uint32_t number, uint32_t fi
             wrong = check_links(check, block);
         if (wrong != NULL)
             return wrong;
-        block = walk(check->blocks, check->tables->siblings, block);
+        block = bin_heap_walk(check->blocks, check->tables->siblings, block);
     }
     return NULL;
 }

@@ -11,6 +11,9 @@
 
 const char *bin_heap_check(struct bin_check *check, uint32_t number, uint32_t first);
 
+/* The block after one in a walk over all of a heap; NO_BLOCK after the last. */
+uint32_t bin_heap_walk(const struct block *blocks, const uint32_t *siblings, uint32_t block);
+
 /* Merges the children of a block that leaves into one heap; answers its first block. */
 uint32_t bin_heap_combine(struct block *blocks, uint32_t *siblings, uint32_t child);
 

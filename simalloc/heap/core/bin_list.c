@@ -58,7 +58,7 @@ const char *bin_list_check(struct bin_check *check, uint32_t number, uint32_t fi
         if (blocks[after].home != block)
             return "a block of a bin does not know the one before it";
         if (keys != NULL && after != first &&
-            (keys[block] > keys[after]) != (check->order == ORDER_LIFO))
+            (keys[block] > keys[after]) != (check->tables->kind == BIN_NEWEST))
             return "a bin is out of order";
         block = after;
     } while (block != first);

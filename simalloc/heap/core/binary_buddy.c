@@ -111,4 +111,5 @@ const struct mechanism MECHANISM(binary_buddy) = {
     .release = release_all,
     .replay = replay,
     .check = check,
+    .change_form = change_form,
 };

@@ -19,7 +19,7 @@ struct binned_fit {
 ALWAYS_INLINE void put_in_bin(struct binned_fit *state, uint32_t id)
 {
     struct block *blocks = state->heap.blocks;
-    size_index_insert(&state->bins, blocks, id, blocks[id].size, ORDER_FIFO, false);
+    size_index_insert(&state->bins, blocks, id, blocks[id].size, BIN_OLDEST, false);
 }
 
 ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
@@ -34,7 +34,7 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
     struct binned_fit *state = (struct binned_fit *)heap;
     heap->counters.free_blocks--;
     if (heap->blocks[id].home != HOME_LOOSE) {
-        size_index_remove(&state->bins, heap->blocks, id, ORDER_FIFO, false);
+        size_index_remove(&state->bins, heap->blocks, id, BIN_OLDEST, false);
         return;
     }
     if (state->remainder == id)
@@ -104,7 +104,7 @@ ALWAYS_INLINE uint32_t use_loose(struct heap *heap, uint32_t id, uint64_t size)
 ALWAYS_INLINE uint32_t use_whole(struct binned_fit *state, struct sized found)
 {
     struct heap *heap = &state->heap;
-    size_index_take(&state->bins, heap->blocks, found.bin, found.block, ORDER_FIFO, false);
+    size_index_take(&state->bins, heap->blocks, found.bin, found.block, BIN_OLDEST, false);
     heap->counters.allocated += found.size;
     heap->counters.free_blocks--;
     return found.block;

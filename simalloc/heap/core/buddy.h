@@ -6,15 +6,13 @@
 #ifndef SIMALLOC_BUDDY_H
 #define SIMALLOC_BUDDY_H
 
-#include "bin_heap.h"
-#include "bin_list.h"
+#include "bins.h"
 #include "replay.h"
 #include "size_class.h"
 
 /* What the state of both begins with. */
 struct buddies {
     struct heap heap;
-    enum order order;
     struct bin_tables tables;
     uint64_t used[SIZE_CLASSES / 64]; /* bit c % 64 of word c / 64: bin c is not empty */
     uint32_t bins[SIZE_CLASSES];
@@ -26,9 +24,7 @@ ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned c
                                 enum bin_kind kind)
 {
     struct block *blocks = buddies->heap.blocks;
-    uint32_t *bin = &buddies->bins[class];
-    if (kind == BIN_LIST ? block_ring_insert(bin, blocks, id, buddies->order == ORDER_LIFO)
-                         : bin_heap_insert(bin, blocks, buddies->tables.siblings, id))
+    if (bins_insert(buddies->bins, &buddies->tables, class, blocks, id, kind))
         buddies->used[class / 64] |= UINT64_C(1) << class % 64;
     buddies->heap.counters.free_blocks++;
 }
@@ -38,9 +34,7 @@ ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned c
                                 enum bin_kind kind)
 {
     struct block *blocks = buddies->heap.blocks;
-    uint32_t *bin = &buddies->bins[class];
-    if (kind == BIN_LIST ? block_ring_remove(bin, blocks, id)
-                         : bin_heap_remove(bin, blocks, buddies->tables.siblings, id))
+    if (bins_remove(buddies->bins, &buddies->tables, class, blocks, id, kind))
         buddies->used[class / 64] &= ~(UINT64_C(1) << class % 64);
     buddies->heap.counters.free_blocks--;
 }
@@ -119,7 +113,6 @@ ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned cl
 /* Makes an empty heap of memory that is zero; false: no memory. */
 ALWAYS_INLINE bool buddy_init(struct buddies *buddies, enum order order)
 {
-    buddies->order = order;
     bin_tables_init(&buddies->tables, order, false);
     return heap_init(&buddies->heap);
 }
@@ -137,6 +130,20 @@ ALWAYS_INLINE bool buddy_reserve(struct buddies *buddies)
            bin_tables_reserve(&buddies->tables, buddies->heap.capacity);
 }
 
+/* Changes the kind of bins if that is due; false when memory is exhausted. */
+ALWAYS_INLINE bool buddy_settle(struct buddies *buddies)
+{
+    return buddy_reserve(buddies) &&
+           bins_settle(buddies->bins, SIZE_CLASSES, &buddies->tables, buddies->heap.blocks,
+                       buddies->heap.counters.free_blocks);
+}
+
+ALWAYS_INLINE bool buddy_change_form(struct buddies *buddies)
+{
+    return bins_change_form(buddies->bins, SIZE_CLASSES, &buddies->tables, buddies->heap.blocks,
+                            buddies->heap.counters.free_blocks);
+}
+
 static inline uint32_t buddy_bin_of(const void *context, uint64_t size)
 {
     (void)context;
@@ -149,32 +156,47 @@ static inline const char *buddy_check(const struct buddies *buddies)
     struct bin_check check = {
         .blocks = heap->blocks,
         .tables = &buddies->tables,
-        .order = buddies->order,
         .bin_of = buddy_bin_of,
     };
     const char *wrong = heap_check(heap);
     for (unsigned class = 0; class < SIZE_CLASSES && wrong == NULL; class++)
-        wrong = bin_check(&check, class, buddies->bins[class],
-                          buddies->used[class / 64] >> class % 64 & 1);
+        wrong = bins_check(&check, class, buddies->bins[class],
+                           buddies->used[class / 64] >> class % 64 & 1);
     if (wrong == NULL && check.met != heap->counters.free_blocks)
         wrong = "the bins do not hold exactly the free blocks";
     return wrong;
 }
 
-/* Defines replay() for either kind of bins, which is known when the code is compiled, from the
- * family's own
+/* Defines replay() and change_form() for every kind of bins, which is known when the code is
+ * compiled, from the family's own
  *
  *   allocate(heap, size, kind)
  *   enter(buddies, id, kind)   makes a block free, merged with its buddies
  *   resize(heap, id, size)
  *   reserve(heap) */
 #define DEFINE_BUDDY_REPLAY                                                               \
-    DEFINE_BUDDY_REPLAY_OF(in_lists, BIN_LIST)                                            \
-    DEFINE_BUDDY_REPLAY_OF(in_heaps, BIN_HEAP)                                            \
+    DEFINE_BUDDY_REPLAY_OF(newest, BIN_NEWEST)                                            \
+    DEFINE_BUDDY_REPLAY_OF(oldest, BIN_OLDEST)                                            \
+    DEFINE_BUDDY_REPLAY_OF(heap, BIN_HEAP)                                                \
+    DEFINE_BUDDY_REPLAY_OF(array, BIN_ARRAY)                                              \
+    static replay_function *settle(struct heap *heap)                                     \
+    {                                                                                     \
+        static replay_function *const of[BIN_KINDS] = {                                   \
+            [BIN_NEWEST] = replay_newest,                                                 \
+            [BIN_OLDEST] = replay_oldest,                                                 \
+            [BIN_HEAP] = replay_heap,                                                     \
+            [BIN_ARRAY] = replay_array,                                                   \
+        };                                                                                \
+        struct buddies *buddies = (struct buddies *)heap;                                 \
+        return buddy_settle(buddies) ? of[buddies->tables.kind] : NULL;                   \
+    }                                                                                     \
     static size_t replay(struct replay *replay, const struct events *events)              \
     {                                                                                     \
-        bool in_heaps = ((const struct buddies *)replay->heap)->tables.kind == BIN_HEAP;  \
-        return in_heaps ? replay_in_heaps(replay, events) : replay_in_lists(replay, events); \
+        return replay_settled(replay, events, settle);                                    \
+    }                                                                                     \
+    static bool change_form(void *memory)                                                 \
+    {                                                                                     \
+        return buddy_change_form(memory);                                                 \
     }
 
 #define DEFINE_BUDDY_REPLAY_OF(name, kind)                                                \

@@ -174,4 +174,5 @@ const struct mechanism MECHANISM(double_buddy) = {
     .release = release_all,
     .replay = replay,
     .check = check,
+    .change_form = change_form,
 };

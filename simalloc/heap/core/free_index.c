@@ -10,10 +10,10 @@ static bool is_list(const struct free_index *index)
     return index->order < BEST_LIFO;
 }
 
-/* Of an order by size: the order of equals. */
-static enum order order_of(const struct free_index *index)
+/* Of an order by size: how equals are kept. */
+static enum bin_kind kind_of(const struct free_index *index)
 {
-    return (enum order)(index->order - BEST_LIFO);
+    return index->sizes.tables.kind;
 }
 
 bool free_index_open(struct free_index *index, enum free_order order, uint64_t unit)
@@ -21,9 +21,10 @@ bool free_index_open(struct free_index *index, enum free_order order, uint64_t u
     memset(index, 0, sizeof *index);
     index->order = order;
     index->rover = NO_BLOCK;
-    return is_list(index) ? block_list_init(&index->list, &index->shadow, unit)
-                          : size_index_init(&index->sizes, &index->shadow, unit, order_of(index),
-                                            true);
+    if (is_list(index))
+        return block_list_init(&index->list, &index->shadow, unit);
+    enum order of_equals = (enum order)(order - BEST_LIFO);
+    return size_index_init(&index->sizes, &index->shadow, unit, of_equals, true);
 }
 
 void free_index_close(struct free_index *index)
@@ -64,7 +65,7 @@ static void insert_by_size(struct free_index *index, uint32_t id, uint64_t enter
     uint64_t size = index->shadow.blocks[id].size;
     if (index->order != BEST_ADDRESS)
         index->sizes.tables.keys[id] = entered;
-    size_index_insert_rest(&index->sizes, index->shadow.blocks, id, size, order_of(index));
+    size_index_insert_rest(&index->sizes, index->shadow.blocks, id, size, kind_of(index));
 }
 
 void free_index_insert(struct free_index *index, uint32_t id, const struct block *block,
@@ -90,7 +91,7 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
 void free_index_remove(struct free_index *index, uint32_t id)
 {
     if (!is_list(index)) {
-        size_index_remove(&index->sizes, index->shadow.blocks, id, order_of(index), true);
+        size_index_remove(&index->sizes, index->shadow.blocks, id, kind_of(index), true);
         return;
     }
     struct cursor at = block_list_locate(index->shadow.blocks, id);
@@ -105,7 +106,7 @@ void free_index_change(struct free_index *index, uint32_t id, const struct block
     struct block *copy = &index->shadow.blocks[id];
     uint64_t old = copy->size;
     if (!is_list(index)) {
-        size_index_remove(&index->sizes, index->shadow.blocks, id, order_of(index), true);
+        size_index_remove(&index->sizes, index->shadow.blocks, id, kind_of(index), true);
         free_index_insert(index, id, block, entered);
         return;
     }

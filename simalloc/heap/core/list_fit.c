@@ -132,8 +132,6 @@ DEFINE_POLICY(walked_next_lifo, FIT_NEXT, ORDER_LIFO, FORM_WALK)
 DEFINE_POLICY(walked_next_fifo, FIT_NEXT, ORDER_FIFO, FORM_WALK)
 DEFINE_POLICY(walked_next_address, FIT_NEXT, ORDER_ADDRESS, FORM_WALK)
 
-typedef size_t replay_function(struct replay *, const struct events *);
-
 static replay_function *replay_of(struct policy policy)
 {
     static replay_function *const of[FORMS][2][3] = {
@@ -150,20 +148,14 @@ static replay_function *replay_of(struct policy policy)
 }
 
 /* The form of the list may change between two batches. */
+static replay_function *settle(struct heap *heap)
+{
+    return list_settle(state_of(heap)) ? replay_of(state_of(heap)->policy) : NULL;
+}
+
 static size_t replay(struct replay *replay, const struct events *events)
 {
-    struct heap *heap = replay->heap;
-    struct list_fit *state = state_of(heap);
-    size_t done = 0;
-    while (done < events->count && heap->failure == NULL) {
-        if (!list_settle(state)) {
-            heap->failure = OUT_OF_MEMORY;
-            break;
-        }
-        struct events batch = events_from(events, done, BATCH);
-        done += replay_of(state->policy)(replay, &batch);
-    }
-    return done;
+    return replay_settled(replay, events, settle);
 }
 
 static bool init(void *memory, const struct parameters *parameters)

@@ -63,3 +63,20 @@ void replay_prefetch_columns(const struct events *events, size_t first)
     prefetch(batch.slot, batch.count * sizeof *batch.slot);
     prefetch(batch.op, batch.count * sizeof *batch.op);
 }
+
+size_t replay_settled(struct replay *replay, const struct events *events, settle_function *settle)
+{
+    struct heap *heap = replay->heap;
+    size_t done = 0;
+    while (done < events->count && heap->failure == NULL) {
+        replay_function *replay_batch_of_form = settle(heap);
+        if (replay_batch_of_form == NULL) {
+            heap->failure = OUT_OF_MEMORY;
+            break;
+        }
+        replay_prefetch_columns(events, done + BATCH);
+        struct events batch = events_from(events, done, BATCH);
+        done += replay_batch_of_form(replay, &batch);
+    }
+    return done;
+}

@@ -166,4 +166,12 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
     return done;
 }
 
+/* A replay of events for a heap that is kept in some form. */
+typedef size_t replay_function(struct replay *replay, const struct events *events);
+/* Changes the form if that is due, and answers its replay; NULL when memory is exhausted. */
+typedef replay_function *settle_function(struct heap *heap);
+
+/* Carries out events batch by batch, each in the form that is due before it. */
+size_t replay_settled(struct replay *replay, const struct events *events, settle_function *settle);
+
 #endif

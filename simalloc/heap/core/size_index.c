@@ -4,11 +4,11 @@ void size_index_enter_older(struct size_index *index, struct block *blocks, uint
                             uint32_t block)
 {
     const uint64_t *keys = index->tables.keys;
-    bool newest_first = index->order == ORDER_LIFO;
-    if (bin_list_insert_older(&index->bins[number], blocks, block, keys, newest_first,
+    enum bin_kind kind = index->tables.kind;
+    if (bin_list_insert_older(&index->bins[number], blocks, block, keys, kind == BIN_NEWEST,
                               &index->places))
         return;
-    size_tree_insert(&index->tree, block, size_index_key(index->order, 0, keys[block]));
+    size_tree_insert(&index->tree, block, size_index_key(kind, 0, keys[block]));
     blocks[block].mark = NOT_LISTED;
     index->tree_rests++;
 }
@@ -26,8 +26,9 @@ static bool leads(const struct size_index *index, uint32_t rest, uint32_t number
 {
     const uint64_t *keys = index->tables.keys;
     uint32_t listed = index->bins[number];
+    bool newest_first = index->tables.kind == BIN_NEWEST;
     return rest != NO_BLOCK &&
-           (listed == NO_BLOCK || (keys[rest] > keys[listed]) == (index->order == ORDER_LIFO));
+           (listed == NO_BLOCK || (keys[rest] > keys[listed]) == newest_first);
 }
 
 static void take_rest(struct size_index *index, uint32_t rest)
@@ -75,7 +76,7 @@ static uint64_t count_rests(const struct size_index *index)
 {
     const struct heap *heap = index->tree.heap;
     uint64_t rests = 0;
-    if (index->order != ORDER_ADDRESS)
+    if (bin_kind_is_list(index->tables.kind))
         for (uint32_t id = 1; id < heap->used; id++)
             rests += is_free(&heap->blocks[id]) && heap->blocks[id].mark == NOT_LISTED &&
                      size_index_bin(index, heap->blocks[id].size) != BINS;
@@ -87,7 +88,6 @@ const char *size_index_check(const struct size_index *index, uint64_t blocks)
     struct bin_check check = {
         .blocks = index->tree.heap->blocks,
         .tables = &index->tables,
-        .order = index->order,
         .bin_of = bin_of,
         .context = index,
     };
@@ -97,8 +97,8 @@ const char *size_index_check(const struct size_index *index, uint64_t blocks)
     if (wrong == NULL && count_rests(index) != index->tree_rests)
         wrong = "the index miscounts the blocks of its tree that have a bin";
     for (uint32_t bin = 0; bin < BINS && wrong == NULL; bin++) {
-        wrong = bin_check(&check, bin, index->bins[bin],
-                          index->used.words[bin / 64] >> bin % 64 & 1);
+        wrong = bins_check(&check, bin, index->bins[bin],
+                           index->used.words[bin / 64] >> bin % 64 & 1);
         if (wrong == NULL && index->tree_rests != 0 && leads(index, first_rest(index, bin), bin))
             wrong = "the list of a bin does not begin with its first block";
     }

@@ -6,20 +6,18 @@
 #ifndef SIMALLOC_SIZE_INDEX_H
 #define SIMALLOC_SIZE_INDEX_H
 
-#include "bin_heap.h"
-#include "bin_list.h"
 #include "bin_map.h"
+#include "bins.h"
 #include "size_tree.h"
 
 struct size_index {
     unsigned granule; /* log2 of the bytes in one */
-    enum order order;
-    uint64_t entered; /* blocks, if the order is one of entry: the time of the newest */
+    uint64_t entered; /* blocks, if bins are lists: the time of the newest */
     struct bin_places places;
     uint32_t tree_rests; /* blocks of the tree of sizes that have a bin; their mark is NOT_LISTED */
     struct bin_tables tables;
     struct bin_map used;
-    uint32_t bins[BINS]; /* lists, or in order of address heaps */
+    uint32_t bins[BINS];
     struct size_tree tree;
 };
 
@@ -29,9 +27,8 @@ ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, 
                                    enum order order, bool rests)
 {
     index->granule = (unsigned)__builtin_ctzll(unit);
-    index->order = order;
     index->places.passes = PASSES_AT_FIRST;
-    bin_tables_init(&index->tables, order, order != ORDER_ADDRESS && rests);
+    bin_tables_init(&index->tables, order, rests);
     return size_tree_init(&index->tree, heap);
 }
 
@@ -45,6 +42,15 @@ ALWAYS_INLINE void size_index_release(struct size_index *index)
 ALWAYS_INLINE bool size_index_reserve(struct size_index *index, uint32_t capacity)
 {
     return bin_tables_reserve(&index->tables, capacity) && size_tree_reserve(&index->tree);
+}
+
+/* The same for the index of a heap, which may change the kind of its bins. */
+ALWAYS_INLINE bool size_index_settle(struct size_index *index)
+{
+    const struct heap *heap = index->tree.heap;
+    return size_index_reserve(index, heap->capacity) &&
+           bins_settle(index->bins, BINS, &index->tables, heap->blocks,
+                       heap->counters.free_blocks);
 }
 
 /* The bin for blocks of `size` bytes; BINS: they are in the tree. */
@@ -62,66 +68,63 @@ void size_index_take_slowly(struct size_index *index, struct block *blocks, uint
                             uint32_t block);
 
 /* What a block that entered at some time is ordered by in the tree. */
-ALWAYS_INLINE uint64_t size_index_key(enum order order, uint64_t address, uint64_t time)
+ALWAYS_INLINE uint64_t size_index_key(enum bin_kind kind, uint64_t address, uint64_t time)
 {
-    return order == ORDER_ADDRESS ? address : order == ORDER_LIFO ? ~time : time;
+    return !bin_kind_is_list(kind) ? address : kind == BIN_NEWEST ? ~time : time;
 }
 
 /* Enters a block that has entered the list at some time: the newest of all, or the rest of one. The
- * order, and whether there are rests, are known when the code is compiled, here and below. */
+ * kind of bins, and whether there are rests, are known when the code is compiled, also below. */
 ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *blocks,
                                     uint32_t block, uint64_t size, uint64_t time,
-                                    enum order order, bool rest)
+                                    enum bin_kind kind, bool rest)
 {
     uint32_t number = size_index_bin(index, size);
-    uint32_t *bin = &index->bins[number];
-    const uint64_t *keys = index->tables.keys;
-    bool newest_first = order == ORDER_LIFO;
+    const struct bin_tables *tables = &index->tables;
     if (UNLIKELY(number == BINS))
-        size_tree_insert(&index->tree, block, size_index_key(order, blocks[block].address, time));
-    else if (order != ORDER_ADDRESS && rest &&
-             UNLIKELY(!bin_list_is_newest(*bin, blocks, block, keys, newest_first)))
+        size_tree_insert(&index->tree, block, size_index_key(kind, blocks[block].address, time));
+    else if (bin_kind_is_list(kind) && rest &&
+             UNLIKELY(!bin_list_is_newest(index->bins[number], blocks, block, tables->keys,
+                                          kind == BIN_NEWEST)))
         size_index_enter_older(index, blocks, number, block);
-    else if (order == ORDER_ADDRESS ? bin_heap_insert(bin, blocks, index->tables.siblings, block)
-                                    : block_ring_insert(bin, blocks, block, newest_first))
+    else if (bins_insert(index->bins, tables, number, blocks, block, kind))
         bin_map_set(&index->used, number);
 }
 
 /* Enters a block, the newest of all. `rests`: rests may take its place, so that its time is kept. */
 ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blocks,
-                                     uint32_t block, uint64_t size, enum order order, bool rests)
+                                     uint32_t block, uint64_t size, enum bin_kind kind, bool rests)
 {
-    uint64_t time = order == ORDER_ADDRESS ? 0 : ++index->entered;
-    if (order != ORDER_ADDRESS && rests)
+    uint64_t time = bin_kind_is_list(kind) ? ++index->entered : 0;
+    if (bin_kind_is_list(kind) && rests)
         index->tables.keys[block] = time;
-    size_index_enter(index, blocks, block, size, time, order, false);
+    size_index_enter(index, blocks, block, size, time, kind, false);
 }
 
 /* Enters what is left of a block that has been taken out, in its place among equals. */
 ALWAYS_INLINE void size_index_insert_rest(struct size_index *index, struct block *blocks,
-                                          uint32_t block, uint64_t size, enum order order)
+                                          uint32_t block, uint64_t size, enum bin_kind kind)
 {
-    uint64_t time = order == ORDER_ADDRESS ? 0 : index->tables.keys[block];
-    size_index_enter(index, blocks, block, size, time, order, true);
+    uint64_t time = bin_kind_is_list(kind) ? index->tables.keys[block] : 0;
+    size_index_enter(index, blocks, block, size, time, kind, true);
 }
 
 /* Takes a block out of a bin, or of the tree. */
 ALWAYS_INLINE void size_index_take(struct size_index *index, struct block *blocks,
-                                   uint32_t number, uint32_t block, enum order order, bool rests)
+                                   uint32_t number, uint32_t block, enum bin_kind kind,
+                                   bool rests)
 {
-    uint32_t *bin = &index->bins[number];
-    bool tree_rests = rests && order != ORDER_ADDRESS && index->tree_rests != 0;
+    bool tree_rests = rests && bin_kind_is_list(kind) && index->tree_rests != 0;
     if (UNLIKELY(number == BINS || tree_rests))
         size_index_take_slowly(index, blocks, number, block);
-    else if (order == ORDER_ADDRESS ? bin_heap_remove(bin, blocks, index->tables.siblings, block)
-                                    : block_ring_remove(bin, blocks, block))
+    else if (bins_remove(index->bins, &index->tables, number, blocks, block, kind))
         bin_map_clear(&index->used, number);
 }
 
 ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks,
-                                     uint32_t block, enum order order, bool rests)
+                                     uint32_t block, enum bin_kind kind, bool rests)
 {
-    size_index_take(index, blocks, size_index_bin(index, blocks[block].size), block, order, rests);
+    size_index_take(index, blocks, size_index_bin(index, blocks[block].size), block, kind, rests);
 }
 
 /* A block that was found, and its size, which is known before the block has been looked at. */
