@@ -25,20 +25,21 @@ static bool is_lower(const struct growth *growth, const struct block *block)
     return ((block->address - growth->address) & block->size & -block->size) == 0;
 }
 
-/* Whether a neighbour is as a block's buddy would be. */
+/* Whether a neighbour is as a block's buddy would be: one branch, not two. */
 ALWAYS_INLINE bool is_like_buddy(const struct heap *heap, uint32_t neighbour, uint64_t size)
 {
-    return heap_is_free(heap, neighbour) && heap->blocks[neighbour].size == size;
+    return heap_is_free(heap, neighbour) & (heap->blocks[neighbour].size == size);
 }
 
-/* The neighbours are asked first: they are at hand, and a block's growth mostly is not. */
+/* The neighbours are asked first, both at once: they are at hand, and a block's growth mostly is
+ * not. */
 ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind)
 {
     const struct double_buddy *state = (const struct double_buddy *)buddies;
     const struct heap *heap = &buddies->heap;
     const struct block *block = &heap->blocks[id];
     unsigned class = exact_class(block->size);
-    while (is_like_buddy(heap, block->previous, block->size) ||
+    while (is_like_buddy(heap, block->previous, block->size) |
            is_like_buddy(heap, block->next, block->size)) {
         const struct growth *growth = &state->growths[state->growth_of[id]];
         if (block->size == growth->size ||
