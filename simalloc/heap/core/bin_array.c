@@ -37,7 +37,7 @@ static uint32_t lowest(const struct heap_array *heap, size_t child)
     return (uint32_t)low;
 }
 
-/* Puts an entry into a hole, or moves others there to make it one at its own place. */
+/* Puts an entry where a hole is or above it; those that are higher go down for it. */
 static void rise(const struct heap_array *heap, uint32_t hole, struct bin_entry entry)
 {
     while (hole >= FAN) {
@@ -50,6 +50,7 @@ static void rise(const struct heap_array *heap, uint32_t hole, struct bin_entry 
     put(heap, hole, entry);
 }
 
+/* Puts an entry where a hole is or below it; the lowest children go up for it. */
 static void sink(const struct heap_array *heap, uint32_t hole, struct bin_entry entry)
 {
     size_t child;
