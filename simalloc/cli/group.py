@@ -34,9 +34,9 @@ class Command(NamedTuple):
 class LazyGroup(click.Group):
     """Lists its commands without importing them, and reports errors as simalloc does.
 
-    What is wrong in the input (`SimallocError`), in the usage or with a file is one line on stderr
-    and exit code 2; Ctrl-C is exit code 130 and SIGTERM 143, and neither leaves half a file; a
-    reader who closes the pipe ends the program quietly.
+    What is wrong in the input (`SimallocError`), in the usage or with a file, and exhausted memory,
+    is one line on stderr and exit code 2; Ctrl-C is exit code 130 and SIGTERM 143, and neither
+    leaves half a file; a reader who closes the pipe ends the program quietly.
     """
 
     def __init__(self, *args: Any, lazy_commands: Mapping[str, Command], **kwargs: Any) -> None:
@@ -81,6 +81,9 @@ class LazyGroup(click.Group):
             sys.exit(EXIT_INTERRUPTED)
         except SimallocError as error:
             _fail(str(error))
+        except MemoryError as error:
+            what = f": {error}" if str(error) else ""
+            _fail(f"memory is exhausted{what}")
         except BrokenPipeError:
             _discard_output()
             sys.exit(EXIT_PIPE_CLOSED)

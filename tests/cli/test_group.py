@@ -69,6 +69,11 @@ def test_version():
             2,
             "simalloc: error: x.npz: No such file\n",
         ),
+        (
+            MemoryError("Unable to allocate 7 GiB"),
+            2,
+            "simalloc: error: memory is exhausted: Unable to allocate 7 GiB\n",
+        ),
         (KeyboardInterrupt(), 130, "\nsimalloc: interrupted\n"),
     ],
 )
