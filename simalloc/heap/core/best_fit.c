@@ -40,10 +40,12 @@ static uint32_t use_large(struct heap *heap, uint32_t id, uint64_t size, enum bi
     return low;
 }
 
-/* Allocates a free block as a whole. */
-ALWAYS_INLINE uint32_t use_whole(struct heap *heap, struct sized found, enum bin_kind kind)
+/* Allocates a free block as a whole. `first`: it is known to be its bin's first, here and below. */
+ALWAYS_INLINE uint32_t use_whole(struct heap *heap, struct sized found, enum bin_kind kind,
+                                 bool first)
 {
-    size_index_take(&state_of(heap)->index, heap->blocks, found.bin, found.block, kind, true);
+    size_index_take(&state_of(heap)->index, heap->blocks, found.bin, found.block, kind, true,
+                    first);
     heap->counters.allocated += found.size;
     heap->counters.free_blocks--;
     return found.block;
@@ -51,12 +53,12 @@ ALWAYS_INLINE uint32_t use_whole(struct heap *heap, struct sized found, enum bin
 
 /* Allocates the low `size` bytes of a larger free block; the rest keeps its place in the list. */
 ALWAYS_INLINE uint32_t use_low_end(struct heap *heap, struct sized found, uint64_t size,
-                                   enum bin_kind kind)
+                                   enum bin_kind kind, bool first)
 {
     struct size_index *index = &state_of(heap)->index;
     if (UNLIKELY(found.bin == BINS) && size_index_bin(index, found.size - size) == BINS)
         return use_large(heap, found.block, size, kind);
-    size_index_take(index, heap->blocks, found.bin, found.block, kind, true);
+    size_index_take(index, heap->blocks, found.bin, found.block, kind, true, first);
     heap->counters.allocated += size;
     uint32_t low = heap_cut_low(heap, found.block, size);
     heap->counters.splits++;
@@ -68,7 +70,8 @@ static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, enum bin_kind
 {
     uint64_t old = heap->blocks[id].size;
     struct sized found = {id, size_index_bin(&state_of(heap)->index, old), old};
-    return old == size ? use_whole(heap, found, kind) : use_low_end(heap, found, size, kind);
+    return old == size ? use_whole(heap, found, kind, false)
+                       : use_low_end(heap, found, size, kind, false);
 }
 
 static bool grow(struct heap *heap, uint64_t size, enter_function *enter)
@@ -89,7 +92,7 @@ ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function
     struct sized exact = size_index_exact(index, size);
     count_search(heap, heap->counters.free_blocks);
     if (exact.block != NO_BLOCK)
-        return use_whole(heap, exact, kind);
+        return use_whole(heap, exact, kind, true);
     struct sized found = size_index_best(index, heap->blocks, size);
     if (UNLIKELY(found.block == NO_BLOCK)) {
         if (!grow(heap, size, enter))
@@ -98,7 +101,7 @@ ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function
     }
     if (UNLIKELY(found.size == size)) /* in the tree, or new */
         return use(heap, found.block, size, kind);
-    return use_low_end(heap, found, size, kind);
+    return use_low_end(heap, found, size, kind, true);
 }
 
 static bool reserve(struct heap *heap)

@@ -51,6 +51,20 @@ ALWAYS_INLINE bool bin_heap_insert(uint32_t *bin, struct block *blocks, uint32_t
     return empty;
 }
 
+/* Takes the first block out. Answers whether the bin is empty then. */
+ALWAYS_INLINE bool bin_heap_remove_first(uint32_t *bin, struct block *blocks, uint32_t *siblings)
+{
+    uint32_t rest = blocks[*bin].mark;
+    blocks[*bin].home = HOME_ALLOCATED;
+    if (rest != NO_BLOCK && siblings[rest] != NO_BLOCK)
+        rest = bin_heap_combine(blocks, siblings, rest);
+    *bin = rest;
+    if (rest == NO_BLOCK)
+        return true;
+    blocks[rest].home = HOME_LOOSE;
+    return false;
+}
+
 /* Takes a block out; those below it take its place. Answers whether the bin is empty then. */
 ALWAYS_INLINE bool bin_heap_remove(uint32_t *bin, struct block *blocks, uint32_t *siblings,
                                    uint32_t block)

@@ -104,7 +104,8 @@ ALWAYS_INLINE uint32_t use_loose(struct heap *heap, uint32_t id, uint64_t size)
 ALWAYS_INLINE uint32_t use_whole(struct binned_fit *state, struct sized found)
 {
     struct heap *heap = &state->heap;
-    size_index_take(&state->bins, heap->blocks, found.bin, found.block, BIN_OLDEST, false);
+    size_index_take(&state->bins, heap->blocks, found.bin, found.block, BIN_OLDEST, false,
+                    true);
     heap->counters.allocated += found.size;
     heap->counters.free_blocks--;
     return found.block;

@@ -28,6 +28,17 @@ ALWAYS_INLINE bool bins_remove(uint32_t *bins, const struct bin_tables *tables, 
     return block_ring_remove(&bins[number], blocks, block);
 }
 
+/* Takes the first block of a bin out. Answers whether the bin is empty then. */
+ALWAYS_INLINE bool bins_remove_first(uint32_t *bins, const struct bin_tables *tables,
+                                     uint32_t number, struct block *blocks, enum bin_kind kind)
+{
+    if (kind == BIN_ARRAY)
+        return bin_array_remove(tables->arrays, bins, number, blocks, bins[number]);
+    if (kind == BIN_HEAP)
+        return bin_heap_remove_first(&bins[number], blocks, tables->siblings);
+    return block_ring_remove_front(&bins[number], blocks);
+}
+
 /* Keeps bins by address in the kind that is due to so many free blocks, and makes sure that a batch
  * of events finds room enough; false when memory is exhausted. */
 bool bins_settle(uint32_t *bins, uint32_t count, struct bin_tables *tables, struct block *blocks,

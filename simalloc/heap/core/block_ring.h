@@ -33,6 +33,19 @@ ALWAYS_INLINE bool block_ring_insert(uint32_t *front, struct block *blocks, uint
     return false;
 }
 
+/* Takes the front out, and makes the block after it the front. Answers whether none is left. */
+ALWAYS_INLINE bool block_ring_remove_front(uint32_t *front, struct block *blocks)
+{
+    uint32_t id = *front;
+    uint32_t before = blocks[id].home;
+    uint32_t after = blocks[id].mark;
+    blocks[before].mark = after;
+    blocks[after].home = before;
+    blocks[id].home = HOME_ALLOCATED;
+    *front = after == id ? NO_BLOCK : after;
+    return after == id;
+}
+
 /* Takes a block out; if it was the front, the one after it is. Answers whether none is left. */
 ALWAYS_INLINE bool block_ring_remove(uint32_t *front, struct block *blocks, uint32_t id)
 {

@@ -29,13 +29,18 @@ ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned c
     buddies->heap.counters.free_blocks++;
 }
 
+ALWAYS_INLINE void buddy_mark_empty(struct buddies *buddies, unsigned class)
+{
+    buddies->used[class / 64] &= ~(UINT64_C(1) << class % 64);
+}
+
 /* Takes a free block of a class out of its bin. */
 ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned class,
                                 enum bin_kind kind)
 {
     struct block *blocks = buddies->heap.blocks;
     if (bins_remove(buddies->bins, &buddies->tables, class, blocks, id, kind))
-        buddies->used[class / 64] &= ~(UINT64_C(1) << class % 64);
+        buddy_mark_empty(buddies, class);
     buddies->heap.counters.free_blocks--;
 }
 
@@ -58,7 +63,9 @@ ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsign
 {
     struct heap *heap = &buddies->heap;
     uint32_t id = buddies->bins[class];
-    buddy_remove(buddies, id, class, kind);
+    if (bins_remove_first(buddies->bins, &buddies->tables, class, heap->blocks, kind))
+        buddy_mark_empty(buddies, class);
+    heap->counters.free_blocks--;
     for (; class > wanted; class--) {
         uint32_t high = heap_cut_high(heap, id, heap->blocks[id].size / 2);
         halved(buddies, id, high);

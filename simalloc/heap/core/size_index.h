@@ -109,22 +109,25 @@ ALWAYS_INLINE void size_index_insert_rest(struct size_index *index, struct block
     size_index_enter(index, blocks, block, size, time, kind, true);
 }
 
-/* Takes a block out of a bin, or of the tree. */
+/* Takes a block out of a bin, or of the tree. `first`: it is known to be its bin's first. */
 ALWAYS_INLINE void size_index_take(struct size_index *index, struct block *blocks,
                                    uint32_t number, uint32_t block, enum bin_kind kind,
-                                   bool rests)
+                                   bool rests, bool first)
 {
+    const struct bin_tables *tables = &index->tables;
     bool tree_rests = rests && bin_kind_is_list(kind) && index->tree_rests != 0;
     if (UNLIKELY(number == BINS || tree_rests))
         size_index_take_slowly(index, blocks, number, block);
-    else if (bins_remove(index->bins, &index->tables, number, blocks, block, kind))
+    else if (first ? bins_remove_first(index->bins, tables, number, blocks, kind)
+                   : bins_remove(index->bins, tables, number, blocks, block, kind))
         bin_map_clear(&index->used, number);
 }
 
 ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks,
                                      uint32_t block, enum bin_kind kind, bool rests)
 {
-    size_index_take(index, blocks, size_index_bin(index, blocks[block].size), block, kind, rests);
+    uint32_t number = size_index_bin(index, blocks[block].size);
+    size_index_take(index, blocks, number, block, kind, rests, false);
 }
 
 /* A block that was found, and its size, which is known before the block has been looked at. */
