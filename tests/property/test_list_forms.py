@@ -136,7 +136,7 @@ LONG = ["first-fit-lifo", "first-fit-fifo", "next-fit-fifo", "next-fit-ao"]
 """The lists that have a form of their own for when they are long."""
 
 
-def assert_long_forms_agree(name, trace, portable):
+def assert_long_forms_agree(name, trace, portable, every=5000):
     """Replay a trace as the core likes, in its first form, and in that for long lists if possible.
 
     The first one is a tree, or arrays.
@@ -147,8 +147,8 @@ def assert_long_forms_agree(name, trace, portable):
     first.change_form()
     for _ in range(3 if name == "first-fit-fifo" else 2):  # only that may be flat
         long.change_form()
-    for start in range(0, len(trace), 5000):
-        part = events.part(start, start + 5000)
+    for start in range(0, len(trace), every):
+        part = events.part(start, start + every)
         expected, visited = placed_by(first, part)
         for simulation in (own, long):
             placed = placed_by(simulation, part)
@@ -180,15 +180,15 @@ def test_when_bins_come_to_hold_many_blocks(name, portable):
     """So many that they are arrays, of which some are full; few again; and as many once more."""
     random = np.random.default_rng(10)
     op, number, size, objects = [], [], [], 0
-    for count in (76_000, 400, 76_000):
+    for count in (620_000, 400, 620_000):
         born = np.arange(objects, objects + count)
-        gone = [*random.permutation(born[::2]), *random.permutation(born[1::2])]
-        op += [Op.MALLOC] * count + [Op.FREE] * count
-        number += [*born, *gone]
-        size += [*random.integers(1, 100, count), *[0] * count]
+        op.append(np.repeat([Op.MALLOC, Op.FREE], count))
+        number += [born, random.permutation(born[::2]), random.permutation(born[1::2])]
+        size += [random.integers(1, 100, count), np.zeros(count, int)]
         objects += count
-    own = assert_long_forms_agree(name, Trace.from_events(op, number, size), portable)
-    assert own.figures()["peak_free_blocks"] > 33_000
+    columns = [np.concatenate(parts) for parts in (op, number, size)]
+    own = assert_long_forms_agree(name, Trace.from_events(*columns), portable, every=250_000)
+    assert own.figures()["peak_free_blocks"] > 1 << 18
 
 
 @pytest.mark.parametrize("portable", [False, True])
