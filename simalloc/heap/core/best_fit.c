@@ -109,20 +109,12 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && size_index_reserve(&state_of(heap)->index, heap->capacity);
 }
 
-DEFINE_REPLAY(newest, BIN_NEWEST)
-DEFINE_REPLAY(oldest, BIN_OLDEST)
-DEFINE_REPLAY(heap, BIN_HEAP)
-DEFINE_REPLAY(array, BIN_ARRAY)
+FOR_BIN_KINDS(DEFINE_REPLAY)
 
 /* The kind of bins may change between two batches. */
 static replay_function *settle(struct heap *heap)
 {
-    static replay_function *const of[BIN_KINDS] = {
-        [BIN_NEWEST] = replay_newest,
-        [BIN_OLDEST] = replay_oldest,
-        [BIN_HEAP] = replay_heap,
-        [BIN_ARRAY] = replay_array,
-    };
+    static replay_function *const of[] = {FOR_BIN_KINDS(REPLAY_OF_BIN_KIND)};
     struct size_index *index = &state_of(heap)->index;
     return size_index_settle(index) ? of[index->tables.kind] : NULL;
 }

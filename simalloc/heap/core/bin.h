@@ -8,7 +8,7 @@
 
 /* Lists in order of entry, of which the newest or the oldest block is served first; and by address
  * heaps that are linked or, where there are many blocks, in arrays. */
-enum bin_kind { BIN_NEWEST, BIN_OLDEST, BIN_HEAP, BIN_ARRAY, BIN_KINDS };
+enum bin_kind { BIN_NEWEST, BIN_OLDEST, BIN_HEAP, BIN_ARRAY };
 
 struct bin_arrays;
 

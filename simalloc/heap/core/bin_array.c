@@ -80,14 +80,14 @@ static size_t batch_needs(uint64_t free_blocks)
     return 2 * free_blocks + 6 * SPARE_BLOCKS;
 }
 
-/* Gives an array a room behind all others. */
-static void move(struct bin_arrays *arrays, struct bin_array *array, size_t room)
+/* Gives an array a room behind all others and moves its entries there from where they are. */
+static void give_room(struct bin_arrays *arrays, struct bin_array *array, size_t room,
+                      const struct bin_entry *entries)
 {
-    memcpy(&arrays->table[arrays->used], &arrays->table[array->start],
-           array->count * sizeof *arrays->table);
     array->start = arrays->used;
     array->room = room;
     arrays->used += room;
+    memcpy(&arrays->table[array->start], entries, array->count * sizeof *entries);
 }
 
 /* Moves all arrays to a new table, each into a room that is just due. */
@@ -108,11 +108,8 @@ static bool pack(struct bin_arrays *arrays, uint64_t free_blocks)
     arrays->used = 0;
     for (uint32_t number = 0; number < arrays->bins; number++) {
         struct bin_array *array = &arrays->array[number];
-        const struct bin_entry *entries = &old[array->start];
-        array->room = array->count > 0 ? room_for(array->count) : 0;
-        array->start = arrays->used;
-        memcpy(&packed[array->start], entries, array->count * sizeof *packed);
-        arrays->used += array->room;
+        size_t room = array->count > 0 ? room_for(array->count) : 0;
+        give_room(arrays, array, room, &old[array->start]);
     }
     free(old);
     return true;
@@ -161,7 +158,7 @@ struct bin_arrays *bin_arrays_make(const uint32_t *bins, uint32_t count, struct 
     arrays->capacity = 2 * free_blocks + (size_t)LEAST_ROOM * count + batch_needs(free_blocks);
     arrays->table = malloc(arrays->capacity * sizeof *arrays->table);
     if (arrays->table == NULL) {
-        free(arrays);
+        bin_arrays_release(arrays);
         return NULL;
     }
     for (uint32_t number = 0; number < count; number++)
@@ -197,7 +194,8 @@ bool bin_array_insert(struct bin_arrays *arrays, uint32_t *bins, uint32_t number
     }
     struct bin_array *array = &arrays->array[number];
     if (UNLIKELY(array->count == array->room))
-        move(arrays, array, room_for((size_t)array->count + 1));
+        give_room(arrays, array, room_for((size_t)array->count + 1),
+                  &arrays->table[array->start]);
     uint32_t last = array->count++;
     struct heap_array heap = array_of(arrays, number, blocks);
     rise(&heap, last, (struct bin_entry){blocks[block].address, block});
@@ -254,8 +252,6 @@ const char *bin_array_check(struct bin_check *check, uint32_t number, uint32_t f
     if (array->count > array->room || array->start + array->room > arrays->used ||
         arrays->used > arrays->capacity)
         return "a bin has more blocks than room";
-    if (check->blocks[first].home != HOME_LOOSE)
-        return "the first block of a bin is not marked so";
     const char *wrong = bin_check_meet(check, number, first);
     struct heap_array heap = {&arrays->table[array->start], array->count, NULL};
     for (uint32_t at = 0; at < heap.count && wrong == NULL; at++)

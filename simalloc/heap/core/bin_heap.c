@@ -58,8 +58,6 @@ static const char *check_links(const struct bin_check *check, uint32_t block)
 
 const char *bin_heap_check(struct bin_check *check, uint32_t number, uint32_t first)
 {
-    if (check->blocks[first].home != HOME_LOOSE)
-        return "the first block of a bin is not marked so";
     uint32_t block = first;
     while (block != NO_BLOCK) {
         const char *wrong = bin_check_meet(check, number, block);

@@ -52,9 +52,10 @@ const char *bins_check(struct bin_check *check, uint32_t number, uint32_t first,
         return "a bin's bit is wrong";
     if (first == NO_BLOCK)
         return NULL;
-    if (check->tables->kind == BIN_ARRAY)
-        return bin_array_check(check, number, first);
-    if (check->tables->kind == BIN_HEAP)
-        return bin_heap_check(check, number, first);
-    return bin_list_check(check, number, first);
+    if (bin_kind_is_list(check->tables->kind))
+        return bin_list_check(check, number, first);
+    if (check->blocks[first].home != HOME_LOOSE)
+        return "the first block of a bin is not marked so";
+    return check->tables->kind == BIN_ARRAY ? bin_array_check(check, number, first)
+                                            : bin_heap_check(check, number, first);
 }

@@ -6,6 +6,11 @@
 #include "bin_heap.h"
 #include "bin_list.h"
 
+/* Every kind, with what the replay for it is called behind replay_. */
+#define FOR_BIN_KINDS(DO) \
+    DO(newest, BIN_NEWEST) DO(oldest, BIN_OLDEST) DO(heap, BIN_HEAP) DO(array, BIN_ARRAY)
+#define REPLAY_OF_BIN_KIND(name, kind) [kind] = replay_##name,
+
 /* Enters a block, the newest of all. Answers whether the bin was empty. */
 ALWAYS_INLINE bool bins_insert(uint32_t *bins, const struct bin_tables *tables, uint32_t number,
                                struct block *blocks, uint32_t block, enum bin_kind kind)

@@ -33,15 +33,22 @@ ALWAYS_INLINE bool block_ring_insert(uint32_t *front, struct block *blocks, uint
     return false;
 }
 
-/* Takes the front out, and makes the block after it the front. Answers whether none is left. */
-ALWAYS_INLINE bool block_ring_remove_front(uint32_t *front, struct block *blocks)
+/* Takes a block out of the ring and answers the one after it, itself if it was the only one. */
+ALWAYS_INLINE uint32_t block_ring_unlink(struct block *blocks, uint32_t id)
 {
-    uint32_t id = *front;
     uint32_t before = blocks[id].home;
     uint32_t after = blocks[id].mark;
     blocks[before].mark = after;
     blocks[after].home = before;
     blocks[id].home = HOME_ALLOCATED;
+    return after;
+}
+
+/* Takes the front out, and makes the block after it the front. Answers whether none is left. */
+ALWAYS_INLINE bool block_ring_remove_front(uint32_t *front, struct block *blocks)
+{
+    uint32_t id = *front;
+    uint32_t after = block_ring_unlink(blocks, id);
     *front = after == id ? NO_BLOCK : after;
     return after == id;
 }
@@ -49,11 +56,7 @@ ALWAYS_INLINE bool block_ring_remove_front(uint32_t *front, struct block *blocks
 /* Takes a block out; if it was the front, the one after it is. Answers whether none is left. */
 ALWAYS_INLINE bool block_ring_remove(uint32_t *front, struct block *blocks, uint32_t id)
 {
-    uint32_t before = blocks[id].home;
-    uint32_t after = blocks[id].mark;
-    blocks[before].mark = after;
-    blocks[after].home = before;
-    blocks[id].home = HOME_ALLOCATED;
+    uint32_t after = block_ring_unlink(blocks, id);
     if (after == id) {
         *front = NO_BLOCK;
         return true;

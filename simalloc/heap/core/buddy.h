@@ -140,8 +140,7 @@ ALWAYS_INLINE bool buddy_reserve(struct buddies *buddies)
 /* Changes the kind of bins if that is due; false when memory is exhausted. */
 ALWAYS_INLINE bool buddy_settle(struct buddies *buddies)
 {
-    return buddy_reserve(buddies) &&
-           bins_settle(buddies->bins, SIZE_CLASSES, &buddies->tables, buddies->heap.blocks,
+    return bins_settle(buddies->bins, SIZE_CLASSES, &buddies->tables, buddies->heap.blocks,
                        buddies->heap.counters.free_blocks);
 }
 
@@ -182,18 +181,10 @@ static inline const char *buddy_check(const struct buddies *buddies)
  *   resize(heap, id, size)
  *   reserve(heap) */
 #define DEFINE_BUDDY_REPLAY                                                               \
-    DEFINE_BUDDY_REPLAY_OF(newest, BIN_NEWEST)                                            \
-    DEFINE_BUDDY_REPLAY_OF(oldest, BIN_OLDEST)                                            \
-    DEFINE_BUDDY_REPLAY_OF(heap, BIN_HEAP)                                                \
-    DEFINE_BUDDY_REPLAY_OF(array, BIN_ARRAY)                                              \
+    FOR_BIN_KINDS(DEFINE_BUDDY_REPLAY_OF)                                                 \
     static replay_function *settle(struct heap *heap)                                     \
     {                                                                                     \
-        static replay_function *const of[BIN_KINDS] = {                                   \
-            [BIN_NEWEST] = replay_newest,                                                 \
-            [BIN_OLDEST] = replay_oldest,                                                 \
-            [BIN_HEAP] = replay_heap,                                                     \
-            [BIN_ARRAY] = replay_array,                                                   \
-        };                                                                                \
+        static replay_function *const of[] = {FOR_BIN_KINDS(REPLAY_OF_BIN_KIND)};         \
         struct buddies *buddies = (struct buddies *)heap;                                 \
         return buddy_settle(buddies) ? of[buddies->tables.kind] : NULL;                   \
     }                                                                                     \

@@ -39,7 +39,8 @@ struct mechanism {
     const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
     /* Free blocks that no search finds, and their bytes; NULL: there are none. */
     uint64_t (*loose)(const void *state, uint64_t *bytes);
-    /* Keeps the free blocks in another form from now on; false: no memory. NULL: there is one only. */
+    /* Keeps the free blocks in another form from now on, if the policy has one; false: no memory.
+     * NULL: none has. */
     bool (*change_form)(void *state);
 };
 

@@ -44,12 +44,11 @@ ALWAYS_INLINE bool size_index_reserve(struct size_index *index, uint32_t capacit
     return bin_tables_reserve(&index->tables, capacity) && size_tree_reserve(&index->tree);
 }
 
-/* The same for the index of a heap, which may change the kind of its bins. */
+/* Changes the kind of bins of a heap's index if that is due; false when memory is exhausted. */
 ALWAYS_INLINE bool size_index_settle(struct size_index *index)
 {
     const struct heap *heap = index->tree.heap;
-    return size_index_reserve(index, heap->capacity) &&
-           bins_settle(index->bins, BINS, &index->tables, heap->blocks,
+    return bins_settle(index->bins, BINS, &index->tables, heap->blocks,
                        heap->counters.free_blocks);
 }
 
