@@ -11,16 +11,10 @@ import numpy as np
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import Realloc
-from simalloc.policy import (
-    Family,
-    Fit,
-    LastRemainder,
-    Order,
-    PythonCode,
-    SequentialFit,
-    Series,
-)
+from simalloc.policy import Family, Fit, Order, PythonCode, Series
 from simalloc.policy import policy as find_policy
+from simalloc.policy.families.binned_fit import LastRemainder
+from simalloc.policy.parts import Splitting
 
 if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy, Policy
@@ -38,6 +32,8 @@ _NUMBERS: Final[dict[Enum, int]] = {
     )
     for number, choice in enumerate(choices)
 }
+
+_NOT_YET_IN_THE_CORE: Final = {part.name for base in (Family, Splitting) for part in fields(base)}
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ class Setting:
         if isinstance(description, PythonCode):
             family, parts = "python", {"policy": description.decider(self.source)}
         else:
-            family, parts = _mechanism(description), _parts(description)
+            family, parts = description.core, _parts(description)
         rule = _NUMBERS[self.realloc]
         return Simulation(family, len(self.source), self.scale, rule, checked, portable, **parts)
 
@@ -94,12 +90,6 @@ def _parts(description: Family) -> dict[str, Any]:
     return {
         part.name: _NUMBERS[value] if isinstance(value, Enum) else value
         for part in fields(description)
+        if part.name not in _NOT_YET_IN_THE_CORE
         for value in [getattr(description, part.name)]
     }
-
-
-def _mechanism(description: Family) -> str:
-    """Return the core's name for what carries a description out."""
-    if isinstance(description, SequentialFit):
-        return "best fit" if description.fit is Fit.BEST else "list fit"
-    return description.family
