@@ -29,7 +29,10 @@ TRACES: Final = "espresso,gcc,ghostscript,p2c,perl,gawk,cfrac"
 @click.command()
 @click.option("--traces", default=TRACES, show_default=True, help="Names or files, with commas.")
 @click.option(
-    "--policies", default="all", show_default=True, help="Names, with semicolons or commas."
+    "--policies",
+    default="@johnstone-wilson",
+    show_default=True,
+    help="Names, with semicolons or commas.",
 )
 @click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--instructions", is_flag=True, help="Count them too, with valgrind: minutes.")
