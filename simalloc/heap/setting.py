@@ -4,41 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import Realloc
-from simalloc.policy import (
-    Family,
-    Fit,
-    LastRemainder,
-    Order,
-    PythonCode,
-    SequentialFit,
-    Series,
-)
+from simalloc.policy import BinnedFit, Family, Fit, PythonCode, SequentialFit
 from simalloc.policy import policy as find_policy
 
 if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy, Policy
     from simalloc.trace import EventSource
-
-# How the core numbers the choices (heap/core/mechanism.h and replay.h).
-_NUMBERS: Final[dict[Enum, int]] = {
-    choice: number
-    for choices in (
-        (Fit.FIRST, Fit.NEXT, Fit.BEST),
-        (Order.LIFO, Order.FIFO, Order.ADDRESS),
-        (Series.POWERS, Series.POWERS_AND_THREES),
-        (LastRemainder.NONE, LastRemainder.SMALL, LastRemainder.ANY),
-        (Realloc.FREE_FIRST, Realloc.MOVE, Realloc.IN_PLACE),
-    )
-    for number, choice in enumerate(choices)
-}
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -64,13 +42,23 @@ class Setting:
         `checked` verifies the whole heap after each event; `portable` renounces vector code.
         """
         description = self.policy.description
-        parts: dict[str, Any]
+        return Simulation(
+            _core_family(description),
+            len(self.source),
+            self.scale,
+            self.realloc.value,
+            checked,
+            portable,
+            core_parameters(description),
+            **self._decider(),
+        )
+
+    def _decider(self) -> dict[str, Any]:
+        """Return the Python object that decides, if one does."""
+        description = self.policy.description
         if isinstance(description, PythonCode):
-            family, parts = "python", {"policy": description.decider(self.source)}
-        else:
-            family, parts = _mechanism(description), _parts(description)
-        rule = _NUMBERS[self.realloc]
-        return Simulation(family, len(self.source), self.scale, rule, checked, portable, **parts)
+            return {"policy": description.decider(self.source)}
+        return {}
 
 
 def find_realloc(rule: Realloc | str) -> Realloc:
@@ -89,16 +77,30 @@ def check_scale(scale: object) -> None:
         raise SimallocError(f"scale is {scale!r}; it takes a whole number from 1 to 4096")
 
 
-def _parts(description: Family) -> dict[str, Any]:
-    """Return the parts of a description as the core takes them."""
-    return {
-        part.name: _NUMBERS[value] if isinstance(value, Enum) else value
-        for part in fields(description)
-        for value in [getattr(description, part.name)]
+def core_parameters(description: Family) -> dict[str, int | str | list[int]]:
+    """Return a description's parameters by name, as the core takes them."""
+    common: dict[str, int | str | list[int]] = {
+        "header": 0,
+        "footer": 0,
+        "alignment": 1,
+        "minimum": 1,
+        "mechanism": 0,
+        "word": 4,
+        "quick": 0,
+        "cache": 0,
+    }
+    if isinstance(description, PythonCode):
+        return common
+    if isinstance(description, (SequentialFit, BinnedFit)):
+        tail = isinstance(description, SequentialFit)
+        common |= {"minimum_split": 1, "count_tail": tail, "trim": 0, "trim_keep": 0}
+    own = {part.name: getattr(description, part.name) for part in fields(description)}
+    return common | {
+        name: value.value if isinstance(value, Enum) else value for name, value in own.items()
     }
 
 
-def _mechanism(description: Family) -> str:
+def _core_family(description: Family) -> str:
     """Return the core's name for what carries a description out."""
     if isinstance(description, SequentialFit):
         return "best fit" if description.fit is Fit.BEST else "list fit"
