@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from enum import Enum
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import Realloc
-from simalloc.policy import BinnedFit, Family, Fit, PythonCode, SequentialFit
+from simalloc.policy import PythonCode
 from simalloc.policy import policy as find_policy
 
 if TYPE_CHECKING:
@@ -43,13 +42,13 @@ class Setting:
         """
         description = self.policy.description
         return Simulation(
-            _core_family(description),
+            description.core,
             len(self.source),
             self.scale,
             self.realloc.value,
             checked,
             portable,
-            core_parameters(description),
+            description.core_parameters(),
             **self._decider(),
         )
 
@@ -75,33 +74,3 @@ def check_scale(scale: object) -> None:
     is_whole = isinstance(scale, (int, np.integer)) and not isinstance(scale, bool)
     if not is_whole or scale not in range(1, 4097):
         raise SimallocError(f"scale is {scale!r}; it takes a whole number from 1 to 4096")
-
-
-def core_parameters(description: Family) -> dict[str, int | str | list[int]]:
-    """Return a description's parameters by name, as the core takes them."""
-    common: dict[str, int | str | list[int]] = {
-        "header": 0,
-        "footer": 0,
-        "alignment": 1,
-        "minimum": 1,
-        "mechanism": 0,
-        "word": 4,
-        "quick": 0,
-        "cache": 0,
-    }
-    if isinstance(description, PythonCode):
-        return common
-    if isinstance(description, (SequentialFit, BinnedFit)):
-        tail = isinstance(description, SequentialFit)
-        common |= {"minimum_split": 1, "count_tail": tail, "trim": 0, "trim_keep": 0}
-    own = {part.name: getattr(description, part.name) for part in fields(description)}
-    return common | {
-        name: value.value if isinstance(value, Enum) else value for name, value in own.items()
-    }
-
-
-def _core_family(description: Family) -> str:
-    """Return the core's name for what carries a description out."""
-    if isinstance(description, SequentialFit):
-        return "best fit" if description.fit is Fit.BEST else "list fit"
-    return description.family

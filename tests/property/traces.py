@@ -12,17 +12,12 @@ from random import Random
 from hypothesis import strategies as st
 
 from simalloc.heap.run import Realloc
-from simalloc.policy import (
-    CATALOGUE,
-    BinaryBuddy,
-    BinnedFit,
-    DoubleBuddy,
-    LastRemainder,
-    Order,
-    Policy,
-    SegregatedStorage,
-    SequentialFit,
-)
+from simalloc.policy import CATALOGUE, Order, Policy
+from simalloc.policy.families.binary_buddy import BinaryBuddy
+from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
+from simalloc.policy.families.double_buddy import DoubleBuddy
+from simalloc.policy.families.segregated_storage import SegregatedStorage
+from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.trace.trace import Op, Trace
 
 LARGEST = 1 << 40

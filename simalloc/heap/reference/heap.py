@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.blocks import Blocks, State
+from simalloc.heap.reference.space import Blocks, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +51,7 @@ class Heap(ABC):
 
     @property
     def brk(self) -> int:
-        """The break: the heap is `[0, brk)`."""
+        """The break: the end of the segment from 0 on that can be raised and lowered."""
         return self.blocks.brk
 
     @property
@@ -61,8 +61,8 @@ class Heap(ABC):
 
     @property
     def free_block_count(self) -> int:
-        """The number of free blocks."""
-        return self.blocks.count[State.FREE]
+        """The number of free blocks, cached ones among them."""
+        return self.blocks.count[State.FREE] + self.blocks.count[State.CACHED]
 
     def block_size(self, address: int) -> int:
         """Return the gross size of the block at `address`."""
@@ -83,6 +83,10 @@ class Heap(ABC):
         address = self.blocks.extend(size)
         self.growths += 1
         return address
+
+    def _lower(self, size: int) -> None:
+        """Cut `size` bytes off the block that ends at the break, and lower the break by them."""
+        self.blocks.lower(size)
 
     def _split(self, address: int, size: int) -> int:
         """Cut a block in two, the low one of `size`; return the address of the high one."""

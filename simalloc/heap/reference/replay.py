@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap.reference.blocks import State
 from simalloc.heap.reference.families import heap_for
+from simalloc.heap.reference.space import State
 from simalloc.heap.run import Realloc
 from simalloc.trace.events import Op
 
@@ -107,9 +107,9 @@ class _Objects:
         return address
 
     def state(self) -> tuple[int, int, int, int]:
-        """Return live bytes, break, allocated bytes, and number of free blocks."""
+        """Return live bytes, mapped bytes, allocated bytes, and number of free blocks."""
         heap = self.heap
-        return self._live, heap.brk, heap.allocated, heap.free_block_count
+        return self._live, heap.blocks.mapped, heap.allocated, heap.free_block_count
 
     def check(self) -> None:
         """Assert that the heap is sound and that each live object has a block that holds it."""

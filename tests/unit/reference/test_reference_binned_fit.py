@@ -3,7 +3,7 @@
 import pytest
 
 from simalloc.heap.reference import heap_for
-from simalloc.policy import BinnedFit, LastRemainder
+from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 
 
 def heap(*sizes, last_remainder=LastRemainder.SMALL, small=50):

@@ -3,7 +3,8 @@
 import pytest
 
 from simalloc.heap.reference import heap_for
-from simalloc.policy import Fit, Order, SequentialFit
+from simalloc.policy import Fit, Order
+from simalloc.policy.families.sequential_fit import SequentialFit
 
 LIFO, FIFO, AO = Order.LIFO, Order.FIFO, Order.ADDRESS
 

@@ -82,7 +82,7 @@ static PyType_Slot heap_slots[] = {
     {Py_tp_dealloc, heap_dealloc},
     {Py_tp_methods, heap_methods},
     {Py_tp_getset, heap_attributes},
-    {Py_tp_doc, "The heap, as a policy in Python sees it: see simalloc.policy.own.Heap."},
+    {Py_tp_doc, "The heap, as a policy in Python sees it: see simalloc.policy.python.Heap."},
     {0, NULL},
 };
 

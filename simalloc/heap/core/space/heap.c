@@ -74,9 +74,12 @@ static bool reserve_segment(struct heap *heap)
 uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
 {
     uint64_t address = round_up(heap->segment_address, alignment);
-    if (size >= INT64_MAX - address || !reserve_segment(heap)) {
-        heap_fail(heap, size >= INT64_MAX - address ? "the heap would exceed 2**62 bytes"
-                                                    : OUT_OF_MEMORY);
+    if (address > heap->segment_limit || size > heap->segment_limit - address) {
+        heap_fail(heap, "the heap would exceed 2**62 bytes");
+        return NO_BLOCK;
+    }
+    if (!reserve_segment(heap)) {
+        heap_fail(heap, OUT_OF_MEMORY);
         return NO_BLOCK;
     }
     heap->segment_address = address + size;

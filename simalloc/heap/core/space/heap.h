@@ -94,6 +94,7 @@ struct heap {
     uint32_t segment_count;
     uint32_t segment_capacity;
     uint64_t segment_address; /* where the next one may begin */
+    uint64_t segment_limit;   /* where the last one ends at most */
 };
 
 /* Events are carried out by the batch, before which memory for all of them is made sure of. */
@@ -117,6 +118,7 @@ ALWAYS_INLINE bool heap_init(struct heap *heap)
 {
     heap->used = 1;
     heap->segment_address = MAX_BREAK;
+    heap->segment_limit = 2 * MAX_BREAK;
     if (!heap_grow_table(heap, heap->spare))
         return false;
     heap->blocks[NO_BLOCK] =
@@ -265,6 +267,13 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
 /* Lowers the break by `size`, which is at most that of the last block. No index may hold that one;
  * it is no more if nothing of it is left. Answers whether something is. */
 bool heap_lower(struct heap *heap, uint64_t size);
+
+/* Says of an empty heap that it never has a break, but mapped segments from address 0 on. */
+ALWAYS_INLINE void heap_has_no_break(struct heap *heap)
+{
+    heap->segment_address = 0;
+    heap->segment_limit = MAX_BREAK;
+}
 
 /* Maps a segment at the next higher multiple of `alignment` and answers the one block that it is,
  * waste until the family says what it is; NO_BLOCK, with the heap's failure set, when memory or addresses are exhausted. Makes two blocks. */

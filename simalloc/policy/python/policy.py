@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.description import Policy, read_parameters, spell_parameters
-from simalloc.policy.own.base import PythonPolicy, values_of
-from simalloc.policy.own.code import DIGITS, Code, PythonCode, code_in_file, code_of_class
+from simalloc.policy.python.base import PythonPolicy, values_of
+from simalloc.policy.python.code import DIGITS, Code, PythonCode, code_in_file, code_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,11 @@ class OwnPolicy(Policy):
     def parameters(self) -> dict[str, Value]:
         """Every parameter by name, in plain values."""
         return dict(self.description.values)
+
+    @property
+    def all_parameters(self) -> dict[str, Value]:
+        """The same: a class has the parameters that it declares."""
+        return self.parameters
 
     def with_parameters(self, **parameters: Value) -> OwnPolicy:
         """Return the same policy with some parameters changed; raises as the catalogue's do."""

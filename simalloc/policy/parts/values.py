@@ -1,4 +1,4 @@
-"""The orthogonal parts that policies are made of, and how they are spelled in text."""
+"""The values of parameters, and how they are spelled in text."""
 
 from __future__ import annotations
 
@@ -8,48 +8,12 @@ from typing import Any, Final
 
 from simalloc.errors import PolicyError
 
-MAX_UNIT: Final = 1 << 40
-"""The largest growth unit, in scaled bytes."""
-
 Value = float | str
 """A parameter's value as tables show it: a choice by its spelling."""
 
 _SIZE: Final = re.compile(r"(\d+)([KMG]?)")
 _SWITCH: Final = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 _FACTOR: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-class Fit(Enum):
-    """Which of the free blocks that are large enough is taken (Wilson et al. 1995, 3.5)."""
-
-    FIRST = "first"
-    NEXT = "next"
-    BEST = "best"
-
-
-class Order(Enum):
-    """How the list of free blocks is ordered: newest first, oldest first, or by address."""
-
-    LIFO = "lifo"
-    FIFO = "fifo"
-    ADDRESS = "ao"
-
-
-class Series(Enum):
-    """The sizes of blocks that a policy deals in, from the smallest up."""
-
-    POWERS = "2n"
-    """2**N times the smallest."""
-    POWERS_AND_THREES = "2n-3x2n"
-    """2**N times the smallest, and the sizes halfway between."""
-
-
-class LastRemainder(Enum):
-    """Which requests may be cut from the remainder of the latest split before other free blocks."""
-
-    NONE = "none"
-    SMALL = "small"
-    ANY = "any"
 
 
 def parse_size(text: str) -> int:
@@ -104,10 +68,3 @@ def _words(kind: type[Any]) -> str:
     if kind is int:
         return "a size: a whole number, or one with K, M or G"
     return "a number" if kind is float else f"a {kind.__name__}"
-
-
-def check_unit(name: str, size: int, multiple: int = 1) -> None:
-    """Raise `PolicyError` unless `size` is usable as the parameter `name`."""
-    if not 0 < size <= MAX_UNIT or size % multiple:
-        of = f" that is a multiple of {multiple}" if multiple > 1 else ""
-        raise PolicyError(f"{name} is {size}; it takes a size from 1 to {MAX_UNIT}{of}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from simalloc.heap.reference.blocks import State
 from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.space import State
 
 
 class CoalescingHeap(Heap):
@@ -59,8 +59,3 @@ class CoalescingHeap(Heap):
         rest = self._split(address, size) if self.block_size(address) > size else None
         self.blocks.mark(address, State.ALLOCATED)
         return rest
-
-
-def round_up(size: int, unit: int) -> int:
-    """Return the smallest multiple of `unit` that is not below `size`."""
-    return -(-size // unit) * unit

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.blocks import State
-from simalloc.heap.reference.sized_heap import SizedHeap
+from simalloc.heap.reference.parts.sized_heap import SizedHeap
+from simalloc.heap.reference.space import State
 from simalloc.policy.parts import Order, Series
 
 if TYPE_CHECKING:
-    from simalloc.policy.families import SegregatedStorage
+    from simalloc.policy.families.segregated_storage import SegregatedStorage
 
 
 class SegregatedStorageHeap(SizedHeap):

@@ -9,7 +9,7 @@ from simalloc.errors import PolicyError
 from simalloc.policy.parts import Value, read_value
 
 if TYPE_CHECKING:
-    from simalloc.policy.own.contract import Block, Heap
+    from simalloc.policy.python.contract import Block, Heap
 
 
 class PythonPolicy:

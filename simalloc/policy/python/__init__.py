@@ -1,9 +1,9 @@
 """Policies of one's own in Python: what they are written against, and how they are found."""
 
-from simalloc.policy.own.base import PythonPolicy
-from simalloc.policy.own.code import PythonCode
-from simalloc.policy.own.contract import Block, Heap, OrderName
-from simalloc.policy.own.policy import (
+from simalloc.policy.python.base import PythonPolicy
+from simalloc.policy.python.code import PythonCode
+from simalloc.policy.python.contract import Block, Heap, OrderName
+from simalloc.policy.python.policy import (
     OwnPolicy,
     base_name,
     is_own,

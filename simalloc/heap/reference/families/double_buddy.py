@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedDict
 
-from simalloc.heap.reference.buddy import BuddyHeap
+from simalloc.heap.reference.parts.buddy import BuddyHeap
 
 if TYPE_CHECKING:
-    from simalloc.policy.families import DoubleBuddy
+    from simalloc.policy.families.double_buddy import DoubleBuddy
 
 
 class DoubleBuddyHeap(BuddyHeap):

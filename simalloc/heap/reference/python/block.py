@@ -1,4 +1,4 @@
-"""A block as a policy in Python sees it (simalloc/policy/own/contract.py), in plain Python."""
+"""A block as a policy in Python sees it (simalloc/policy/python/contract.py), in plain Python."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simalloc.errors import PolicyError
 
 if TYPE_CHECKING:
-    from simalloc.heap.reference.own_heap import OwnHeap
+    from simalloc.heap.reference.python.heap import OwnHeap
 
 
 class Place(Enum):

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedList
 
-from simalloc.heap.reference.coalescing import CoalescingHeap, round_up
-from simalloc.policy.parts import LastRemainder
+from simalloc.heap.reference.parts.coalescing import CoalescingHeap
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.policy.families.binned_fit import LastRemainder
 
 if TYPE_CHECKING:
-    from simalloc.policy.families import BinnedFit
+    from simalloc.policy.families.binned_fit import BinnedFit
 
 
 class BinnedFitHeap(CoalescingHeap):
@@ -63,7 +64,7 @@ class BinnedFitHeap(CoalescingHeap):
     def check(self) -> None:
         """Assert every invariant of the heap."""
         super().check()
-        tail = self.blocks.before(self.brk)
+        tail = self.blocks.last
         assert self._wilderness == (tail if self.blocks.is_free(tail) else None)
         assert len(self._bins) == len(self._entered)
         for size, entered, address in self._bins:

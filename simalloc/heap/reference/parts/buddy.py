@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from simalloc.heap.reference.blocks import State
-from simalloc.heap.reference.sized_heap import SizedHeap
+from simalloc.heap.reference.parts.sized_heap import SizedHeap
+from simalloc.heap.reference.space import State
 
 
 class BuddyHeap(SizedHeap):

@@ -14,12 +14,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from simalloc.errors import PolicyError, SimallocError
-from simalloc.policy.own.base import PythonPolicy
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Value
+from simalloc.policy.python.base import PythonPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from simalloc.policy.parts import Value
 
 DIGITS: Final = 12
 """Of a source's SHA-256 where it stands in a policy's text."""
@@ -78,10 +78,11 @@ class Code:
 
 
 @dataclass(frozen=True)
-class PythonCode:
+class PythonCode(Family):
     """A policy whose decisions Python code makes: its class, and the parameters' values."""
 
     family: ClassVar[str] = "python"
+    reference: ClassVar[str] = "python:PythonHeap"
 
     code: Code
     values: tuple[tuple[str, Value], ...]
@@ -89,6 +90,11 @@ class PythonCode:
     def decider(self, trace: object = None) -> PythonPolicy:
         """Return a new object of the class, for one simulation of a trace."""
         return self.code.begin(dict(self.values), trace)
+
+    def core_parameters(self) -> dict[str, int | str | list[int]]:
+        """Return what the core is told besides the object that decides."""
+        given = super().core_parameters()
+        return {name: value for name, value in given.items() if name not in {"code", "values"}}
 
 
 def code_in_file(file: str, name: str, folder: Path) -> Code:

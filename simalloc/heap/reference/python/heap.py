@@ -1,19 +1,19 @@
-"""What a policy in Python acts on (simalloc/policy/own/contract.py), in plain Python."""
+"""What a policy in Python acts on (simalloc/policy/python/contract.py), in plain Python."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from simalloc.errors import PolicyError
-from simalloc.heap.reference.blocks import MAX_BREAK, Blocks, State
-from simalloc.heap.reference.coalescing import round_up
-from simalloc.heap.reference.own_block import OwnBlock, Place
-from simalloc.heap.reference.own_lists import Lists, first_of
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.python.block import OwnBlock, Place
+from simalloc.heap.reference.python.lists import Lists, first_of
+from simalloc.heap.reference.space import MAX_BREAK, Blocks, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from simalloc.policy.own import OrderName
+    from simalloc.policy.python import OrderName
 
 
 class OwnHeap:
@@ -60,7 +60,7 @@ class OwnHeap:
     @property
     def last(self) -> OwnBlock | None:
         """The block that ends at the break."""
-        return self.at(self.blocks.before(self.blocks.brk))
+        return self.at(self.blocks.last)
 
     def first_fit(
         self, size: int, order: OrderName = "ao", after: OwnBlock | None = None, /

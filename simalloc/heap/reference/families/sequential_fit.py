@@ -5,13 +5,14 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.coalescing import CoalescingHeap, round_up
+from simalloc.heap.reference.parts.coalescing import CoalescingHeap
+from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.policy.parts import Fit, Order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.policy.families import SequentialFit
+    from simalloc.policy.families.sequential_fit import SequentialFit
 
 
 class SequentialFitHeap(CoalescingHeap):
@@ -101,7 +102,7 @@ class SequentialFitHeap(CoalescingHeap):
 
     def _grow_for(self, size: int) -> None:
         """Raise the break for a request; the free block that ends there counts towards it."""
-        tail = self.blocks.before(self.brk)
+        tail = self.blocks.last
         if tail is not None and self.blocks.is_free(tail):
             size -= self.block_size(tail)
         self.free(self._grow(round_up(size, self._growth)))

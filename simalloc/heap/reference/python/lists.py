@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.heap.reference.own_block import OwnBlock
-    from simalloc.policy.own import OrderName
+    from simalloc.heap.reference.python.block import OwnBlock
+    from simalloc.policy.python import OrderName
 
 
 class Ring:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.own_block import Place
-from simalloc.heap.reference.own_heap import OwnHeap
+from simalloc.heap.reference.python.block import Place
+from simalloc.heap.reference.python.heap import OwnHeap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simalloc.policy import PythonCode, PythonPolicy
 
 
-class OwnPolicyHeap(Heap):
+class PythonHeap(Heap):
     """Lets a policy in Python decide, and sees that what it does can be."""
 
     def __init__(self, description: PythonCode) -> None:
