@@ -10,19 +10,22 @@ from simalloc.heap.reference.space import Blocks, State
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from simalloc.heap.reference.parts.front import Front
     from simalloc.trace.trace import Trace
 
 
 class Heap(ABC):
     """A heap under one policy; sizes and addresses are in scaled bytes.
 
-    `growths`, `splits` and `coalescings` count from the start, `visited` belongs to the latest
-    malloc (docs/policies.md, The heap and the replay). `event` is the number of the event under
-    way, and `trace` the trace that is replayed.
+    Sizes are gross: headers and the like have been added. `growths`, `splits` and `coalescings`
+    count from the start, `visited` belongs to the latest malloc (docs/policies.md, The heap and the
+    replay). `event` is the number of the event under way, and `trace` the trace that is replayed.
+    `front` is what the program calls: the heap itself, or what its calls go through.
     """
 
-    def __init__(self) -> None:
-        self.blocks = Blocks()
+    def __init__(self, *, has_break: bool = True) -> None:
+        self.blocks = Blocks(has_break=has_break)
+        self.front: Heap | Front = self
         self.growths = 0
         self.splits = 0
         self.coalescings = 0
@@ -44,6 +47,24 @@ class Heap(ABC):
     @abstractmethod
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Make an allocated block hold `size` bytes where it is; say whether the family can."""
+
+    def reallocate(self, address: int, size: int) -> int:
+        """Make an allocated block hold `size` bytes; return the address, which may be another.
+
+        Families whose allocator does it in another way override this.
+        """
+        if self.reallocate_in_place(address, size):
+            return address
+        new = self.front.malloc(size)
+        self.front.free(address)
+        return new
+
+    def rounded(self, size: int) -> int:
+        """Return the size of the block that the family gives for `size` bytes."""
+        return size
+
+    def trim(self) -> None:  # noqa: B027 - most heaps never fall
+        """Lower the break if the family's rules say so: asked after each free of the program's."""
 
     @abstractmethod
     def listed(self) -> Iterable[int]:

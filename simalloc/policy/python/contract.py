@@ -79,7 +79,7 @@ class Heap(Protocol):
     def next_fit(self, size: int, order: OrderName = "ao", /) -> Block | None:
         """Return the first listed block of at least `size` bytes from the rover on.
 
-        The rover then stands on it; docs/policies.md says how it moves when that block leaves the
+        The rover then stands on it; sequential_fit.md says how it moves when that block leaves the
         list. The lists of `lifo` and `fifo` are next fit's own: blocks enter before the rover.
         """
 

@@ -1,4 +1,4 @@
-"""The binned fit on heaps small enough to follow docs/policies.md by hand."""
+"""The binned fit on heaps small enough to follow the rules by hand."""
 
 import pytest
 

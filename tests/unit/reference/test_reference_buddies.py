@@ -1,4 +1,4 @@
-"""The buddy systems on heaps small enough to follow docs/policies.md by hand."""
+"""The buddy systems on heaps small enough to follow the rules by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Segregated storage on heaps small enough to follow docs/policies.md by hand."""
+"""Segregated storage on heaps small enough to follow the rules by hand."""
 
 from simalloc.heap.reference import heap_for
 from simalloc.policy import Series

@@ -1,4 +1,4 @@
-"""Sequential fits on heaps small enough to follow docs/policies.md by hand."""
+"""Sequential fits on heaps small enough to follow the rules by hand."""
 
 import pytest
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class BinaryBuddyHeap(BuddyHeap):
     """Sizes of 16 * 2**N at multiples of themselves.
 
-    Johnstone & Wilson 1998, section 2.3.1; docs/policies.md, Binary buddy.
+    Johnstone & Wilson 1998, section 2.3.1; policy/families/binary_buddy.md.
     """
 
     def __init__(self, description: BinaryBuddy) -> None:
@@ -33,7 +33,7 @@ class BinaryBuddyHeap(BuddyHeap):
     def _grow_for(self, size: int) -> None:
         """Raise the break far enough for an aligned block; free the new memory in aligned blocks.
 
-        docs/policies.md, Binary buddy: Growth.
+        policy/families/binary_buddy.md: Growth.
         """
         rest: int | None = self._grow(self._new_break(size) - self.brk)
         while rest is not None:

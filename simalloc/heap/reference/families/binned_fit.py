@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from sortedcontainers import SortedList
 
 from simalloc.heap.reference.parts.coalescing import CoalescingHeap
-from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.policy.families.binned_fit import LastRemainder
 
 if TYPE_CHECKING:
@@ -15,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class BinnedFitHeap(CoalescingHeap):
-    """Lea's allocator as a policy (Johnstone & Wilson 1998, section 2.2.2; docs/policies.md).
+    """Lea's allocator as a policy.
 
+    Johnstone & Wilson 1998, section 2.2.2; policy/families/binned_fit.md.
     A free block is the wilderness, the last remainder, or in the bins.
     """
 
     def __init__(self, description: BinnedFit) -> None:
-        super().__init__()
+        super().__init__(description, description.growth)
         self._may_use_remainder = description.last_remainder
         self._small = description.small
-        self._growth = description.growth
         # All bins in one: (size, time of entry, address), so oldest first among equals.
         self._bins: SortedList[tuple[int, int, int]] = SortedList()
         self._entered: dict[int, int] = {}
@@ -34,7 +33,7 @@ class BinnedFitHeap(CoalescingHeap):
         self._wilderness: int | None = None
 
     def malloc(self, size: int) -> int:
-        """Take the five steps of docs/policies.md, Binned fit: Allocation."""
+        """Take the five steps of policy/families/binned_fit.md: Allocation."""
         self.visited = 0
         found = self._exact_fit(size)
         if found is None:
@@ -115,7 +114,7 @@ class BinnedFitHeap(CoalescingHeap):
         if self._wilderness is not None:
             self.visited += 1
         if self._wilderness is None or self.block_size(self._wilderness) < size:
-            self.free(self._grow(round_up(size, self._growth)))
+            self.free(self._grow(self._growth_for(size)))
         found = self._wilderness
         assert found is not None, "new memory ends at the break"
         self._take(found, size)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class DoubleBuddyHeap(BuddyHeap):
     """Sizes of 16 * 2**N and of 24 * 2**N.
 
-    Johnstone & Wilson 1998, section 2.3.2; docs/policies.md, Double buddy.
+    Johnstone & Wilson 1998, section 2.3.2; policy/families/double_buddy.md.
     """
 
     def __init__(self, description: DoubleBuddy) -> None:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class SegregatedStorageHeap(SizedHeap):
-    """Simple segregated storage (Johnstone & Wilson 1998, section 2.2.1; docs/policies.md)."""
+    """Simple segregated storage.
+
+    Johnstone & Wilson 1998, section 2.2.1; policy/families/segregated_storage.md.
+    """
 
     def __init__(self, description: SegregatedStorage) -> None:
         base = description.smallest
@@ -24,7 +27,7 @@ class SegregatedStorageHeap(SizedHeap):
 
     def malloc(self, size: int) -> int:
         """Take the block that entered the list of its size last, or refill that list."""
-        size = self._size_for(size)
+        size = self.rounded(size)
         address = self._free.first(size)
         self.visited = int(address is not None)
         if address is None:

@@ -6,7 +6,6 @@ from bisect import insort
 from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.parts.coalescing import CoalescingHeap
-from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.policy.parts import Fit, Order
 
 if TYPE_CHECKING:
@@ -16,16 +15,15 @@ if TYPE_CHECKING:
 
 
 class SequentialFitHeap(CoalescingHeap):
-    """The sequential fits (Johnstone & Wilson 1998, section 2.1; docs/policies.md).
+    """The sequential fits (Johnstone & Wilson 1998, section 2.1; policy/families/sequential_fit.md).
 
     The list is walked as the papers describe it, so that a search shows what it looks at.
     """
 
     def __init__(self, description: SequentialFit) -> None:
-        super().__init__()
+        super().__init__(description, description.growth)
         self._fit = description.fit
         self._order = description.order
-        self._growth = description.growth
         # Free blocks by address, in list order; for next fit the list is a circle.
         self._list: list[int] = []
         # The block where the next search of next fit starts: in the list unless that is empty.
@@ -34,7 +32,7 @@ class SequentialFitHeap(CoalescingHeap):
     def malloc(self, size: int) -> int:
         """Search; grow and search again if nothing fits; use the low end of the block found.
 
-        docs/policies.md, Sequential fit: Allocation, Growth, Visited.
+        policy/families/sequential_fit.md: Allocation, Growth, Visited.
         """
         found, self.visited = self._search(size)
         if found is None:
@@ -101,11 +99,8 @@ class SequentialFitHeap(CoalescingHeap):
         return self._list[start:] + self._list[:start]
 
     def _grow_for(self, size: int) -> None:
-        """Raise the break for a request; the free block that ends there counts towards it."""
-        tail = self.blocks.last
-        if tail is not None and self.blocks.is_free(tail):
-            size -= self.block_size(tail)
-        self.free(self._grow(round_up(size, self._growth)))
+        """Raise the break for a request; the new memory enters as a freed block does."""
+        self.free(self._grow(self._growth_for(size)))
 
     def _take(self, address: int, size: int) -> None:
         """Allocate the low end; what is left keeps the place in the list, and the rover."""

@@ -25,7 +25,7 @@ class BuddyHeap(SizedHeap):
 
     def malloc(self, size: int) -> int:
         """Take a free block of the smallest size that will do, and halve it down."""
-        size = self._size_for(size)
+        size = self.rounded(size)
         found = self._smallest_free(size)
         self.visited = int(found is not None)
         if found is None:

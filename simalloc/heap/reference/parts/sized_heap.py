@@ -25,7 +25,11 @@ class SizedHeap(Heap):
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Stay if the new size takes the same size of block."""
-        return self._size_for(size) == self.block_size(address)
+        return self.rounded(size) == self.block_size(address)
+
+    def rounded(self, size: int) -> int:
+        """Return the smallest size of block that holds a request."""
+        return smallest_size(size, *self._bases)
 
     def listed(self) -> list[int]:
         """Return the free blocks of all sizes."""
@@ -36,8 +40,4 @@ class SizedHeap(Heap):
         super().check()
         for address, state in self.blocks.state.items():
             size = self.block_size(address)
-            assert state is State.WASTE or self._size_for(size) == size, "a block has a fixed size"
-
-    def _size_for(self, request: int) -> int:
-        """Return the smallest size of block that holds a request."""
-        return smallest_size(request, *self._bases)
+            assert state is State.WASTE or self.rounded(size) == size, "a block has a fixed size"
