@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy, Policy
     from simalloc.trace import EventSource
 
+
 @dataclass(frozen=True)
 class Setting:
     """All that decides what comes out of a simulation."""

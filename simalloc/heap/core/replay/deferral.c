@@ -134,7 +134,9 @@ static bool settle(struct heap *heap)
         heap_fail(heap, OUT_OF_MEMORY);
         return false;
     }
-    deferral->base = heap->trimming == NULL ? layer : trimming_over(heap, layer);
+    deferral->base = layer;
+    if (heap->trimming != NULL)
+        heap->trimming->family = layer;
     return true;
 }
 

@@ -32,6 +32,8 @@ void replay_watch(const struct replay *replay, const struct events *event, uint3
     if (!replay->checked)
         return;
     heap->failure = replay->family->check(heap);
+    if (heap->failure == NULL)
+        heap->failure = deferral_check(heap);
     if (heap->failure == NULL && taken > replay->family->blocks_an_event)
         heap->failure = "an event has made more blocks than its family says";
 }
@@ -85,10 +87,11 @@ size_t replay_all(struct replay *replay, const struct events *events)
             heap->failure = OUT_OF_MEMORY;
             break;
         }
-        if (heap->trimming != NULL)
-            layer = trimming_over(heap, layer);
+        const struct layer *family = layer;
         if (heap->deferral != NULL)
             layer = deferral_over(heap, layer);
+        if (heap->trimming != NULL)
+            layer = trimming_over(heap, layer, family);
         replay_prefetch_columns(events, done + BATCH);
         struct events batch = events_from(events, done, BATCH);
         done += layer->replay(replay, &batch);

@@ -19,10 +19,10 @@ static void release(struct heap *heap, uint32_t id)
     given_back -= given_back % trimming->unit;
     if (given_back == 0)
         return;
-    trimming->base->take_out(heap, last);
+    trimming->family->take_out(heap, last);
     if (heap_lower(heap, given_back)) { /* what is left is as if it had just been freed */
         heap->counters.allocated += heap->blocks[last].size;
-        trimming->base->release(heap, last);
+        trimming->family->release(heap, last);
     }
 }
 
@@ -38,8 +38,10 @@ static bool reserve(struct heap *heap)
 
 DEFINE_LAYER(trimming, true, allocate, release, reserve, .resize = resize)
 
-const struct layer *trimming_over(struct heap *heap, const struct layer *base)
+const struct layer *trimming_over(struct heap *heap, const struct layer *base,
+                                  const struct layer *family)
 {
     heap->trimming->base = base;
+    heap->trimming->family = family;
     return &layer_trimming;
 }

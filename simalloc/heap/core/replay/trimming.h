@@ -11,7 +11,8 @@ struct trimming {
     uint64_t trim;      /* the least size of the last block that is trimmed; 0: none is */
     uint64_t trim_keep; /* what is left of it */
     uint64_t unit;      /* the break is lowered by multiples of it */
-    const struct layer *base;
+    const struct layer *base;   /* what frees go to */
+    const struct layer *family; /* the same, or what that stands on */
 };
 
 #define TRIMMING_PARAMETERS(state, trimming)                                              \
@@ -27,7 +28,8 @@ ALWAYS_INLINE void trimming_init(struct heap *heap, struct trimming *trimming, u
     heap->trimming = trimming->trim > 0 ? trimming : NULL;
 }
 
-/* The layer that trims what another one does. */
-const struct layer *trimming_over(struct heap *heap, const struct layer *base);
+/* The layer that trims after what another one does, which may stand over the family's. */
+const struct layer *trimming_over(struct heap *heap, const struct layer *base,
+                                  const struct layer *family);
 
 #endif
