@@ -31,6 +31,8 @@ CATALOGUE: Final[Mapping[str, Policy]] = MappingProxyType(
     }
 )
 
+_HOMES: Final = {row.name: module.__name__ for module in _MODULES for row in module.POLICIES}
+
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         group: tuple(row.name for row in CATALOGUE.values() if group in row.groups)
@@ -72,6 +74,13 @@ def policy(text: AnyPolicy, **parameters: Value) -> Policy:
         raise PolicyError(f"there is no policy {name!r}; {hint}")
     given = read_parameters(text, tail)
     return CATALOGUE[name].with_parameters(**{**given, **parameters})
+
+
+def modules_of(policy: Policy) -> tuple[str, ...]:
+    """Return the modules that say what a policy is: of its family, and of its row if it has one."""
+    families = [kind.__module__ for kind in type(policy.description).__mro__]
+    home = _HOMES.get(policy.name)
+    return (*families, *([home] if home else []))
 
 
 def spell(policy: Policy) -> str:
