@@ -14,6 +14,7 @@ from simalloc.policy.catalogue import (
 from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name
 from simalloc.policy.description import Policy
 from simalloc.policy.families import FAMILIES, Family
+from simalloc.policy.parameters import Parameter, parameters_of, rules_of
 from simalloc.policy.parts import (
     Fit,
     Order,
@@ -49,6 +50,7 @@ __all__ = [
     "Order",
     "Overhead",
     "OwnPolicy",
+    "Parameter",
     "Policy",
     "PythonCode",
     "PythonPolicy",
@@ -60,8 +62,10 @@ __all__ = [
     "is_policy_name",
     "modules_of",
     "own_policy",
+    "parameters_of",
     "parse_size",
     "policy",
+    "rules_of",
     "spell",
     "spell_exactly",
     "spell_value",

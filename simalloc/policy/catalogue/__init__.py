@@ -42,9 +42,18 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """The names of the policies in each group."""
 
 GROUP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
-    {module.GROUP: (module.__doc__ or "").partition("\n")[0] for module in _MODULES}
+    {
+        "johnstone-wilson": "the sixteen policies of Johnstone & Wilson 1998",
+        "gabber": "the allocators of Gabber 2001",
+        "detlefs": "the allocators of Detlefs, Dosser & Zorn 1993",
+        "rezaei": "the allocators of Rezaei and others 2016",
+        "ellermann": "the methods of Ellermann 2014",
+        "real": "allocators of the past",
+        "modern": "allocators of today",
+        "device": "caching allocators of deep-learning frameworks",
+    }
 )
-"""What each group is, in a sentence."""
+"""What the groups are."""
 
 
 AnyPolicy = Policy | PythonPolicy | type[PythonPolicy] | str

@@ -58,7 +58,7 @@ def test_what_is_spelled_is_read_again(name):
         ("first-fit-ao:order='ao", "quote is not closed"),
         ("@johnstone-wilson", "is a group, and one policy is asked for"),
         ("first-fit-ao:minimum_split=0", "minimum_split is 0; it takes a size from 1"),
-        ("first-fit-ao:word=5", "it takes 4 or 8"),
+        ("first-fit-ao:word=5", "word is 5; it takes a size from 4 to 8 that is a multiple of 4"),
         ("first-fit-ao:mechanism=on,header=8", "the allocator's own header"),
         ("first-fit-ao:growth=4K,growth=8K", "growth is given twice"),
         ("first-fit-ao:growth=0", "takes a size"),
