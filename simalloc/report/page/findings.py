@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
-from simalloc.heap import Realloc, simulate, simulate_all
+from simalloc.heap import simulate, simulate_all
 from simalloc.measure import fragmentation, free_sizes, heap_map, longest_stays, pins
 from simalloc.policy import ALL, expand_policies, spell
 from simalloc.trace.statistics import describe
@@ -69,7 +69,7 @@ def find_out(
     given: str,
     chosen: Sequence[str] = (),
     scale: int = 16,
-    realloc: str = Realloc.FREE_FIRST.value,
+    realloc: str | None = None,
     natives: Sequence[NativeRun] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Findings:
