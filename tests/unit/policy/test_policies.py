@@ -1,5 +1,6 @@
 """Policies by name and in text."""
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -122,3 +123,12 @@ def test_every_family_is_one_place(family):
     assert "**Allocation.**" in rules
     reference, _, name = family.reference.partition(":")
     assert hasattr(import_module(f"simalloc.heap.reference.families.{reference}"), name)
+
+
+def test_the_page_on_adding_counts_right():
+    root = Path(__file__).parents[3]
+    page = (root / "docs/adding-a-policy.md").read_text("utf-8")
+    table = re.findall(r"^\| `(\S+kingsley\S+)` \| (\d+) \|", page, re.MULTILINE)
+    assert len(table) == 6
+    for path, lines in table:
+        assert len((root / path).read_text("utf-8").splitlines()) == int(lines), path
