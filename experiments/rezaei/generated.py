@@ -3,9 +3,10 @@
 Johnstone & Wilson warn of random traces. These meet the number of allocations and of deallocations
 exactly, the average request and the average live memory nearly. What the table leaves open is free
 choice: sizes are multiples of 8 from 16 bytes on, geometrically distributed; a collector frees when
-so many objects are live that the average comes out, as many each time, in the order of allocation
-as a sweep does, and an object allocated since the last collection dies four times as readily as an
-older one. The last event is the last free, so that what is live then was never freed.
+so many objects are live that the average comes out, as many each time; an object allocated since
+the last collection dies four times as readily as an older one; those that die together are freed in
+any order, or with `sweep` in that of their allocation. The last event is the last free, so that
+what is live then was never freed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy as np
 from simalloc.trace.workloads import trace_of_lives
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from experiments.rezaei.published import Program
     from simalloc.trace import Trace
 
@@ -26,7 +29,7 @@ _MEGABYTE: Final = 1 << 20
 _YOUNG: Final = 4
 
 
-def generate(program: Program, seed: int) -> Trace:
+def generate(program: Program, seed: int, *, sweep: bool = False) -> Trace:
     """Return a trace with the statistics of one of the paper's programs."""
     random = np.random.default_rng(seed)
     steps = (program.average_request - _SMALLEST) / _STEP
@@ -35,12 +38,13 @@ def generate(program: Program, seed: int) -> Trace:
     return trace_of_lives(
         sizes,
         until,
+        order=None if sweep else random.permutation(program.allocations),
         name=f"{program.name} (generated)",
         provenance={"kind": "synthetic", "source": "Rezaei and others 2016, table 2", "seed": seed},
     )
 
 
-def _deaths(program: Program, random: np.random.Generator) -> np.ndarray:
+def _deaths(program: Program, random: np.random.Generator) -> NDArray[np.int64]:
     """Return at which allocation each object is freed; those that never are, after the last."""
     survivors = program.allocations - program.deallocations
     average = program.average_live * _MEGABYTE / program.average_request
