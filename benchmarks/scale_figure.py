@@ -8,8 +8,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from simalloc.files import replacing
-from simalloc.policy import SequentialFit
 from simalloc.policy import policy as find_policy
+from simalloc.policy.families.sequential_fit import SequentialFit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,15 +4,17 @@ from simalloc.callable_package import make_callable
 from simalloc.policy.catalogue import CATALOGUE, AnyPolicy, policy, spell, spell_exactly
 from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name
 from simalloc.policy.description import Policy
-from simalloc.policy.families import (
-    BinaryBuddy,
-    BinnedFit,
-    DoubleBuddy,
-    Family,
-    SegregatedStorage,
-    SequentialFit,
+from simalloc.policy.families import FAMILIES, Family
+from simalloc.policy.parts import (
+    Fit,
+    Order,
+    Overhead,
+    Series,
+    format_size,
+    parse_size,
+    spell_value,
 )
-from simalloc.policy.own import (
+from simalloc.policy.python import (
     Block,
     Heap,
     OwnPolicy,
@@ -22,36 +24,23 @@ from simalloc.policy.own import (
     is_own,
     own_policy,
 )
-from simalloc.policy.parts import (
-    Fit,
-    LastRemainder,
-    Order,
-    Series,
-    format_size,
-    parse_size,
-    spell_value,
-)
 
 __all__ = [
     "ALL",
     "CATALOGUE",
+    "FAMILIES",
     "AnyPolicy",
-    "BinaryBuddy",
-    "BinnedFit",
     "Block",
-    "DoubleBuddy",
     "Family",
     "Fit",
     "Grid",
     "Heap",
-    "LastRemainder",
     "Order",
+    "Overhead",
     "OwnPolicy",
     "Policy",
     "PythonCode",
     "PythonPolicy",
-    "SegregatedStorage",
-    "SequentialFit",
     "Series",
     "base_name",
     "expand_policies",

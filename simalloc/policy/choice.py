@@ -10,7 +10,7 @@ from simalloc.errors import PlanError, PolicyError
 from simalloc.policy.catalogue import CATALOGUE, spell_exactly
 from simalloc.policy.catalogue import policy as find_policy
 from simalloc.policy.description import Policy
-from simalloc.policy.own import OwnPolicy, PythonPolicy, is_own, own_policy
+from simalloc.policy.python import OwnPolicy, PythonPolicy, is_own, own_policy
 from simalloc.policy.several import listed
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from simalloc.errors import PolicyError
+from simalloc.policy.families.base import parameter_types, shared_defaults
 from simalloc.policy.parts import Value, read_value, spell_value
 from simalloc.shown import ShownAsTable
 
@@ -37,11 +37,26 @@ class Policy(ShownAsTable):
 
     @property
     def parameters(self) -> dict[str, Value]:
-        """Every parameter by name, in plain values: sizes in bytes, choices by their spelling."""
+        """The parameters by name, in plain values: sizes in bytes, choices by their spelling.
+
+        Those that the family shares with others are left out where they are at their defaults.
+        """
+        family: Any = type(self.description)
+        defaults = shared_defaults(family)
         return {
-            part.name: value.value if isinstance(value, Enum) else value
-            for part in fields(self.description)
-            for value in [getattr(self.description, part.name)]
+            name: value
+            for name, value in self.all_parameters.items()
+            if name not in defaults or value != defaults[name]
+        }
+
+    @property
+    def all_parameters(self) -> dict[str, Value]:
+        """Every parameter by name, in plain values."""
+        family: Any = type(self.description)  # can be hashed, as not all of its instances can
+        return {
+            name: value.value if isinstance(value, Enum) else value
+            for name in parameter_types(family)
+            for value in [getattr(self.description, name)]
         }
 
     def with_parameters(self, **parameters: Value) -> Policy:
@@ -50,8 +65,8 @@ class Policy(ShownAsTable):
         Sizes are given as numbers or as text such as `64K`, choices by their spelling. Raises
         `PolicyError` for a parameter that the family does not have and a value it cannot take.
         """
-        family: Any = type(self.description)  # can be hashed, as not all of its instances can
-        known = _parameter_types(family)
+        family: Any = type(self.description)
+        known = parameter_types(family)
         values: dict[str, Any] = {}
         for name, value in parameters.items():
             if name not in known:
@@ -63,14 +78,7 @@ class Policy(ShownAsTable):
 
     def spelled(self, catalogued: Policy) -> str:
         """Return the text that makes this policy of the `catalogued` one of the same name."""
-        return spell_parameters(self.name, self.parameters, catalogued.parameters)
-
-
-@cache
-def _parameter_types(family: type[Any]) -> dict[str, Any]:
-    """Return what every parameter of a family takes; looking it up takes 0.1 ms."""
-    hints = get_type_hints(family)
-    return {part.name: hints[part.name] for part in fields(family)}
+        return spell_parameters(self.name, self.all_parameters, catalogued.all_parameters)
 
 
 def read_parameters(text: str, tail: str) -> dict[str, Value]:

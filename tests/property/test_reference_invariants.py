@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simalloc.heap.reference import replay
-from simalloc.policy import CATALOGUE, BinnedFit, SequentialFit
+from simalloc.policy import CATALOGUE
+from simalloc.policy.families.binned_fit import BinnedFit
+from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.trace.trace import Op
 from traces import cases
 

@@ -4,14 +4,13 @@ The C core is the product; this is its definition (docs/policies.md in code). On
 place every object at the same address.
 """
 
-from simalloc.heap.reference.blocks import MAX_BREAK
-from simalloc.heap.reference.families import HEAPS, heap_for
+from simalloc.heap.reference.families import heap_for
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.replay import Replay, replay
 from simalloc.heap.reference.simulate import simulate_reference
+from simalloc.heap.reference.space import MAX_BREAK
 
 __all__ = [
-    "HEAPS",
     "MAX_BREAK",
     "Heap",
     "Replay",

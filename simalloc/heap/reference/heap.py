@@ -5,24 +5,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.blocks import Blocks, State
+from simalloc.heap.reference.space import Blocks, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from simalloc.heap.reference.parts.front import Front
     from simalloc.trace.trace import Trace
 
 
 class Heap(ABC):
     """A heap under one policy; sizes and addresses are in scaled bytes.
 
-    `growths`, `splits` and `coalescings` count from the start, `visited` belongs to the latest
-    malloc (docs/policies.md, The heap and the replay). `event` is the number of the event under
-    way, and `trace` the trace that is replayed.
+    Sizes are gross: headers and the like have been added. `growths`, `splits` and `coalescings`
+    count from the start, `visited` belongs to the latest malloc (docs/policies.md, The heap and the
+    replay). `event` is the number of the event under way, and `trace` the trace that is replayed.
+    `front` is what the program calls: the heap itself, or what its calls go through.
     """
 
-    def __init__(self) -> None:
-        self.blocks = Blocks()
+    def __init__(self, *, has_break: bool = True) -> None:
+        self.blocks = Blocks(has_break=has_break)
+        self.front: Heap | Front = self
         self.growths = 0
         self.splits = 0
         self.coalescings = 0
@@ -45,13 +48,31 @@ class Heap(ABC):
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Make an allocated block hold `size` bytes where it is; say whether the family can."""
 
+    def reallocate(self, address: int, size: int) -> int:
+        """Make an allocated block hold `size` bytes; return the address, which may be another.
+
+        Families whose allocator does it in another way override this.
+        """
+        if self.reallocate_in_place(address, size):
+            return address
+        new = self.front.malloc(size)
+        self.front.free(address)
+        return new
+
+    def rounded(self, size: int) -> int:
+        """Return the size of the block that the family gives for `size` bytes."""
+        return size
+
+    def trim(self) -> None:  # noqa: B027 - most heaps never fall
+        """Lower the break if the family's rules say so: asked after each free of the program's."""
+
     @abstractmethod
     def listed(self) -> Iterable[int]:
         """Return the addresses of the blocks that the family's own structures hold as free."""
 
     @property
     def brk(self) -> int:
-        """The break: the heap is `[0, brk)`."""
+        """The break: the end of the segment from 0 on that can be raised and lowered."""
         return self.blocks.brk
 
     @property
@@ -61,8 +82,8 @@ class Heap(ABC):
 
     @property
     def free_block_count(self) -> int:
-        """The number of free blocks."""
-        return self.blocks.count[State.FREE]
+        """The number of free blocks, cached ones among them."""
+        return self.blocks.count[State.FREE] + self.blocks.count[State.CACHED]
 
     def block_size(self, address: int) -> int:
         """Return the gross size of the block at `address`."""
@@ -83,6 +104,10 @@ class Heap(ABC):
         address = self.blocks.extend(size)
         self.growths += 1
         return address
+
+    def _lower(self, size: int) -> None:
+        """Cut `size` bytes off the block that ends at the break, and lower the break by them."""
+        self.blocks.lower(size)
 
     def _split(self, address: int, size: int) -> int:
         """Cut a block in two, the low one of `size`; return the address of the high one."""

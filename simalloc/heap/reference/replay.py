@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap.reference.blocks import State
 from simalloc.heap.reference.families import heap_for
+from simalloc.heap.reference.parts.front import Front
+from simalloc.heap.reference.parts.overhead import gross_size
+from simalloc.heap.reference.space import State
 from simalloc.heap.run import Realloc
 from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from simalloc.heap.reference.heap import Heap
     from simalloc.policy import Family
     from simalloc.trace.trace import Trace
 
@@ -57,7 +60,7 @@ def replay(
     naming the event, if the heap would exceed 2**62 scaled bytes.
     """
     start = time.perf_counter()
-    objects = _Objects(heap_for(description), scale, realloc)
+    objects = _Objects(description, scale, realloc)
     objects.heap.trace = trace
     states = np.empty((5, len(trace)), np.int64)
     events = zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True)
@@ -88,8 +91,11 @@ def replay(
 class _Objects:
     """The live objects of a replay, each with its address and the bytes that were asked for."""
 
-    def __init__(self, heap: Heap, scale: int, realloc: Realloc) -> None:
+    def __init__(self, description: Family, scale: int, realloc: Realloc) -> None:
+        heap = heap_for(description)
         self.heap = heap
+        self._front = Front(heap, description)
+        self._overhead = description.applied_overhead
         self.visited: list[int] = []
         self._scale = scale
         self._realloc = realloc
@@ -99,7 +105,7 @@ class _Objects:
     def carry_out(self, op: int, number: int, size: int) -> int:
         """Do one event; return the object's address after it, -1 for a free."""
         if op == Op.FREE:
-            self.heap.free(self._remove(number))
+            self._front.free(self._remove(number))
             return -1
         address = self._malloc(size) if op == Op.MALLOC else self._reallocate(number, size)
         self._where[number] = address, size
@@ -107,23 +113,23 @@ class _Objects:
         return address
 
     def state(self) -> tuple[int, int, int, int]:
-        """Return live bytes, break, allocated bytes, and number of free blocks."""
+        """Return live bytes, mapped bytes, allocated bytes, and number of free blocks."""
         heap = self.heap
-        return self._live, heap.brk, heap.allocated, heap.free_block_count
+        return self._live, heap.blocks.mapped, heap.allocated, heap.free_block_count
 
     def check(self) -> None:
         """Assert that the heap is sound and that each live object has a block that holds it."""
-        self.heap.check()
+        self._front.check()
         for address, size in self._where.values():
             assert self.heap.blocks.state[address] is State.ALLOCATED
-            assert self.heap.block_size(address) >= self._scaled(size)
+            assert self.heap.block_size(address) >= self._gross(size)
         addresses = {address for address, _ in self._where.values()}
         assert len(addresses) == len(self._where), "no two objects share a block"
         assert self.heap.allocated == sum(map(self.heap.block_size, addresses))
         assert self._live == sum(size for _, size in self._where.values())
 
-    def _scaled(self, size: int) -> int:
-        return max(size, 1) * self._scale
+    def _gross(self, size: int) -> int:
+        return gross_size(max(size, 1) * self._scale, self._overhead)
 
     def _remove(self, number: int) -> int:
         address, size = self._where.pop(number)
@@ -131,19 +137,24 @@ class _Objects:
         return address
 
     def _malloc(self, size: int) -> int:
-        address = self.heap.malloc(self._scaled(size))
-        self.visited.append(self.heap.visited)
+        return self._counted(self._front.malloc, self._gross(size))
+
+    def _counted(self, method: Callable[..., int], *arguments: int) -> int:
+        """Call what may search; keep how many blocks it has visited, if it has searched."""
+        self.heap.visited = -1
+        address = method(*arguments)
+        if self.heap.visited >= 0:
+            self.visited.append(self.heap.visited)
         return address
 
     def _reallocate(self, number: int, size: int) -> int:
         """Follow the rule for realloc events (docs/policies.md, The heap and the replay)."""
         old = self._remove(number)
         if self._realloc is Realloc.FREE_FIRST:
-            self.heap.free(old)
+            self._front.free(old)
             return self._malloc(size)
-        in_place = self._realloc is Realloc.IN_PLACE
-        if in_place and self.heap.reallocate_in_place(old, self._scaled(size)):
-            return old
+        if self._realloc is Realloc.IN_PLACE:
+            return self._counted(self.heap.reallocate, old, self._gross(size))
         new = self._malloc(size)
-        self.heap.free(old)
+        self._front.free(old)
         return new

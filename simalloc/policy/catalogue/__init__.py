@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.errors import PolicyError
 from simalloc.policy.catalogue import johnstone_wilson
 from simalloc.policy.description import Policy, read_parameters
-from simalloc.policy.own import OwnPolicy, PythonPolicy, is_own, own_policy, policy_of
+from simalloc.policy.python import OwnPolicy, PythonPolicy, is_own, own_policy, policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

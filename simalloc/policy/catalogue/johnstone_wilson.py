@@ -8,13 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 from simalloc.policy.description import Policy
-from simalloc.policy.families import (
-    BinaryBuddy,
-    BinnedFit,
-    DoubleBuddy,
-    SegregatedStorage,
-    SequentialFit,
-)
+from simalloc.policy.families.binary_buddy import BinaryBuddy
+from simalloc.policy.families.binned_fit import BinnedFit
+from simalloc.policy.families.double_buddy import DoubleBuddy
+from simalloc.policy.families.segregated_storage import SegregatedStorage
+from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.parts import Fit, Order, Series
 
 _PAPER: Final = "Johnstone & Wilson 1998"

@@ -10,7 +10,8 @@ from simalloc.heap import Realloc, moment, simulate
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay
 from simalloc.measure import fragmentation
-from simalloc.policy import CATALOGUE, Policy, SegregatedStorage, Series
+from simalloc.policy import CATALOGUE, Policy, Series
+from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 from simalloc.trace.source import empty_spans

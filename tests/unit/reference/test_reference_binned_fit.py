@@ -1,9 +1,9 @@
-"""The binned fit on heaps small enough to follow docs/policies.md by hand."""
+"""The binned fit on heaps small enough to follow the rules by hand."""
 
 import pytest
 
 from simalloc.heap.reference import heap_for
-from simalloc.policy import BinnedFit, LastRemainder
+from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 
 
 def heap(*sizes, last_remainder=LastRemainder.SMALL, small=50):

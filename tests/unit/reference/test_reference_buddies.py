@@ -1,9 +1,11 @@
-"""The buddy systems on heaps small enough to follow docs/policies.md by hand."""
+"""The buddy systems on heaps small enough to follow the rules by hand."""
 
 import pytest
 
 from simalloc.heap.reference import heap_for
-from simalloc.policy import BinaryBuddy, DoubleBuddy, Order
+from simalloc.policy import Order
+from simalloc.policy.families.binary_buddy import BinaryBuddy
+from simalloc.policy.families.double_buddy import DoubleBuddy
 
 
 def test_blocks_are_halved_low_half_first_and_merge_again():

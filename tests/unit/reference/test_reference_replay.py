@@ -4,23 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from small_traces import trace
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference import replay, simulate_reference
 from simalloc.heap.reference.simulate import left_to_right_sum, timeline
 from simalloc.heap.run import Realloc
 from simalloc.policy import policy
-from simalloc.trace.trace import Trace
-
-OPS = {"m": 0, "f": 1, "r": 2}
-
-
-def trace(text):
-    """Return the trace of events such as `m0:10 r0:20 f0`."""
-    events = [(OPS[word[0]], *map(int, word[1:].split(":"))) for word in text.split()]
-    columns = [[event[i] if i < len(event) else 0 for event in events] for i in range(3)]
-    return Trace.from_events(*columns)
-
 
 FIRST_FIT = policy("first-fit-ao", growth=100)
 

@@ -1,7 +1,8 @@
-"""Segregated storage on heaps small enough to follow docs/policies.md by hand."""
+"""Segregated storage on heaps small enough to follow the rules by hand."""
 
 from simalloc.heap.reference import heap_for
-from simalloc.policy import SegregatedStorage, Series
+from simalloc.policy import Series
+from simalloc.policy.families.segregated_storage import SegregatedStorage
 
 
 def test_a_refill_is_handed_out_from_its_low_end_and_its_tail_wasted():

@@ -1,9 +1,10 @@
-"""Sequential fits on heaps small enough to follow docs/policies.md by hand."""
+"""Sequential fits on heaps small enough to follow the rules by hand."""
 
 import pytest
 
 from simalloc.heap.reference import heap_for
-from simalloc.policy import Fit, Order, SequentialFit
+from simalloc.policy import Fit, Order
+from simalloc.policy.families.sequential_fit import SequentialFit
 
 LIFO, FIFO, AO = Order.LIFO, Order.FIFO, Order.ADDRESS
 

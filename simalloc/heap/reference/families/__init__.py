@@ -1,0 +1,17 @@
+"""The families, one module each, written to be read; a description names its module and class."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.heap import Heap
+    from simalloc.policy import Family
+
+
+def heap_for(description: Family) -> Heap:
+    """Return an empty heap under the policy described."""
+    module, _, name = description.reference.partition(":")
+    made: Heap = getattr(import_module(f"{__name__}.{module}"), name)(description)
+    return made

@@ -1,0 +1,120 @@
+"""First, next and best fit over one list of free blocks, in any of three orders."""
+
+from __future__ import annotations
+
+from bisect import insort
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.parts.coalescing import CoalescingHeap
+from simalloc.policy.parts import Fit, Order
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.policy.families.sequential_fit import SequentialFit
+
+
+class SequentialFitHeap(CoalescingHeap):
+    """Sequential fits (Johnstone & Wilson 1998, section 2.1; policy/families/sequential_fit.md).
+
+    The list is walked as the papers describe it, so that a search shows what it looks at.
+    """
+
+    def __init__(self, description: SequentialFit) -> None:
+        super().__init__(description, description.growth)
+        self._fit = description.fit
+        self._order = description.order
+        # Free blocks by address, in list order; for next fit the list is a circle.
+        self._list: list[int] = []
+        # The block where the next search of next fit starts: in the list unless that is empty.
+        self._rover: int | None = None
+
+    def malloc(self, size: int) -> int:
+        """Search; grow and search again if nothing fits; use the low end of the block found.
+
+        policy/families/sequential_fit.md: Allocation, Growth, Visited.
+        """
+        found, self.visited = self._search(size)
+        if found is None:
+            self._grow_for(size)
+            found, _ = self._search(size)
+        assert found is not None, "the heap has grown enough"
+        self._rover = found  # from here it goes to what is left over, or to what follows
+        self._take(found, size)
+        return found
+
+    def free(self, address: int) -> None:
+        """Merge with free neighbours; the result enters the list as one newly freed block."""
+        merged = self._merge(address)
+        if self._order is Order.ADDRESS:
+            insort(self._list, merged)
+        elif self._fit is Fit.NEXT and self._rover is not None:
+            self._list.insert(self._list.index(self._rover), merged)
+            if self._order is Order.LIFO:
+                self._rover = merged
+        elif self._order is Order.LIFO:
+            self._list.insert(0, merged)
+        else:
+            self._list.append(merged)
+        if self._rover is None:
+            self._rover = merged
+
+    def listed(self) -> Sequence[int]:
+        """Return the list as it stands."""
+        return self._list
+
+    @property
+    def rover(self) -> int | None:
+        """The address of the block where next fit searches first; None if the list is empty."""
+        return self._rover
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        assert len(set(self._list)) == len(self._list), "a block is in the list once"
+        if self._order is Order.ADDRESS:
+            assert self._list == sorted(self._list), "the list is in the order of addresses"
+        if self._list:
+            assert self._rover in self._list, "the rover stands on a free block"
+        else:
+            assert self._rover is None
+
+    def _search(self, size: int) -> tuple[int | None, int]:
+        """Return the block to use, if one is large enough, and how many were looked at."""
+        sizes = self.blocks.size
+        if self._fit is Fit.BEST:
+            fitting = (block for block in self._list if sizes[block] >= size)
+            # min() returns the first of equals, hence the first in list order.
+            return min(fitting, key=sizes.__getitem__, default=None), len(self._list)
+        for visited, block in enumerate(self._from_the_start(), 1):
+            if sizes[block] >= size:
+                return block, visited
+        return None, len(self._list)
+
+    def _from_the_start(self) -> list[int]:
+        """Return the list from where a search starts: its front, or for next fit the rover."""
+        if self._fit is not Fit.NEXT or self._rover is None:
+            return self._list
+        start = self._list.index(self._rover)
+        return self._list[start:] + self._list[:start]
+
+    def _grow_for(self, size: int) -> None:
+        """Raise the break for a request; the new memory enters as a freed block does."""
+        self.free(self._grow(self._growth_for(size)))
+
+    def _take(self, address: int, size: int) -> None:
+        """Allocate the low end; what is left keeps the place in the list, and the rover."""
+        rest = self._allocate_low_end(address, size)
+        if rest is None:
+            self._leave(address)
+            return
+        self._list[self._list.index(address)] = rest
+        if self._rover == address:
+            self._rover = rest
+
+    def _leave(self, address: int) -> None:
+        """Take a block out of the list; a rover on it moves to the block that followed."""
+        place = self._list.index(address)
+        del self._list[place]
+        if self._rover == address:
+            self._rover = self._list[place % len(self._list)] if self._list else None

@@ -1,0 +1,72 @@
+"""What the buddy systems share: halving and merging."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from simalloc.heap.reference.parts.sized_heap import SizedHeap
+from simalloc.heap.reference.space import State
+
+
+class BuddyHeap(SizedHeap):
+    """A heap of blocks that are halved on demand and merge with their buddies at once.
+
+    Johnstone & Wilson 1998, section 2.3. Each of the smallest sizes begins a series of doubled
+    ones, and a block only ever becomes another size of its series.
+    """
+
+    @abstractmethod
+    def _buddy(self, address: int) -> int | None:
+        """Return the address of a block's buddy, whatever is there now, if it has one."""
+
+    @abstractmethod
+    def _grow_for(self, size: int) -> None:
+        """Raise the break until there is a free block of at least `size`."""
+
+    def malloc(self, size: int) -> int:
+        """Take a free block of the smallest size that will do, and halve it down."""
+        size = self.rounded(size)
+        found = self._smallest_free(size)
+        self.visited = int(found is not None)
+        if found is None:
+            self._grow_for(size)
+            found = self._smallest_free(size)
+        assert found is not None, "the heap has grown enough"
+        self._free.leave(found, self.block_size(found))
+        self.blocks.mark(found, State.ALLOCATED)
+        while self.block_size(found) > size:
+            self.free(self._split(found, self.block_size(found) // 2))
+        return found
+
+    def free(self, address: int) -> None:
+        """Merge with the buddy for as long as that is a free block of the same size."""
+        self.blocks.mark(address, State.FREE)
+        buddy = self._free_buddy(address)
+        while buddy is not None:
+            self._free.leave(buddy, self.block_size(buddy))
+            address = min(address, buddy)
+            self._coalesce(address)
+            buddy = self._free_buddy(address)
+        self._free.enter(address, self.block_size(address))
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        for address, _ in self.free_blocks():
+            assert self._free_buddy(address) is None, "free buddies have merged"
+
+    def _smallest_free(self, size: int) -> int | None:
+        """Return the first free block of the smallest size of the series from `size` on."""
+        while size <= self._free.largest:
+            found = self._free.first(size)
+            if found is not None:
+                return found
+            size *= 2
+        return None
+
+    def _free_buddy(self, address: int) -> int | None:
+        """Return the buddy's address if it is a free block of the same size."""
+        buddy = self._buddy(address)
+        if buddy is None or not self.blocks.is_free(buddy):
+            return None
+        return buddy if self.block_size(buddy) == self.block_size(address) else None

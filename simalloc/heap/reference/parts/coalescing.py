@@ -1,0 +1,99 @@
+"""What the families share that split blocks at any byte and coalesce freed ones at once."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from simalloc.policy.parts import Splitting
+
+
+class CoalescingHeap(Heap):
+    """A heap without two adjacent free blocks (Johnstone & Wilson 1998, sections 2.1.3, 2.2.2)."""
+
+    def __init__(self, parts: Splitting, growth: int) -> None:
+        super().__init__()
+        self._parts = parts
+        self._growth = growth
+
+    @abstractmethod
+    def _leave(self, address: int) -> None:
+        """Take a free block out of the family's structures."""
+
+    @abstractmethod
+    def _take(self, address: int, size: int) -> None:
+        """Allocate the low end of a free block; what is left of it keeps its part."""
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Cut the block's high end off, or take the low end of a free successor.
+
+        policy/families/sequential_fit.md: In place; docs/policies.md, Parts: Minimum split.
+        """
+        missing = size - self.block_size(address)
+        if missing <= -self._parts.minimum_split:
+            self.free(self._split(address, size))
+        elif missing > 0:
+            successor = self.blocks.after(address)
+            if successor is None or not self.blocks.is_free(successor):
+                return False
+            if self.block_size(successor) < missing:
+                return False
+            self._take(successor, missing)
+            self.blocks.join(address)
+        return True
+
+    def trim(self) -> None:
+        """Cut whole growth units off the free block at the break if it is large enough.
+
+        docs/policies.md, Parts: Trimming.
+        """
+        last = self.blocks.last
+        if last is None or not self._parts.trim or not self.blocks.is_free(last):
+            return
+        size = self.block_size(last)
+        if size < self._parts.trim:
+            return
+        excess = max(size - self._parts.trim_keep, 0)
+        excess -= excess % self._growth
+        if not excess:
+            return
+        self._leave(last)
+        self._lower(excess)
+        if excess < size:
+            self.free(last)
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        for address, _ in self.free_blocks():
+            assert not self.blocks.free_neighbours(address), "free neighbours have coalesced"
+
+    def _merge(self, address: int) -> int:
+        """Free a block and merge it with its free neighbours, which leave; return its address."""
+        self.blocks.mark(address, State.FREE)
+        neighbours = self.blocks.free_neighbours(address)
+        for neighbour in neighbours:
+            self._leave(neighbour)
+        merged = min([address, *neighbours])
+        for _ in neighbours:
+            self._coalesce(merged)
+        return merged
+
+    def _growth_for(self, size: int) -> int:
+        """Return how far the break has to rise for a block of `size` bytes to end there."""
+        last = self.blocks.last
+        if last is not None and self._parts.count_tail and self.blocks.is_free(last):
+            size -= self.block_size(last)
+        return round_up(size, self._growth)
+
+    def _allocate_low_end(self, address: int, size: int) -> int | None:
+        """Allocate the low end of a free block; return the address of what is left, if any is."""
+        left = self.block_size(address) - size
+        rest = self._split(address, size) if left >= self._parts.minimum_split else None
+        self.blocks.mark(address, State.ALLOCATED)
+        return rest

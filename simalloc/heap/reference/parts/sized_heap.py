@@ -1,0 +1,43 @@
+"""What the families share whose blocks have fixed sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.sizes import FreeLists, smallest_size
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from simalloc.policy.parts import Order
+
+
+class SizedHeap(Heap):
+    """A heap of blocks whose sizes are doubled from a few smallest ones, `bases`.
+
+    There is a list of free blocks for each size, in `order`.
+    """
+
+    def __init__(self, order: Order, *bases: int) -> None:
+        super().__init__()
+        self._bases = bases
+        self._free = FreeLists(order)
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Stay if the new size takes the same size of block."""
+        return self.rounded(size) == self.block_size(address)
+
+    def rounded(self, size: int) -> int:
+        """Return the smallest size of block that holds a request."""
+        return smallest_size(size, *self._bases)
+
+    def listed(self) -> list[int]:
+        """Return the free blocks of all sizes."""
+        return list(self._free)
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        for address, state in self.blocks.state.items():
+            size = self.block_size(address)
+            assert state is State.WASTE or self.rounded(size) == size, "a block has a fixed size"

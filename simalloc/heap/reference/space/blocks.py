@@ -1,0 +1,147 @@
+"""Blocks that tile the heap, and their neighbours in memory."""
+
+from __future__ import annotations
+
+from simalloc.heap.reference.space.segments import Segments
+from simalloc.heap.reference.space.state import State
+
+
+class Blocks:
+    """The blocks that tile the segments of a heap, each known by its address.
+
+    `size` and `state` map every block's address to what it is; read them, and change them through
+    the methods only. `count` and `total` have the number of blocks and their bytes by state. Blocks
+    of two segments are never neighbours, also where one segment begins at the other's end.
+    """
+
+    def __init__(self, *, has_break: bool = True) -> None:
+        self.size: dict[int, int] = {}
+        self.state: dict[int, State] = {}
+        self.count = dict.fromkeys(State, 0)
+        self.total = dict.fromkeys(State, 0)
+        self._segments = Segments(has_break=has_break)
+        self._ending_at: dict[int, int] = {}
+
+    @property
+    def brk(self) -> int:
+        """The break: the end of the segment that begins at 0 and can be raised and lowered."""
+        return self._segments.brk
+
+    @property
+    def mapped(self) -> int:
+        """The bytes asked of the system and not given back."""
+        return sum(self.total.values()) - self.total[State.HOLE]
+
+    @property
+    def last(self) -> int | None:
+        """The address of the block that ends at the break."""
+        return self._ending_at.get(self.brk) if self.brk else None
+
+    def extend(self, size: int) -> int:
+        """Raise the break by `size`; return the address of the one new block, an allocated one.
+
+        Raises `SimallocError` if the break would pass `MAX_BREAK`.
+        """
+        address = self._segments.raise_break(size)
+        self._put(address, size, State.ALLOCATED)
+        return address
+
+    def lower(self, size: int) -> None:
+        """Cut `size` bytes off the block that ends at the break, and lower the break by them."""
+        assert self.last is not None, "there is a block below the break"
+        address = self.last
+        whole, state = self._drop(address)
+        assert 0 < size <= whole, "the break is lowered within one block"
+        self._segments.lower_break(size)
+        if size < whole:
+            self._put(address, whole - size, state)
+
+    def map_segment(self, size: int, alignment: int = 1) -> int:
+        """Map a segment at a multiple of `alignment`; return its address, where one block begins.
+
+        The block is an allocated one. Raises `SimallocError` if no addresses are left.
+        """
+        address = self._segments.map(size, alignment)
+        self._put(address, size, State.ALLOCATED)
+        return address
+
+    def unmap_segment(self, address: int) -> None:
+        """Give a mapped segment back, which is one block."""
+        size, _ = self._drop(address)
+        whole = self._segments.unmap(address)
+        assert size == whole, "the segment is one block"
+
+    def mark(self, address: int, state: State) -> None:
+        """Change the state of a block."""
+        size, _ = self._drop(address)
+        self._put(address, size, state)
+
+    def cut(self, address: int, size: int) -> int:
+        """Cut a block in two of its state, the low one of `size`; return the high one's address."""
+        whole, state = self._drop(address)
+        assert 0 < size < whole, "a cut leaves two blocks"
+        self._put(address, size, state)
+        self._put(address + size, whole - size, state)
+        return address + size
+
+    def join(self, address: int) -> None:
+        """Make one block of two neighbours; `address` is the low one's, and its state remains."""
+        assert self.after(address) is not None, "there is a neighbour"
+        low, state = self._drop(address)
+        high, _ = self._drop(address + low)
+        self._put(address, low + high, state)
+
+    def before(self, address: int) -> int | None:
+        """Return the address of the block that precedes in memory; None at a segment's start."""
+        return None if address in self._segments.ends else self._ending_at.get(address)
+
+    def after(self, address: int) -> int | None:
+        """Return the address of the block that follows in memory; None at a segment's end."""
+        end = address + self.size[address]
+        return None if end in self._segments.ends or end not in self.size else end
+
+    def is_free(self, address: int | None) -> bool:
+        """Say whether there is a free block at `address`."""
+        return address is not None and self.state.get(address) is State.FREE
+
+    def free_neighbours(self, address: int) -> list[int]:
+        """Return the addresses of the free blocks just below and just above, in this order."""
+        neighbours = (self.before(address), self.after(address))
+        return [block for block in neighbours if block is not None and self.is_free(block)]
+
+    def in_state(self, state: State) -> list[tuple[int, int]]:
+        """Return address and size of the blocks in a state, by address."""
+        return sorted((at, self.size[at]) for at in self.size if self.state[at] is state)
+
+    def check(self) -> None:
+        """Assert that the blocks tile the segments and that what is counted is there."""
+        tiled = 0
+        for address, end in self._segments.spans():
+            at = address
+            while at < end:
+                size = self.size[at]
+                assert size > 0, "a block has at least one byte"
+                at += size
+                tiled += size
+                assert self._ending_at[at] == at - size, "the block that ends here is known"
+            assert at == end, "the last block ends with its segment"
+        assert sum(self.size.values()) == tiled, "no block lies outside of the tiling"
+        assert len(self.size) == len(self.state) == len(self._ending_at)
+        for state in State:
+            blocks = self.in_state(state)
+            assert self.count[state] == len(blocks)
+            assert self.total[state] == sum(size for _, size in blocks)
+
+    def _put(self, address: int, size: int, state: State) -> None:
+        self.size[address] = size
+        self.state[address] = state
+        self.count[state] += 1
+        self.total[state] += size
+        self._ending_at[address + size] = address
+
+    def _drop(self, address: int) -> tuple[int, State]:
+        size, state = self.size.pop(address), self.state.pop(address)
+        self.count[state] -= 1
+        self.total[state] -= size
+        del self._ending_at[address + size]
+        return size, state

@@ -1,0 +1,27 @@
+"""The families of policies, one module each; what is in here is found by itself."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.modules import modules_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FAMILIES: Final[Mapping[str, type[Family]]] = MappingProxyType(
+    {
+        kind.family: kind
+        for module in modules_in(__name__, __path__)
+        for kind in vars(module).values()
+        if isinstance(kind, type)
+        and issubclass(kind, Family)
+        and kind.__module__ == module.__name__
+        if kind is not Family
+    }
+)
+"""Every family by its name."""
+
+__all__ = ["FAMILIES", "Family"]

@@ -1,0 +1,28 @@
+"""The binary buddy system."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.errors import PolicyError
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import MAX_UNIT, Order, Range
+
+
+@dataclass(frozen=True)
+class BinaryBuddy(Family):
+    """Blocks of 2**N bytes, halved on demand and merged with their buddies at once."""
+
+    family: ClassVar[str] = "binary buddy"
+    reference: ClassVar[str] = "binary_buddy:BinaryBuddyHeap"
+
+    order: Order = Order.FIFO
+    """Which free block of a size is taken."""
+    growth: Annotated[int, Range(16, MAX_UNIT, 16)] = 4096
+    """A power of two; the heap grows by it or, if larger, to the end of the block asked for."""
+
+    smallest: ClassVar[int] = 16
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.growth & (self.growth - 1):
+            raise PolicyError(f"growth is {self.growth}; a binary buddy takes a power of two")

@@ -1,0 +1,34 @@
+"""Binned fit: best fit through bins, with a last remainder and a wilderness."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Splitting, Unit
+
+
+class LastRemainder(Enum):
+    """Which requests may be cut from the remainder of the latest split before other free blocks."""
+
+    NONE = "none"
+    SMALL = "small"
+    ANY = "any"
+
+
+@dataclass(frozen=True)
+class BinnedFit(Splitting, Family):
+    """Best fit through bins of free blocks, oldest first among equals; immediate coalescing.
+
+    The block at the end of the heap is used only when no other fits (the wilderness), and the
+    remainder of the latest split may be preferred over a better fit.
+    """
+
+    family: ClassVar[str] = "binned fit"
+    reference: ClassVar[str] = "binned_fit:BinnedFitHeap"
+
+    last_remainder: LastRemainder = LastRemainder.SMALL
+    small: Unit = 504
+    """Requests below this many bytes are small."""
+    growth: Unit = 4096
+    count_tail: bool = False

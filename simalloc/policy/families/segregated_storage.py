@@ -1,0 +1,23 @@
+"""Segregated storage: a list of free blocks for each size."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Series, Unit
+
+
+@dataclass(frozen=True)
+class SegregatedStorage(Family):
+    """A list of free blocks for each size; blocks are neither split nor coalesced."""
+
+    family: ClassVar[str] = "segregated storage"
+    reference: ClassVar[str] = "segregated_storage:SegregatedStorageHeap"
+
+    series: Series
+    growth: Unit = 4096
+    """Cut into blocks when the list of a power-of-two size is empty; a larger block comes alone."""
+    growth_3x: Unit = 6144
+    """The same for the sizes three times a power of two."""
+
+    smallest: ClassVar[int] = 16

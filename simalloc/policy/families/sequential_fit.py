@@ -1,0 +1,25 @@
+"""Sequential fits: one list of all free blocks."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Fit, Order, Splitting, Unit
+
+
+@dataclass(frozen=True)
+class SequentialFit(Splitting, Family):
+    """One list of all free blocks, coalesced at once; the heap grows by a unit."""
+
+    family: ClassVar[str] = "sequential fit"
+    reference: ClassVar[str] = "sequential_fit:SequentialFitHeap"
+
+    fit: Fit
+    order: Order
+    growth: Unit = 4096
+    """The heap grows by multiples of this."""
+
+    @property
+    def core(self) -> str:
+        """Best fit finds its block in other ways than the fits that walk a list."""
+        return "best fit" if self.fit is Fit.BEST else "list fit"

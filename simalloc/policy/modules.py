@@ -1,0 +1,17 @@
+"""Finding the modules of a package, so that a new one needs no entry in a list."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
+
+def modules_in(package: str, paths: Iterable[str]) -> list[ModuleType]:
+    """Return the modules of a package by name; `paths` is its `__path__`."""
+    names = sorted(found.name for found in iter_modules(paths))
+    return [import_module(f"{package}.{name}") for name in names]

@@ -1,0 +1,32 @@
+"""The orthogonal parts that policies are made of, and how they are spelled in text."""
+
+from simalloc.policy.parts.overhead import Overhead
+from simalloc.policy.parts.placement import Fit, Order
+from simalloc.policy.parts.ranges import MAX_UNIT, Amount, Range, Unit, check_unit
+from simalloc.policy.parts.sizes import Series
+from simalloc.policy.parts.splitting import Splitting
+from simalloc.policy.parts.values import (
+    Value,
+    format_size,
+    parse_size,
+    read_value,
+    spell_value,
+)
+
+__all__ = [
+    "MAX_UNIT",
+    "Amount",
+    "Fit",
+    "Order",
+    "Overhead",
+    "Range",
+    "Series",
+    "Splitting",
+    "Unit",
+    "Value",
+    "check_unit",
+    "format_size",
+    "parse_size",
+    "read_value",
+    "spell_value",
+]

@@ -1,0 +1,19 @@
+"""What an allocator adds to every request: headers, footers, alignment, a minimum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """How a request becomes the size of a block, in scaled bytes (docs/policies.md, Parts).
+
+    A request of `n` bytes takes a block of `n + header + footer`, rounded up to a multiple of
+    `alignment`, and of `minimum` at least.
+    """
+
+    header: int = 0
+    footer: int = 0
+    alignment: int = 1
+    minimum: int = 1

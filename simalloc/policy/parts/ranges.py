@@ -1,0 +1,41 @@
+"""Which numbers a parameter takes: said in its type, checked in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from simalloc.errors import PolicyError
+
+MAX_UNIT: Final = 1 << 40
+"""The largest growth unit, in scaled bytes."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers from `low` to `high` that are multiples of `multiple`."""
+
+    low: int
+    high: int
+    multiple: int = 1
+
+    def __str__(self) -> str:
+        of = f" that is a multiple of {self.multiple}" if self.multiple > 1 else ""
+        return f"a size from {self.low} to {self.high}{of}"
+
+    def check(self, name: str, value: int) -> None:
+        """Raise `PolicyError` unless the parameter `name` may have this value."""
+        if not self.low <= value <= self.high or value % self.multiple:
+            raise PolicyError(f"{name} is {value}; it takes {self}")
+
+
+Unit = Annotated[int, Range(1, MAX_UNIT)]
+"""A size that something goes by, such as a growth unit."""
+
+Amount = Annotated[int, Range(0, MAX_UNIT)]
+"""A size or a number that may be 0, which often stands for never or none."""
+
+
+def check_unit(name: str, size: int, multiple: int = 1) -> None:
+    """Raise `PolicyError` unless `size` is usable as the parameter `name`."""
+    Range(1, MAX_UNIT, multiple).check(name, size)

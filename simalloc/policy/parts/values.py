@@ -1,0 +1,70 @@
+"""The values of parameters, and how they are spelled in text."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Any, Final
+
+from simalloc.errors import PolicyError
+
+Value = float | str
+"""A parameter's value as tables show it: a choice by its spelling."""
+
+_SIZE: Final = re.compile(r"(\d+)([KMG]?)")
+_SWITCH: Final = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+_FACTOR: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes that text such as `4096`, `64K` or `1M` stands for; K is 1024."""
+    match = _SIZE.fullmatch(text.strip().upper())
+    if match is None:
+        raise PolicyError(f"{text!r} is not a size; write a whole number, or one with K, M or G")
+    return int(match[1]) * _FACTOR[match[2]]
+
+
+def format_size(size: int) -> str:
+    """Spell a size as `parse_size` reads it, as short as it is exact."""
+    for letter in "GMK":
+        if size and size % _FACTOR[letter] == 0:
+            return f"{size // _FACTOR[letter]}{letter}"
+    return str(size)
+
+
+def spell_value(value: Value) -> Value:
+    """Return a parameter's value as `read_value` takes it: a size, or a switch, by its spelling."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return format_size(value) if isinstance(value, int) else value
+
+
+def read_value(name: str, value: object, kind: type[Any]) -> Any:
+    """Return the value of the parameter `name` as one of its kind.
+
+    Whole numbers are given as such or as sizes, switches as `on` or `off`, choices (`Enum`) by
+    their spelling. Raises `PolicyError` for a value that it cannot take.
+    """
+    if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
+        return value
+    try:
+        if kind is int:
+            return parse_size(str(value))
+        if kind is bool:
+            return _SWITCH[str(value).lower()]
+        if issubclass(kind, Enum):
+            return {str(choice.value).lower(): choice for choice in kind}[str(value).lower()]
+        return kind(value)
+    except (KeyError, ValueError, TypeError, PolicyError):
+        raise PolicyError(f"{name} is {value!r}; it takes {_words(kind)}") from None
+
+
+def _words(kind: type[Any]) -> str:
+    """Say what a parameter of a kind takes."""
+    if issubclass(kind, Enum):
+        return f"one of {', '.join(str(choice.value) for choice in kind)}"
+    if kind is bool:
+        return "on or off"
+    if kind is int:
+        return "a size: a whole number, or one with K, M or G"
+    return "a number" if kind is float else f"a {kind.__name__}"
