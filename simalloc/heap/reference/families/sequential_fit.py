@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class SequentialFitHeap(CoalescingHeap):
-    """Sequential fits (Johnstone & Wilson 1998, section 2.1; policy/families/sequential_fit.md).
+    """The sequential fits.
+
+    Johnstone & Wilson 1998, section 2.1; policy/families/sequential_fit.md.
 
     The list is walked as the papers describe it, so that a search shows what it looks at.
     """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Ring:
-    """A next fit's list and rover, where searches start (policy/families/sequential_fit.md)."""
+    """A next fit's list, and its rover, where searches start (sequential_fit.md)."""
 
     def __init__(self, order: OrderName, blocks: Sequence[OwnBlock]) -> None:
         self._order = order
