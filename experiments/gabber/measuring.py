@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from experiments.gabber.fit import prose_table
 from experiments.gabber.outcome import Outcome, Outcomes, read_full
 from experiments.gabber.paper import PAPER
-from experiments.gabber.programs import GENERATED, generate, load_traces
+from experiments.gabber.programs import GENERATED, generate, load_traces, other_seeds
 from experiments.mallocs import at_hand, both_ways, replay, with_mechanism
 from simalloc.report.table import spell
 
@@ -33,9 +33,14 @@ class Results:
 
 
 def measure(progress: Progress) -> Results:
-    """Generate a tenth of Hummingbird and Emacs, load the corpus' programs, and replay them all."""
-    traces = load_traces()
-    runs = replay(traces, [*both_ways(at_hand(PAPER)), *PLAIN], progress)
+    """Generate a tenth of Hummingbird and Emacs, load the corpus' programs, and replay them all.
+
+    Hummingbird from other seeds is for the allocators as they are.
+    """
+    names = at_hand(PAPER)
+    traces, others = load_traces(), other_seeds()
+    runs = replay(traces, [*both_ways(names), *PLAIN], progress)
+    runs |= replay(others, list(map(with_mechanism, names)), progress)
     outcomes = {which: Outcome.of(run) for which, run in runs.items()}
     return Results(traces, outcomes, read_full())
 
