@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from simalloc.measure.waste import PARTS
 from simalloc.report.table import Rounded, Table
+from simalloc.report.units import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
         (
             waste.policy,
             _bytes(waste.heap),
-            None if not waste.live else Rounded(100 * (waste.heap / waste.live - 1), 2),
+            percent(waste.heap / waste.live - 1) if waste.live else None,
             *(_bytes(getattr(waste, part)) for part in parts),
         )
         for waste in wastes
