@@ -15,7 +15,7 @@ from experiments.johnstone_wilson.growth_unit import (
     pinned_live,
     row_fit,
 )
-from experiments.johnstone_wilson.programs import AVAILABLE
+from experiments.johnstone_wilson.programs import AVAILABLE, heading
 from experiments.johnstone_wilson.published import label, programs, table
 from simalloc.report import Rounded, Table
 
@@ -62,7 +62,7 @@ def grids_table() -> Table:
             )
         )
     draws = by_chance.draws
-    columns = ("bytes", *map(label, programs()), "all", "chance: mean", "most", "as many")
+    columns = ("bytes", *map(heading, programs()), "all", "chance: mean", "most", "as many")
     note = (
         f"A heap of multiples of so many bytes, divided by 16. Distinct percentages that one "
         f"choice of peak live bytes explains, of those there are. Chance: the same for {draws:,} "
@@ -94,7 +94,10 @@ def live_table(described: Described) -> Table:
     rows: list[tuple[Value, ...]] = []
     for program in programs():
         live = pinned_live(program)
-        row: list[Value] = [label(program), table(1).cells[program]["max Kbytes"].text]
+        row: list[Value] = [
+            heading(program).replace("\n", ", "),
+            table(1).cells[program]["max Kbytes"].text,
+        ]
         row += [int(live[0]), int(live[-1])]
         if program in AVAILABLE:
             here = described[program].peak_bytes.amount

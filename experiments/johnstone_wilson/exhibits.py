@@ -15,6 +15,7 @@ from experiments.johnstone_wilson import (
     sensitivity,
     statistics,
 )
+from experiments.johnstone_wilson.comparison import SUMMARIES
 from experiments.johnstone_wilson.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
         "growth-steps": growth_steps.steps_table(runs),
         "closeness": findings.closeness_table(runs),
         "growth-fit": fragmentation.growth_fit(runs),
-        **{f"summary-{n}": fragmentation.summaries(n, runs) for n in fragmentation.NUMBERS},
+        **{
+            f"{summary}s-{number}": fragmentation.summaries(number, summary, runs)
+            for number in fragmentation.NUMBERS
+            for summary in SUMMARIES
+        },
     }
     shown |= {name: Exhibit(table, _one_line(table)) for name, table in plain.items()}
     for variant in reversed(VARIANTS):
