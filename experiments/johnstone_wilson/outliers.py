@@ -137,8 +137,8 @@ def outliers_table(runs: Runs) -> Table:
         row: list[Value] = [label(one.row)]
         for number, so in ((3, one.third), (4, one.fourth)):
             cell = table(number).cells[one.row][PROGRAM]
-            values = (cell.value, percent(recorded, number), so)
-            row += [Rounded(value, max(cell.decimals, 2)) for value in values]
+            row.append(Rounded(cell.value, cell.decimals))
+            row += [Rounded(value, 2) for value in (percent(recorded, number), so)]
         rows.append((*row, one.tried, one.at_request, len(one.reached), one.events))
     columns = (
         "policy",

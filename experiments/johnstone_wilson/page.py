@@ -194,6 +194,12 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
         "lacking_16k": _and(
             [f"{label(name)} has {here} of {said}" for name, (said, here) in lacking.items()]
         ),
+        "buddy_pinned": results.runs[pinned.job("espresso", "binary-buddy")].peak_heap_bytes,
+        "lifo_pinned": {
+            row: percent(results.runs[pinned.job("espresso", row)], 3)
+            for row in ("first-fit-lifo", "next-fit-lifo")
+        },
+        "refill_pinned": percent(results.runs[pinned.job("p2c", "simple-seg-2n-3x2n")], 4),
         "buddy_heap": buddy.peak_heap_bytes,
         "buddy_printed": printed_heap("espresso", "binary-buddy").spell(),
     }

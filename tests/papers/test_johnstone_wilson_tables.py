@@ -163,6 +163,13 @@ def test_at_the_pinned_live_bytes_espresso_comes_nearer_and_ghostscript_does_not
     assert agreement["ghostscript", "one"].equal == {3: 0, 4: 0}
 
 
+def test_some_rows_of_espresso_are_further_from_print_at_the_pinned_live_bytes(results, here):
+    for row in ("binary-buddy", "first-fit-lifo", "next-fit-lifo"):
+        said = printed(4, "espresso", row)
+        at_pinned = percent(results.runs[pinned.job("espresso", row)], 4)
+        assert abs(at_pinned - said) > abs(here(4, "espresso", row) - said)
+
+
 def test_pinned_runs_have_the_printed_peak_live_bytes(results):
     for program in pinned.MISSING_BYTES:
         live = results.runs[pinned.job(program, "best-fit-ao")].max_live_bytes
