@@ -6,13 +6,12 @@ and the orders of the list and say nothing on the rest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from simalloc.policy import Fit, Order, PythonPolicy
 
 if TYPE_CHECKING:
     from simalloc.policy import Block, Heap
-    from simalloc.policy.own.contract import OrderName
 
 
 class SequentialFit(PythonPolicy):
@@ -31,7 +30,7 @@ class SequentialFit(PythonPolicy):
 
     def begin(self, trace: Any) -> None:  # noqa: ARG002 - none of these looks ahead
         """Look the choices up once, and not at every event."""
-        self._order: OrderName = self.order.value
+        self._order: Literal["ao", "lifo", "fifo"] = self.order.value
         self._search = f"{self.fit.value}_fit"
         self._cut = "split_high" if self.high else "split"
         self._moves_rover = self.fit is Fit.NEXT
