@@ -11,10 +11,15 @@ from experiments.johnstone_wilson import (
     findings,
     fragmentation,
     growth_steps,
+    outliers,
+    pinned,
     rank_order,
+    readings,
     sensitivity,
     statistics,
 )
+from experiments.johnstone_wilson.comparison import SUMMARIES
+from experiments.johnstone_wilson.programs import GENUINE
 from experiments.johnstone_wilson.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -40,17 +45,28 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
     plain = {
         "consistency": evidence.consistency_table(),
         "growth-unit": evidence.grids_table(),
+        "growth-unit-truths": evidence.truths_table(),
         "growth-unit-other-rows": evidence.rows_table(),
         "peak-live-bytes": evidence.live_table(described),
         "figure-1": figure.measures_table(runs[figure.JOB]),
         **{change.key: sensitivity.change_table(change, runs) for change in sensitivity.CHANGES},
         **{choice.policy: sensitivity.choice_table(choice, runs) for choice in sensitivity.CHOICES},
-        "luck": sensitivity.luck_table(runs),
+        "agreement": pinned.agreement_table(runs),
+        **{f"pinned-{name}": pinned.program_table(name, runs) for name in GENUINE},
+        "outliers": outliers.outliers_table(runs),
+        "ghostscript-excess": findings.excess_table(results),
+        "readings-fitted": readings.fitted_table(runs),
+        "readings-tested": readings.tested_table(runs),
+        "rank-order-all": rank_order.all_rows_table(runs),
         "rank-order": rank_order.orders_table(runs),
         "growth-steps": growth_steps.steps_table(runs),
         "closeness": findings.closeness_table(runs),
         "growth-fit": fragmentation.growth_fit(runs),
-        **{f"summary-{n}": fragmentation.summaries(n, runs) for n in fragmentation.NUMBERS},
+        **{
+            f"{summary}s-{number}": fragmentation.summaries(number, summary, runs)
+            for number in fragmentation.NUMBERS
+            for summary in SUMMARIES
+        },
     }
     shown |= {name: Exhibit(table, _one_line(table)) for name, table in plain.items()}
     for variant in reversed(VARIANTS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
+from textwrap import fill
 from typing import TYPE_CHECKING, BinaryIO
 
 from simalloc.files import replacing
@@ -21,6 +22,25 @@ def markdown(table: Table) -> str:
     stream = StringIO()
     write_table(table, "markdown", stream)
     return stream.getvalue()
+
+
+def wrapped(block: str) -> str:
+    """Return paragraphs and lists with lines of equal length, all else as it is."""
+    if block.startswith("- "):
+        return "\n".join(_filled(f"- {item}", "  ") for item in block[2:].split("\n- "))
+    if block.startswith(("|", "#", "!", "\n")) or "\n|" in block or block.endswith("**"):
+        return block
+    return _filled(block)
+
+
+def _filled(text: str, indent: str = "") -> str:
+    return fill(
+        " ".join(text.split()),
+        110,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def write_tables(exhibits: Mapping[str, Exhibit], folder: Path) -> None:
