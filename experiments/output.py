@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from io import StringIO
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
 
 from simalloc.files import replacing
 from simalloc.report import Table, write_table
@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from experiments.comparison import Comparison
+
+class Compared(Protocol):
+    """A published table beside the same measured: what the `Comparison` of an experiment is."""
+
+    def table(self) -> Table:
+        """Return it for people."""
+
+    def data(self) -> Table:
+        """Return it for programs."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +33,7 @@ class Exhibit:
     data: Table
 
     @classmethod
-    def compared(cls, comparison: Comparison) -> Self:
+    def compared(cls, comparison: Compared) -> Self:
         """Show a published table beside the measured one."""
         return cls(comparison.table(), comparison.data())
 
@@ -53,14 +61,14 @@ def markdown(table: Table) -> str:
     return stream.getvalue()
 
 
-def page(words: Path, facts: Mapping[str, Any], exhibits: Mapping[str, Exhibit]) -> str:
+def fill_page(words: Path, facts: Mapping[str, Any], exhibits: Mapping[str, Exhibit]) -> str:
     """Return a page of plain words: those of a file, with the figures of a run in them.
 
     `{tables[NAME]}` stands for an exhibit, other fields for facts.
     """
     tables = {name: markdown(exhibit.table) for name, exhibit in exhibits.items()}
     text = words.read_text(encoding="utf-8").format_map({**facts, "tables": tables})
-    return "\n\n".join(map(_wrapped, text.split("\n\n")))
+    return "\n\n".join(map(wrapped, text.split("\n\n")))
 
 
 def listed(items: Sequence[str]) -> str:
@@ -82,7 +90,7 @@ def write_figure(draw: Callable[[BinaryIO], None], path: Path) -> None:
         draw(stream)
 
 
-def _wrapped(block: str) -> str:
+def wrapped(block: str) -> str:
     """Return paragraphs and lists with lines of equal length, all else as it is."""
     if block.startswith("- "):
         return "\n".join(_filled(f"- {item}", "  ") for item in block[2:].split("\n- "))

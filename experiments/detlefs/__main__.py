@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from experiments.command import main
 from experiments.detlefs.exhibits import exhibits
 from experiments.detlefs.measuring import measure
 from experiments.detlefs.page import PAGE, page
 from experiments.output import write_tables, write_text
+from experiments.run import run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
 
@@ -45,4 +45,4 @@ def command(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(command))
+    sys.exit(run_command(command))

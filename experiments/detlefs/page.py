@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from experiments import output
 from experiments.detlefs.paper import PAPER
 from experiments.detlefs.units import UNITS, quotients_met
 from experiments.mallocs import missing
+from experiments.output import fill_page, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ _WORDS: Final = Path(__file__).with_name("page.md")
 
 def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
     """Return the page as Markdown."""
-    return output.page(_WORDS, _facts(results), exhibits)
+    return fill_page(_WORDS, _facts(results), exhibits)
 
 
 def _facts(results: Results) -> dict[str, Any]:
@@ -37,10 +37,10 @@ def _facts(results: Results) -> dict[str, Any]:
     ]
     return {
         "paper": PAPER.about["paper"],
-        "programs": output.listed([PAPER.label(program) for program in PAPER.programs]),
-        "stdio": output.listed(stdio),
+        "programs": listed([PAPER.label(program) for program in PAPER.programs]),
+        "stdio": listed(stdio),
         "met_1000": met_1000,
         "met_1024": met_1024,
         "cells": cells,
-        "absent": f"Not modelled here: {output.listed(absent)}." if absent else "",
+        "absent": f"Not modelled here: {listed(absent)}." if absent else "",
     }

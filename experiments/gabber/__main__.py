@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from experiments.command import main
 from experiments.gabber import figures
 from experiments.gabber.exhibits import exhibits
 from experiments.gabber.measuring import measure, measure_full
 from experiments.gabber.outcome import FULL, FULL_FIT, Outcome, outcomes_table
 from experiments.gabber.page import PAGE, figure_name, page
 from experiments.output import write_tables, write_text
+from experiments.run import run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
 from simalloc.report.figures.saving import save_figure
@@ -76,4 +76,4 @@ def _replay_full(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(command))
+    sys.exit(run_command(command))

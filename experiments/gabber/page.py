@@ -8,12 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from experiments import output
 from experiments.gabber.fragmentation import NUMBERS
 from experiments.gabber.paper import MEGABYTE, PAPER, text
 from experiments.gabber.programs import HUMMINGBIRD
 from experiments.gabber.ranks import LIKE_HUMMINGBIRD, ranks, same_order
 from experiments.mallocs import at_hand, missing
+from experiments.output import fill_page, listed
 from simalloc.trace.workloads.sizes import exponent
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def figure_name(number: int) -> str:
 
 def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
     """Return the page as Markdown."""
-    return output.page(_WORDS, _facts(results), exhibits)
+    return fill_page(_WORDS, _facts(results), exhibits)
 
 
 def _facts(results: Results) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _facts(results: Results) -> dict[str, Any]:
         "hummingbird": text(HUMMINGBIRD),
         "live": text(HUMMINGBIRD)["live_bytes"] / MEGABYTE,
         "exponent": exponent(128, 32760, _FILE_MEAN),
-        "absent": f"Not modelled here: {output.listed(absent)}." if absent else "",
+        "absent": f"Not modelled here: {listed(absent)}." if absent else "",
         "figures": {number: figure_name(number) for number in (7, 8, 9)},
         "same": {NUMBERS[key]: same for key, (same, _) in orders.items()},
         "pairs": {NUMBERS[key]: pairs for key, (_, pairs) in orders.items()},
@@ -64,4 +64,4 @@ def _phk(results: Results) -> str:
     if "phk" not in at_hand(PAPER):
         return ""
     by_trace = {key: ranks(results, key)["phk"] for key in LIKE_HUMMINGBIRD}
-    return output.listed([f"{rank} on {key}" for key, rank in by_trace.items()])
+    return listed([f"{rank} on {key}" for key, rank in by_trace.items()])

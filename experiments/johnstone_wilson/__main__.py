@@ -11,8 +11,8 @@ import click
 from experiments.johnstone_wilson import figure
 from experiments.johnstone_wilson.exhibits import exhibits
 from experiments.johnstone_wilson.measuring import measure
-from experiments.johnstone_wilson.output import write_figure, write_tables, write_text
 from experiments.johnstone_wilson.page import FIGURE, PAGE, page
+from experiments.output import write_figure, write_tables, write_text
 from experiments.run import run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
@@ -35,7 +35,7 @@ def command(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     results = measure(progress)
     shown = exhibits(results)
-    write_tables(shown, out)
+    write_tables(shown, out, "Johnstone & Wilson 1998")
     run = results.runs[figure.JOB]
     write_figure(partial(figure.draw, run, results.traces[figure.JOB.program]), out / FIGURE)
     write_text(page(results, shown), out / PAGE)

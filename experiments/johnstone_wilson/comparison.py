@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from experiments.comparison import lines
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, RECONSTRUCTED, heading
 from experiments.johnstone_wilson.published import AVERAGE, DEVIATION
-from simalloc.report import Rounded, Table
+from simalloc.report import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -135,25 +136,3 @@ class Comparison:
 def _kind(names: Collection[str]) -> str:
     """Say whether the trace among a row's and a column's names is genuine."""
     return "reconstructed" if set(names) & set(RECONSTRUCTED) else "genuine"
-
-
-def lines(
-    name: str,
-    published: Sequence[float | None],
-    measured: Sequence[float | None],
-    decimals: Sequence[int],
-) -> list[tuple[Value, ...]]:
-    """Return a row's lines: published, here, difference; each figure with its decimals."""
-    columns = list(zip(published, measured, decimals, strict=True))
-    return [
-        (f"{name}: published", *(None if p is None else Rounded(p, d) for p, _, d in columns)),
-        ("here", *(None if m is None else Rounded(m, d) for _, m, d in columns)),
-        ("difference", *(difference(p, m, d) for p, m, d in columns)),
-    ]
-
-
-def difference(published: float | None, measured: float | None, decimals: int) -> Value:
-    """Return measured less published with its sign, or nothing if either is missing."""
-    if published is None or measured is None:
-        return None
-    return Rounded(measured - published, decimals, signed=True)

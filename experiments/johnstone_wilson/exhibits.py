@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from experiments.johnstone_wilson import (
@@ -21,26 +20,18 @@ from experiments.johnstone_wilson import (
 from experiments.johnstone_wilson.comparison import SUMMARIES
 from experiments.johnstone_wilson.programs import GENUINE
 from experiments.johnstone_wilson.variants import VARIANTS
+from experiments.output import Exhibit
 
 if TYPE_CHECKING:
-    from experiments.johnstone_wilson.comparison import Comparison
     from experiments.johnstone_wilson.measuring import Results
-    from simalloc.report import Table
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    """One table for people, and the same for programs."""
-
-    table: Table
-    data: Table
 
 
 def exhibits(results: Results) -> dict[str, Exhibit]:
     """Return every table by the stem of its file's name, in the order in which they are shown."""
     runs, described = results.runs, results.described
     shown = {
-        f"table-{one.published.number}": _compared(one) for one in statistics.comparisons(described)
+        f"table-{one.published.number}": Exhibit.compared(one)
+        for one in statistics.comparisons(described)
     }
     plain = {
         "consistency": evidence.consistency_table(),
@@ -68,18 +59,9 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
             for summary in SUMMARIES
         },
     }
-    shown |= {name: Exhibit(table, _one_line(table)) for name, table in plain.items()}
+    shown |= {name: Exhibit.plain(table) for name, table in plain.items()}
     for variant in reversed(VARIANTS):
         for number in fragmentation.NUMBERS:
             one = fragmentation.comparison(number, variant, runs)
-            shown[f"table-{number}-{variant.key}"] = _compared(one)
+            shown[f"table-{number}-{variant.key}"] = Exhibit.compared(one)
     return shown
-
-
-def _compared(comparison: Comparison) -> Exhibit:
-    return Exhibit(comparison.table(), comparison.data())
-
-
-def _one_line(table: Table) -> Table:
-    """Return the table with headings of one line."""
-    return replace(table, columns=[column.replace("\n", ", ") for column in table.columns])

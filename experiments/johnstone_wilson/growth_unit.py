@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from experiments.johnstone_wilson.published import Printed, programs, table
+from experiments.johnstone_wilson.published import programs, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from experiments.published import Printed
 
 SCALE: Final = 16
 DESCRIBED: Final = 4096 // SCALE

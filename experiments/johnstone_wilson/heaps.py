@@ -21,7 +21,7 @@ from experiments.johnstone_wilson.growth_unit import (
 from experiments.johnstone_wilson.published import table
 
 if TYPE_CHECKING:
-    from experiments.johnstone_wilson.published import Printed
+    from experiments.published import Printed
 
 UNITS: Final = {**dict.fromkeys(ROWS_4K, PRINTED), **dict.fromkeys(ROWS_8K, 2 * DESCRIBED)}
 """The growth units that the rows of table 4 speak for, by row; the other rows settle none."""

@@ -29,7 +29,6 @@ from experiments.johnstone_wilson.growth_unit import (
     pinned_live,
 )
 from experiments.johnstone_wilson.heaps import printed_heap, printed_live_at_peak
-from experiments.johnstone_wilson.output import markdown, wrapped
 from experiments.johnstone_wilson.pinned import MISSING_BYTES
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, RECONSTRUCTED
 from experiments.johnstone_wilson.published import catalogue, label, programs, table
@@ -38,13 +37,14 @@ from experiments.johnstone_wilson.readings import CHOSEN, TESTED_ON, fitness
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES, LARGE
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED
+from experiments.output import fill_page, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from experiments.johnstone_wilson.exhibits import Exhibit
     from experiments.johnstone_wilson.fragmentation import Runs
     from experiments.johnstone_wilson.measuring import Results
+    from experiments.output import Exhibit
 
 PAGE: Final = "johnstone-wilson.md"
 FIGURE: Final = "johnstone-wilson-figure-1.png"
@@ -66,10 +66,8 @@ def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
         **_espresso(results),
         **_other_programs(results),
         **_reconstructed(results.runs),
-        "tables": {name: markdown(exhibit.table) for name, exhibit in exhibits.items()},
     }
-    text = _WORDS.read_text(encoding="utf-8").format_map(facts)
-    return "\n\n".join(map(wrapped, text.split("\n\n")))
+    return fill_page(_WORDS, facts, exhibits)
 
 
 def _cells(runs: Runs) -> dict[str, Any]:
@@ -96,10 +94,10 @@ def _setting() -> dict[str, Any]:
     ]
     return {
         "paper": catalogue()["paper"],
-        "genuine": _and([label(program) for program in GENUINE]),
-        "reconstructed": _and([label(program) for program in RECONSTRUCTED]),
+        "genuine": listed([label(program) for program in GENUINE]),
+        "reconstructed": listed([label(program) for program in RECONSTRUCTED]),
         "missing": " ".join(MISSING.values()),
-        "impossible": _and(impossible),
+        "impossible": listed(impossible),
     }
 
 
@@ -115,7 +113,7 @@ def _growth(results: Results) -> dict[str, Any]:
         "printed_kib": PRINTED * SCALE // 1024,
         "grid_hits": sum(fit.hits for fit in fits),
         "grid_values": sum(len(fit.values) for fit in fits),
-        "grid_missed": _and(missed),
+        "grid_missed": listed(missed),
         "chance": growth_unit.chance(ROWS_4K, PRINTED),
         "p2c_pinned_from": int(pinned_from[0]),
         "p2c_pinned_to": int(pinned_from[-1]),
@@ -124,7 +122,7 @@ def _growth(results: Results) -> dict[str, Any]:
         "p2c_outside": int(pinned_from[0]) - p2c - 2 * STDIO_BUFFER,
         "truth": TRUTHS[-1],
         "truth_chance": growth_unit.chance(ROWS_4K, PRINTED, truth=TRUTHS[-1]),
-        "buddy_fits": _and(
+        "buddy_fits": listed(
             [
                 f"{fit.hits} of {fit.cells} for {label(fit.policy)}"
                 for fit in (growth_unit.row_fit(row, DESCRIBED) for row in _BUDDIES)
@@ -166,14 +164,14 @@ def _agreement(results: Results) -> dict[str, Any]:
         "steps_equal": equal,
         "steps_near": near_by,
         "steps_cells": cells,
-        "close_rows": _and([label(row) for row in _CLOSE]),
+        "close_rows": listed([label(row) for row in _CLOSE]),
         "close_printed": ", ".join(f"{value:.2f}" for value in printed),
         "close_here": ", ".join(f"{value:.2f}" for value in here),
         "close_gap": max(abs(p - h) for p, h in zip(printed, here, strict=True)),
         "buddy_spread": findings.widest_choice(CHOICES[0], runs),
         "near_4_printed": fourth[AS_PRINTED.key].within(0.1),
         "near_4_described": fourth[AS_DESCRIBED.key].within(0.1),
-        "objects_gaps": _and([f"{gap:+,}" for gap in findings.objects_gaps(results.described)]),
+        "objects_gaps": listed([f"{gap:+,}" for gap in findings.objects_gaps(results.described)]),
         "waits_equal": waits[0],
         "waits_cells": waits[1],
     }
@@ -184,14 +182,14 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
     lacking = findings.lacking_16k(results.described)
     buddy = results.runs[Job("espresso", AS_PRINTED.policies["binary-buddy"])]
     return {
-        "missing_bytes": _and(
+        "missing_bytes": listed(
             [f"{missing:,} on {label(name)}" for name, missing in MISSING_BYTES.items()]
         ),
         "agreement": {
             name: {how: found[name, how] for how in ("one", "as recorded")}
             for name in MISSING_BYTES
         },
-        "lacking_16k": _and(
+        "lacking_16k": listed(
             [f"{label(name)} has {here} of {said}" for name, (said, here) in lacking.items()]
         ),
         "buddy_pinned": results.runs[pinned.job("espresso", "binary-buddy")].peak_heap_bytes,
@@ -208,7 +206,7 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
 def _readings(runs: Runs) -> dict[str, Any]:
     taus = {program: fitness(program, CHOSEN, runs).tau for program in TESTED_ON}
     return {
-        "tested_taus": _and(
+        "tested_taus": listed(
             [
                 f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
                 for program, tau in taus.items()
@@ -263,7 +261,7 @@ def _other_programs(results: Results) -> dict[str, Any]:
             for row in ("first-fit-lifo", "next-fit-lifo", "next-fit-fifo")
         },
         "large_objects": sum(sizes.values()),
-        "large_sizes": _and([f"{size:,}" for size in sizes]),
+        "large_sizes": listed([f"{size:,}" for size in sizes]),
         "large_kib": LARGE // 1024,
         "ghostscript_objects": results.described["ghostscript"].counts.objects,
         "perl_heap": heap,
@@ -299,10 +297,3 @@ def _range(policy: str, runs: Runs) -> str:
     text = AS_PRINTED.policies[policy]
     values = [percent(runs[Job(program, text)], 4) for program in GENUINE]
     return f"{min(values):.2f} to {max(values):.2f}"
-
-
-def _and(items: Sequence[str]) -> str:
-    """Return the items as people list them."""
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"

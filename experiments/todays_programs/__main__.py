@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from experiments.johnstone_wilson.output import write_text
+from experiments.output import write_text
 from experiments.run import run_command
 from experiments.todays_programs.measuring import measure
 from experiments.todays_programs.page import PAGE, page

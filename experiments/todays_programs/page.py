@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from experiments.johnstone_wilson.growth_unit import DESCRIBED, SCALE
-from experiments.johnstone_wilson.output import markdown, wrapped
 from experiments.johnstone_wilson.replays import percent
+from experiments.output import markdown, wrapped
 from experiments.todays_programs import facts
 from experiments.todays_programs.cases import CASES, PAIR
 from experiments.todays_programs.programs import PROGRAMS

@@ -17,7 +17,8 @@ from experiments.johnstone_wilson.growth_unit import (
     pinned_live,
     row_fit,
 )
-from experiments.johnstone_wilson.published import Printed, programs
+from experiments.johnstone_wilson.published import programs
+from experiments.published import Printed
 
 
 def hits(rows, grid):

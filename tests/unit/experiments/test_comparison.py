@@ -2,8 +2,10 @@
 
 import pytest
 
-from experiments.johnstone_wilson.comparison import Comparison, average, deviation, difference
-from experiments.johnstone_wilson.published import AVERAGE, DEVIATION, Printed, PublishedTable
+from experiments.comparison import difference
+from experiments.johnstone_wilson.comparison import Comparison, average, deviation
+from experiments.johnstone_wilson.published import AVERAGE, DEVIATION, PublishedTable
+from experiments.published import Printed
 from simalloc.report.table import spell
 
 

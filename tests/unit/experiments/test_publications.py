@@ -10,7 +10,7 @@ from experiments.detlefs.units import quotients_met
 from experiments.gabber.bounds import best_fit_bound, first_fit_bound
 from experiments.gabber.paper import OF_BYTES, OF_OBJECTS
 from experiments.gabber.paper import PAPER as GABBER
-from experiments.output import Exhibit, listed, page
+from experiments.output import Exhibit, fill_page, listed
 from simalloc.report import Table
 from simalloc.report.table import spell
 from simalloc.trace import Trace
@@ -106,7 +106,7 @@ def test_a_page_has_facts_and_tables_in_lines_of_equal_length(tmp_path):
     words = tmp_path / "words.md"
     words.write_text("# Title\n\n" + "word " * 40 + "{fact:.1f}\n\n{tables[one]}\n- a\n- b\n")
     shown = {"one": Exhibit.plain(Table("One", ("a\nb",), [(1,)]))}
-    text = page(words, {"fact": 2 / 3}, shown)
+    text = fill_page(words, {"fact": 2 / 3}, shown)
     assert max(map(len, text.split("\n"))) <= 110
     assert "0.7" in text
     assert "| a b |" in text
