@@ -10,6 +10,9 @@ from simalloc.cli.group import Command, LazyGroup
 
 COMMANDS: Final = {
     "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
+    "waste": Command(
+        "simalloc.cli.waste", "Print where the bytes of a heap go when it has its peak."
+    ),
     "report": Command(
         "simalloc.cli.report",
         "Write a page: how much memory traces waste, under which policy, and why.",

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
 
 
 FREE: Final = -1
-"""What a block holds instead of an object."""
 WASTE: Final = -2
+CACHED: Final = -3
+TABLE: Final = -4
+HOLE: Final = -5
+"""What a block holds instead of an object: its state (docs/policies.md). A hole is not mapped."""
+
+MAPPED_FROM: Final = 1 << 62
+"""The scaled address from which on memory is mapped apart; the break lies below."""
 
 
 class Tiling(NamedTuple):
@@ -32,7 +38,7 @@ class Tiling(NamedTuple):
     address: NDArray[np.int64]
     size: NDArray[np.int64]
     slot: NDArray[np.int64]
-    """Where the trace numbers the object that lives there, or `FREE` or `WASTE`."""
+    """Where the trace numbers the object that lives there, or the block's state, such as `FREE`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +54,7 @@ class Moment:
     size: NDArray[np.float64]
     """Bytes taken, at least those requested."""
     object: NDArray[np.int64]
-    """The object's number, or `FREE` or `WASTE`."""
+    """The object's number, or the block's state, such as `FREE`."""
     requested: NDArray[np.int64]
     since: NDArray[np.int64]
     """The event that put the object there or gave it its size."""
@@ -134,7 +140,7 @@ def _moment(tiling: Tiling, trace: Trace, event: int, scale: int) -> Moment:
     since[taken] = latest[slot[taken]]
     return Moment(
         event=event,
-        heap_bytes=float(size.sum()) / scale,
+        heap_bytes=float(size[slot != HOLE].sum()) / scale,
         address=address / scale,
         size=size / scale,
         object=np.where(taken, trace.object[since], slot),

@@ -11,12 +11,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from simalloc.heap import Run
-from simalloc.measure import Fragmentation, Pins, fragmentation
+from simalloc.measure import Fragmentation, Pins, Waste, fragmentation
 from simalloc.policy import Policy, spell, spell_value
 from simalloc.report.html import html
 from simalloc.report.runs import MEASURES
 from simalloc.report.statistics import bars, statistics_tables
 from simalloc.report.table import Rounded, Table
+from simalloc.report.waste import waste_table
 from simalloc.trace import Trace
 from simalloc.trace.statistics import Statistics, live_bytes, lives_of
 from simalloc.trace.statistics.liveness import curve_of
@@ -64,6 +65,11 @@ def _(trace: Trace) -> Sequence[Table]:
         live_bytes_over_time=bars(curve.most),
         also_recorded=", ".join(trace.columns) or None,
     )
+
+
+@tables_of.register(Waste)
+def _(waste: Waste) -> Sequence[Table]:
+    return [waste_table([waste])]
 
 
 @tables_of.register(Statistics)

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate, simulate_all
-from simalloc.measure import fragmentation, free_sizes, heap_map, longest_stays, pins
-from simalloc.policy import ALL, expand_policies, spell
+from simalloc.measure import (
+    fragmentation,
+    free_sizes,
+    heap_map,
+    longest_stays,
+    pins,
+    real_waste,
+    waste,
+)
+from simalloc.policy import ALL, expand_policies, spell, with_and_without_mechanism
 from simalloc.trace.statistics import describe
 
 if TYPE_CHECKING:
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap import Run
     from simalloc.heap.real import NativeRun
-    from simalloc.measure import FreeSizes, HeapMap, Pins, Stays
+    from simalloc.measure import FreeSizes, HeapMap, Pins, Stays, Waste
     from simalloc.policy import Policy
     from simalloc.trace import Trace
     from simalloc.trace.statistics import Statistics
@@ -51,6 +59,8 @@ class Findings:
     mapped: Sequence[Mapped]
     free: Sequence[FreeSizes]
     """Of the best and of the worst run."""
+    wastes: Sequence[Waste]
+    """Where the bytes are at real sizes, in what is looked at closely and in real allocators."""
 
     @property
     def best(self) -> Run:
@@ -90,7 +100,8 @@ def find_out(
     roles = _roles(runs, {spell(policy) for policy in closely})
     mapped = [_look_closely(trace, run, role, COLUMNS) for role, run in roles]
     free = [free_sizes(trace, run) for run in (runs[0], runs[-1])]
-    return Findings(trace, given, describe(trace), runs, natives, mapped, free)
+    wastes = [*_wastes(trace, [run.policy for _, run in roles]), *map(real_waste, natives)]
+    return Findings(trace, given, describe(trace), runs, natives, mapped, free, wastes)
 
 
 def with_columns(findings: Findings, columns: int) -> Findings:
@@ -108,6 +119,13 @@ def _roles(runs: Sequence[Run], chosen: Collection[str]) -> list[tuple[str, Run]
     best, worst = runs[0], runs[-1]
     others = (run for run in runs[1:-1] if spell(run.policy) in chosen)
     return [("best", best), ("worst", worst), *(("chosen", run) for run in others)]
+
+
+def _wastes(trace: Trace, policies: Sequence[Policy]) -> list[Waste]:
+    """Return what the heaps' peaks consist of, alone and with mechanism, at scale 1."""
+    described = with_and_without_mechanism(policies)
+    runs = simulate_all(trace, described, scale=1, realloc=Realloc.IN_PLACE)
+    return [waste(trace, run) for run in runs]
 
 
 def _look_closely(trace: Trace, run: Run, role: str, columns: int) -> Mapped:
