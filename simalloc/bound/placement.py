@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simalloc.bound.timetable import NONE
+from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Placement:
+class Placement(ShownAsTable):
     """Where every life of a trace is, verified; `swept` is the certificate.
 
     `address` (int64, bytes) has an entry a life. `how` says which of the `tries` found it; a

@@ -11,6 +11,7 @@ from simalloc.bound import Timetable, best_possible, verify
 from simalloc.bound.orders import FOREMOST, all_grouped
 from simalloc.bound.outward import Fit, Outward
 from simalloc.bound.reference import lives_of_trace, place_outward
+from simalloc.heap import simulate
 from simalloc.trace import Trace
 from traces import traces
 
@@ -38,6 +39,21 @@ def test_both_engines_place_alike(trace, order, fit, where):
     assert layout.height == max(heights)
     assert layout.address.tolist() == [addresses[life] for life in range(len(lives))]
     verify(table, layout.address)
+
+
+@given(
+    traces(max_phases=3),
+    st.sampled_from(["", ":header=8,alignment=16", ":minimum=64", ":mechanism=on"]),
+    st.sampled_from([1, 16]),
+)
+def test_both_engines_have_one_answer(trace, overhead, scale):
+    core, reference = (
+        simulate(trace, f"best-possible{overhead}", scale=scale, engine=engine, addresses=True)
+        for engine in ("core", "reference")
+    )
+    assert core == reference
+    assert core.addresses.tolist() == reference.addresses.tolist()
+    assert core.found.is_bound == (core.peak_heap_bytes == core.found.bound_bytes)
 
 
 @given(traces())

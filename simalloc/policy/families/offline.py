@@ -12,7 +12,8 @@ class Offline(Family):
     """A placement found for the whole trace; `simalloc.bound` finds it."""
 
     family: ClassVar[str] = "offline"
-    reference: ClassVar[str] = "offline:replay_offline"
+    reference: ClassVar[str] = ""
+    """It places no object after the other; its definition is `simalloc.bound.reference`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
