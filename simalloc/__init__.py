@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from simalloc.api.bounds import best_possible as best_possible
     from simalloc.api.catalogues import policies as policies
     from simalloc.api.catalogues import traces as traces
     from simalloc.api.heaps import check as check
@@ -64,6 +65,7 @@ _HOME: Final = {
     "SimallocError": "errors",
     "Trace": "trace",
     "Waste": "measure",
+    "best_possible": "api.bounds",
     "check": "api.heaps",
     "describe": "api.traces",
     "draw_fragmentation": "api.pictures",

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-_DECIDING: Final = ("heap", "measure", "policy")
+_DECIDING: Final = ("bound", "heap", "measure", "policy")
 _NOT_DECIDING: Final = ("heap/reference/", "heap/real/")
 _SUFFIXES: Final = {".py", ".c", ".h"}
 _PACKAGE: Final = Path(__file__).parent
@@ -19,8 +19,8 @@ def code_version() -> str:
     """Return the release and a digest of the sources that decide a result: `0.1.0+3f2a91c4d5e6`.
 
     Two installations of the same version give the same results. The digest covers the packages
-    `heap` (but for the reference engine and what runs real allocators), `measure` and `policy`;
-    their C sources are installed with them for this purpose.
+    `bound`, `heap` (but for the reference engine and what runs real allocators), `measure` and
+    `policy`; their C sources are installed with them for this purpose.
     """
     digest = hashlib.sha256()
     for folder in _DECIDING:

@@ -17,6 +17,10 @@ COMMANDS: Final = {
         "simalloc.cli.report",
         "Write a page: how much memory traces waste, under which policy, and why.",
     ),
+    "best-possible": Command(
+        "simalloc.cli.best_possible",
+        "Find how small the heap could have been for one who knows the whole trace.",
+    ),
     "info": Command(
         "simalloc.cli.info",
         "Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.",

@@ -12,7 +12,7 @@ from simalloc.policy import CATALOGUE
 from simalloc.policy.families.binned_fit import BinnedFit
 from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.trace.trace import Op
-from traces import cases
+from traces import ONLINE, cases
 
 
 def run(case, **changes):
@@ -20,7 +20,7 @@ def run(case, **changes):
     return replay(case.trace, case.policy.description, **given)
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", ONLINE)
 @given(data=st.data())
 def test_the_heap_is_sound_after_every_event(name, data):
     case = data.draw(cases(CATALOGUE[name]))

@@ -34,6 +34,13 @@ def simulate_reference(
     the heap would exceed 2**62 scaled bytes.
     """
     raw = replay(trace, policy.description, scale=scale, realloc=realloc, check=check)
+    return run_of_replay(raw, trace, policy, scale=scale, realloc=realloc)
+
+
+def run_of_replay(
+    raw: Replay, trace: Trace, policy: Policy, *, scale: int, realloc: Realloc
+) -> Run:
+    """Return what the states after each event of a trace come to."""
     live, scaled = _or_zero(raw.live), _or_zero(raw.heap)
     # argmax() finds the first event of the highest; as fractions some would be as high as others.
     at_peak, at_max = int(np.argmax(scaled)), int(np.argmax(live))
