@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.command import run
-from experiments.johnstone_wilson.output import write_figure, write_text
+from experiments.output import write_figure, write_text
 from experiments.rezaei.figures import draw
 from experiments.rezaei.measuring import measure
 from experiments.rezaei.page import FIGURES, PAGE, exhibits, page

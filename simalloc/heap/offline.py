@@ -57,6 +57,10 @@ def simulate_offline(
         growths=swept.growths,
         splits=swept.splits,
         coalescings=swept.coalescings,
+        deallocations=0,  # nothing is searched: what a free visits is not asked
+        visited_at_free=0,
+        visited_at_free_worst=0,
+        coalescing_frees=0,
         seconds=time.perf_counter() - started,
     )
     run = run_of_replay(raw, trace, setting.policy, scale=setting.scale, realloc=setting.realloc)
