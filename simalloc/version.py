@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_DECIDING: Final = ("heap", "measure", "policy")
+_DECIDING: Final = ("bound", "heap", "measure", "policy")
 _NOT_DECIDING: Final = ("heap/reference/", "heap/real/")
 _SUFFIXES: Final = {".py", ".c", ".h"}
 _PACKAGE: Final = Path(__file__).parent
@@ -20,7 +20,7 @@ _PACKAGE: Final = Path(__file__).parent
 _CORE: Final = "heap/core/"
 _SHARED_ROOMS: Final = ("binding", "replay", "space")
 _LIST_OF_FAMILIES: Final = "families/all.h"
-_BY_FAMILY: Final = (_CORE, "policy/families/", "policy/catalogue/")
+_BY_FAMILY: Final = ("bound/", _CORE, "policy/families/", "policy/catalogue/")
 """Where there are files that decide the results of some families only."""
 _FOR_ALL: Final = ("policy/families/__init__.py", "policy/families/base.py",
                    "policy/catalogue/__init__.py")  # fmt: skip
@@ -32,8 +32,8 @@ def code_version(core: str | None = None, modules: tuple[str, ...] = ()) -> str:
     """Return the release and a digest of the sources that decide a result: `0.1.0+3f2a91c4d5e6`.
 
     Two installations of the same version give the same results. The digest covers the packages
-    `heap` (but for the reference engine and what runs real allocators), `measure` and `policy`;
-    their C sources are installed with them for this purpose.
+    `bound`, `heap` (but for the reference engine and what runs real allocators), `measure` and
+    `policy`; their C sources are installed with them for this purpose.
 
     With `core`, the core's name of a family, it covers only what the results of that family depend
     on: the shared part, the C files that the family's own includes, and of the descriptions and the

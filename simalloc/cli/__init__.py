@@ -10,9 +10,16 @@ from simalloc.cli.group import Command, LazyGroup
 
 COMMANDS: Final = {
     "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
+    "waste": Command(
+        "simalloc.cli.waste", "Print where the bytes of a heap go when it has its peak."
+    ),
     "report": Command(
         "simalloc.cli.report",
         "Write a page: how much memory traces waste, under which policy, and why.",
+    ),
+    "best-possible": Command(
+        "simalloc.cli.best_possible",
+        "Find how small the heap could have been for one who knows the whole trace.",
     ),
     "info": Command(
         "simalloc.cli.info",

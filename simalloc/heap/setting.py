@@ -12,6 +12,7 @@ from simalloc.heap._core import Simulation
 from simalloc.heap.run import Realloc
 from simalloc.policy import PythonCode
 from simalloc.policy import policy as find_policy
+from simalloc.policy.families.offline import Offline
 
 if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy, Policy
@@ -36,6 +37,11 @@ class Setting:
         rule = find_realloc(realloc, described)
         check_scale(scale)
         return cls(source, described, scale, rule)
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether the whole trace is placed at once, and not an event after the other."""
+        return isinstance(self.policy.description, Offline)
 
     def simulation(self, *, checked: bool = False, portable: bool = False) -> Simulation:
         """Return an empty heap of the C core, for the events of the source.

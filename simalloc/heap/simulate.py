@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap.offline import simulate_offline
 from simalloc.heap.reference import simulate_reference
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.setting import Setting
@@ -59,6 +60,12 @@ def simulate(
     bytes or memory runs out.
     """
     setting = Setting.of(source, policy, scale, realloc)
+    if engine not in ENGINES:
+        raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
+    if setting.is_offline:
+        return simulate_offline(
+            setting, engine=engine, addresses=addresses or engine == "reference", progress=progress
+        )
     if engine == "reference":
         return simulate_reference(
             source.in_memory(),
@@ -67,8 +74,6 @@ def simulate(
             realloc=setting.realloc,
             check=checked,
         )
-    if engine not in ENGINES:
-        raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
     simulation = setting.simulation(checked=checked, portable=engine == "core-portable")
     placed = np.empty(len(source), np.int64) if addresses else None
     seconds = replay_all(simulation, setting, placed, progress)
@@ -168,6 +173,9 @@ def run_of(
             free_blocks_peak=int(figures["peak_free_blocks"]),
             visited_mean=_quotient(figures["visited"], figures["searches"]),
             visited_worst=int(figures["visited_worst"]),
+            visited_at_free_mean=figures["visited_at_free"] / max(figures["deallocations"], 1),
+            visited_at_free_worst=int(figures["visited_at_free_worst"]),
+            coalescing_frees=int(figures["coalescing_frees"]),
             internal_bytes_at_peak_heap=(allocated_then - live_then * scale) / scale,
             external_bytes_at_peak_heap=(heap_then - allocated_then) / scale,
         ),

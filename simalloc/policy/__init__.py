@@ -14,6 +14,7 @@ from simalloc.policy.catalogue import (
 from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name
 from simalloc.policy.description import Policy
 from simalloc.policy.families import FAMILIES, Family
+from simalloc.policy.mechanism import with_and_without_mechanism
 from simalloc.policy.parameters import Parameter, parameters_of, rules_of
 from simalloc.policy.parts import (
     Fit,
@@ -69,6 +70,7 @@ __all__ = [
     "spell",
     "spell_exactly",
     "spell_value",
+    "with_and_without_mechanism",
 ]
 
 make_callable(__name__)

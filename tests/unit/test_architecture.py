@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "simalloc"
 LAYERS = [
     "callable_package errors files machine progress shown version",
     "trace policy",
+    "bound",
     "heap",
     "measure",
     "report",

@@ -13,11 +13,14 @@ from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.lives import draw_lives
 from simalloc.report.figures.style import PALETTES
 from simalloc.report.figures.timelines import draw_timelines
+from simalloc.report.figures.waste import draw_waste
+from simalloc.report.html import html
 from simalloc.report.page.maps import map_data, shared_scales
 from simalloc.report.page.ranking import ranking_table
 from simalloc.report.page.svg import png, svg
 from simalloc.report.page.words import about_trace, excess, verdict
 from simalloc.report.units import spell_bytes, spell_percent
+from simalloc.report.waste import waste_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +56,7 @@ def trace_sections(findings: Findings, key: str, *, titled: bool) -> str:
         ("Ranking", _ranking(findings)),
         ("Heap maps", _maps(findings, key)),
         ("What pins the heap", "".join(_pins(one) for one in findings.mapped)),
+        ("Where the bytes are", _wastes(findings)),
         ("Heap over time", _timelines(findings)),
         ("Free blocks", _free_blocks(findings)),
         ("The trace", _trace(findings)),
@@ -143,6 +147,17 @@ def _pins_table(title: str, pins: Sequence[Pin]) -> str:
     return (
         f'<table class="pins"><caption>{title}</caption><thead><tr>{heads}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table>\n"
+    )
+
+
+def _wastes(findings: Findings) -> str:
+    table = html(waste_table(findings.wastes))
+    figure = svg(draw_waste(findings.wastes, theme="page"), "What each heap consists of")
+    return (
+        "<p>Each heap at its peak, with sizes as the program asks for them (scale 1) and reallocs "
+        "as the allocator does them; alone, and with headers and tables of its own. Real "
+        "allocators tell no more than what they have mapped.</p>\n"
+        f'{_figure(figure)}<div class="wide">{table}</div>'
     )
 
 

@@ -178,7 +178,7 @@ def test_more_events_than_the_trace_has_are_refused():
     assert simulation.figures()["events"] == len(HOLE)
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if name != "best-possible"])
 def test_the_heap_can_be_looked_at(name):
     simulation_blocks = _blocks_after(HOLE, name)
     addresses, sizes, slots = simulation_blocks

@@ -10,6 +10,7 @@ import pytest
 from simalloc.errors import PolicyError
 from simalloc.policy import CATALOGUE, FAMILIES, GROUPS, format_size, parse_size, policy, spell
 from simalloc.policy.description import read_parameters, spell_parameters
+from simalloc.policy.families.offline import Offline
 from simalloc.policy.parts import read_value
 
 JOHNSTONE_WILSON = [
@@ -41,7 +42,7 @@ def test_parameters_are_set_by_name():
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_what_is_spelled_is_read_again(name):
     assert spell(policy(name)) == name
-    changed = policy(name, quick="64K")
+    changed = policy(name, header="64K")
     assert changed != policy(name)
     assert policy(spell(changed)) == changed
 
@@ -115,7 +116,7 @@ def test_every_row_is_in_a_group_and_of_a_known_family():
         assert FAMILIES[row.family] is type(row.description)
 
 
-@pytest.mark.parametrize("family", FAMILIES.values())
+@pytest.mark.parametrize("family", [kind for kind in FAMILIES.values() if kind is not Offline])
 def test_every_family_is_one_place(family):
     module = sys.modules[family.__module__]
     rules = Path(module.__file__).with_suffix(".md").read_text("utf-8")
@@ -132,3 +133,9 @@ def test_the_page_on_adding_counts_right():
     assert len(table) == 6
     for path, lines in table:
         assert len((root / path).read_text("utf-8").splitlines()) == int(lines), path
+
+
+def test_who_knows_all_keeps_no_lists():
+    with pytest.raises(PolicyError, match="cache is 3; who knows all keeps nothing back"):
+        policy("best-possible:cache=3")
+    assert Offline.reference == ""
