@@ -23,7 +23,9 @@ def test_small_traces_and_what_is_found():
 def test_a_placement_is_written_out_and_holds(tmp_path):
     path = tmp_path / "placement.csv"
     assert simalloc("best-possible", "make", "-o", path).exit_code == 0
-    rows = [[int(value) for value in row] for row in list(csv.reader(path.read_text().splitlines()))[1:]]
+    rows = [
+        [int(value) for value in row] for row in list(csv.reader(path.read_text().splitlines()))[1:]
+    ]
     assert max(address + size for _, _, address, size in rows) == 221_259
     events = sorted(
         [(born, 1, address, size) for born, _, address, size in rows]
