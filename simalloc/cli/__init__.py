@@ -40,7 +40,9 @@ COMMANDS: Final = {
     "compare": Command("simalloc.cli.compare", "Print what changed between two files of results."),
     "merge": Command("simalloc.cli.merge", "Put the runs of several files of results into one."),
     "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
-    "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
+    "policies": Command(
+        "simalloc.cli.policies", "List the catalogue of policies, or say all that is known of one."
+    ),
 }
 """Every command by its name: its module, which holds it as `command`, and its summary."""
 

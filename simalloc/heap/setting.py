@@ -30,10 +30,11 @@ class Setting:
 
     @classmethod
     def of(
-        cls, source: EventSource, policy: AnyPolicy, scale: int, realloc: Realloc | str
+        cls, source: EventSource, policy: AnyPolicy, scale: int, realloc: Realloc | str | None
     ) -> Setting:
         """Return what was asked for; raises as `simulate` does if there is no such thing."""
-        described, rule = find_policy(policy), find_realloc(realloc)
+        described = find_policy(policy)
+        rule = find_realloc(realloc, described)
         check_scale(scale)
         return cls(source, described, scale, rule)
 
@@ -69,8 +70,14 @@ class Setting:
         return {}
 
 
-def find_realloc(rule: Realloc | str) -> Realloc:
-    """Return a realloc rule by its name; raises `SimallocError` if there is none."""
+def find_realloc(rule: Realloc | str | None, policy: Policy) -> Realloc:
+    """Return a realloc rule by its name; raises `SimallocError` if there is none.
+
+    None is the rule of the policy: its allocator's own if the mechanism is on, which is in place,
+    else free-first.
+    """
+    if rule is None:
+        return Realloc.IN_PLACE if policy.description.mechanism else Realloc.FREE_FIRST
     try:
         return Realloc(rule)
     except ValueError:

@@ -37,7 +37,7 @@ def simulate(
     policy: AnyPolicy,
     *,
     scale: int = 16,
-    realloc: Realloc | str = Realloc.FREE_FIRST,
+    realloc: Realloc | str | None = None,
     engine: str = "core",
     addresses: bool = False,
     checked: bool = False,
@@ -48,11 +48,12 @@ def simulate(
     `source` is a `Trace`, or a `TraceFile`, which is read as it is replayed and may be of any
     length. `policy` may be text such as `first-fit-ao:growth=64K`, or one of one's own in Python.
     Sizes are multiplied by `scale` before the policy sees them and byte figures divided by it
-    afterwards. `realloc` says what a realloc does (`free-first`, `move` or `in-place`). `engine` is
-    `core`, in C, `core-portable`, in C without vector code, or `reference`, in plain Python, which
-    takes the whole trace into memory; all give the same answer. With `addresses` the run keeps
-    every object's address; with `checked` the whole heap is verified after each event, slowly.
-    `progress` is called with the number of events done since its last call.
+    afterwards. `realloc` says what a realloc does (`free-first`, `move` or `in-place`; None: in
+    place if the policy's mechanism is on, else free-first). `engine` is `core`, in C,
+    `core-portable`, in C without vector code, or `reference`, in plain Python, which takes the
+    whole trace into memory; all give the same answer. With `addresses` the run keeps every object's
+    address; with `checked` the whole heap is verified after each event, slowly. `progress` is
+    called with the number of events done since its last call.
 
     Raises `PolicyError` for a policy that does not exist or whose Python code fails, `TraceError`
     for a file that is damaged, `SimallocError` if the heap outgrows its address space of 2**62

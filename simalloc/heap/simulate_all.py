@@ -11,7 +11,6 @@ from threading import Condition
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.offline import simulate_offline
-from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import parts_of, replay, run_of, stride_of, strides
 from simalloc.machine import core_count
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from simalloc.heap._core import Simulation
-    from simalloc.heap.run import Run
+    from simalloc.heap.run import Realloc, Run
     from simalloc.policy import AnyPolicy
     from simalloc.trace import EventSource, Stretch
 
@@ -34,7 +33,7 @@ def simulate_all(
     policies: Sequence[AnyPolicy],
     *,
     scale: int = 16,
-    realloc: Realloc | str = Realloc.FREE_FIRST,
+    realloc: Realloc | str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
     """Replay a trace under all policies on all cores; Ctrl-C stops them within a stride.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate
-from simalloc.policy import OwnPolicy, Policy, spell_exactly
+from simalloc.policy import OwnPolicy, Policy, modules_of, spell_exactly
 from simalloc.report.runs import flat_record
 from simalloc.version import code_version
 
@@ -55,7 +55,7 @@ class Task:
             spell_exactly(self.policy),
             self.scale,
             self.realloc.value,
-            code_version(),
+            code_version(self.policy.description.core, modules_of(self.policy)),
         )
 
     @property
