@@ -11,8 +11,7 @@ import click
 from benchmarks.environment import environment
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
-from simalloc.policy import CATALOGUE
-from simalloc.policy import policy as find_policy
+from simalloc.policy import expand_policies
 
 if TYPE_CHECKING:
     from simalloc.policy import Policy
@@ -29,13 +28,11 @@ table_option: Final = click.option(
 
 
 def policies_named(text: str) -> list[Policy]:
-    """Return the policies of a list such as `first-fit-ao,phk`, or all.
+    """Return the policies of a list such as `first-fit-ao,@real`, or all.
 
     Where one has parameters, which have commas of their own, semicolons separate.
     """
-    if text == "all":
-        return list(CATALOGUE.values())
-    return [find_policy(name) for name in text.split(";" if ":" in text else ",")]
+    return list(expand_policies(text.split(";" if ":" in text else ",")))
 
 
 def say(what: str) -> None:

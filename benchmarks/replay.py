@@ -12,7 +12,7 @@ from benchmarks.command import policies_named, run, say, table_option, write_jso
 from benchmarks.contest import hold
 from benchmarks.instructions import EVENTS, count
 from benchmarks.standings import headline, nanoseconds, ratios, standings
-from simalloc.heap.native import GLIBC, installed
+from simalloc.heap.real import GLIBC, installed
 from simalloc.report import write_table
 from simalloc.trace.catalogue import load
 
@@ -29,7 +29,10 @@ TRACES: Final = "espresso,gcc,ghostscript,p2c,perl,gawk,cfrac"
 @click.command()
 @click.option("--traces", default=TRACES, show_default=True, help="Names or files, with commas.")
 @click.option(
-    "--policies", default="all", show_default=True, help="Names, with semicolons or commas."
+    "--policies",
+    default="@johnstone-wilson",
+    show_default=True,
+    help="Names, with semicolons or commas.",
 )
 @click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--instructions", is_flag=True, help="Count them too, with valgrind: minutes.")

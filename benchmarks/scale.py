@@ -45,7 +45,7 @@ def _sizes(_context: click.Context, _option: click.Parameter, text: str) -> list
 @click.command()
 @click.option("--live", callback=_sizes, default="1e4,1e5,1e6", show_default=True)
 @click.option("--free", callback=_sizes, default="1e2,1e3,1e4,1e5,1e6", show_default=True)
-@click.option("--policies", default="all", show_default=True)
+@click.option("--policies", default="@johnstone-wilson", show_default=True)
 @click.option("--turns", type=click.IntRange(min=1), default=500_000, show_default=True)
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True)
 @table_option

@@ -7,8 +7,7 @@ import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
 
-from simalloc.policy import CATALOGUE
-from simalloc.policy.catalogue.johnstone_wilson import POLICIES
+from simalloc.policy import CATALOGUE, GROUPS
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ Cells = dict[tuple[str, str], float]
 """A figure for each contestant and trace."""
 
 _GROUPS: Final[Mapping[str, frozenset[str]]] = {
-    "Johnstone & Wilson's": frozenset(policy.name for policy in POLICIES),
+    "Johnstone & Wilson's": frozenset(GROUPS["johnstone-wilson"]),
     "all policies": frozenset(CATALOGUE),
 }
 

@@ -8,7 +8,7 @@ import simalloc
 from simalloc.heap import simulate
 from simalloc.measure import heap_map
 from simalloc.measure.ranking import ranking
-from simalloc.policy import CATALOGUE
+from simalloc.policy import expand_policies
 from simalloc.report.figures.heap_map import draw_heap_maps
 from simalloc.report.figures.portrait import draw_portrait
 from simalloc.report.figures.ranking import draw_ranking
@@ -32,9 +32,13 @@ def draw_maps() -> None:
 
 
 def draw_ranks() -> None:
-    """Draw the ranking of the catalogue over all recorded traces."""
+    """Draw the ranking of Johnstone & Wilson's policies over all recorded traces."""
     recorded = [load(entry.path) for entry in catalogue().values() if entry.kind == "recorded"]
-    runs = [simulate(trace, policy) for trace in recorded for policy in CATALOGUE.values()]
+    runs = [
+        simulate(trace, policy)
+        for trace in recorded
+        for policy in expand_policies("@johnstone-wilson")
+    ]
     for theme in PALETTES:
         figure = draw_ranking(ranking(runs), theme=theme)
         figure.savefig(HERE / f"ranking-{theme}.png", dpi=180)

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @policy_option(
-    "Policies of the catalogue (`simalloc policies`), patterns such as 'best-fit-*', all, or "
-    "FILE.py:CLASS for one that is written in Python; may be given several times.",
+    "Policies of the catalogue (`simalloc policies`), groups such as @johnstone-wilson, patterns "
+    "such as 'best-fit-*', all, or FILE.py:CLASS for one that is written in Python; may be given "
+    "several times.",
     required=True,
 )
 @scale_option

@@ -1,7 +1,15 @@
 """Who decides where a block goes: descriptions of policies, and the catalogue of them."""
 
 from simalloc.callable_package import make_callable
-from simalloc.policy.catalogue import CATALOGUE, AnyPolicy, policy, spell, spell_exactly
+from simalloc.policy.catalogue import (
+    CATALOGUE,
+    GROUP_TITLES,
+    GROUPS,
+    AnyPolicy,
+    policy,
+    spell,
+    spell_exactly,
+)
 from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name
 from simalloc.policy.description import Policy
 from simalloc.policy.families import FAMILIES, Family
@@ -29,6 +37,8 @@ __all__ = [
     "ALL",
     "CATALOGUE",
     "FAMILIES",
+    "GROUPS",
+    "GROUP_TITLES",
     "AnyPolicy",
     "Block",
     "Family",

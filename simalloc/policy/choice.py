@@ -1,4 +1,4 @@
-"""Several policies at once: by names, patterns and grids of parameters."""
+"""Several policies at once: by names, groups, patterns and grids of parameters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import PlanError, PolicyError
-from simalloc.policy.catalogue import CATALOGUE, spell_exactly
+from simalloc.policy.catalogue import CATALOGUE, GROUPS, spell_exactly
 from simalloc.policy.catalogue import policy as find_policy
 from simalloc.policy.description import Policy
 from simalloc.policy.python import OwnPolicy, PythonPolicy, is_own, own_policy
@@ -28,9 +28,9 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
     """Return the policies that names, patterns and grids of parameters stand for.
 
     They are given as one or several of `Policy`, policies of one's own, and names, which may be
-    patterns such as `first-fit-*`, or `all`; or as a mapping from names to grids, for the policy
-    with every combination of the values. Files of policies are looked for from `folder`. Raises
-    `PlanError` with the wrong key.
+    groups such as `@johnstone-wilson`, patterns such as `first-fit-*`, or `all`; or as a mapping
+    from names to grids, for the policy with every combination of the values. Files of policies are
+    looked for from `folder`. Raises `PlanError` with the wrong key.
     """
     if not isinstance(policies, dict):
         policies = {item: {} for item in listed(policies)}
@@ -45,12 +45,14 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
 
 
 def is_policy_name(text: str) -> bool:
-    """Return whether a text is meant for a policy: by its name, a pattern, `all` or a class."""
+    """Return whether a text is meant for a policy: by a name, group, pattern, `all` or class."""
     return is_own(text) or bool(_matching(text.partition(":")[0]))
 
 
 def _matching(name: str) -> list[str]:
-    """Return the names of the catalogue that a name, a pattern or `all` stands for."""
+    """Return the names of the catalogue that a name, a group, a pattern or `all` stands for."""
+    if name.startswith("@"):
+        return list(GROUPS.get(name[1:], ()))
     return [known for known in CATALOGUE if name == ALL or fnmatchcase(known, name)]
 
 
@@ -69,9 +71,12 @@ def _named(given: object, folder: Path | None) -> list[Policy]:
     if is_own(given):
         return [_checked(given, key, folder)]
     name, colon, parameters = given.partition(":")
-    if name != ALL and not set("*?[") & set(name):
+    if name != ALL and not set("*?[@") & set(name):
         return [_checked(given, key)]
     names = _matching(name)
+    if not names and name.startswith("@"):
+        known = ", ".join(f"@{group}" for group in GROUPS)
+        raise PlanError(f"there is no group {name}; there are {known}", key=key)
     if not names:
         raise PlanError(f"no policy matches {name!r}", key=key)
     return [_checked(f"{known}{colon}{parameters}", key) for known in names]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import parameter_types, shared_defaults
-from simalloc.policy.parts import Value, read_value, spell_value
+from simalloc.policy.parts import Value, plain_value, read_value, spell_value
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
@@ -16,19 +16,23 @@ if TYPE_CHECKING:
 
     from simalloc.policy.families import Family
 
+_COMMA: Final = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
+"""A comma outside of quotes: an even number of them follows."""
+
 
 @dataclass(frozen=True)
 class Policy(ShownAsTable):
     """A named description of where blocks go.
 
     `source` cites the paper and section of the rules; `reading` says what the source leaves open
-    and how it is read here.
+    and how it is read here. `groups` are those that its row of the catalogue belongs to.
     """
 
     name: str
     description: Family
     source: str = ""
     reading: str = ""
+    groups: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def family(self) -> str:
@@ -54,9 +58,7 @@ class Policy(ShownAsTable):
         """Every parameter by name, in plain values."""
         family: Any = type(self.description)  # can be hashed, as not all of its instances can
         return {
-            name: value.value if isinstance(value, Enum) else value
-            for name in parameter_types(family)
-            for value in [getattr(self.description, name)]
+            name: plain_value(getattr(self.description, name)) for name in parameter_types(family)
         }
 
     def with_parameters(self, **parameters: Value) -> Policy:
@@ -84,22 +86,40 @@ class Policy(ShownAsTable):
 def read_parameters(text: str, tail: str) -> dict[str, Value]:
     """Return the parameters that the `tail` of a policy's text gives, as in `growth=64K,small=8`.
 
-    Raises `PolicyError` if that is not its form, or gives one twice.
+    A value that has commas or colons stands in single quotes, in which two are one. Raises
+    `PolicyError` if that is not its form, or gives one twice.
     """
+    if tail.count("'") % 2:
+        raise PolicyError(f"{text!r}: a single quote is not closed")
     given: dict[str, Value] = {}
-    for part in tail.split(",") if tail else ():
+    for part in _COMMA.split(tail) if tail else ():
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise PolicyError(f"{text!r}: {part!r} is not of the form NAME=VALUE")
         if key.strip() in given:
             raise PolicyError(f"{text!r}: {key.strip()} is given twice")
-        given[key.strip()] = value.strip()
+        given[key.strip()] = _unquoted(value.strip())
     return given
 
 
 def spell_parameters(name: str, values: Mapping[str, Value], known: Mapping[str, Value]) -> str:
     """Return the text of a policy: its name, and the values that differ from the known ones."""
     changed = [
-        f"{key}={spell_value(value)}" for key, value in values.items() if value != known[key]
+        f"{key}={_quoted(str(spell_value(value)))}"
+        for key, value in values.items()
+        if value != known[key]
     ]
     return f"{name}:{','.join(changed)}" if changed else name
+
+
+def _quoted(text: str) -> str:
+    """Return the text of a value, in quotes if it could be mistaken for something else."""
+    if text and text == text.strip() and not set(",:'") & set(text):
+        return text
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _unquoted(text: str) -> str:
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'")
+    return text

@@ -21,7 +21,7 @@ from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES, NUDGED_LA
 from experiments.johnstone_wilson.statistics import comparisons
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED, VARIANTS
 from simalloc.measure import fragmentation
-from simalloc.policy import CATALOGUE, policy
+from simalloc.policy import GROUPS, policy
 from simalloc.trace.catalogue import catalogue
 
 pytestmark = pytest.mark.xdist_group("johnstone_wilson")  # one worker measures for all
@@ -70,8 +70,8 @@ def printed(number, program, row):
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.key)
-def test_variants_spell_every_row_of_the_catalogue(variant):
-    assert set(variant.policies) == set(CATALOGUE)
+def test_variants_spell_every_row_of_the_group(variant):
+    assert set(variant.policies) == set(GROUPS["johnstone-wilson"])
     for row, text in variant.policies.items():
         assert policy(text).name == row
 
@@ -216,7 +216,7 @@ def test_stdio_buffers_bring_p2c_nearer(here, changed):
     nearer = [
         abs(changed("p2c-stdio", 4, row) - printed(4, "p2c", row))
         < abs(here(4, "p2c", row) - printed(4, "p2c", row))
-        for row in CATALOGUE
+        for row in GROUPS["johnstone-wilson"]
     ]
     assert sum(nearer) > len(nearer) / 2
 

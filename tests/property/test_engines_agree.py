@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
-from simalloc.policy import CATALOGUE
+from simalloc.policy import CATALOGUE, GROUPS
 from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
 from traces import cases
@@ -165,7 +165,9 @@ def rests_at_two_times(objects=300):
 
 
 @pytest.mark.parametrize("trace", [rests_among_equals(seed=1), rests_at_two_times()], ids=len)
-@pytest.mark.parametrize("name", [name for name in CATALOGUE if name.startswith("best-fit")])
+@pytest.mark.parametrize(
+    "name", [name for name in GROUPS["johnstone-wilson"] if name.startswith("best-fit")]
+)
 def test_rests_keep_their_places_among_equal_blocks(name, trace):
     expected = outcome("reference", trace, name)
     assert expected.counters.splits > 500

@@ -14,11 +14,11 @@ from simalloc.heap import simulate
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay, run_of
-from simalloc.policy import CATALOGUE, policy
+from simalloc.policy import GROUPS, policy
 from simalloc.trace import Op, Trace
 from traces import cases
 
-LISTS = [name for name in CATALOGUE if name.startswith(("first-fit", "next-fit"))]
+LISTS = [name for name in GROUPS["johnstone-wilson"] if name.startswith(("first-fit", "next-fit"))]
 BINS_BY_ADDRESS = ["best-fit-ao", "double-buddy", "binary-buddy:order=ao"]
 
 

@@ -1,14 +1,19 @@
-"""Every policy by its name. A new combination of known parts is one more row in here."""
+"""Every policy by its name. A new combination of known parts is one more row in here.
+
+The modules in here are found by themselves. Each has a paper or a kind of policies: `POLICIES`, the
+rows, and `GROUP`, which they belong to; a row that belongs to further groups names them.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.catalogue import johnstone_wilson
 from simalloc.policy.description import Policy, read_parameters
+from simalloc.policy.modules import modules_in
 from simalloc.policy.python import OwnPolicy, PythonPolicy, is_own, own_policy, policy_of
 
 if TYPE_CHECKING:
@@ -16,9 +21,28 @@ if TYPE_CHECKING:
 
     from simalloc.policy.parts import Value
 
+_MODULES: Final = modules_in(__name__, __path__)
+
 CATALOGUE: Final[Mapping[str, Policy]] = MappingProxyType(
-    {policy.name: policy for policy in johnstone_wilson.POLICIES}
+    {
+        row.name: replace(row, groups=(module.GROUP, *row.groups))
+        for module in _MODULES
+        for row in module.POLICIES
+    }
 )
+
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        group: tuple(row.name for row in CATALOGUE.values() if group in row.groups)
+        for group in sorted({group for row in CATALOGUE.values() for group in row.groups})
+    }
+)
+"""The names of the policies in each group."""
+
+GROUP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
+    {module.GROUP: (module.__doc__ or "").partition("\n")[0] for module in _MODULES}
+)
+"""What each group is, in a sentence."""
 
 
 AnyPolicy = Policy | PythonPolicy | type[PythonPolicy] | str
@@ -40,6 +64,8 @@ def policy(text: AnyPolicy, **parameters: Value) -> Policy:
     if is_own(text):
         return own_policy(text, parameters)
     name, _, tail = text.strip().partition(":")
+    if name.startswith("@"):
+        raise PolicyError(f"{name} is a group, and one policy is asked for")
     if name not in CATALOGUE:
         near = get_close_matches(name, CATALOGUE, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "`simalloc policies` lists them"

@@ -15,6 +15,8 @@ from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.parts import Fit, Order, Series
 
+GROUP: Final = "johnstone-wilson"
+
 _PAPER: Final = "Johnstone & Wilson 1998"
 
 _LIST_READING: Final = (

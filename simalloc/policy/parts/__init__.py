@@ -9,6 +9,7 @@ from simalloc.policy.parts.values import (
     Value,
     format_size,
     parse_size,
+    plain_value,
     read_value,
     spell_value,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "check_unit",
     "format_size",
     "parse_size",
+    "plain_value",
     "read_value",
     "spell_value",
 ]

@@ -10,7 +10,7 @@ from benchmarks import scale
 from benchmarks.cost import bytes_a_live_object
 from benchmarks.steady import steady
 from simalloc.heap import simulate
-from simalloc.policy import CATALOGUE, policy
+from simalloc.policy import GROUPS, policy
 from simalloc.trace import Op
 
 
@@ -37,7 +37,7 @@ def test_an_object_is_replaced_by_one_of_its_size():
     assert run.counters.free_blocks_peak <= 2
 
 
-@pytest.mark.parametrize("name", [name for name in CATALOGUE if "fit" in name])
+@pytest.mark.parametrize("name", [name for name in GROUPS["johnstone-wilson"] if "fit" in name])
 def test_gaps_between_objects_that_stay_are_free_blocks(name):
     made = steady("free", 500, 2000)
     ramp = simulate(made.trace.prefix(made.ramp), name)

@@ -1,9 +1,15 @@
 """Policies by name and in text."""
 
+import sys
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
 from simalloc.errors import PolicyError
-from simalloc.policy import CATALOGUE, format_size, parse_size, policy, spell
+from simalloc.policy import CATALOGUE, FAMILIES, GROUPS, format_size, parse_size, policy, spell
+from simalloc.policy.description import read_parameters, spell_parameters
+from simalloc.policy.parts import read_value
 
 JOHNSTONE_WILSON = [
     *(
@@ -17,6 +23,7 @@ JOHNSTONE_WILSON = [
 
 
 def test_the_sixteen_are_there_and_say_where_their_rules_come_from():
+    assert sorted(JOHNSTONE_WILSON) == sorted(GROUPS["johnstone-wilson"])
     assert len(JOHNSTONE_WILSON) == 16
     for name in JOHNSTONE_WILSON:
         assert "Johnstone & Wilson 1998" in policy(name).source
@@ -33,7 +40,8 @@ def test_parameters_are_set_by_name():
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_what_is_spelled_is_read_again(name):
     assert spell(policy(name)) == name
-    changed = policy(name, growth="64K")
+    changed = policy(name, quick="64K")
+    assert changed != policy(name)
     assert policy(spell(changed)) == changed
 
 
@@ -47,6 +55,11 @@ def test_what_is_spelled_is_read_again(name):
         ("first-fit-ao:growth=", "NAME=VALUE"),
         ("first-fit-ao:speed=9", "no parameter 'speed'; it has fit, order, growth"),
         ("first-fit-ao:growth=many", "growth is 'many'; it takes a size: a whole number"),
+        ("first-fit-ao:order='ao", "quote is not closed"),
+        ("@johnstone-wilson", "is a group, and one policy is asked for"),
+        ("first-fit-ao:minimum_split=0", "minimum_split is 0; it takes a size from 1"),
+        ("first-fit-ao:word=5", "it takes 4 or 8"),
+        ("first-fit-ao:mechanism=on,header=8", "the allocator's own header"),
         ("first-fit-ao:growth=4K,growth=8K", "growth is given twice"),
         ("first-fit-ao:growth=0", "takes a size"),
         ("first-fit-ao:growth=-4096", "growth is '-4096'; it takes"),
@@ -69,3 +82,43 @@ def test_what_is_wrong_is_said(text, complaint):
 def test_sizes(text, size):
     assert parse_size(text) == size
     assert parse_size(format_size(size)) == size
+
+
+@pytest.mark.parametrize("value", ["plain", "a:1,b:2", "it's", "'", "", " padded ", "a=b"])
+def test_texts_are_quoted_where_they_need_it(value):
+    values = {"settings": value, "growth": 4096}
+    name, _, tail = spell_parameters("some", values, {"settings": None, "growth": 0}).partition(":")
+    assert name == "some"
+    assert read_parameters("", tail) == {"settings": value, "growth": "4K"}
+
+
+def test_several_sizes_are_one_value():
+    assert read_value("sizes", "8, 4K", tuple[int, ...]) == (8, 4096)
+    assert read_value("sizes", (8,), tuple[int, ...]) == (8,)
+    with pytest.raises(PolicyError, match="sizes is '8,x'; it takes sizes with commas"):
+        read_value("sizes", "8,x", tuple[int, ...])
+
+
+def test_shared_parameters_show_where_they_are_not_at_their_defaults():
+    assert policy("first-fit-ao").parameters == {"fit": "first", "order": "ao", "growth": 4096}
+    changed = policy("first-fit-ao:trim=1K,mechanism=on,word=8")
+    assert list(changed.parameters) == ["fit", "order", "growth", "trim", "mechanism", "word"]
+    assert spell(changed) == "first-fit-ao:trim=1K,mechanism=on,word=8"
+    assert "count_tail" not in policy("lea-2.6.1").parameters
+
+
+def test_every_row_is_in_a_group_and_of_a_known_family():
+    for row in CATALOGUE.values():
+        assert row.groups
+        assert all(row.name in GROUPS[group] for group in row.groups)
+        assert FAMILIES[row.family] is type(row.description)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values())
+def test_every_family_is_one_place(family):
+    module = sys.modules[family.__module__]
+    rules = Path(module.__file__).with_suffix(".md").read_text("utf-8")
+    assert rules.startswith("# ")
+    assert "**Allocation.**" in rules
+    reference, _, name = family.reference.partition(":")
+    assert hasattr(import_module(f"simalloc.heap.reference.families.{reference}"), name)

@@ -6,7 +6,7 @@ import pytest
 from conftest import small_trace
 
 from simalloc.errors import PlanError
-from simalloc.policy import CATALOGUE, expand_policies, policy, spell
+from simalloc.policy import CATALOGUE, GROUPS, expand_policies, policy, spell
 from simalloc.sweep.lines import line_of
 from simalloc.sweep.planfile import plan_of, read_plan
 
@@ -51,6 +51,17 @@ def test_a_plan_is_every_combination_each_once(traces):
 def test_all_and_patterns_and_grids_may_name_a_policy_again():
     policies = expand_policies({"all": {}, "first-fit-*": {}, "first-fit-ao": {"growth": "4K"}})
     assert [spell(described) for described in policies] == list(CATALOGUE)
+
+
+def test_a_group_stands_for_its_rows():
+    names = [spell(one) for one in expand_policies("@johnstone-wilson")]
+    assert names == list(GROUPS["johnstone-wilson"])
+    larger = expand_policies({"@johnstone-wilson": {"growth": ["4K", "16K"]}})
+    assert len(larger) == 2 * len(names)
+    with pytest.raises(
+        PlanError, match=r"there is no group @nobody; there are .*@johnstone-wilson"
+    ):
+        expand_policies("@nobody")
 
 
 def test_names_texts_and_policies_in_a_list():

@@ -1,0 +1,74 @@
+"""Kingsley's allocator: powers of two, never split and never merged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.sizes import FreeLists, smallest_size
+from simalloc.heap.reference.space import State
+from simalloc.policy.families.kingsley import Variant
+from simalloc.policy.parts import Order
+
+if TYPE_CHECKING:
+    from simalloc.policy.families.kingsley import Kingsley
+
+REFILL = 2048
+"""The least that 4.2BSD's heap grows by, in bytes."""
+
+
+class KingsleyHeap(Heap):
+    """The malloc of 4.2BSD or 4.4BSD; policy/families/kingsley.md."""
+
+    def __init__(self, description: Kingsley) -> None:
+        super().__init__()
+        self._has_pages = description.variant is Variant.BSD_4_4
+        self._smallest = description.smallest
+        self._page = description.page
+        self._header = description.applied_overhead.header
+        self._free = FreeLists(Order.LIFO)
+
+    def malloc(self, size: int) -> int:
+        """Take the block of its size that was freed last, or refill that list."""
+        size = self.rounded(size)
+        address = self._free.first(size)
+        self.visited = int(address is not None)
+        if address is None:
+            return self._refill(size)
+        self._free.leave(address, size)
+        self.blocks.mark(address, State.ALLOCATED)
+        return address
+
+    def free(self, address: int) -> None:
+        """Enter the block in the list of its size."""
+        self.blocks.mark(address, State.FREE)
+        self._free.enter(address, self.block_size(address))
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Stay if the new size takes the same size of block, or in 4.2BSD nearly the same."""
+        block = self.block_size(address)
+        if self._has_pages:
+            return self.rounded(size) == block
+        return block < 2 * size + self._header and size <= block
+
+    def rounded(self, size: int) -> int:
+        """Return the size of block: a power of two; in 4.4BSD, a page more if it is large."""
+        if self._has_pages and size > self._page // 2:
+            return smallest_size(size - self._page, self._page) + self._page
+        return smallest_size(size, self._smallest)
+
+    def listed(self) -> list[int]:
+        """Return the free blocks of all sizes."""
+        return list(self._free)
+
+    def _refill(self, size: int) -> int:
+        """Grow, and cut the new memory into blocks; return the lowest, the others enter."""
+        if self._has_pages and self._header and not self.brk:
+            self.blocks.mark(self._grow(self._page - self._header), State.WASTE)
+        lowest = self._grow(max(self._page if self._has_pages else REFILL, size))
+        cut = lowest
+        while self.block_size(cut) > size:
+            cut = self.blocks.cut(cut, size)
+        for address in range(cut, lowest, -size):
+            self.free(address)
+        return lowest

@@ -1,0 +1,36 @@
+"""Kingsley's allocator, the malloc of 4.2BSD and its descendants."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Overhead
+
+
+class Variant(Enum):
+    """Which release's allocator is meant."""
+
+    BSD_4_2 = "4.2bsd"
+    """As of September 1983."""
+    BSD_4_4 = "4.4bsd"
+    """As from November 1984 on, with pages."""
+
+
+@dataclass(frozen=True)
+class Kingsley(Family):
+    """Blocks of a power of two, header included; never split, merged or given back."""
+
+    family: ClassVar[str] = "kingsley"
+    reference: ClassVar[str] = "kingsley:KingsleyHeap"
+
+    variant: Variant = Variant.BSD_4_2
+    """The release whose sizes of blocks, growth and realloc are meant."""
+
+    smallest: ClassVar[int] = 8
+    page: ClassVar[int] = 4096
+
+    @property
+    def overhead(self) -> Overhead:
+        """A word in front of each block says which list it belongs to."""
+        return Overhead(header=self.word)

@@ -1,0 +1,148 @@
+"""What is measured of real allocators, against allocators whose every byte is known."""
+
+import numpy as np
+import pytest
+
+from simalloc.errors import SimallocError
+from simalloc.heap.real import (
+    GLIBC,
+    columns_of,
+    find_allocator,
+    installed,
+    native_process,
+    passes,
+    replay_natively,
+)
+from simalloc.trace import Op, Trace
+
+PAGE = 4096
+
+PAGES = """
+#include <sys/mman.h>
+void *malloc(unsigned long size)
+{
+    void *page = mmap(0, size + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return page == MAP_FAILED ? 0 : page;
+}
+void free(void *page) { if (page != 0) munmap(page, 4096); }
+"""
+"""Maps a page for each object of less than 4096 bytes, and gives it back at once."""
+
+MISER = """
+static char pool[1 << 16];
+static unsigned long used;
+void *malloc(unsigned long size)
+{
+    unsigned long start = used;
+    used += (size + 15) & ~15ul;
+    return used > sizeof pool ? 0 : pool + start;
+}
+void *realloc(void *old, unsigned long size) { (void)old; return malloc(size); }
+void free(void *object) { (void)object; }
+"""
+"""Grants 64 KiB in all."""
+
+
+def trace_of(op, key, size, name="made"):
+    return Trace.from_events(op, key, size, name=name)
+
+
+def growing(count, size):
+    return trace_of(np.zeros(count, np.uint8), np.arange(count), np.full(count, size))
+
+
+def waves(count, size, times):
+    """`count` objects are allocated and freed, several times over."""
+    op = np.tile(np.repeat([Op.MALLOC, Op.FREE], count), times)
+    return trace_of(op, np.tile(np.arange(count), 2 * times), np.where(op == Op.MALLOC, size, 0))
+
+
+@pytest.fixture
+def pages(shared_library):
+    return find_allocator(str(shared_library(PAGES)))
+
+
+@pytest.mark.parametrize("trace", [growing(500, 2000), waves(500, 2000, 3)])
+def test_mapped_is_exact_and_resident_within_a_few_pages(pages, trace):
+    (run,) = replay_natively(trace, [pages], repeats=1)
+    assert run.max_live_bytes == 500 * 2000
+    assert run.peak.mapped - run.start.mapped == 500 * PAGE
+    assert abs(run.peak.resident - run.start.resident - 500 * PAGE) <= 3 * PAGE
+
+
+def test_what_is_not_touched_is_mapped_but_not_resident(pages):
+    (run,) = replay_natively(growing(500, 2000), [pages], touch=False, repeats=1)
+    assert run.peak.mapped - run.start.mapped == 500 * PAGE
+    assert run.peak.resident - run.start.resident <= 3 * PAGE
+
+
+def test_a_peak_of_one_event_is_seen():
+    op = [Op.MALLOC, Op.FREE, *[Op.MALLOC] * 100]
+    trace = trace_of(op, [0, 0, *range(100)], [10 << 20, 0, *[100] * 100])
+    (run,) = replay_natively(trace, [GLIBC], repeats=1)
+    assert 10 << 20 <= run.peak.mapped < 11 << 20
+    assert 10 << 20 <= run.peak.resident < 11 << 20
+
+
+def test_glibc_takes_what_its_chunks_add_up_to():
+    """1000 bytes and a word make a chunk of 1008, and the break grows by 132 KiB."""
+    (run,) = replay_natively(growing(20_000, 1000), [GLIBC], repeats=1)
+    assert run.peak.resident == pytest.approx(20_000 * 1008, abs=4 * PAGE)
+    assert run.peak.mapped == pytest.approx(20_000 * 1008, abs=33 * PAGE)
+
+
+@pytest.mark.parametrize("allocator", installed(), ids=lambda allocator: allocator.name)
+def test_each_installed_allocator_replays_every_kind_of_event(allocator):
+    op = [Op.MALLOC, Op.REALLOC, Op.REALLOC, Op.REALLOC, Op.FREE, Op.MALLOC, Op.FREE]
+    trace = trace_of(op, [0, 0, 0, 0, 0, 1, 1], [5, 0, 100_000, 7, 0, 0, 0])
+    seen = []
+    (run,) = replay_natively(trace, [allocator], repeats=2, progress=seen.append)
+    assert (run.allocator, run.events, run.max_live_bytes) == (allocator.name, 7, 100_000)
+    assert run.peak.resident >= 100_000 - 2 * 4096  # a process at rest is known to two pages
+    assert len(run.seconds) == 2
+    assert min(run.seconds) > 0
+    assert run.nanoseconds > 0
+    assert seen == [1] * passes(2)
+    assert ("libc.so" in run.library) == (allocator is GLIBC)
+
+
+def test_an_empty_trace_takes_nothing_of_glibc():
+    (run,) = replay_natively(trace_of([], [], []), [GLIBC], repeats=1)
+    assert run.nanoseconds is None
+    assert run.peak.mapped == 0
+    assert run.peak.resident <= 2 * PAGE
+
+
+def test_the_event_that_is_refused_is_named(shared_library):
+    miser = find_allocator(str(shared_library(MISER)))
+    with pytest.raises(
+        SimallocError, match=r"made: .*libmade.so has no memory for event 64, .*1024"
+    ):
+        replay_natively(growing(65, 1024), [miser], repeats=1)
+
+
+def test_a_pass_frees_what_is_live_at_its_end():
+    """100 passes over a trace that frees nothing need the memory of one."""
+    with (
+        columns_of(growing(1000, 10_000)) as columns,
+        native_process(columns, GLIBC, touch=True) as process,
+    ):
+        for _ in range(20):
+            process.time_pass()
+        assert process.peak_memory().resident < 15_000_000
+
+
+def test_a_library_without_malloc_is_not_passed_over(shared_library):
+    empty = find_allocator(str(shared_library("int nothing_of_the_kind;")))
+    with pytest.raises(SimallocError, match=r"libmade.so cannot .*it has no malloc of its own"):
+        replay_natively(growing(1, 1), [empty])
+
+
+def test_the_process_ends_with_its_block():
+    with (
+        columns_of(growing(1, 1)) as columns,
+        native_process(columns, GLIBC, touch=False) as process,
+    ):
+        inner = process._process
+        assert inner.poll() is None
+    assert inner.poll() is not None
