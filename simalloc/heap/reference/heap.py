@@ -70,8 +70,8 @@ class Heap(ABC):
     def listed(self) -> Iterable[int]:
         """Return the addresses of the blocks that the family's own structures hold as free."""
 
-    def waiting(self) -> Iterable[int]:
-        """Return the addresses of the cached blocks that the family itself holds."""
+    def cached(self) -> Iterable[int]:
+        """Return the addresses of the blocks that the family itself keeps cached."""
         return ()
 
     @property

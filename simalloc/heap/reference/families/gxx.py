@@ -100,7 +100,7 @@ class GxxHeap(Heap):
         remainder = [] if self._last_remainder is None else [self._last_remainder]
         return [*self._dirty, *self._clean, *remainder]
 
-    def waiting(self) -> Iterable[int]:
+    def cached(self) -> Iterable[int]:
         """Return the returned blocks."""
         return self._returned
 

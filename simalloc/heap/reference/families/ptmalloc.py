@@ -129,7 +129,7 @@ class PtmallocHeap(Heap):
         top = [] if self._top is None else [self._top]
         return [*self._unsorted, *small, *self._large, *top]
 
-    def waiting(self) -> Iterable[int]:
+    def cached(self) -> Iterable[int]:
         """Return the blocks in the thread cache and the fast lists."""
         lists = (*self._thread_cache.values(), *self._fast.values())
         return [address for blocks in lists for address in blocks]

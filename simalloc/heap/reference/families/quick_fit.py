@@ -76,10 +76,10 @@ class QuickFitHeap(GxxHeap):
             return address in self._is_cell and self.rounded(size) == self.block_size(address)
         return super().reallocate_in_place(address, self.rounded(size))
 
-    def waiting(self) -> Iterable[int]:
+    def cached(self) -> Iterable[int]:
         """Return the free cells, the tail of the area and what waits in G++."""
         cells = [address for blocks in self._cells.values() for address in blocks]
-        return [*super().waiting(), *cells, *([] if self._tail is None else [self._tail])]
+        return [*super().cached(), *cells, *([] if self._tail is None else [self._tail])]
 
     def _cut_tail(self, size: int) -> int:
         """Cut a cell from the tail of the area; what is left of an old area is wasted."""

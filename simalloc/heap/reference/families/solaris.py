@@ -85,7 +85,7 @@ class SolarisHeap(Heap):
         """Return the blocks in the tree and the bottom block."""
         return [*self._tree, *([] if self._bottom is None else [self._bottom])]
 
-    def waiting(self) -> list[int]:
+    def cached(self) -> list[int]:
         """Return what waits in the ring, and the cells."""
         return [*self._waiting, *self._cells.free_cells()]
 

@@ -101,7 +101,7 @@ class VmallocHeap(Heap):
         tiny = [address for blocks in self._tiny.values() for address in blocks]
         return [*tiny, *self._tree, *([] if self._wild is None else [self._wild])]
 
-    def waiting(self) -> Iterable[int]:
+    def cached(self) -> Iterable[int]:
         """Return the blocks in the caches, on the catch-all list and in the slot."""
         return self._junk
 
