@@ -8,20 +8,13 @@ COMPILER: str
 class Simulation:
     def __init__(
         self,
-        mechanism: str,
+        family: str,
         events: int,
         scale: int,
-        realloc: int,
+        realloc: str,
         checked: bool,
         portable: bool,
-        *,
-        fit: int = ...,
-        order: int = ...,
-        growth: int = ...,
-        growth_3x: int = ...,
-        series: int = ...,
-        last_remainder: int = ...,
-        small: int = ...,
+        parameters: dict[str, int | str | list[int]],
         policy: PythonPolicy = ...,
     ) -> None: ...
     def replay(

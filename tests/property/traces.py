@@ -198,10 +198,34 @@ _unit = st.sampled_from([16, 17, 48, 100, 256, 1000, 4096, 8192, 65536])
 _buddy_unit = st.sampled_from([16, 32, 64, 256, 1024, 4096, 8192, 65536])
 _order = st.sampled_from(Order)
 
+_COMMON = {
+    "quick": st.sampled_from([0, 16, 64, 500, 1 << 20]),
+    "cache": st.sampled_from([0, 1, 3, 10]),
+}
+_SPLITTING = {
+    "growth": _unit,
+    "minimum_split": st.sampled_from([1, 8, 32, 100]),
+    "count_tail": st.booleans(),
+    "trim": st.sampled_from([0, 1, 1000, 8192]),
+    "trim_keep": st.sampled_from([0, 100, 4096]),
+}
+_OVERHEAD = st.one_of(
+    st.just({}),
+    st.fixed_dictionaries({"mechanism": st.just(value=True), "word": st.sampled_from([4, 8])}),
+    st.fixed_dictionaries(
+        {
+            "header": st.integers(0, 9),
+            "footer": st.sampled_from([0, 4]),
+            "alignment": st.sampled_from([1, 8, 24]),
+            "minimum": st.sampled_from([1, 16, 40]),
+        }
+    ),
+)
+
 PARAMETERS = {
-    SequentialFit: {"growth": _unit},
+    SequentialFit: _SPLITTING,
     BinnedFit: {
-        "growth": _unit,
+        **_SPLITTING,
         "small": st.sampled_from([1, 32, 64, 160, 504, 4096, 1 << 40]),
         "last_remainder": st.sampled_from(LastRemainder),
     },
@@ -213,14 +237,17 @@ PARAMETERS = {
         "order": _order,
     },
 }
-"""What may be drawn for the parameters of each family."""
+"""What may be drawn for the parameters of each family, besides those that all have."""
 
 
 @st.composite
 def variants(draw, policy):
-    """Draw a policy with the parameters of `policy` or with others."""
+    """Draw a policy with the parameters of `policy` or with others; half have only their own."""
     drawn = st.fixed_dictionaries({}, optional=PARAMETERS.get(type(policy.description), {}))
-    return policy.with_parameters(**draw(drawn))
+    given = draw(drawn)
+    if draw(st.booleans()):
+        given |= draw(st.fixed_dictionaries({}, optional=_COMMON)) | draw(_OVERHEAD)
+    return policy.with_parameters(**given)
 
 
 def policies():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from enum import Enum
 from functools import cache
 from typing import Annotated, Any, ClassVar, Final, get_type_hints
 
@@ -77,6 +78,17 @@ class Family:
         if self.mechanism:
             return self.overhead
         return Overhead(self.header, self.footer, self.alignment, self.minimum)
+
+    def core_parameters(self) -> dict[str, int | str | list[int]]:
+        """Return all parameters by the names that the core has for them, in plain values.
+
+        What the overhead comes to stands in place of how it was given.
+        """
+        given = {part.name: getattr(self, part.name) for part in fields(self)}
+        given |= asdict(self.applied_overhead)
+        return {
+            name: value.value if isinstance(value, Enum) else value for name, value in given.items()
+        }
 
 
 @cache

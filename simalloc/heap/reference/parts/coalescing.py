@@ -60,10 +60,12 @@ class CoalescingHeap(Heap):
             return
         excess = max(size - self._parts.trim_keep, 0)
         excess -= excess % self._growth
-        if excess == size:
-            self._leave(last)
-        if excess:
-            self._lower(excess)
+        if not excess:
+            return
+        self._leave(last)
+        self._lower(excess)
+        if excess < size:
+            self.free(last)
 
     def check(self) -> None:
         """Assert every invariant of the heap."""

@@ -1,0 +1,83 @@
+#include "binding/parameters.h"
+
+#include <string.h>
+
+static const struct parameter settings[] = {
+    {"header", offsetof(struct heap, setting.header), 0, 1 << 20, NULL, 0},
+    {"footer", offsetof(struct heap, setting.footer), 0, 1 << 20, NULL, 0},
+    {"alignment", offsetof(struct heap, setting.alignment), 1, 1 << 20, NULL, 0},
+    {"minimum", offsetof(struct heap, setting.minimum), 1, 1 << 20, NULL, 0},
+    {"mechanism", offsetof(struct heap, setting.mechanism), 0, 1, NULL, 0},
+    {"word", offsetof(struct heap, setting.word), 1, 64, NULL, 0},
+    {"quick", offsetof(struct heap, setting.quick), 0, UINT64_C(1) << 50, NULL, 0},
+    {"cache", offsetof(struct heap, setting.cache), 0, UINT64_C(1) << 31, NULL, 0},
+};
+
+bool find_choice(const char *name, PyObject *text, const char *const *choices, size_t count,
+                 uint64_t *number)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, choices[i]) == 0) {
+            *number = i;
+            return true;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "%s is %R, which is none of its choices", name, text);
+    return false;
+}
+
+static bool read_number(const struct parameter *parameter, PyObject *value, uint64_t *number)
+{
+    if (parameter->choices != NULL)
+        return find_choice(parameter->name, value, parameter->choices, parameter->most + 1,
+                           number);
+    *number = PyLong_AsUnsignedLongLong(value);
+    if (PyErr_Occurred() != NULL)
+        return false;
+    if (*number >= parameter->least && *number <= parameter->most)
+        return true;
+    PyErr_Format(PyExc_ValueError, "%s is %R, which is out of range", parameter->name, value);
+    return false;
+}
+
+static bool read_array(const struct parameter *parameter, PyObject *value, uint64_t *numbers)
+{
+    if (!PyList_Check(value) || PyList_Size(value) != (Py_ssize_t)parameter->count) {
+        PyErr_Format(PyExc_ValueError, "%s is %R; it takes a list of %zu", parameter->name, value,
+                     parameter->count);
+        return false;
+    }
+    for (size_t i = 0; i < parameter->count; i++)
+        if (!read_number(parameter, PyList_GetItem(value, (Py_ssize_t)i), &numbers[i]))
+            return false;
+    return true;
+}
+
+static bool fill(const struct parameter *parameters, size_t count, void *state, PyObject *given)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct parameter *parameter = &parameters[i];
+        PyObject *value = PyDict_GetItemString(given, parameter->name);
+        if (value == NULL) {
+            PyErr_Format(PyExc_TypeError, "the parameter %s is missing", parameter->name);
+            return false;
+        }
+        uint64_t *field = (uint64_t *)((char *)state + parameter->offset);
+        if (!(parameter->count > 0 ? read_array(parameter, value, field)
+                                   : read_number(parameter, value, field)))
+            return false;
+    }
+    return true;
+}
+
+bool fill_parameters(const struct family *family, void *state, PyObject *given)
+{
+    const size_t common = sizeof settings / sizeof *settings;
+    if (!fill(settings, common, state, given) ||
+        !fill(family->parameters, family->parameter_count, state, given))
+        return false;
+    if (PyDict_Size(given) == (Py_ssize_t)(common + family->parameter_count))
+        return true;
+    PyErr_Format(PyExc_TypeError, "%s takes other parameters than %R", family->name, given);
+    return false;
+}

@@ -1,0 +1,190 @@
+/* What a Simulation tells of itself. */
+#include "binding/simulation_type.h"
+
+#include <stdlib.h>
+
+PyObject *simulation_figures(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    const struct measures *measures = &replay->measures;
+    const struct counters *counters = &replay->heap->counters;
+    return Py_BuildValue(
+        "{sK sK sK sK sK sK sK sK sK sd sK sd sK sK sK sK sK sK sK sK}",
+        "events", measures->events,
+        "heap", replay->heap->mapped,
+        "live", measures->live,
+        "max_live", measures->max_live,
+        "heap_at_max_live", measures->heap_at_max_live,
+        "peak_heap", measures->peak_heap,
+        "live_at_peak_heap", measures->live_at_peak_heap,
+        "allocated_at_peak_heap", measures->allocated_at_peak_heap,
+        "events_with_live", measures->events - measures->events_without_live,
+        "sum_of_ratios", measures->sum_of_ratios,
+        "allocated_bytes", measures->allocated_bytes,
+        "sum_of_ratios_by_bytes", measures->sum_of_ratios_by_bytes,
+        "sum_of_free_blocks", measures->sum_of_free_blocks,
+        "peak_free_blocks", measures->peak_free_blocks,
+        "growths", counters->growths,
+        "splits", counters->splits,
+        "coalescings", counters->coalescings,
+        "searches", counters->searches,
+        "visited", counters->visited,
+        "visited_worst", counters->visited_worst);
+}
+
+PyObject *simulation_timeline(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    const struct timeline *timeline = &replay->measures.timeline;
+    return Py_BuildValue("Ky#", (unsigned long long)timeline->length,
+                         (const char *)timeline->intervals,
+                         (Py_ssize_t)(timeline->begun * sizeof timeline->intervals[0]));
+}
+
+PyObject *simulation_loose(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    uint64_t bytes = 0;
+    uint64_t blocks =
+        replay->family->loose == NULL ? 0 : replay->family->loose(replay->heap, &bytes);
+    return Py_BuildValue("KK", (unsigned long long)blocks, (unsigned long long)bytes);
+}
+
+/* The edges of all segments, by address; the caller frees them. NULL: no memory. */
+static uint32_t *sorted_segments(const struct heap *heap)
+{
+    uint32_t *edges = malloc((heap->segment_count + 1) * sizeof *edges);
+    if (edges == NULL)
+        return NULL;
+    edges[0] = NO_BLOCK;
+    for (uint32_t i = 0; i < heap->segment_count; i++) { /* nearly in order: none is put in between */
+        uint32_t place = i + 1;
+        uint64_t address = heap->blocks[heap->segments[i]].address;
+        for (; place > 1 && heap->blocks[edges[place - 1]].address > address; place--)
+            edges[place] = edges[place - 1];
+        edges[place] = heap->segments[i];
+    }
+    return edges;
+}
+
+static Py_ssize_t count_segment(const struct heap *heap, uint32_t edge)
+{
+    Py_ssize_t count = 0;
+    for (uint32_t id = heap->blocks[edge].next; id != edge; id = heap->blocks[id].next)
+        count++;
+    return count;
+}
+
+static Py_ssize_t count_blocks(const struct heap *heap)
+{
+    Py_ssize_t count = count_segment(heap, NO_BLOCK);
+    for (uint32_t i = 0; i < heap->segment_count; i++)
+        count += count_segment(heap, heap->segments[i]);
+    return count;
+}
+
+PyObject *simulation_block_count(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = simulation_idle(object);
+    return replay == NULL ? NULL : PyLong_FromSsize_t(count_blocks(replay->heap));
+}
+
+/* What a block holds, for Python: the slot of an object, or one of these. */
+enum {
+    HOLDS_NOTHING = -1,
+    HOLDS_WASTE = -2,
+    HOLDS_CACHED = -3,
+    HOLDS_TABLE = -4,
+    HOLDS_HOLE = -5,
+};
+
+static int64_t holds(const struct block *block, int64_t slot)
+{
+    switch (block->home) {
+    case STATE_ALLOCATED:
+        return slot;
+    case STATE_WASTE:
+        return HOLDS_WASTE;
+    case STATE_CACHED:
+        return HOLDS_CACHED;
+    case STATE_TABLE:
+        return HOLDS_TABLE;
+    case STATE_HOLE:
+        return HOLDS_HOLE;
+    default:
+        return HOLDS_NOTHING;
+    }
+}
+
+/* The slot of the object that each block holds, by block id; 0 for those that hold none. */
+static int64_t *slots_by_block(const struct replay *replay)
+{
+    int64_t *slots = calloc((size_t)replay->heap->used + 1, sizeof *slots);
+    if (slots == NULL)
+        return NULL;
+    for (uint64_t slot = 0; slot < replay->objects.count; slot++)
+        if (replay->objects.blocks[slot] != NO_BLOCK)
+            slots[replay->objects.blocks[slot]] = (int64_t)slot;
+    return slots;
+}
+
+static bool write_blocks(const struct replay *replay, struct column *columns, Py_ssize_t count)
+{
+    const struct heap *heap = replay->heap;
+    if (count != count_blocks(heap)) {
+        PyErr_SetString(PyExc_ValueError, "the columns need block_count() items");
+        return false;
+    }
+    int64_t *slots = slots_by_block(replay);
+    uint32_t *edges = sorted_segments(heap);
+    if (slots != NULL && edges != NULL) {
+        int64_t *address = columns[0].view.buf;
+        int64_t *size = columns[1].view.buf;
+        int64_t *slot = columns[2].view.buf;
+        for (uint32_t i = 0; i <= heap->segment_count; i++)
+            for (uint32_t id = heap->blocks[edges[i]].next; id != edges[i];
+                 id = heap->blocks[id].next) {
+                const struct block *block = &heap->blocks[id];
+                *address++ = (int64_t)block->address;
+                *size++ = (int64_t)block->size;
+                *slot++ = holds(block, slots[id]);
+            }
+    } else {
+        PyErr_NoMemory();
+    }
+    bool written = slots != NULL && edges != NULL;
+    free(slots);
+    free(edges);
+    return written;
+}
+
+PyObject *simulation_blocks(PyObject *object, PyObject *args)
+{
+    enum { BLOCK_COLUMNS = 3 };
+    struct column columns[BLOCK_COLUMNS] = {
+        {.name = "address", .width = 8, .writable = true},
+        {.name = "size", .width = 8, .writable = true},
+        {.name = "slot", .width = 8, .writable = true},
+    };
+    PyObject *given[BLOCK_COLUMNS];
+    Py_ssize_t count;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL ||
+        !PyArg_UnpackTuple(args, "blocks", BLOCK_COLUMNS, BLOCK_COLUMNS, &given[0], &given[1],
+                           &given[2]) ||
+        !columns_hold(columns, given, BLOCK_COLUMNS, &count))
+        return NULL;
+    bool written = write_blocks(replay, columns, count);
+    columns_release(columns, BLOCK_COLUMNS);
+    return written ? Py_NewRef(Py_None) : NULL;
+}

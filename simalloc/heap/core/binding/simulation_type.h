@@ -1,0 +1,27 @@
+/* Simulation: struct replay for Python. */
+#ifndef SIMALLOC_SIMULATION_TYPE_H
+#define SIMALLOC_SIMULATION_TYPE_H
+
+#include "native/columns.h"
+#include "replay/replay.h"
+
+typedef struct {
+    PyObject ob_base;
+    struct replay *replay; /* never NULL in an object that Python has */
+    uint64_t events;       /* that there will be at most */
+    bool busy;             /* a replay runs without the GIL; nothing else may touch it */
+} Simulation;
+
+extern PyType_Spec simulation_spec;
+
+/* The replay of an object that no other thread is using just now; or NULL, with an exception set. */
+struct replay *simulation_idle(PyObject *object);
+
+/* Methods (simulation_results.c). */
+PyObject *simulation_figures(PyObject *object, PyObject *unused);
+PyObject *simulation_timeline(PyObject *object, PyObject *unused);
+PyObject *simulation_loose(PyObject *object, PyObject *unused);
+PyObject *simulation_block_count(PyObject *object, PyObject *unused);
+PyObject *simulation_blocks(PyObject *object, PyObject *args);
+
+#endif

@@ -1,0 +1,6 @@
+TWICE(list_fit)
+TWICE(best_fit)
+TWICE(binned_fit)
+TWICE(segregated_storage)
+TWICE(binary_buddy)
+TWICE(double_buddy)

@@ -1,0 +1,182 @@
+/* Best fit over one list of all free blocks (docs/policies.md, Sequential fit). */
+#include "index/size/size_index.h"
+#include "parts/coalescing.h"
+#include "replay/replay.h"
+#include "replay/trimming.h"
+
+struct best_fit {
+    struct heap heap;
+    struct size_index index; /* equals are in the order of the list */
+    uint64_t fit;            /* FIT_BEST */
+    uint64_t order;          /* enum order */
+    struct splitting splitting;
+    struct trimming trimming;
+};
+
+ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
+{
+    return (struct best_fit *)heap;
+}
+
+ALWAYS_INLINE uint64_t minimum_split(struct heap *heap)
+{
+    return state_of(heap)->splitting.minimum_split;
+}
+
+ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum bin_kind kind)
+{
+    size_index_remove(&state_of(heap)->index, heap->blocks, id, kind, true);
+    heap->counters.free_blocks--;
+}
+
+/* Makes a block free, merged with its free neighbours. The kind of bins is known when the code
+ * is compiled, here and below. */
+ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
+                             enum bin_kind kind)
+{
+    coalesce(heap, id, take);
+    size_index_insert(&state_of(heap)->index, heap->blocks, id, heap->blocks[id].size, kind, true);
+    heap->counters.free_blocks++;
+}
+
+/* Allocates the low `size` bytes of a block of which even the rest has no bin. */
+static uint32_t use_large(struct heap *heap, uint32_t id, uint64_t size, enum bin_kind kind)
+{
+    uint32_t low = heap_cut_low(heap, id, size);
+    heap->counters.splits++;
+    heap->counters.allocated += size;
+    size_tree_shrink(&state_of(heap)->index.tree, id, !bin_kind_is_list(kind));
+    return low;
+}
+
+/* Allocates a free block as a whole. `first`: it is known to be its bin's first, here and below. */
+ALWAYS_INLINE uint32_t use_whole(struct heap *heap, struct sized found, enum bin_kind kind,
+                                 bool first)
+{
+    size_index_take(&state_of(heap)->index, heap->blocks, found.bin, found.block, kind, true,
+                    first);
+    heap->counters.allocated += found.size;
+    heap->counters.free_blocks--;
+    return found.block;
+}
+
+/* Allocates the low `size` bytes of a larger free block; the rest keeps its place in the list. */
+ALWAYS_INLINE uint32_t use_low_end(struct heap *heap, struct sized found, uint64_t size,
+                                   enum bin_kind kind, bool first)
+{
+    struct size_index *index = &state_of(heap)->index;
+    if (UNLIKELY(found.bin == BINS) && size_index_bin(index, found.size - size) == BINS)
+        return use_large(heap, found.block, size, kind);
+    size_index_take(index, heap->blocks, found.bin, found.block, kind, true, first);
+    heap->counters.allocated += size;
+    uint32_t low = heap_cut_low(heap, found.block, size);
+    heap->counters.splits++;
+    size_index_insert_rest(index, heap->blocks, found.block, found.size - size, kind);
+    return low;
+}
+
+static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, enum bin_kind kind)
+{
+    uint64_t old = heap->blocks[id].size;
+    struct sized found = {id, size_index_bin(&state_of(heap)->index, old), old};
+    return old - size < minimum_split(heap) ? use_whole(heap, found, kind, false)
+                                            : use_low_end(heap, found, size, kind, false);
+}
+
+static bool grow(struct heap *heap, uint64_t size, enter_function *enter)
+{
+    uint32_t id = heap_extend(heap, growth_for(heap, size, &state_of(heap)->splitting));
+    if (id == NO_BLOCK)
+        return false;
+    heap->counters.growths++;
+    enter(heap, id);
+    return true;
+}
+
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function *enter,
+                                enum bin_kind kind)
+{
+    const struct size_index *index = &state_of(heap)->index;
+    struct sized exact = size_index_exact(index, size);
+    count_search(heap, heap->counters.free_blocks);
+    if (exact.block != NO_BLOCK)
+        return use_whole(heap, exact, kind, true);
+    struct sized found = size_index_best(index, heap->blocks, size);
+    if (UNLIKELY(found.block == NO_BLOCK)) {
+        if (!grow(heap, size, enter))
+            return NO_BLOCK;
+        found = size_index_best(index, heap->blocks, size);
+    }
+    if (UNLIKELY(found.size - size < minimum_split(heap))) /* or exact: in the tree, or new */
+        return use(heap, found.block, size, kind);
+    return use_low_end(heap, found, size, kind, true);
+}
+
+static bool reserve(struct heap *heap)
+{
+    return heap_reserve(heap) && size_index_reserve(&state_of(heap)->index, heap->capacity);
+}
+
+FOR_BIN_KINDS(DEFINE_COALESCING_LAYER)
+
+/* The kind of bins may change between two batches. */
+static const struct layer *settle(struct heap *heap)
+{
+    static const struct layer *const of[] = {FOR_BIN_KINDS(LAYER_OF_BIN_KIND)};
+    struct size_index *index = &state_of(heap)->index;
+    return size_index_settle(index) ? of[index->tables.kind] : NULL;
+}
+
+static bool init(void *memory)
+{
+    struct best_fit *state = memory;
+    struct heap *heap = &state->heap;
+    trimming_init(heap, &state->trimming, state->splitting.growth);
+    return heap_init(heap) &&
+           size_index_init(&state->index, heap, heap_unit(heap) | state->splitting.growth,
+                           (enum order)state->order, true);
+}
+
+static void release_all(void *memory)
+{
+    struct best_fit *state = memory;
+    size_index_release(&state->index);
+    heap_release(&state->heap);
+}
+
+static bool change_form(void *memory)
+{
+    struct best_fit *state = memory;
+    return bins_change_form(state->index.bins, BINS, &state->index.tables, state->heap.blocks,
+                            state->heap.counters.free_blocks);
+}
+
+static const char *check(const void *memory)
+{
+    const struct best_fit *state = memory;
+    const char *wrong = heap_check(&state->heap);
+    if (wrong == NULL)
+        wrong = check_coalesced(&state->heap);
+    if (wrong == NULL)
+        wrong = size_index_check(&state->index, state->heap.counters.free_blocks);
+    return wrong;
+}
+
+static const struct parameter parameters[] = {
+    CHOICE_PARAMETER(struct best_fit, fit, fit_names),
+    CHOICE_PARAMETER(struct best_fit, order, order_names),
+    SPLITTING_PARAMETERS(struct best_fit, splitting),
+    TRIMMING_PARAMETERS(struct best_fit, trimming),
+};
+
+const struct family VARIANT(best_fit) = {
+    .name = "best fit",
+    .state_size = sizeof(struct best_fit),
+    PARAMETERS(parameters),
+    .blocks_an_event = 4,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+    .change_form = change_form,
+};

@@ -1,0 +1,128 @@
+/* Binary buddies in one aligned space (docs/policies.md). */
+#include "parts/buddy.h"
+
+struct binary_buddy {
+    struct buddies buddies;
+    uint64_t order;  /* enum order */
+    uint64_t growth; /* a power of two; the break is always a multiple of it */
+};
+
+ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind)
+{
+    const struct block *block = &buddies->heap.blocks[id];
+    unsigned class = exact_class(block->size);
+    while (buddy_merge(buddies, id, class, (block->address & block->size) == 0, kind))
+        class++;
+    buddy_insert(buddies, id, class, kind);
+}
+
+/* Whether [address, break) is free: the break's own binary digits say of which blocks it then
+ * consists, largest first. */
+static bool is_free_to_the_break(const struct heap *heap, uint64_t address)
+{
+    uint32_t id = heap_last(heap);
+    while (heap_is_free(heap, id) && heap->blocks[id].address > address)
+        id = heap->blocks[id].previous;
+    return heap_is_free(heap, id) && heap->blocks[id].address == address;
+}
+
+static bool grow(struct heap *heap, unsigned class)
+{
+    struct binary_buddy *state = (struct binary_buddy *)heap;
+    uint64_t size = class_size(class);
+    uint64_t end = heap->brk + state->growth;
+    if (size > state->growth) {
+        uint64_t start = heap->brk & ~(size - 1);
+        if (start == heap->brk || !is_free_to_the_break(heap, start))
+            start = round_up(heap->brk, size);
+        end = start + size;
+    }
+    uint32_t rest = heap_extend(heap, end - heap->brk);
+    if (rest == NO_BLOCK)
+        return false;
+    heap->counters.growths++;
+    for (;;) {
+        uint64_t address = heap->blocks[rest].address;
+        uint64_t largest = UINT64_C(1) << (63 - __builtin_clzll(heap->blocks[rest].size));
+        uint64_t aligned = address & -address;
+        uint64_t piece = address != 0 && aligned < largest ? aligned : largest;
+        if (piece == heap->blocks[rest].size)
+            break;
+        enter(&state->buddies, heap_cut_low(heap, rest, piece), state->buddies.tables.kind);
+    }
+    enter(&state->buddies, rest, state->buddies.tables.kind);
+    return true;
+}
+
+ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)
+{
+    (void)buddies, (void)low, (void)high; /* where a block is says all about it */
+}
+
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enum bin_kind kind)
+{
+    return buddy_allocate((struct buddies *)heap, class_of(size, false), grow, halved, kind);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return class_size(class_of(size, false)) == heap->blocks[id].size;
+}
+
+static bool reserve(struct heap *heap)
+{
+    return buddy_reserve((struct buddies *)heap);
+}
+
+static uint64_t rounded(const struct heap *heap, uint64_t size)
+{
+    (void)heap;
+    return class_size(class_of(size, false));
+}
+
+DEFINE_BUDDY_LAYERS
+
+static bool init(void *memory)
+{
+    struct binary_buddy *state = memory;
+    return buddy_init(&state->buddies, (enum order)state->order);
+}
+
+static void release_all(void *memory)
+{
+    buddy_release(memory);
+}
+
+static const char *check(const void *memory)
+{
+    const struct heap *heap = memory;
+    const char *wrong = buddy_check(memory);
+    if (wrong != NULL)
+        return wrong;
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
+        const struct block *block = &heap->blocks[id];
+        if ((block->size & (block->size - 1)) != 0 || (block->address & (block->size - 1)) != 0)
+            return "a buddy is not a power of two, or not aligned to its size";
+        if (is_free(block) && (block->address & block->size) == 0 &&
+            heap_is_free(heap, block->next) && heap->blocks[block->next].size == block->size)
+            return "two free buddies have not merged";
+    }
+    return NULL;
+}
+
+static const struct parameter parameters[] = {
+    CHOICE_PARAMETER(struct binary_buddy, order, order_names),
+    UNIT_PARAMETER(struct binary_buddy, growth),
+};
+
+const struct family VARIANT(binary_buddy) = {
+    .name = "binary buddy",
+    .state_size = sizeof(struct binary_buddy),
+    PARAMETERS(parameters),
+    .blocks_an_event = 64,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+    .change_form = change_form,
+};

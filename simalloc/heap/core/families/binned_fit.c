@@ -1,0 +1,270 @@
+/* Best fit through bins, with a wilderness and a last remainder (docs/policies.md).
+ *
+ * Bins of one size each, and bins sorted by size, visited upwards, are together one order by
+ * (size, time of entry): that of the index. */
+#include "index/size/size_index.h"
+#include "parts/coalescing.h"
+#include "replay/replay.h"
+#include "replay/trimming.h"
+
+enum last_remainder { LAST_REMAINDER_NONE, LAST_REMAINDER_SMALL, LAST_REMAINDER_ANY };
+
+struct binned_fit {
+    struct heap heap;
+    struct size_index bins;
+    uint64_t last_remainder; /* enum last_remainder: the requests that it serves */
+    uint64_t small;
+    struct splitting splitting;
+    struct trimming trimming;
+    uint32_t remainder; /* the last remainder, STATE_FREE as the wilderness is; or NO_BLOCK */
+    /* The wilderness is the last block whenever that is free. */
+};
+
+ALWAYS_INLINE void put_in_bin(struct binned_fit *state, uint32_t id)
+{
+    struct block *blocks = state->heap.blocks;
+    size_index_insert(&state->bins, blocks, id, blocks[id].size, BIN_OLDEST, false);
+}
+
+ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
+{
+    uint32_t last = heap_last(&state->heap);
+    return heap_is_free(&state->heap, last) ? last : NO_BLOCK;
+}
+
+/* Takes a free block out of its bin or its role. */
+ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
+{
+    struct binned_fit *state = (struct binned_fit *)heap;
+    heap->counters.free_blocks--;
+    if (heap->blocks[id].home != STATE_FREE) {
+        size_index_remove(&state->bins, heap->blocks, id, BIN_OLDEST, false);
+        return;
+    }
+    if (state->remainder == id)
+        state->remainder = NO_BLOCK;
+    heap->blocks[id].home = STATE_ALLOCATED;
+}
+
+/* Gives a free block, already coalesced, the role that it has or a bin. */
+ALWAYS_INLINE void give_part(struct binned_fit *state, uint32_t id, bool is_remainder)
+{
+    state->heap.counters.free_blocks++;
+    bool is_wilderness = heap_last(&state->heap) == id;
+    if (!is_wilderness && !is_remainder) {
+        put_in_bin(state, id);
+        return;
+    }
+    state->heap.blocks[id].home = STATE_FREE;
+    if (!is_wilderness)
+        state->remainder = id;
+}
+
+/* Makes a block free, merged with its free neighbours. */
+ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id)
+{
+    struct binned_fit *state = (struct binned_fit *)heap;
+    bool had_remainder = state->remainder != NO_BLOCK;
+    coalesce(heap, id, take_out);
+    give_part(state, id, had_remainder && state->remainder == NO_BLOCK);
+}
+
+static void enter(struct heap *heap, uint32_t id)
+{
+    make_free(heap, id);
+}
+
+/* Allocates the low end of a free block; the rest is the last remainder, or has the part it gets. */
+ALWAYS_INLINE uint32_t use_and_keep(struct heap *heap, uint32_t id, uint64_t size, bool keep_rest)
+{
+    struct binned_fit *state = (struct binned_fit *)heap;
+    take_out(heap, id);
+    uint64_t old = heap->blocks[id].size;
+    if (old - size < state->splitting.minimum_split) {
+        heap->counters.allocated += old;
+        return id;
+    }
+    heap->counters.allocated += size;
+    uint32_t low = heap_cut_low(heap, id, size);
+    heap->counters.splits++;
+    give_part(state, id, keep_rest);
+    return low;
+}
+
+/* Allocates the low end of a free block; the rest keeps the part of the last remainder. */
+static uint32_t use(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return use_and_keep(heap, id, size, ((struct binned_fit *)heap)->remainder == id);
+}
+
+/* The same of a block that has a role, which what is left of it keeps. */
+ALWAYS_INLINE uint32_t use_loose(struct heap *heap, uint32_t id, uint64_t size)
+{
+    uint64_t minimum_split = ((struct binned_fit *)heap)->splitting.minimum_split;
+    if (UNLIKELY(heap->blocks[id].size - size < minimum_split))
+        return use(heap, id, size);
+    heap->counters.allocated += size;
+    heap->counters.splits++;
+    return heap_cut_low(heap, id, size);
+}
+
+/* Allocates a block of a bin as a whole. */
+ALWAYS_INLINE uint32_t use_whole(struct binned_fit *state, struct sized found)
+{
+    struct heap *heap = &state->heap;
+    size_index_take(&state->bins, heap->blocks, found.bin, found.block, BIN_OLDEST, false,
+                    true);
+    heap->counters.allocated += found.size;
+    heap->counters.free_blocks--;
+    return found.block;
+}
+
+/* Step 2 of an allocation: the last remainder serves, or goes to its bin. */
+ALWAYS_INLINE uint32_t use_remainder(struct binned_fit *state, uint64_t size, uint64_t *visited)
+{
+    uint32_t id = state->remainder;
+    bool may = state->last_remainder == LAST_REMAINDER_ANY ||
+               (state->last_remainder == LAST_REMAINDER_SMALL && size < state->small);
+    *visited += may;
+    if (may && state->heap.blocks[id].size >= size)
+        return use_loose(&state->heap, id, size);
+    state->remainder = NO_BLOCK;
+    put_in_bin(state, id);
+    return NO_BLOCK;
+}
+
+/* Steps 4 and 5: the wilderness, with the heap raised if it is too small. */
+static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t *visited)
+{
+    struct heap *heap = &state->heap;
+    uint32_t id = wilderness(state);
+    *visited += id != NO_BLOCK;
+    if (id == NO_BLOCK || heap->blocks[id].size < size) {
+        uint32_t grown = heap_extend(heap, growth_for(heap, size, &state->splitting));
+        if (grown == NO_BLOCK)
+            return NO_BLOCK;
+        heap->counters.growths++;
+        enter(heap, grown);
+        id = grown; /* joined with the wilderness, if there was one */
+    }
+    return use_loose(heap, id, size);
+}
+
+/* Whether there is a block of just this size among those that are in no bin. */
+ALWAYS_INLINE bool is_exact_and_large(const struct binned_fit *state, uint64_t size)
+{
+    return UNLIKELY(size_index_bin(&state->bins, size) == BINS) &&
+           size_index_best(&state->bins, state->heap.blocks, size).size == size;
+}
+
+ALWAYS_INLINE uint32_t place(struct binned_fit *state, uint64_t size, uint64_t *visited)
+{
+    struct sized exact = size_index_exact(&state->bins, size);
+    if (exact.block != NO_BLOCK) {
+        ++*visited;
+        return use_whole(state, exact);
+    }
+    if (state->remainder != NO_BLOCK && !is_exact_and_large(state, size)) {
+        uint32_t id = use_remainder(state, size, visited);
+        if (id != NO_BLOCK)
+            return id;
+    }
+    struct sized found = size_index_best(&state->bins, state->heap.blocks, size);
+    if (found.block == NO_BLOCK)
+        return use_wilderness(state, size, visited);
+    ++*visited;
+    return use_and_keep(&state->heap, found.block, size, state->last_remainder != LAST_REMAINDER_NONE);
+}
+
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    uint64_t visited = 0;
+    uint32_t id = place((struct binned_fit *)heap, size, &visited);
+    count_search(heap, visited);
+    return id;
+}
+
+ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
+{
+    heap->counters.allocated -= heap->blocks[id].size;
+    make_free(heap, id);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return resize_in_place(heap, id, size,
+                           ((struct binned_fit *)heap)->splitting.minimum_split, enter, use);
+}
+
+static bool reserve(struct heap *heap)
+{
+    struct binned_fit *state = (struct binned_fit *)heap;
+    return heap_reserve(heap) && size_index_reserve(&state->bins, heap->capacity);
+}
+
+DEFINE_LAYER(binned_fit, false, allocate, release, reserve, .resize = resize, .take_out = take_out)
+
+static const struct layer *settle(struct heap *heap)
+{
+    (void)heap;
+    return &layer_binned_fit;
+}
+
+static bool init(void *memory)
+{
+    struct binned_fit *state = memory;
+    struct heap *heap = &state->heap;
+    state->remainder = NO_BLOCK;
+    trimming_init(heap, &state->trimming, state->splitting.growth);
+    return heap_init(heap) &&
+           size_index_init(&state->bins, heap, heap_unit(heap) | state->splitting.growth,
+                           ORDER_FIFO, false);
+}
+
+static void release_all(void *memory)
+{
+    struct binned_fit *state = memory;
+    size_index_release(&state->bins);
+    heap_release(&state->heap);
+}
+
+static const char *check(const void *memory)
+{
+    const struct binned_fit *state = memory;
+    const struct heap *heap = &state->heap;
+    uint64_t binned = heap->counters.free_blocks;
+    if (wilderness(state) != NO_BLOCK)
+        binned--;
+    if (state->remainder != NO_BLOCK) {
+        if (!heap_is_free(heap, state->remainder) || state->remainder == heap_last(heap))
+            return "the last remainder is not free, or is the wilderness";
+        binned--;
+    }
+    const char *wrong = heap_check(heap);
+    if (wrong == NULL)
+        wrong = check_coalesced(heap);
+    if (wrong == NULL)
+        wrong = size_index_check(&state->bins, binned);
+    return wrong;
+}
+
+static const char *const last_remainder_names[] = {
+    [LAST_REMAINDER_NONE] = "none", [LAST_REMAINDER_SMALL] = "small", [LAST_REMAINDER_ANY] = "any"};
+
+static const struct parameter parameters[] = {
+    CHOICE_PARAMETER(struct binned_fit, last_remainder, last_remainder_names),
+    UNIT_PARAMETER(struct binned_fit, small),
+    SPLITTING_PARAMETERS(struct binned_fit, splitting),
+    TRIMMING_PARAMETERS(struct binned_fit, trimming),
+};
+
+const struct family VARIANT(binned_fit) = {
+    .name = "binned fit",
+    .state_size = sizeof(struct binned_fit),
+    PARAMETERS(parameters),
+    .blocks_an_event = 4,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+};

@@ -1,0 +1,193 @@
+/* Two buddy systems side by side, sizes 2**N and 3 * 2**N (docs/policies.md), in one set of bins. */
+#include "parts/buddy.h"
+#include "space/table.h"
+
+/* One raising of the break: blocks merge within it and not beyond. */
+struct growth {
+    uint64_t address;
+    uint64_t size;
+};
+
+struct double_buddy {
+    struct buddies buddies;
+    uint64_t order;     /* enum order */
+    uint64_t growth;    /* of sizes 2**N */
+    uint64_t growth_3x; /* of sizes 3 * 2**N */
+    struct growth *growths;
+    uint32_t growth_count;
+    uint32_t growth_capacity;
+    uint32_t *growth_of; /* by block id: the number of the block's growth */
+    uint32_t growth_of_capacity;
+};
+
+/* Whether the buddy of a block is above it. */
+static bool is_lower(const struct growth *growth, const struct block *block)
+{
+    /* The parity of an offset divided by 2**N or 3 * 2**N is the offset's bit N. */
+    return ((block->address - growth->address) & block->size & -block->size) == 0;
+}
+
+/* Whether a neighbour is as a block's buddy would be: one branch, not two. */
+ALWAYS_INLINE bool is_like_buddy(const struct heap *heap, uint32_t neighbour, uint64_t size)
+{
+    return heap_is_free(heap, neighbour) & (heap->blocks[neighbour].size == size);
+}
+
+/* The neighbours are asked first, both at once: they are at hand, and a block's growth mostly is
+ * not. */
+ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind)
+{
+    const struct double_buddy *state = (const struct double_buddy *)buddies;
+    const struct heap *heap = &buddies->heap;
+    const struct block *block = &heap->blocks[id];
+    unsigned class = exact_class(block->size);
+    while (is_like_buddy(heap, block->previous, block->size) |
+           is_like_buddy(heap, block->next, block->size)) {
+        const struct growth *growth = &state->growths[state->growth_of[id]];
+        if (block->size == growth->size ||
+            !buddy_merge(buddies, id, class, is_lower(growth, block), kind))
+            break;
+        class++;
+    }
+    buddy_insert(buddies, id, class, kind);
+}
+
+static bool grow(struct heap *heap, unsigned class)
+{
+    struct double_buddy *state = (struct double_buddy *)heap;
+    uint64_t size = class_size(class);
+    uint64_t unit = is_three_class(class) ? state->growth_3x : state->growth;
+    uint32_t id = heap_extend(heap, size > unit ? size : unit);
+    if (id == NO_BLOCK)
+        return false;
+    heap->counters.growths++;
+    const struct block *block = &heap->blocks[id];
+    state->growth_of[id] = state->growth_count;
+    state->growths[state->growth_count++] = (struct growth){block->address, block->size};
+    buddy_insert(&state->buddies, id, exact_class(block->size), state->buddies.tables.kind);
+    return true;
+}
+
+ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)
+{
+    uint32_t *growth_of = ((struct double_buddy *)buddies)->growth_of;
+    growth_of[high] = growth_of[low];
+}
+
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enum bin_kind kind)
+{
+    return buddy_allocate((struct buddies *)heap, class_of(size, true), grow, halved, kind);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return class_size(class_of(size, true)) == heap->blocks[id].size;
+}
+
+static bool reserve_growth(struct double_buddy *state)
+{
+    if (LIKELY(state->growth_capacity - state->growth_count >= BATCH))
+        return true;
+    struct growth *growths = table_grow(state->growths, sizeof *growths, state->growth_count,
+                                        BATCH, UINT32_MAX, &state->growth_capacity);
+    if (growths == NULL)
+        return false;
+    state->growths = growths;
+    return true;
+}
+
+/* Makes sure that every block has an entry for its growth. */
+static bool reserve_growth_of(struct double_buddy *state)
+{
+    uint32_t capacity = state->buddies.heap.capacity;
+    if (LIKELY(state->growth_of_capacity == capacity))
+        return true;
+    uint32_t *growth_of = table_resize(state->growth_of, sizeof *growth_of,
+                                       state->growth_of_capacity, capacity);
+    if (growth_of == NULL)
+        return false;
+    state->growth_of = growth_of;
+    state->growth_of_capacity = capacity;
+    return true;
+}
+
+static bool reserve(struct heap *heap)
+{
+    struct double_buddy *state = (struct double_buddy *)heap;
+    return buddy_reserve(&state->buddies) && reserve_growth(state) && reserve_growth_of(state);
+}
+
+static uint64_t rounded(const struct heap *heap, uint64_t size)
+{
+    (void)heap;
+    return class_size(class_of(size, true));
+}
+
+DEFINE_BUDDY_LAYERS
+
+static bool init(void *memory)
+{
+    struct double_buddy *state = memory;
+    return buddy_init(&state->buddies, (enum order)state->order);
+}
+
+static void release_all(void *memory)
+{
+    struct double_buddy *state = memory;
+    table_release(state->growths);
+    table_release(state->growth_of);
+    buddy_release(&state->buddies);
+}
+
+static bool is_three(uint64_t size)
+{
+    return (size & (size - 1)) != 0;
+}
+
+static const char *check_block(const struct double_buddy *state, uint32_t id)
+{
+    const struct heap *heap = &state->buddies.heap;
+    const struct block *block = &heap->blocks[id];
+    if (state->growth_of[id] >= state->growth_count)
+        return "a block belongs to no growth";
+    const struct growth *growth = &state->growths[state->growth_of[id]];
+    uint64_t offset = block->address - growth->address;
+    if (offset % block->size != 0 || offset + block->size > growth->size)
+        return "a block is not where its growth could have been halved";
+    if (class_size(class_of(block->size, true)) != block->size ||
+        is_three(block->size) != is_three(growth->size))
+        return "a block has a size of the other system";
+    if (is_free(block) && is_lower(growth, block) && heap_is_free(heap, block->next) &&
+        heap->blocks[block->next].size == block->size &&
+        state->growth_of[block->next] == state->growth_of[id])
+        return "two free buddies have not merged";
+    return NULL;
+}
+
+static const char *check(const void *memory)
+{
+    const struct double_buddy *state = memory;
+    const struct heap *heap = &state->buddies.heap;
+    const char *wrong = buddy_check(&state->buddies);
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK && wrong == NULL; id = heap->blocks[id].next)
+        wrong = check_block(state, id);
+    return wrong;
+}
+
+static const struct parameter parameters[] = {
+    CHOICE_PARAMETER(struct double_buddy, order, order_names),
+    UNIT_PARAMETER(struct double_buddy, growth),
+    UNIT_PARAMETER(struct double_buddy, growth_3x),
+};
+
+const struct family VARIANT(double_buddy) = {
+    .name = "double buddy",
+    .state_size = sizeof(struct double_buddy),
+    PARAMETERS(parameters),
+    .blocks_an_event = 64,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+    .change_form = change_form,
+};

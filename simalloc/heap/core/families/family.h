@@ -1,0 +1,59 @@
+/* The contract between a family of policies and what replays a trace on its heap.
+ *
+ * A family's state begins with its struct heap, so that all that heaps have in common is found
+ * there. Its parameters are in the state too: they are filled in by name, from its description in
+ * simalloc.policy.families, before init() is called. Sizes are scaled and gross; blocks are called
+ * by their ids. Nothing here knows of Python. */
+#ifndef SIMALLOC_FAMILY_H
+#define SIMALLOC_FAMILY_H
+
+#include "parts/layer.h"
+
+/* A parameter by the name that its description has for it. */
+struct parameter {
+    const char *name;
+    size_t offset; /* in the state: a uint64_t, or `count` of them */
+    uint64_t least;
+    uint64_t most;
+    const char *const *choices; /* a number in this list of texts is meant; NULL: a number */
+    size_t count;               /* of an array; 0: it is one number */
+};
+
+#define PARAMETER(state, field, least, most) {#field, offsetof(state, field), least, most, NULL, 0}
+#define SIZE_PARAMETER(state, field) PARAMETER(state, field, 0, UINT64_C(1) << 50)
+#define UNIT_PARAMETER(state, field) PARAMETER(state, field, 1, UINT64_C(1) << 50)
+#define SWITCH_PARAMETER(state, field) PARAMETER(state, field, 0, 1)
+#define CHOICE_PARAMETER(state, field, texts) \
+    {#field, offsetof(state, field), 0, sizeof(texts) / sizeof *(texts)-1, texts, 0}
+#define ARRAY_PARAMETER(state, field, length) \
+    {#field, offsetof(state, field), 0, UINT64_MAX, NULL, length}
+
+struct family {
+    const char *name; /* what descriptions call it */
+    size_t state_size;
+    const struct parameter *parameters;
+    size_t parameter_count;
+    uint32_t blocks_an_event; /* that it makes at most, but for those that it reserves first */
+    /* Makes an empty heap of memory that is zero but for the parameters; false: no memory. */
+    bool (*init)(void *state);
+    void (*release)(void *state);
+    /* Answers what carries out the events of the next batch, in the form that is due; NULL when
+     * memory is exhausted. */
+    const struct layer *(*settle)(struct heap *heap);
+    const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
+    /* Free blocks that no search finds, and their bytes; NULL: there are none. */
+    uint64_t (*loose)(const void *state, uint64_t *bytes);
+    /* Keeps the free blocks in another form from now on; false: no memory. NULL: there is none. */
+    bool (*change_form)(void *state);
+};
+
+/* A family's parameters, and how many they are. */
+#define PARAMETERS(list) .parameters = (list), .parameter_count = sizeof(list) / sizeof *(list)
+
+#define ONCE(name_) extern const struct family name_;
+#define TWICE(name_) extern const struct family name_, name_##_avx2;
+#include "families/all.h"
+#undef ONCE
+#undef TWICE
+
+#endif

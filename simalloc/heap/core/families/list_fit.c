@@ -1,0 +1,228 @@
+/* First and next fit over one list of all free blocks (docs/policies.md, Sequential fit). */
+#include "index/list/fit_list.h"
+#include "parts/coalescing.h"
+#include "replay/replay.h"
+#include "replay/trimming.h"
+
+struct sequential_fit {
+    struct list_fit list;
+    uint64_t fit;   /* enum fit */
+    uint64_t order; /* enum order */
+    struct splitting splitting;
+    struct trimming trimming;
+};
+
+ALWAYS_INLINE struct list_fit *state_of(struct heap *heap)
+{
+    return (struct list_fit *)heap;
+}
+
+ALWAYS_INLINE const struct splitting *splitting_of(const struct heap *heap)
+{
+    return &((const struct sequential_fit *)heap)->splitting;
+}
+
+ALWAYS_INLINE uint64_t minimum_split(const struct heap *heap)
+{
+    return splitting_of(heap)->minimum_split;
+}
+
+ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, struct policy policy)
+{
+    list_insert(state_of(heap), id, policy);
+    heap->counters.free_blocks++;
+}
+
+ALWAYS_INLINE void take_out_at(struct heap *heap, struct seat seat, struct policy policy)
+{
+    list_remove(state_of(heap), seat, policy);
+    heap->counters.free_blocks--;
+}
+
+ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, struct policy policy)
+{
+    take_out_at(heap, list_seat(state_of(heap), id, policy), policy);
+}
+
+/* Merges a block into a free neighbour, whose place among the addresses it takes; false if there
+ * is none. The rover moves as if the neighbours had left and the result had entered. */
+ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct policy policy)
+{
+    struct list_fit *state = state_of(heap);
+    uint32_t below = heap->blocks[id].previous;
+    uint32_t above = heap->blocks[id].next;
+    bool joins_below = heap_is_free(heap, below);
+    bool joins_above = heap_is_free(heap, above);
+    if (!joins_below && !joins_above)
+        return false;
+    struct seat seat = list_seat(state, joins_below ? below : above, policy);
+    if (joins_below && joins_above) {
+        take_out(heap, above, policy);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+        seat = list_seat(state, below, policy); /* the tree may have moved it */
+    }
+    list_pass(state, seat, policy);
+    heap->counters.coalescings++;
+    if (joins_below) {
+        heap_join_next(heap, below);
+        list_change(state, seat, GREW_UP, policy);
+    } else {
+        heap_join_previous(heap, above);
+        list_change(state, seat, GREW_DOWN, policy);
+    }
+    return true;
+}
+
+/* Allocates the low `size` bytes of a free block; the rest, if it is split off, keeps its place. */
+ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct seat seat, uint64_t size,
+                              struct policy policy)
+{
+    struct list_fit *state = state_of(heap);
+    uint64_t old = list_size(state, seat, policy);
+    if (old - size < minimum_split(heap)) {
+        heap->counters.allocated += old;
+        take_out_at(heap, seat, policy);
+        return seat.block;
+    }
+    heap->counters.allocated += size;
+    uint32_t low = heap_cut_low(heap, seat.block, size);
+    heap->counters.splits++;
+    list_change(state, seat, GAVE_LOW_END, policy);
+    return low;
+}
+
+ALWAYS_INLINE uint32_t use(struct heap *heap, uint32_t id, uint64_t size, struct policy policy)
+{
+    return use_at(heap, list_seat(state_of(heap), id, policy), size, policy);
+}
+
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function *enter,
+                                struct policy policy)
+{
+    struct list_fit *state = state_of(heap);
+    uint64_t visited;
+    struct seat seat = list_search(state, size, &visited, policy);
+    count_search(heap, visited);
+    if (UNLIKELY(seat.block == NO_BLOCK)) {
+        uint32_t id = heap_extend(heap, growth_for(heap, size, splitting_of(heap)));
+        if (id == NO_BLOCK)
+            return NO_BLOCK;
+        heap->counters.growths++;
+        enter(heap, id);
+        seat = list_search(state, size, &visited, policy);
+    }
+    list_rove(state, seat.block, policy); /* taking it out moves the rover on */
+    return use_at(heap, seat, size, policy);
+}
+
+static bool reserve(struct heap *heap)
+{
+    return heap_reserve(heap) && block_list_reserve(&state_of(heap)->tree);
+}
+
+/* Makes a block free, merged with its free neighbours. */
+ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
+                             struct policy policy)
+{
+    if (policy.order == ORDER_ADDRESS && enter_neighbour(heap, id, policy))
+        return;
+    coalesce(heap, id, take);
+    insert(heap, id, policy);
+}
+
+#define DEFINE_POLICY(name, ...) DEFINE_COALESCING_LAYER(name, (struct policy){__VA_ARGS__})
+
+DEFINE_POLICY(first_lifo, FIT_FIRST, ORDER_LIFO, FORM_TREE)
+DEFINE_POLICY(first_fifo, FIT_FIRST, ORDER_FIFO, FORM_TREE)
+DEFINE_POLICY(first_address, FIT_FIRST, ORDER_ADDRESS, FORM_TREE)
+DEFINE_POLICY(next_lifo, FIT_NEXT, ORDER_LIFO, FORM_TREE)
+DEFINE_POLICY(next_fifo, FIT_NEXT, ORDER_FIFO, FORM_TREE)
+DEFINE_POLICY(next_address, FIT_NEXT, ORDER_ADDRESS, FORM_TREE)
+DEFINE_POLICY(flat_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_FLAT)
+DEFINE_POLICY(flat_first_address, FIT_FIRST, ORDER_ADDRESS, FORM_FLAT)
+DEFINE_POLICY(aged_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_AGED)
+DEFINE_POLICY(aged_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_AGED)
+DEFINE_POLICY(ring_next_fifo, FIT_NEXT, ORDER_FIFO, FORM_RING)
+DEFINE_POLICY(ring_next_address, FIT_NEXT, ORDER_ADDRESS, FORM_RING)
+DEFINE_POLICY(walked_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_WALK)
+DEFINE_POLICY(walked_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_WALK)
+DEFINE_POLICY(walked_next_lifo, FIT_NEXT, ORDER_LIFO, FORM_WALK)
+DEFINE_POLICY(walked_next_fifo, FIT_NEXT, ORDER_FIFO, FORM_WALK)
+DEFINE_POLICY(walked_next_address, FIT_NEXT, ORDER_ADDRESS, FORM_WALK)
+
+static const struct layer *layer_of(struct policy policy)
+{
+    static const struct layer *const of[FORMS][2][3] = {
+        [FORM_TREE] = {[FIT_FIRST] = {&layer_first_lifo, &layer_first_fifo, &layer_first_address},
+                       [FIT_NEXT] = {&layer_next_lifo, &layer_next_fifo, &layer_next_address}},
+        [FORM_FLAT] = {[FIT_FIRST] = {NULL, &layer_flat_first_fifo, &layer_flat_first_address}},
+        [FORM_AGED] = {[FIT_FIRST] = {&layer_aged_first_lifo, &layer_aged_first_fifo}},
+        [FORM_RING] = {[FIT_NEXT] = {NULL, &layer_ring_next_fifo, &layer_ring_next_address}},
+        [FORM_WALK] = {[FIT_FIRST] = {&layer_walked_first_lifo, &layer_walked_first_fifo},
+                       [FIT_NEXT] = {&layer_walked_next_lifo, &layer_walked_next_fifo,
+                                     &layer_walked_next_address}},
+    };
+    return of[policy.form][policy.fit][policy.order];
+}
+
+/* The form of the list may change between two batches. */
+static const struct layer *settle(struct heap *heap)
+{
+    return list_settle(state_of(heap)) ? layer_of(state_of(heap)->policy) : NULL;
+}
+
+static bool init(void *memory)
+{
+    struct sequential_fit *state = memory;
+    struct heap *heap = &state->list.heap;
+    trimming_init(heap, &state->trimming, state->splitting.growth);
+    if (!heap_init(heap) || !block_list_init(&state->list.tree, heap,
+                                             heap_unit(heap) | state->splitting.growth))
+        return false;
+    list_init(&state->list, (enum fit)state->fit, (enum order)state->order);
+    return true;
+}
+
+static void release_all(void *memory)
+{
+    struct list_fit *state = memory;
+    list_release(state);
+    heap_release(&state->heap);
+}
+
+static const char *check(const void *memory)
+{
+    const struct list_fit *state = memory;
+    const struct heap *heap = &state->heap;
+    const char *wrong = heap_check(heap);
+    if (wrong == NULL)
+        wrong = check_coalesced(heap);
+    if (wrong == NULL)
+        wrong = list_check(state);
+    return wrong;
+}
+
+static bool change_form(void *memory)
+{
+    return list_change_form(memory);
+}
+
+static const struct parameter parameters[] = {
+    CHOICE_PARAMETER(struct sequential_fit, fit, fit_names),
+    CHOICE_PARAMETER(struct sequential_fit, order, order_names),
+    SPLITTING_PARAMETERS(struct sequential_fit, splitting),
+    TRIMMING_PARAMETERS(struct sequential_fit, trimming),
+};
+
+const struct family VARIANT(list_fit) = {
+    .name = "list fit",
+    .state_size = sizeof(struct sequential_fit),
+    PARAMETERS(parameters),
+    .blocks_an_event = 4,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+    .change_form = change_form,
+};

@@ -1,0 +1,331 @@
+/* A list of free blocks that finds the first one, or the last, that is large enough.
+ *
+ * It is a B+ tree of nodes of 64 slots. In a leaf the blocks stand in list order with empty slots
+ * between them: one that leaves empties its slot, and one that enters moves others no further than
+ * to the next empty one. An inner node knows how many blocks are below each child, so that what a
+ * walk along the list would have visited is a difference of ranks, and of what size they are at
+ * most. That is lowered when a search finds less than it was promised, and not before.
+ *
+ * Sizes and addresses are kept in granules and short, so that many are compared at once; of the
+ * few that are too large for that the block itself is asked. No operation is worse than O(log n).
+ *
+ * The order is the caller's: by address, if `ordered`, the same in all calls, or by position. */
+#ifndef SIMALLOC_BLOCK_LIST_H
+#define SIMALLOC_BLOCK_LIST_H
+
+#include "index/slots.h"
+
+#define NO_NODE UINT32_MAX
+
+/* Where a node stands in the tree. */
+struct place {
+    uint32_t parent; /* NO_NODE of the root; while the node is unused, the next unused one */
+    uint32_t slot;   /* in the parent */
+};
+
+struct leaf {
+    uint16_t size[SLOTS]; /* granules, at most SHORT_SIZE; 0 in an empty slot */
+    uint32_t block[SLOTS];
+    uint32_t key[SLOTS]; /* if ordered: the address in granules, at most SHORT_KEY */
+    uint64_t used;       /* bit i: slot i holds a block; 0 only in an empty root */
+    struct place place;
+};
+
+struct inner {
+    uint16_t size[SLOTS]; /* at least the largest below the child, as in a leaf; 0 from slot `count`
+                             on */
+    uint32_t child[SLOTS];
+    uint32_t key[SLOTS]; /* if ordered: no key below the child is less, all of earlier ones are; the
+                            first one's says nothing */
+    uint8_t few[SLOTS];      /* if the children are leaves: the blocks in the child; any number from
+                                slot `count` on */
+    uint32_t blocks[SLOTS];  /* if they are not: the blocks below the child */
+    uint64_t largest[SLOTS]; /* the same in bytes */
+    uint32_t count;          /* children are in slots 0 .. count-1 */
+    struct place place;
+};
+
+struct block_list {
+    struct heap *heap;
+    unsigned granule; /* log2 of the bytes in one, of which all sizes are multiples */
+    struct leaf *leaves;
+    struct inner *inners;
+    uint32_t leaf_capacity, leaves_used;
+    uint32_t inner_capacity, inners_used;
+    uint32_t unused_leaf, unused_inner; /* chains of nodes given back */
+    uint32_t root;   /* a leaf if the height is 0 */
+    uint32_t height; /* levels of inner nodes */
+    uint32_t blocks; /* in the list */
+};
+
+/* A slot of a leaf; leaf is NO_NODE when there is none. */
+struct cursor {
+    uint32_t leaf;
+    uint32_t slot;
+};
+
+/* The most nodes that a batch of events may create: an event inserts at most three blocks, each into
+ * another full leaf below another full node; of the levels above few nodes are split. */
+enum { SPARE_LEAVES = 4 * BATCH, SPARE_INNERS = 4 * BATCH };
+
+/* The largest power of two in `unit` divides all sizes of blocks. */
+bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
+void block_list_release(struct block_list *list);
+/* Makes the tables larger, by so many nodes at least; false when memory is exhausted. */
+bool block_list_grow_tables(struct block_list *list, uint64_t more_leaves, uint64_t more_inners);
+/* Makes sure that an empty list finds nodes for so many blocks, entering one behind the other, and
+ * for a batch of events; false when memory is exhausted. */
+bool block_list_reserve_for(struct block_list *list, uint64_t blocks);
+/* Takes all blocks out, whose homes are the caller's to set. */
+void block_list_clear(struct block_list *list);
+const char *block_list_check(const struct block_list *list, bool ordered);
+
+/* What is seldom needed: sizes or addresses that are not short, and other leaves. */
+uint32_t block_list_large_block(const struct block_list *list, const struct leaf *leaf,
+                                uint32_t from, uint64_t size, bool last);
+uint32_t block_list_large_child(const struct inner *inner, uint32_t from, uint64_t size, bool last);
+/* Lowers what the nodes above a node promise of it to what there is. */
+void block_list_correct(struct block_list *list, uint32_t level, uint32_t id);
+/* The address of the first block below a node. */
+uint64_t block_list_lowest_address(const struct block_list *list, uint32_t level, uint32_t id);
+struct cursor block_list_far_position(const struct block_list *list, uint64_t address);
+uint32_t block_list_next_leaf(const struct block_list *list, uint32_t leaf);
+
+ALWAYS_INLINE bool block_list_reserve(struct block_list *list)
+{
+    return LIKELY(list->leaf_capacity - list->leaves_used >= SPARE_LEAVES &&
+                  list->inner_capacity - list->inners_used >= SPARE_INNERS) ||
+           block_list_grow_tables(list, SPARE_LEAVES, SPARE_INNERS);
+}
+
+ALWAYS_INLINE bool found(struct cursor at)
+{
+    return at.leaf != NO_NODE;
+}
+
+ALWAYS_INLINE uint32_t block_at(const struct block_list *list, struct cursor at)
+{
+    return list->leaves[at.leaf].block[at.slot];
+}
+
+ALWAYS_INLINE uint32_t short_size(const struct block_list *list, uint64_t size)
+{
+    return in_short(size, list->granule);
+}
+
+ALWAYS_INLINE uint32_t short_key(const struct block_list *list, uint64_t address)
+{
+    uint64_t granules = address >> list->granule;
+    return granules < SHORT_KEY ? (uint32_t)granules : SHORT_KEY;
+}
+
+/* Blocks are looked for by size, and by which end of the list they are nearer to. */
+struct wanted {
+    uint64_t size;
+    uint32_t brief; /* the same in granules, or SHORT_SIZE */
+    bool last;
+};
+
+/* The first, or last, slot of a leaf whose block is wanted; SLOTS if there is none. */
+ALWAYS_INLINE uint32_t wanted_block(const struct block_list *list, const struct leaf *leaf,
+                                    struct wanted wanted)
+{
+    if (UNLIKELY(wanted.brief == SHORT_SIZE))
+        return block_list_large_block(list, leaf, 0, wanted.size, wanted.last);
+    return wanted.last ? slots_last(leaf->size, wanted.brief)
+                       : slots_first(leaf->size, wanted.brief);
+}
+
+/* The first, or last, slot of an inner node below which a block is wanted; SLOTS if there is
+ * none. */
+ALWAYS_INLINE uint32_t wanted_child(const struct inner *inner, struct wanted wanted)
+{
+    if (UNLIKELY(wanted.brief == SHORT_SIZE))
+        return block_list_large_child(inner, 0, wanted.size, wanted.last);
+    return wanted.last ? slots_last(inner->size, wanted.brief)
+                       : slots_first(inner->size, wanted.brief);
+}
+
+/* No block; and a cursor that says that one may be found if it is looked for once more. */
+#define NOWHERE ((struct cursor){NO_NODE, 0})
+#define AGAIN ((struct cursor){NO_NODE, 1})
+
+/* The first, or last, block below a node of some level that is wanted; or, if the nodes promised
+ * one that is not there, they are corrected. */
+ALWAYS_INLINE struct cursor block_list_below(struct block_list *list, uint32_t level, uint32_t top,
+                                             struct wanted wanted)
+{
+    uint32_t id = top;
+    for (; level > 0; level--) {
+        const struct inner *inner = &list->inners[id];
+        uint32_t slot = wanted_child(inner, wanted);
+        if (UNLIKELY(slot == SLOTS))
+            break;
+        id = inner->child[slot];
+    }
+    if (LIKELY(level == 0)) {
+        uint32_t slot = wanted_block(list, &list->leaves[id], wanted);
+        if (LIKELY(slot < SLOTS))
+            return (struct cursor){id, slot};
+    }
+    if (level == list->height)
+        return NOWHERE;
+    block_list_correct(list, level, id);
+    return AGAIN;
+}
+
+ALWAYS_INLINE struct cursor block_list_search(struct block_list *list, struct wanted wanted)
+{
+    struct cursor at;
+    do
+        at = block_list_below(list, list->height, list->root, wanted);
+    while (UNLIKELY(at.leaf == NO_NODE && at.slot == AGAIN.slot));
+    return at;
+}
+
+/* The first block of the list with at least `size` bytes. */
+ALWAYS_INLINE struct cursor block_list_first(struct block_list *list, uint64_t size)
+{
+    return block_list_search(list, (struct wanted){size, short_size(list, size), false});
+}
+
+/* The last block of the list with at least `size` bytes. */
+ALWAYS_INLINE struct cursor block_list_last(struct block_list *list, uint64_t size)
+{
+    return block_list_search(list, (struct wanted){size, short_size(list, size), true});
+}
+
+/* The first block in a leaf later than one that is wanted. */
+ALWAYS_INLINE struct cursor block_list_later(struct block_list *list, const struct leaf *leaf,
+                                             struct wanted wanted)
+{
+    const struct place *place = &leaf->place;
+    for (uint32_t level = 0; level < list->height; level++) {
+        const struct inner *parent = &list->inners[place->parent];
+        uint32_t slot = UNLIKELY(wanted.brief == SHORT_SIZE)
+                            ? block_list_large_child(parent, place->slot + 1, wanted.size, false)
+                            : slots_first_from(parent->size, place->slot + 1, wanted.brief);
+        if (slot < SLOTS)
+            return block_list_below(list, level, parent->child[slot], wanted);
+        place = &parent->place;
+    }
+    return NOWHERE;
+}
+
+/* The first block at or after a cursor with at least `size` bytes. */
+ALWAYS_INLINE struct cursor block_list_first_from(struct block_list *list, struct cursor from,
+                                                  uint64_t size)
+{
+    struct wanted wanted = {size, short_size(list, size), false};
+    const struct leaf *leaf = &list->leaves[from.leaf];
+    uint32_t slot = UNLIKELY(wanted.brief == SHORT_SIZE)
+                        ? block_list_large_block(list, leaf, from.slot, size, false)
+                        : slots_first_from(leaf->size, from.slot, wanted.brief);
+    if (LIKELY(slot < SLOTS))
+        return (struct cursor){from.leaf, slot};
+    struct cursor at;
+    do
+        at = block_list_later(list, leaf, wanted);
+    while (UNLIKELY(at.leaf == NO_NODE && at.slot == AGAIN.slot));
+    return at;
+}
+
+/* The first block from that of a cursor on with at least `size` bytes, beyond the end if need be. */
+ALWAYS_INLINE struct cursor block_list_first_around(struct block_list *list, struct cursor from,
+                                                    uint64_t size)
+{
+    uint32_t brief = short_size(list, size);
+    if (brief < SHORT_SIZE && list->leaves[from.leaf].size[from.slot] >= brief)
+        return from; /* it is often the first, and to guess so is not to wait for vectors */
+    struct cursor at = block_list_first_from(list, from, size);
+    return found(at) ? at : block_list_first(list, size);
+}
+
+ALWAYS_INLINE uint32_t home_of(uint32_t leaf, uint32_t slot)
+{
+    return leaf * SLOTS + slot;
+}
+
+/* Where a block of the list stands. */
+ALWAYS_INLINE struct cursor block_list_locate(const struct block *blocks, uint32_t block)
+{
+    uint32_t home = blocks[block].home;
+    return (struct cursor){home / SLOTS, home % SLOTS};
+}
+
+/* The bytes of the block at a cursor, which its slot mostly tells. */
+ALWAYS_INLINE uint64_t block_list_size_at(const struct block_list *list,
+                                          const struct block *blocks, struct cursor at)
+{
+    uint64_t brief = list->leaves[at.leaf].size[at.slot];
+    return LIKELY(brief < SHORT_SIZE) ? brief << list->granule
+                                      : blocks[block_at(list, at)].size;
+}
+
+/* The block after a cursor, the first after the last. */
+ALWAYS_INLINE uint32_t block_list_following(const struct block_list *list, struct cursor at)
+{
+    const struct leaf *leaf = &list->leaves[at.leaf];
+    uint64_t later = leaf->used & ~slots_before(at.slot + 1);
+    if (UNLIKELY(later == 0)) {
+        leaf = &list->leaves[block_list_next_leaf(list, at.leaf)];
+        later = leaf->used;
+    }
+    return leaf->block[first_slot(later)];
+}
+
+/* How many blocks stand before a cursor. */
+ALWAYS_INLINE uint32_t block_list_rank(const struct block_list *list, struct cursor at)
+{
+    const struct leaf *leaf = &list->leaves[at.leaf];
+    uint32_t rank = slots_count(leaf->used & slots_before(at.slot));
+    if (list->height == 0)
+        return rank;
+    const struct inner *parent = &list->inners[leaf->place.parent];
+    rank += slots_sum_few_before(parent->few, leaf->place.slot);
+    for (uint32_t level = 1; level < list->height; level++) {
+        const struct place *place = &parent->place;
+        parent = &list->inners[place->parent];
+        rank += slots_sum_before(parent->blocks, place->slot);
+    }
+    return rank;
+}
+
+/* How many blocks a walk leaves behind from one cursor to another, beyond the end if need be. */
+ALWAYS_INLINE uint32_t block_list_distance(const struct block_list *list, struct cursor from,
+                                           struct cursor to)
+{
+    if (from.leaf == to.leaf && from.slot <= to.slot)
+        return slots_count(list->leaves[to.leaf].used & slots_before(to.slot) &
+                           ~slots_before(from.slot));
+    uint32_t first = block_list_rank(list, from);
+    uint32_t rank = block_list_rank(list, to);
+    return (rank < first ? rank + list->blocks : rank) - first;
+}
+
+/* Where a block with this address belongs in a list ordered by address. */
+ALWAYS_INLINE struct cursor block_list_position(const struct block_list *list, uint64_t address)
+{
+    uint32_t key = short_key(list, address);
+    if (UNLIKELY(key == SHORT_KEY))
+        return block_list_far_position(list, address);
+    uint32_t id = list->root;
+    for (uint32_t level = list->height; level > 0; level--) {
+        const struct inner *inner = &list->inners[id];
+        uint64_t up_to = slots_below(inner->key, key + 1) & slots_before(inner->count);
+        id = inner->child[last_slot(up_to | 1)];
+    }
+    const struct leaf *leaf = &list->leaves[id];
+    return (struct cursor){id, slot_behind(slots_below(leaf->key, key) & leaf->used)};
+}
+
+/* Behind the last block. */
+ALWAYS_INLINE struct cursor block_list_back(const struct block_list *list)
+{
+    uint32_t id = list->root;
+    for (uint32_t level = list->height; level > 0; level--)
+        id = list->inners[id].child[list->inners[id].count - 1];
+    return (struct cursor){id, slot_behind(list->leaves[id].used)};
+}
+
+#endif

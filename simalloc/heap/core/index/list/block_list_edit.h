@@ -1,0 +1,225 @@
+/* Putting blocks into a list, taking them out and changing them: what is inlined of it. */
+#ifndef SIMALLOC_BLOCK_LIST_EDIT_H
+#define SIMALLOC_BLOCK_LIST_EDIT_H
+
+#include "index/list/block_list.h"
+
+/* Moves the bounds that the nodes above a leaf have for it so that a key is within them. */
+void block_list_move_bounds(struct block_list *list, uint32_t leaf, uint32_t key);
+/* Answers a cursor for the same place in the list, in a leaf that has an empty slot. */
+struct cursor block_list_make_room(struct block_list *list, struct cursor at, uint32_t key);
+/* Merges a leaf that has become small with a neighbour, if that is small too. */
+void block_list_merge_leaf(struct block_list *list, uint32_t leaf);
+
+ALWAYS_INLINE struct place *place_of(const struct block_list *list, uint32_t level, uint32_t id)
+{
+    return level == 0 ? &list->leaves[id].place : &list->inners[id].place;
+}
+
+/* The bytes of the largest block in a leaf. */
+ALWAYS_INLINE uint64_t largest_in_leaf(const struct block_list *list, const struct leaf *leaf)
+{
+    uint64_t largest = (uint64_t)slots_largest(leaf->size) << list->granule;
+    if (LIKELY(largest >> list->granule < SHORT_SIZE))
+        return largest;
+    for (uint64_t slots = slots_at_least(leaf->size, SHORT_SIZE); slots != 0; slots &= slots - 1) {
+        uint64_t size = list->heap->blocks[leaf->block[first_slot(slots)]].size;
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
+/* The bytes of the largest block below an inner node. */
+ALWAYS_INLINE uint64_t largest_below(const struct block_list *list, const struct inner *inner)
+{
+    uint64_t largest = (uint64_t)slots_largest(inner->size) << list->granule;
+    if (LIKELY(largest >> list->granule < SHORT_SIZE))
+        return largest;
+    for (uint64_t slots = slots_at_least(inner->size, SHORT_SIZE); slots != 0; slots &= slots - 1) {
+        uint64_t size = inner->largest[first_slot(slots)];
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
+ALWAYS_INLINE uint64_t largest_of(const struct block_list *list, uint32_t level, uint32_t id)
+{
+    return level == 0 ? largest_in_leaf(list, &list->leaves[id])
+                      : largest_below(list, &list->inners[id]);
+}
+
+/* Notes the largest block below a child, and answers whether that is a change. */
+ALWAYS_INLINE bool inner_note(const struct block_list *list, struct inner *inner, uint32_t slot,
+                              uint64_t largest)
+{
+    bool same = inner->largest[slot] == largest;
+    inner->largest[slot] = largest;
+    inner->size[slot] = (uint16_t)short_size(list, largest);
+    return !same;
+}
+
+/* Tells the nodes above a leaf that it has got a block of so many bytes. */
+ALWAYS_INLINE void block_list_promise(struct block_list *list, const struct leaf *leaf,
+                                      uint64_t size)
+{
+    const struct place *place = &leaf->place;
+    for (uint32_t level = 0; level < list->height; level++) {
+        struct inner *parent = &list->inners[place->parent];
+        if (LIKELY(size <= parent->largest[place->slot]))
+            return;
+        inner_note(list, parent, place->slot, size);
+        place = &parent->place;
+    }
+}
+
+/* Counts blocks below a child of some level, more or fewer of them. */
+ALWAYS_INLINE void inner_count(struct inner *inner, uint32_t level, uint32_t slot, uint32_t more)
+{
+    if (level == 0)
+        inner->few[slot] = (uint8_t)(inner->few[slot] + more);
+    else
+        inner->blocks[slot] += more;
+}
+
+/* The blocks below a child of some level. */
+ALWAYS_INLINE uint32_t inner_blocks(const struct inner *inner, uint32_t level, uint32_t slot)
+{
+    return level == 0 ? inner->few[slot] : inner->blocks[slot];
+}
+
+/* Tells the nodes above a leaf that it has got more blocks, or fewer. */
+ALWAYS_INLINE void block_list_count(struct block_list *list, const struct leaf *leaf,
+                                    uint32_t more)
+{
+    list->blocks += more;
+    if (list->height == 0)
+        return;
+    struct inner *parent = &list->inners[leaf->place.parent];
+    inner_count(parent, 0, leaf->place.slot, more);
+    for (uint32_t level = 1; level < list->height; level++) {
+        const struct place *place = &parent->place;
+        parent = &list->inners[place->parent];
+        inner_count(parent, level, place->slot, more);
+    }
+}
+
+/* Puts a block into an empty slot. */
+ALWAYS_INLINE void leaf_put(struct block_list *list, struct block *blocks, struct cursor at,
+                            uint32_t id, uint32_t size, uint32_t key, bool ordered)
+{
+    struct leaf *leaf = &list->leaves[at.leaf];
+    leaf->size[at.slot] = (uint16_t)size;
+    leaf->block[at.slot] = id;
+    if (ordered)
+        leaf->key[at.slot] = key;
+    blocks[id].home = home_of(at.leaf, at.slot);
+}
+
+/* Moves a block by one slot. */
+ALWAYS_INLINE void leaf_move(struct block_list *list, struct block *blocks, uint32_t id,
+                             uint32_t from, uint32_t to, bool ordered)
+{
+    const struct leaf *leaf = &list->leaves[id];
+    leaf_put(list, blocks, (struct cursor){id, to}, leaf->block[from], leaf->size[from],
+             ordered ? leaf->key[from] : 0, ordered);
+}
+
+/* Makes an empty slot before what stands at a cursor, in a leaf that has one, by moving the blocks
+ * between by one; answers the slot. */
+ALWAYS_INLINE uint32_t leaf_open(struct block_list *list, struct block *blocks, struct cursor at,
+                                 bool ordered)
+{
+    struct leaf *leaf = &list->leaves[at.leaf];
+    uint64_t above = ~leaf->used & ~slots_before(at.slot);
+    uint64_t below = ~leaf->used & slots_before(at.slot);
+    uint32_t up = above == 0 ? SLOTS : first_slot(above) - at.slot;
+    uint32_t down = below == 0 ? SLOTS : at.slot - 1 - last_slot(below);
+    if (up <= down) {
+        leaf->used |= UINT64_C(1) << (at.slot + up);
+        for (uint32_t i = at.slot + up; i > at.slot; i--)
+            leaf_move(list, blocks, at.leaf, i - 1, i, ordered);
+        return at.slot;
+    }
+    leaf->used |= UINT64_C(1) << (at.slot - 1 - down);
+    for (uint32_t i = at.slot - 1 - down; i < at.slot - 1; i++)
+        leaf_move(list, blocks, at.leaf, i + 1, i, ordered);
+    return at.slot - 1;
+}
+
+/* Puts a block before what stands at a cursor. */
+ALWAYS_INLINE void block_list_insert(struct block_list *list, struct block *blocks,
+                                     struct cursor at, uint32_t id, bool ordered)
+{
+    const struct block *block = &blocks[id];
+    uint32_t size = short_size(list, block->size);
+    uint32_t key = ordered ? short_key(list, block->address) : 0;
+    if (UNLIKELY(list->leaves[at.leaf].used == UINT64_MAX || at.slot == SLOTS))
+        at = block_list_make_room(list, at, key);
+    at.slot = leaf_open(list, blocks, at, ordered);
+    leaf_put(list, blocks, at, id, size, key, ordered);
+    block_list_count(list, &list->leaves[at.leaf], 1);
+    block_list_promise(list, &list->leaves[at.leaf], block->size);
+}
+
+/* Whether a leaf is so small now that it is worth a look whether a neighbour is small too, which is
+ * not worth one after each block that leaves. */
+ALWAYS_INLINE bool is_small(const struct leaf *leaf)
+{
+    uint32_t blocks = slots_count(leaf->used);
+    return blocks < SLOTS / 4 && blocks % 4 == 0;
+}
+
+ALWAYS_INLINE void block_list_remove(struct block_list *list, struct block *blocks,
+                                     struct cursor at)
+{
+    struct leaf *leaf = &list->leaves[at.leaf];
+    blocks[leaf->block[at.slot]].home = STATE_ALLOCATED;
+    leaf->size[at.slot] = 0;
+    leaf->used &= ~(UINT64_C(1) << at.slot);
+    block_list_count(list, leaf, UINT32_MAX); /* one fewer */
+    if (list->height > 0 && UNLIKELY(is_small(leaf)))
+        block_list_merge_leaf(list, at.leaf);
+}
+
+/* Whether a key is surely within the bounds that the nodes above a leaf have for it: those of the
+ * first and the last child are further up, or there are none. */
+ALWAYS_INLINE bool is_in_bounds(const struct block_list *list, const struct leaf *leaf,
+                                uint32_t key)
+{
+    const struct inner *parent = &list->inners[leaf->place.parent];
+    uint32_t slot = leaf->place.slot;
+    bool root = list->height == 1;
+    return (slot > 0 ? key >= parent->key[slot] : root) &&
+           (slot + 1 < parent->count ? key < parent->key[slot + 1] : root);
+}
+
+/* What a block with neighbours in the list has done: given its low end away, or become larger
+ * upwards, or downwards, or both. */
+enum change { GAVE_LOW_END, GREW_UP, GREW_DOWN };
+
+/* Whether no block stands on the side of a slot to which its own has moved. */
+ALWAYS_INLINE bool is_outermost(const struct leaf *leaf, uint32_t slot, enum change change)
+{
+    return change == GAVE_LOW_END ? leaf->used >> slot == 1
+                                  : (leaf->used & slots_before(slot)) == 0;
+}
+
+/* Notes the new size and address of a block that keeps its place in the list. What it has done is
+ * known when the code is compiled. */
+ALWAYS_INLINE void block_list_change(struct block_list *list, struct cursor at,
+                                     const struct block *block, enum change change, bool ordered)
+{
+    struct leaf *leaf = &list->leaves[at.leaf];
+    leaf->size[at.slot] = (uint16_t)short_size(list, block->size);
+    if (ordered && change != GREW_UP) {
+        uint32_t key = short_key(list, block->address);
+        leaf->key[at.slot] = key;
+        if (list->height > 0 && UNLIKELY(is_outermost(leaf, at.slot, change)) &&
+            !is_in_bounds(list, leaf, key))
+            block_list_move_bounds(list, at.leaf, key);
+    }
+    if (change != GAVE_LOW_END)
+        block_list_promise(list, leaf, block->size);
+}
+
+#endif

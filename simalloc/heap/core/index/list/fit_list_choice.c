@@ -1,0 +1,143 @@
+/* Which form of the list costs less. */
+#include "index/list/fit_list.h"
+
+/* How many visits take as long as a search of another form with what that costs besides; a neighbour
+ * that is passed when a block enters by address is a visit too. How far the form may be behind the
+ * other one, in visits and in visits for each block; and how many blocks are walked at most, for a
+ * batch of long walks is soon over then. */
+enum { FAIR_VISITS = 6 };
+enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
+
+/* How many blocks a list has at most that stays flat. */
+enum { MOST_FLAT = 192 };
+
+/* How many visits a batch makes in a ring for which a tree would take as long. In address order, how
+ * many blocks there may be for each free one, how many neighbours may be passed in a batch, and for
+ * how many batches the list is no ring after it has been more. */
+enum { MOST_IN_RING = 256 * BATCH, MOST_APART = 32, MOST_PASSED = 32 * BATCH, NO_RING = 1024 };
+
+static bool can_walk(struct policy policy)
+{
+    return policy.fit == FIT_NEXT || policy.order != ORDER_ADDRESS;
+}
+
+/* Whether a list of at most so many blocks may be flat for a batch of events. */
+static bool may_be_flat(const struct list_fit *state, uint64_t most)
+{
+    const struct policy *policy = &state->policy;
+    return policy->fit == FIT_FIRST && policy->order != ORDER_LIFO &&
+           state->heap.counters.free_blocks <= most &&
+           flat_list_fits(&state->flat, state->heap.brk, policy->order == ORDER_ADDRESS);
+}
+
+/* Whether a list of at most so many blocks may be kept by age. */
+static bool may_be_aged(const struct list_fit *state, uint64_t most)
+{
+    const struct policy *policy = &state->policy;
+    return policy->fit == FIT_FIRST && policy->order != ORDER_ADDRESS &&
+           state->heap.counters.free_blocks <= most;
+}
+
+/* Whether a list of at most so many blocks may be a ring of slots. */
+static bool may_be_ring(const struct list_fit *state, uint64_t most)
+{
+    const struct policy *policy = &state->policy;
+    return policy->fit == FIT_NEXT && policy->order != ORDER_LIFO &&
+           state->heap.counters.free_blocks <= most;
+}
+
+bool list_may_be(const struct list_fit *state, enum form form)
+{
+    switch (form) {
+    case FORM_FLAT:
+        return may_be_flat(state, FLAT_BLOCKS);
+    case FORM_AGED:
+        return may_be_aged(state, AGED_BLOCKS);
+    case FORM_RING:
+        return may_be_ring(state, RING_BLOCKS);
+    case FORM_WALK:
+        return can_walk(state->policy);
+    default:
+        return true;
+    }
+}
+
+/* Whether a block may look for its place by going from neighbour to neighbour, if it has to. */
+static bool may_pass(const struct list_fit *state)
+{
+    return state->policy.order != ORDER_ADDRESS || state->heap.used <= NEAR_BLOCKS;
+}
+
+/* Takes note of what the last batch has visited and passed; answers how many visits walking saves,
+ * or would have saved. */
+static int64_t draw_balance(struct list_fit *state)
+{
+    const struct counters *counters = &state->heap.counters;
+    bool passes = state->policy.form == FORM_WALK || state->policy.form == FORM_RING;
+    state->passed = passes ? state->walk.passed : state->passed - (state->passed + 1023) / 1024;
+    state->walk.passed = 0;
+    uint64_t visited = counters->visited - state->visited;
+    uint64_t searches = counters->searches - state->searches;
+    state->usual = (15 * state->usual + visited) / 16;
+    state->searches = counters->searches;
+    state->visited = counters->visited;
+    uint64_t walk = visited + (state->policy.form == FORM_RING ? 0 : state->passed);
+    return (int64_t)(FAIR_VISITS * searches) - (int64_t)walk;
+}
+
+/* Whether the list has been in the wrong form for so long that a change is worth its price. */
+static bool is_behind(struct list_fit *state)
+{
+    const struct counters *counters = &state->heap.counters;
+    int64_t saved = draw_balance(state);
+    state->balance += state->policy.form == FORM_WALK ? saved : -saved;
+    if (state->balance > 0)
+        state->balance = 0;
+    return -state->balance > MOST_BEHIND + MOST_BEHIND_A_BLOCK * (int64_t)counters->free_blocks;
+}
+
+/* Whether the list should be walked, where there is such a form. */
+static bool walks(struct list_fit *state)
+{
+    bool walked = state->policy.form == FORM_WALK;
+    if (walked == is_behind(state) || !may_pass(state))
+        return false;
+    return state->heap.counters.free_blocks <= (walked ? MOST_WALKED : MOST_WALKED / 2);
+}
+
+/* Whether blocks find their places in a ring in few steps. */
+static bool is_near(struct list_fit *state, bool ring)
+{
+    if (ring && state->passed > MOST_PASSED)
+        state->no_ring = NO_RING;
+    if (state->no_ring > 0) {
+        state->no_ring--;
+        return false;
+    }
+    return ring || state->heap.used <= MOST_APART * state->heap.counters.free_blocks;
+}
+
+/* Whether a ring costs less than a tree. */
+static bool is_worth_a_ring(struct list_fit *state)
+{
+    bool ring = state->policy.form == FORM_RING;
+    if (!may_pass(state) || !may_be_ring(state, ring ? RING_BLOCKS : RING_BLOCKS / 2))
+        return false;
+    return state->usual <= (ring ? MOST_IN_RING : MOST_IN_RING / 2) &&
+           (state->policy.order != ORDER_ADDRESS || is_near(state, ring));
+}
+
+enum form list_due_form(struct list_fit *state)
+{
+    enum form form = state->policy.form;
+    if (state->held && list_may_be(state, form))
+        return form;
+    if (can_walk(state->policy) && walks(state))
+        return FORM_WALK;
+    if (is_worth_a_ring(state))
+        return FORM_RING;
+    if (may_be_flat(state, form == FORM_FLAT ? MOST_FLAT : MOST_FLAT / 2))
+        return FORM_FLAT;
+    return may_be_aged(state, form == FORM_AGED ? AGED_BLOCKS : AGED_BLOCKS / 2) ? FORM_AGED
+                                                                                 : FORM_TREE;
+}

@@ -1,0 +1,236 @@
+#include "index/list/fit_list.h"
+
+#include <stdlib.h>
+
+/* By how many a flat list may have more empty slots than blocks. */
+enum { MOST_EMPTY = 64 };
+
+void list_init(struct list_fit *state, enum fit fit, enum order order)
+{
+    struct policy policy = {fit, order, FORM_WALK};
+    state->policy = policy;
+    if (!list_may_be(state, FORM_WALK))
+        state->policy.form = FORM_TREE;
+    state->held = false;
+    state->balance = 0;
+    state->searches = state->visited = state->passed = state->usual = 0;
+    state->no_ring = 0;
+    state->walk = (struct walked_list){.front = NO_BLOCK};
+    state->flat.granule = state->tree.granule;
+    flat_list_clear(&state->flat);
+    state->rover = NO_BLOCK;
+}
+
+void list_release(struct list_fit *state)
+{
+    block_list_release(&state->tree);
+    free(state->aged);
+    free(state->ring);
+    state->aged = NULL;
+    state->ring = NULL;
+}
+
+/* Whether the tree has the list the other way round. */
+static bool is_newest_last(struct policy policy)
+{
+    return policy.fit == FIT_FIRST && policy.order == ORDER_LIFO;
+}
+
+static void walk_tree(struct list_fit *state)
+{
+    struct block_list *tree = &state->tree;
+    bool newest_last = is_newest_last(state->policy);
+    struct cursor at = block_list_first(tree, UINT64_C(1) << tree->granule);
+    for (uint32_t i = 0; i < tree->blocks; i++) {
+        uint32_t id = block_at(tree, at);
+        at = block_list_locate(state->heap.blocks, block_list_following(tree, at));
+        block_ring_insert(&state->walk.front, state->heap.blocks, id, newest_last);
+    }
+    block_list_clear(tree);
+}
+
+static void walk_flat(struct list_fit *state)
+{
+    uint32_t blocks[FLAT_SLOTS];
+    flat_list_blocks(&state->flat, state->policy.order == ORDER_ADDRESS, blocks);
+    for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++)
+        block_ring_insert(&state->walk.front, state->heap.blocks, blocks[i], false);
+    flat_list_clear(&state->flat);
+}
+
+static void walk_ring(struct list_fit *state)
+{
+    const struct block *blocks = state->heap.blocks;
+    uint32_t id = state->rover;
+    uint32_t left = state->ring->blocks;
+    while (left-- > 0) {
+        uint32_t next = ring_list_following(state->ring, blocks, id);
+        block_ring_insert(&state->walk.front, state->heap.blocks, id, false);
+        id = next;
+    }
+    ring_list_clear(state->ring);
+}
+
+static void walk_aged(struct list_fit *state)
+{
+    struct aged_list *aged = state->aged;
+    bool newest_last = is_newest_last(state->policy);
+    for (uint32_t slot = 0; slot < aged->used; slot++)
+        if (aged_list_is_taken(aged, slot))
+            block_ring_insert(&state->walk.front, state->heap.blocks, aged->block[slot],
+                              newest_last);
+    aged_list_clear(aged);
+}
+
+/* Links the blocks of any form, from which every other can be made. */
+static void make_walk(struct list_fit *state)
+{
+    if (state->policy.form == FORM_WALK)
+        return;
+    if (state->policy.form == FORM_TREE)
+        walk_tree(state);
+    else if (state->policy.form == FORM_AGED)
+        walk_aged(state);
+    else if (state->policy.form == FORM_RING)
+        walk_ring(state);
+    else
+        walk_flat(state);
+    if (state->policy.fit == FIT_NEXT)
+        state->walk.front = state->rover;
+    state->rover = NO_BLOCK;
+    state->policy.form = FORM_WALK;
+}
+
+static void leave_walk(struct list_fit *state, enum form form)
+{
+    bool newest_last = is_newest_last(state->policy);
+    bool ordered = state->policy.order == ORDER_ADDRESS;
+    struct block *blocks = state->heap.blocks;
+    uint32_t front = state->walk.front;
+    uint32_t id = newest_last && front != NO_BLOCK ? blocks[front].home : front;
+    for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++) {
+        uint32_t next = newest_last ? blocks[id].home : blocks[id].mark;
+        if (form == FORM_FLAT)
+            flat_list_insert(&state->flat, blocks, id, ordered);
+        else if (form == FORM_AGED)
+            aged_list_insert(state->aged, blocks, id);
+        else if (form == FORM_RING)
+            ring_list_append(state->ring, blocks, id);
+        else
+            block_list_insert(&state->tree, blocks,
+                              place_to_enter(state, blocks[id].address, state->policy), id,
+                              ordered);
+        id = next;
+    }
+    if (form == FORM_RING)
+        ring_list_settle(state->ring, blocks);
+    state->rover = state->policy.fit == FIT_NEXT ? front : NO_BLOCK;
+    state->walk.front = NO_BLOCK;
+    state->policy.form = form;
+}
+
+/* Makes sure that there is memory for a form; false when it is exhausted. */
+static bool make_room(struct list_fit *state, enum form form)
+{
+    if (form == FORM_TREE)
+        return block_list_reserve_for(&state->tree, state->heap.counters.free_blocks);
+    if (form == FORM_AGED && state->aged == NULL) {
+        state->aged = calloc(1, sizeof *state->aged);
+        if (state->aged != NULL)
+            state->aged->granule = state->tree.granule;
+        return state->aged != NULL;
+    }
+    if (form == FORM_RING && state->ring == NULL) {
+        state->ring = calloc(1, sizeof *state->ring);
+        if (state->ring != NULL)
+            state->ring->granule = state->tree.granule;
+        return state->ring != NULL;
+    }
+    return true;
+}
+
+/* Makes a form anew of whichever there is; false when memory is exhausted. */
+static bool make(struct list_fit *state, enum form form)
+{
+    if (!make_room(state, form))
+        return false;
+    state->balance = 0;
+    make_walk(state);
+    if (form != FORM_WALK)
+        leave_walk(state, form);
+    return true;
+}
+
+/* Whether a flat list should be made anew: it has many empty slots, or keys run out. */
+static bool is_worn(const struct list_fit *state)
+{
+    const struct flat_list *flat = &state->flat;
+    return flat->steps * FLAT_STEP > 2 * state->heap.counters.free_blocks + MOST_EMPTY ||
+           flat->clock >= FLAT_KEYS - 3 * BATCH;
+}
+
+bool list_settle(struct list_fit *state)
+{
+    enum form form = list_due_form(state);
+    if (form != state->policy.form || (form == FORM_FLAT && is_worn(state)))
+        return make(state, form);
+    if (form == FORM_RING && ring_list_is_sparse(state->ring))
+        ring_list_settle(state->ring, state->heap.blocks);
+    if (form == FORM_AGED && !aged_list_is_roomy(state->aged, state->heap.counters.free_blocks))
+        aged_list_pack(state->aged, state->heap.blocks);
+    return true;
+}
+
+bool list_change_form(struct list_fit *state)
+{
+    enum form form = state->policy.form;
+    do
+        form = (form + 1) % FORMS;
+    while (!list_may_be(state, form));
+    state->held = true;
+    return make(state, form);
+}
+
+static const char *check_walk(const struct list_fit *state)
+{
+    const struct block *blocks = state->heap.blocks;
+    uint32_t id = state->walk.front;
+    for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++) {
+        if (id == NO_BLOCK || !is_free(&blocks[id]))
+            return "the list holds a block that is not free";
+        uint32_t after = blocks[id].mark;
+        if (blocks[after].home != id)
+            return "a block of the list does not know the one before it";
+        id = after;
+    }
+    return id == state->walk.front ? NULL : "the list does not hold exactly the free blocks";
+}
+
+static const char *check_tree(const struct list_fit *state)
+{
+    const char *wrong = block_list_check(&state->tree, state->policy.order == ORDER_ADDRESS);
+    if (wrong != NULL)
+        return wrong;
+    if (state->tree.blocks != state->heap.counters.free_blocks)
+        return "the list does not hold exactly the free blocks";
+    if (state->policy.fit != FIT_NEXT)
+        return NULL;
+    if ((state->rover == NO_BLOCK) != (state->tree.blocks == 0))
+        return "the rover is not on the list";
+    if (state->rover != NO_BLOCK && !heap_is_free(&state->heap, state->rover))
+        return "the rover stands on a block that is not free";
+    return NULL;
+}
+
+const char *list_check(const struct list_fit *state)
+{
+    if (state->policy.form == FORM_WALK)
+        return check_walk(state);
+    if (state->policy.form == FORM_FLAT)
+        return flat_list_check(&state->flat, &state->heap, state->policy.order == ORDER_ADDRESS);
+    if (state->policy.form == FORM_RING)
+        return ring_list_check(state->ring, &state->heap);
+    if (state->policy.form == FORM_AGED)
+        return aged_list_check(state->aged, &state->heap);
+    return check_tree(state);
+}

@@ -1,0 +1,13 @@
+/* Which free block is taken first, and in which order a list has them; as descriptions spell it. */
+#ifndef SIMALLOC_ORDER_H
+#define SIMALLOC_ORDER_H
+
+enum fit { FIT_FIRST, FIT_NEXT, FIT_BEST };
+enum order { ORDER_LIFO, ORDER_FIFO, ORDER_ADDRESS };
+
+static const char *const fit_names[] = {
+    [FIT_FIRST] = "first", [FIT_NEXT] = "next", [FIT_BEST] = "best"};
+static const char *const order_names[] = {
+    [ORDER_LIFO] = "lifo", [ORDER_FIFO] = "fifo", [ORDER_ADDRESS] = "ao"};
+
+#endif

@@ -1,0 +1,62 @@
+/* What the kinds of bins share (bin_list.h, bin_heap.h, bin_array.h).
+ *
+ * A bin is the id of the block that is served first, or NO_BLOCK. */
+#ifndef SIMALLOC_BIN_H
+#define SIMALLOC_BIN_H
+
+#include "index/order.h"
+#include "space/heap.h"
+
+/* Lists in order of entry, of which the newest or the oldest block is served first; and by address
+ * heaps that are linked or, where there are many blocks, in arrays. */
+enum bin_kind { BIN_NEWEST, BIN_OLDEST, BIN_HEAP, BIN_ARRAY };
+
+struct bin_arrays;
+
+/* What bins need to know of blocks beyond the block table. */
+struct bin_tables {
+    enum bin_kind kind;
+    bool held; /* by address: a kind has been asked for, and is kept */
+    bool keyed;
+    uint32_t *siblings; /* of linked heaps, by block id; NULL of other bins */
+    uint64_t *keys;     /* times of entry, by block id; NULL if not keyed */
+    uint32_t capacity;  /* of both, and of the block table */
+    struct bin_arrays *arrays; /* NULL of other bins */
+};
+
+ALWAYS_INLINE bool bin_kind_is_list(enum bin_kind kind)
+{
+    return kind == BIN_NEWEST || kind == BIN_OLDEST;
+}
+
+/* In memory that is zero. `keyed`: lists know when each block entered. */
+ALWAYS_INLINE void bin_tables_init(struct bin_tables *tables, enum order order, bool keyed)
+{
+    static const enum bin_kind kinds[] = {
+        [ORDER_LIFO] = BIN_NEWEST, [ORDER_FIFO] = BIN_OLDEST, [ORDER_ADDRESS] = BIN_HEAP};
+    tables->kind = kinds[order];
+    tables->keyed = keyed && bin_kind_is_list(tables->kind);
+}
+
+void bin_tables_release(struct bin_tables *tables);
+bool bin_tables_grow(struct bin_tables *tables, uint32_t capacity);
+
+/* Makes sure that there are entries for the ids of a block table; false when memory is exhausted. */
+ALWAYS_INLINE bool bin_tables_reserve(struct bin_tables *tables, uint32_t capacity)
+{
+    return LIKELY(tables->capacity == capacity) || bin_tables_grow(tables, capacity);
+}
+
+/* What a check of bins is told and notes. */
+struct bin_check {
+    const struct block *blocks;
+    const struct bin_tables *tables;
+    uint32_t (*bin_of)(const void *context, uint64_t size); /* where a block should be */
+    const void *context;
+    uint64_t met; /* blocks */
+};
+
+/* Meets a block of a bin; answers what is wrong with it by itself, or NULL. */
+const char *bin_check_meet(struct bin_check *check, uint32_t number, uint32_t block);
+
+#endif

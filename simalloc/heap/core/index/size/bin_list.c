@@ -1,0 +1,66 @@
+#include "index/size/bin_list.h"
+
+/* Where to look for a block's place from: the oldest, if even that is younger; the block for which
+ * a place was looked for last, if that is in the same bin; or the newest. */
+static uint32_t start_near(const struct block *blocks, uint32_t block, const uint64_t *keys,
+                           uint32_t newest, uint32_t oldest, uint32_t latest)
+{
+    if (keys[oldest] > keys[block])
+        return oldest;
+    bool same_bin = latest != NO_BLOCK && is_free(&blocks[latest]) &&
+                    blocks[latest].mark != NOT_LISTED &&
+                    blocks[latest].size == blocks[block].size;
+    return same_bin ? latest : newest;
+}
+
+/* The blocks that rests come from are served in order, so that a place is mostly near the last one;
+ * on the papers' programs all are near the newest. */
+bool bin_list_insert_older(uint32_t *bin, struct block *blocks, uint32_t block,
+                           const uint64_t *keys, bool newest_first, struct bin_places *places)
+{
+    uint32_t first = *bin;
+    uint32_t last = blocks[first].home;
+    uint32_t newest = newest_first ? first : last;
+    uint32_t oldest = newest_first ? last : first;
+    uint32_t later = start_near(blocks, block, keys, newest, oldest, places->latest);
+    uint64_t left = places->passes + PASSES_A_BLOCK;
+    for (; keys[later] < keys[block] && left > 0; left--)
+        later = newest_first ? blocks[later].home : blocks[later].mark;
+    for (; later != oldest && left > 0; left--) {
+        uint32_t older = newest_first ? blocks[later].mark : blocks[later].home;
+        if (keys[older] < keys[block])
+            break;
+        later = older;
+    }
+    places->passes = left;
+    if (left == 0)
+        return false;
+    if (newest_first)
+        block_ring_link(blocks, later, blocks[later].mark, block);
+    else
+        block_ring_link(blocks, blocks[later].home, later, block);
+    if (later == first && !newest_first)
+        *bin = block;
+    places->latest = block;
+    return true;
+}
+
+const char *bin_list_check(struct bin_check *check, uint32_t number, uint32_t first)
+{
+    const struct block *blocks = check->blocks;
+    const uint64_t *keys = check->tables->keys;
+    uint32_t block = first;
+    do {
+        const char *wrong = bin_check_meet(check, number, block);
+        if (wrong != NULL)
+            return wrong;
+        uint32_t after = blocks[block].mark;
+        if (blocks[after].home != block)
+            return "a block of a bin does not know the one before it";
+        if (keys != NULL && after != first &&
+            (keys[block] > keys[after]) != (check->tables->kind == BIN_NEWEST))
+            return "a bin is out of order";
+        block = after;
+    } while (block != first);
+    return NULL;
+}

@@ -1,0 +1,58 @@
+/* Bins of any kind. The kind is known when the code is compiled. */
+#ifndef SIMALLOC_BINS_H
+#define SIMALLOC_BINS_H
+
+#include "index/size/bin_array.h"
+#include "index/size/bin_heap.h"
+#include "index/size/bin_list.h"
+
+/* Every kind, with what the layer for it is called behind layer_. */
+#define FOR_BIN_KINDS(DO) \
+    DO(newest, BIN_NEWEST) DO(oldest, BIN_OLDEST) DO(heap, BIN_HEAP) DO(array, BIN_ARRAY)
+#define LAYER_OF_BIN_KIND(name, kind) [kind] = &layer_##name,
+
+/* Enters a block, the newest of all. Answers whether the bin was empty. */
+ALWAYS_INLINE bool bins_insert(uint32_t *bins, const struct bin_tables *tables, uint32_t number,
+                               struct block *blocks, uint32_t block, enum bin_kind kind)
+{
+    if (kind == BIN_ARRAY)
+        return bin_array_insert(tables->arrays, bins, number, blocks, block);
+    if (kind == BIN_HEAP)
+        return bin_heap_insert(&bins[number], blocks, tables->siblings, block);
+    return block_ring_insert(&bins[number], blocks, block, kind == BIN_NEWEST);
+}
+
+/* Takes a block out. Answers whether the bin is empty then. */
+ALWAYS_INLINE bool bins_remove(uint32_t *bins, const struct bin_tables *tables, uint32_t number,
+                               struct block *blocks, uint32_t block, enum bin_kind kind)
+{
+    if (kind == BIN_ARRAY)
+        return bin_array_remove(tables->arrays, bins, number, blocks, block);
+    if (kind == BIN_HEAP)
+        return bin_heap_remove(&bins[number], blocks, tables->siblings, block);
+    return block_ring_remove(&bins[number], blocks, block);
+}
+
+/* Takes the first block of a bin out. Answers whether the bin is empty then. */
+ALWAYS_INLINE bool bins_remove_first(uint32_t *bins, const struct bin_tables *tables,
+                                     uint32_t number, struct block *blocks, enum bin_kind kind)
+{
+    if (kind == BIN_ARRAY)
+        return bin_array_remove(tables->arrays, bins, number, blocks, bins[number]);
+    if (kind == BIN_HEAP)
+        return bin_heap_remove_first(&bins[number], blocks, tables->siblings);
+    return block_ring_remove_front(&bins[number], blocks);
+}
+
+/* Keeps bins by address in the kind that is due to so many free blocks, and makes sure that a batch
+ * of events finds room enough; false when memory is exhausted. */
+bool bins_settle(uint32_t *bins, uint32_t count, struct bin_tables *tables, struct block *blocks,
+                 uint64_t free_blocks);
+/* Keeps bins by address in their other kind from now on; false when memory is exhausted. */
+bool bins_change_form(uint32_t *bins, uint32_t count, struct bin_tables *tables,
+                      struct block *blocks, uint64_t free_blocks);
+
+/* Answers what is wrong with a bin, of which a bit says whether it is empty; or NULL. */
+const char *bins_check(struct bin_check *check, uint32_t number, uint32_t first, bool used);
+
+#endif

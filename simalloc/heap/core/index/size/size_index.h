@@ -1,0 +1,162 @@
+/* Free blocks by size, and among equals by key: the index of best fit.
+ *
+ * Sizes below 16,384 granules have a bin each; the few larger blocks are in a tree. A rest whose
+ * place in its bin's list is too far to go to is there too, until it is the first of its bin. A
+ * granule is the largest power of two that all block sizes are multiples of. */
+#ifndef SIMALLOC_SIZE_INDEX_H
+#define SIMALLOC_SIZE_INDEX_H
+
+#include "index/size/bin_map.h"
+#include "index/size/bins.h"
+#include "index/size/size_tree.h"
+
+struct size_index {
+    unsigned granule; /* log2 of the bytes in one */
+    uint64_t entered; /* blocks, if bins are lists: the time of the newest */
+    struct bin_places places;
+    uint32_t tree_rests; /* blocks of the tree of sizes that have a bin; their mark is NOT_LISTED */
+    struct bin_tables tables;
+    struct bin_map used;
+    uint32_t bins[BINS];
+    struct size_tree tree;
+};
+
+/* Makes an empty index of memory that is zero. The largest power of two in `unit` divides all sizes
+ * of blocks. `rests`: a rest takes the place in the order that its block had. */
+ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, uint64_t unit,
+                                   enum order order, bool rests)
+{
+    index->granule = (unsigned)__builtin_ctzll(unit);
+    index->places.passes = PASSES_AT_FIRST;
+    bin_tables_init(&index->tables, order, rests);
+    return size_tree_init(&index->tree, heap);
+}
+
+ALWAYS_INLINE void size_index_release(struct size_index *index)
+{
+    bin_tables_release(&index->tables);
+    size_tree_release(&index->tree);
+}
+
+/* `capacity` is that of the block table. */
+ALWAYS_INLINE bool size_index_reserve(struct size_index *index, uint32_t capacity)
+{
+    return bin_tables_reserve(&index->tables, capacity) && size_tree_reserve(&index->tree);
+}
+
+/* Changes the kind of bins of a heap's index if that is due; false when memory is exhausted. */
+ALWAYS_INLINE bool size_index_settle(struct size_index *index)
+{
+    const struct heap *heap = index->tree.heap;
+    return bins_settle(index->bins, BINS, &index->tables, heap->blocks,
+                       heap->counters.free_blocks);
+}
+
+/* The bin for blocks of `size` bytes; BINS: they are in the tree. */
+ALWAYS_INLINE uint32_t size_index_bin(const struct size_index *index, uint64_t size)
+{
+    uint64_t granules = size >> index->granule;
+    return LIKELY(granules < BINS) ? (uint32_t)granules : BINS;
+}
+
+/* What is seldom needed: rests that are older than the newest of their bin enter, and blocks are
+ * taken when there are any in the tree. */
+void size_index_enter_older(struct size_index *index, struct block *blocks, uint32_t number,
+                            uint32_t block);
+void size_index_take_slowly(struct size_index *index, struct block *blocks, uint32_t number,
+                            uint32_t block);
+
+/* What a block that entered at some time is ordered by in the tree. */
+ALWAYS_INLINE uint64_t size_index_key(enum bin_kind kind, uint64_t address, uint64_t time)
+{
+    return !bin_kind_is_list(kind) ? address : kind == BIN_NEWEST ? ~time : time;
+}
+
+/* Enters a block that has entered the list at some time: the newest of all, or the rest of one. The
+ * kind of bins, and whether there are rests, are known when the code is compiled, also below. */
+ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *blocks,
+                                    uint32_t block, uint64_t size, uint64_t time,
+                                    enum bin_kind kind, bool rest)
+{
+    uint32_t number = size_index_bin(index, size);
+    const struct bin_tables *tables = &index->tables;
+    if (UNLIKELY(number == BINS))
+        size_tree_insert(&index->tree, block, size_index_key(kind, blocks[block].address, time));
+    else if (bin_kind_is_list(kind) && rest &&
+             UNLIKELY(!bin_list_is_newest(index->bins[number], blocks, block, tables->keys,
+                                          kind == BIN_NEWEST)))
+        size_index_enter_older(index, blocks, number, block);
+    else if (bins_insert(index->bins, tables, number, blocks, block, kind))
+        bin_map_set(&index->used, number);
+}
+
+/* Enters a block, the newest of all. `rests`: rests may take its place, so that its time is kept. */
+ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blocks,
+                                     uint32_t block, uint64_t size, enum bin_kind kind, bool rests)
+{
+    uint64_t time = bin_kind_is_list(kind) ? ++index->entered : 0;
+    if (bin_kind_is_list(kind) && rests)
+        index->tables.keys[block] = time;
+    size_index_enter(index, blocks, block, size, time, kind, false);
+}
+
+/* Enters what is left of a block that has been taken out, in its place among equals. */
+ALWAYS_INLINE void size_index_insert_rest(struct size_index *index, struct block *blocks,
+                                          uint32_t block, uint64_t size, enum bin_kind kind)
+{
+    uint64_t time = bin_kind_is_list(kind) ? index->tables.keys[block] : 0;
+    size_index_enter(index, blocks, block, size, time, kind, true);
+}
+
+/* Takes a block out of a bin, or of the tree. `first`: it is known to be its bin's first. */
+ALWAYS_INLINE void size_index_take(struct size_index *index, struct block *blocks,
+                                   uint32_t number, uint32_t block, enum bin_kind kind,
+                                   bool rests, bool first)
+{
+    const struct bin_tables *tables = &index->tables;
+    bool tree_rests = rests && bin_kind_is_list(kind) && index->tree_rests != 0;
+    if (UNLIKELY(number == BINS || tree_rests))
+        size_index_take_slowly(index, blocks, number, block);
+    else if (first ? bins_remove_first(index->bins, tables, number, blocks, kind)
+                   : bins_remove(index->bins, tables, number, blocks, block, kind))
+        bin_map_clear(&index->used, number);
+}
+
+ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blocks,
+                                     uint32_t block, enum bin_kind kind, bool rests)
+{
+    uint32_t number = size_index_bin(index, blocks[block].size);
+    size_index_take(index, blocks, number, block, kind, rests, false);
+}
+
+/* A block that was found, and its size, which is known before the block has been looked at. */
+struct sized {
+    uint32_t block;
+    uint32_t bin;
+    uint64_t size;
+};
+
+/* The first block of just `size` bytes, or NO_BLOCK; one in the tree is not found. Whether there is
+ * one, which is hard to guess, is known before the bitmaps could be searched. */
+ALWAYS_INLINE struct sized size_index_exact(const struct size_index *index, uint64_t size)
+{
+    uint32_t bin = size_index_bin(index, size);
+    return (struct sized){LIKELY(bin < BINS) ? index->bins[bin] : NO_BLOCK, bin, size};
+}
+
+/* The smallest block with at least `size` bytes, of equals the one with the lowest key. */
+ALWAYS_INLINE struct sized size_index_best(const struct size_index *index,
+                                           const struct block *blocks, uint64_t size)
+{
+    uint32_t bin = size_index_bin(index, size);
+    if (LIKELY(bin < BINS))
+        bin = bin_map_from(&index->used, bin);
+    if (LIKELY(bin < BINS))
+        return (struct sized){index->bins[bin], bin, (uint64_t)bin << index->granule};
+    uint32_t block = index->tree.blocks == 0 ? NO_BLOCK : size_tree_best(&index->tree, size);
+    return (struct sized){block, BINS, block == NO_BLOCK ? 0 : blocks[block].size};
+}
+
+const char *size_index_check(const struct size_index *index, uint64_t blocks);
+
+#endif

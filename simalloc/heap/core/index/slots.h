@@ -1,0 +1,55 @@
+/* Columns of 64 numbers, looked at together: the answer has a bit for each slot.
+ *
+ * With AVX2 nothing branches on what the numbers are; both ways give the same answers. */
+#ifndef SIMALLOC_SLOTS_H
+#define SIMALLOC_SLOTS_H
+
+#include "space/heap.h"
+
+enum { SLOTS = 64 };
+
+/* Numbers are kept short: those from here on are only known to be at least this. */
+#define SHORT_SIZE INT16_MAX
+#define SHORT_KEY INT32_MAX
+
+/* A size in granules of 2**granule bytes, at most SHORT_SIZE. */
+ALWAYS_INLINE uint32_t in_short(uint64_t size, unsigned granule)
+{
+    uint64_t granules = size >> granule;
+    return granules < SHORT_SIZE ? (uint32_t)granules : SHORT_SIZE;
+}
+
+#ifdef SIMALLOC_AVX2
+#include "index/slots_avx2.h"
+#else
+#include "index/slots_portable.h"
+#endif
+
+/* The bits of the slots before `slot`, which may be SLOTS. */
+ALWAYS_INLINE uint64_t slots_before(uint32_t slot)
+{
+    return slot < SLOTS ? (UINT64_C(1) << slot) - 1 : UINT64_MAX;
+}
+
+ALWAYS_INLINE uint32_t first_slot(uint64_t slots)
+{
+    return (uint32_t)__builtin_ctzll(slots);
+}
+
+ALWAYS_INLINE uint32_t last_slot(uint64_t slots)
+{
+    return 63 - (uint32_t)__builtin_clzll(slots);
+}
+
+/* The slot behind the last of some, 0 if there is none. */
+ALWAYS_INLINE uint32_t slot_behind(uint64_t slots)
+{
+    return slots == 0 ? 0 : last_slot(slots) + 1;
+}
+
+ALWAYS_INLINE uint32_t slots_count(uint64_t slots)
+{
+    return (uint32_t)__builtin_popcountll(slots);
+}
+
+#endif

@@ -1,0 +1,210 @@
+/* What the buddy systems share: free blocks ordered by size and then by one of the list orders,
+ * halved on demand and merged with their buddies.
+ *
+ * A bin for each size class holds its free blocks. Halving and merging lead from one class to the
+ * next of its kind, 2**N or 3 * 2**N. */
+#ifndef SIMALLOC_BUDDY_H
+#define SIMALLOC_BUDDY_H
+
+#include "index/size/bins.h"
+#include "parts/size_class.h"
+#include "replay/replay.h"
+
+/* What the state of both begins with. */
+struct buddies {
+    struct heap heap;
+    struct bin_tables tables;
+    uint64_t used[SIZE_CLASSES / 64]; /* bit c % 64 of word c / 64: bin c is not empty */
+    uint32_t bins[SIZE_CLASSES];
+};
+
+/* Makes a block of a class free. The kind of bins is known when the code is compiled, here and
+ * below. */
+ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned class,
+                                enum bin_kind kind)
+{
+    struct block *blocks = buddies->heap.blocks;
+    if (bins_insert(buddies->bins, &buddies->tables, class, blocks, id, kind))
+        buddies->used[class / 64] |= UINT64_C(1) << class % 64;
+    buddies->heap.counters.free_blocks++;
+}
+
+ALWAYS_INLINE void buddy_mark_empty(struct buddies *buddies, unsigned class)
+{
+    buddies->used[class / 64] &= ~(UINT64_C(1) << class % 64);
+}
+
+/* Takes a free block of a class out of its bin. */
+ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned class,
+                                enum bin_kind kind)
+{
+    struct block *blocks = buddies->heap.blocks;
+    if (bins_remove(buddies->bins, &buddies->tables, class, blocks, id, kind))
+        buddy_mark_empty(buddies, class);
+    buddies->heap.counters.free_blocks--;
+}
+
+/* The lowest class that has a free block, of those of its kind from `class` up; SIZE_CLASSES if
+ * none has. */
+ALWAYS_INLINE unsigned buddy_find(const struct buddies *buddies, unsigned class)
+{
+    _Static_assert(THREES == 64, "the classes of a kind are in one word");
+    uint64_t bits = buddies->used[class / 64] & UINT64_MAX << class % 64;
+    return LIKELY(bits != 0) ? class / 64 * 64 + (unsigned)__builtin_ctzll(bits) : SIZE_CLASSES;
+}
+
+/* Is told which block the high half of another one has become. */
+typedef void buddy_halved_function(struct buddies *buddies, uint32_t low, uint32_t high);
+
+/* Takes the first free block of a class and halves it until it is of class `wanted`; the high halves
+ * are free then. */
+ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsigned wanted,
+                                 buddy_halved_function *halved, enum bin_kind kind)
+{
+    struct heap *heap = &buddies->heap;
+    uint32_t id = buddies->bins[class];
+    if (bins_remove_first(buddies->bins, &buddies->tables, class, heap->blocks, kind))
+        buddy_mark_empty(buddies, class);
+    heap->counters.free_blocks--;
+    for (; class > wanted; class--) {
+        uint32_t high = heap_cut_high(heap, id, heap->blocks[id].size / 2);
+        halved(buddies, id, high);
+        heap->counters.splits++;
+        buddy_insert(buddies, high, class - 1, kind);
+    }
+    heap->counters.allocated += heap->blocks[id].size;
+    return id;
+}
+
+/* Raises the break so that there is a block for the class; false, with the heap's failure set, if
+ * that cannot be done. */
+typedef bool buddy_grow_function(struct heap *heap, unsigned class);
+
+/* Allocates a block of a class. Finding one counts as one look, finding none as none. */
+ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
+                                      buddy_grow_function *grow, buddy_halved_function *halved,
+                                      enum bin_kind kind)
+{
+    struct heap *heap = &buddies->heap;
+    if (buddies->bins[class] != NO_BLOCK) { /* hard to guess, and known before what is searched */
+        count_search(heap, 1);
+        return buddy_use(buddies, class, class, halved, kind);
+    }
+    unsigned found = buddy_find(buddies, class);
+    count_search(heap, found < SIZE_CLASSES);
+    if (UNLIKELY(found == SIZE_CLASSES)) {
+        if (!grow(heap, class))
+            return NO_BLOCK;
+        found = buddy_find(buddies, class);
+    }
+    return buddy_use(buddies, found, class, halved, kind);
+}
+
+/* Joins a block of a class with its buddy, above or below it, if that is free and whole. */
+ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned class, bool above,
+                               enum bin_kind kind)
+{
+    struct heap *heap = &buddies->heap;
+    uint32_t buddy = above ? heap->blocks[id].next : heap->blocks[id].previous;
+    if (!heap_is_free(heap, buddy) || heap->blocks[buddy].size != heap->blocks[id].size)
+        return false;
+    buddy_remove(buddies, buddy, class, kind);
+    if (above)
+        heap_join_next(heap, id);
+    else
+        heap_join_previous(heap, id);
+    heap->counters.coalescings++;
+    return true;
+}
+
+/* Makes an empty heap of memory that is zero; false: no memory. */
+ALWAYS_INLINE bool buddy_init(struct buddies *buddies, enum order order)
+{
+    bin_tables_init(&buddies->tables, order, false);
+    return heap_init(&buddies->heap);
+}
+
+ALWAYS_INLINE void buddy_release(struct buddies *buddies)
+{
+    bin_tables_release(&buddies->tables);
+    heap_release(&buddies->heap);
+}
+
+/* Makes sure that a batch of events finds memory enough; false when it is exhausted. */
+ALWAYS_INLINE bool buddy_reserve(struct buddies *buddies)
+{
+    return heap_reserve(&buddies->heap) &&
+           bin_tables_reserve(&buddies->tables, buddies->heap.capacity);
+}
+
+/* Changes the kind of bins if that is due; false when memory is exhausted. */
+ALWAYS_INLINE bool buddy_settle(struct buddies *buddies)
+{
+    return bins_settle(buddies->bins, SIZE_CLASSES, &buddies->tables, buddies->heap.blocks,
+                       buddies->heap.counters.free_blocks);
+}
+
+ALWAYS_INLINE bool buddy_change_form(struct buddies *buddies)
+{
+    return bins_change_form(buddies->bins, SIZE_CLASSES, &buddies->tables, buddies->heap.blocks,
+                            buddies->heap.counters.free_blocks);
+}
+
+static inline uint32_t buddy_bin_of(const void *context, uint64_t size)
+{
+    (void)context;
+    return exact_class(size);
+}
+
+static inline const char *buddy_check(const struct buddies *buddies)
+{
+    const struct heap *heap = &buddies->heap;
+    struct bin_check check = {
+        .blocks = heap->blocks,
+        .tables = &buddies->tables,
+        .bin_of = buddy_bin_of,
+    };
+    const char *wrong = heap_check(heap);
+    for (unsigned class = 0; class < SIZE_CLASSES && wrong == NULL; class++)
+        wrong = bins_check(&check, class, buddies->bins[class],
+                           buddies->used[class / 64] >> class % 64 & 1);
+    if (wrong == NULL && check.met != heap->counters.free_blocks)
+        wrong = "the bins do not hold exactly the free blocks";
+    return wrong;
+}
+
+/* Defines settle() and change_form() for every kind of bins, which is known when the code is
+ * compiled, from the family's own
+ *
+ *   allocate(heap, size, kind)
+ *   enter(buddies, id, kind)   makes a block free, merged with its buddies
+ *   resize(heap, id, size)
+ *   reserve(heap)
+ *   rounded(heap, size) */
+#define DEFINE_BUDDY_LAYERS                                                               \
+    FOR_BIN_KINDS(DEFINE_BUDDY_LAYER)                                                     \
+    static const struct layer *settle(struct heap *heap)                                  \
+    {                                                                                     \
+        static const struct layer *const of[] = {FOR_BIN_KINDS(LAYER_OF_BIN_KIND)};       \
+        struct buddies *buddies = (struct buddies *)heap;                                 \
+        return buddy_settle(buddies) ? of[buddies->tables.kind] : NULL;                   \
+    }                                                                                     \
+    static bool change_form(void *memory)                                                 \
+    {                                                                                     \
+        return buddy_change_form(memory);                                                 \
+    }
+
+#define DEFINE_BUDDY_LAYER(name, kind)                                                    \
+    ALWAYS_INLINE uint32_t allocate_##name(struct heap *heap, uint64_t size)              \
+    {                                                                                     \
+        return allocate(heap, size, kind);                                                \
+    }                                                                                     \
+    ALWAYS_INLINE void release_##name(struct heap *heap, uint32_t id)                     \
+    {                                                                                     \
+        heap->counters.allocated -= heap->blocks[id].size;                                \
+        enter((struct buddies *)heap, id, kind);                                          \
+    }                                                                                     \
+    DEFINE_LAYER(name, false, allocate_##name, release_##name, reserve, .resize = resize, \
+                 .rounded = rounded)
+
+#endif

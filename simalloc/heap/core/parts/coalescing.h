@@ -1,0 +1,116 @@
+/* What the families share that split blocks at any byte and coalesce freed ones at once. */
+#ifndef SIMALLOC_COALESCING_H
+#define SIMALLOC_COALESCING_H
+
+#include "parts/layer.h"
+
+/* Gives a block to the index, merged with its free neighbours. */
+typedef void enter_function(struct heap *heap, uint32_t id);
+/* Allocates the low `size` bytes of a free block; what is left of it keeps its part. */
+typedef uint32_t use_function(struct heap *heap, uint32_t id, uint64_t size);
+
+/* Merges a block with its free neighbours, which are taken out first. */
+ALWAYS_INLINE void coalesce(struct heap *heap, uint32_t id, take_out_function *take_out)
+{
+    uint32_t below = heap->blocks[id].previous;
+    uint32_t above = heap->blocks[id].next;
+    if (heap_is_free(heap, below)) {
+        take_out(heap, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_is_free(heap, above)) {
+        take_out(heap, above);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+}
+
+/* How blocks are split and the heap grows; the first of a family's parameters. */
+struct splitting {
+    uint64_t growth;        /* the break rises by multiples of it */
+    uint64_t minimum_split; /* less than this is not split off */
+    uint64_t count_tail;    /* whether a free block that ends at the break counts towards a growth */
+};
+
+#define SPLITTING_PARAMETERS(state, splitting)                                                  \
+    {"growth", offsetof(state, splitting.growth), 1, UINT64_C(1) << 50, NULL, 0},               \
+        {"minimum_split", offsetof(state, splitting.minimum_split), 1, UINT64_C(1) << 50, NULL, 0}, \
+    {                                                                                           \
+        "count_tail", offsetof(state, splitting.count_tail), 0, 1, NULL, 0                      \
+    }
+
+/* Reallocates without moving: cuts the block's high end off, or takes the low end of a free
+ * neighbour above; false if that is not enough. */
+ALWAYS_INLINE bool resize_in_place(struct heap *heap, uint32_t id, uint64_t size,
+                                   uint64_t minimum_split, enter_function *enter, use_function *use)
+{
+    uint64_t old = heap->blocks[id].size;
+    if (size < old && old - size >= minimum_split) {
+        uint32_t high = heap_cut_high(heap, id, size);
+        heap->counters.splits++;
+        heap->counters.allocated -= old - size;
+        enter(heap, high);
+    } else if (size > old) {
+        uint32_t above = heap->blocks[id].next;
+        if (!heap_is_free(heap, above) || heap->blocks[above].size < size - old)
+            return false;
+        use(heap, above, size - old);
+        heap_join_next(heap, id);
+    }
+    return true;
+}
+
+/* The bytes by which the break rises for a request that no free block can hold. */
+ALWAYS_INLINE uint64_t growth_for(const struct heap *heap, uint64_t size,
+                                  const struct splitting *splitting)
+{
+    uint32_t last = heap_last(heap);
+    if (splitting->count_tail && heap_is_free(heap, last))
+        size -= heap->blocks[last].size;
+    return round_up(size, splitting->growth);
+}
+
+const char *check_coalesced(const struct heap *heap);
+
+/* Defines layer_NAME for a policy that is known when the code is compiled, from the family's own
+ *
+ *   take_out(heap, id, ...)               takes a free block out of the index
+ *   make_free(heap, id, take, ...)        makes a block free, merged with its free neighbours
+ *   allocate(heap, size, enter, ...)
+ *   use(heap, id, size, ...)              allocates the low end of a free block
+ *   minimum_split(heap)
+ *   reserve(heap)
+ *
+ * of which the policy is the last argument. */
+#define DEFINE_COALESCING_LAYER(name, ...)                                                   \
+    ALWAYS_INLINE void take_out_##name(struct heap *heap, uint32_t id)                       \
+    {                                                                                        \
+        take_out(heap, id, __VA_ARGS__);                                                     \
+    }                                                                                        \
+    static void enter_##name(struct heap *heap, uint32_t id)                                 \
+    {                                                                                        \
+        make_free(heap, id, take_out_##name, __VA_ARGS__);                                   \
+    }                                                                                        \
+    static uint32_t use_##name(struct heap *heap, uint32_t id, uint64_t size)                \
+    {                                                                                        \
+        return use(heap, id, size, __VA_ARGS__);                                             \
+    }                                                                                        \
+    ALWAYS_INLINE uint32_t allocate_##name(struct heap *heap, uint64_t size)                 \
+    {                                                                                        \
+        return allocate(heap, size, enter_##name, __VA_ARGS__);                              \
+    }                                                                                        \
+    ALWAYS_INLINE void release_##name(struct heap *heap, uint32_t id)                        \
+    {                                                                                        \
+        heap->counters.allocated -= heap->blocks[id].size;                                   \
+        make_free(heap, id, take_out_##name, __VA_ARGS__);                                   \
+    }                                                                                        \
+    static bool resize_##name(struct heap *heap, uint32_t id, uint64_t size)                 \
+    {                                                                                        \
+        return resize_in_place(heap, id, size, minimum_split(heap), enter_##name,            \
+                               use_##name);                                                  \
+    }                                                                                        \
+    DEFINE_LAYER(name, false, allocate_##name, release_##name, reserve,                      \
+                 .resize = resize_##name, .take_out = take_out_##name)
+
+#endif

@@ -1,0 +1,247 @@
+#include "replay/deferral.h"
+
+#include <stdlib.h>
+
+#include "replay/replay.h"
+#include "replay/trimming.h"
+#include "space/table.h"
+
+/* The cached blocks of one size, the newest first. */
+struct exact_list {
+    uint64_t size;
+    uint32_t newest; /* or NO_BLOCK */
+    uint32_t next;   /* list of the same bucket, its number plus one; 0: the last */
+};
+
+/* Where a cached block stands: among all that wait to be coalesced, and in its exact list. */
+struct turn {
+    uint32_t older; /* or NO_BLOCK */
+    uint32_t newer;
+    uint32_t older_of_size;
+};
+
+enum { BUCKETS = 1 << 12 };
+
+struct deferral {
+    const struct layer *base;
+    const struct layer *(*settle)(struct heap *heap); /* the family's */
+    struct exact_list *lists;
+    uint32_t list_count;
+    uint32_t list_capacity;
+    uint32_t buckets[BUCKETS]; /* the first list of each, its number plus one; 0: none */
+    struct turn *turns;        /* by block id */
+    uint32_t turn_capacity;
+    uint32_t oldest; /* of the blocks that wait; quick ones do not */
+    uint32_t newest;
+    uint64_t waiting;
+};
+
+bool deferral_init(struct heap *heap, const struct layer *(*settle)(struct heap *heap))
+{
+    if (heap->setting.quick == 0 && heap->setting.cache == 0)
+        return true;
+    heap->deferral = calloc(1, sizeof *heap->deferral);
+    if (heap->deferral == NULL)
+        return false;
+    heap->deferral->settle = settle;
+    return true;
+}
+
+void deferral_release(struct heap *heap)
+{
+    if (heap->deferral == NULL)
+        return;
+    free(heap->deferral->lists);
+    table_release(heap->deferral->turns);
+    free(heap->deferral);
+}
+
+static uint32_t *bucket_of(struct deferral *deferral, uint64_t size)
+{
+    return &deferral->buckets[size * UINT64_C(0x9E3779B97F4A7C15) >> 52];
+}
+
+/* The list for blocks of a size, or NULL. */
+static struct exact_list *find_list(struct deferral *deferral, uint64_t size)
+{
+    uint32_t number = *bucket_of(deferral, size);
+    while (number != 0 && deferral->lists[number - 1].size != size)
+        number = deferral->lists[number - 1].next;
+    return number == 0 ? NULL : &deferral->lists[number - 1];
+}
+
+/* The same; it is made if there is none. */
+static struct exact_list *list_of(struct deferral *deferral, uint64_t size)
+{
+    struct exact_list *list = find_list(deferral, size);
+    if (list != NULL)
+        return list;
+    uint32_t *bucket = bucket_of(deferral, size);
+    list = &deferral->lists[deferral->list_count++];
+    *list = (struct exact_list){.size = size, .newest = NO_BLOCK, .next = *bucket};
+    *bucket = deferral->list_count;
+    return list;
+}
+
+static bool is_quick(const struct heap *heap, uint64_t size)
+{
+    return size <= heap->setting.quick;
+}
+
+static void wait_in_turn(struct deferral *deferral, uint32_t id)
+{
+    deferral->turns[id].older = deferral->newest;
+    deferral->turns[id].newer = NO_BLOCK;
+    if (deferral->newest == NO_BLOCK)
+        deferral->oldest = id;
+    else
+        deferral->turns[deferral->newest].newer = id;
+    deferral->newest = id;
+    deferral->waiting++;
+}
+
+static void wait_no_more(struct deferral *deferral, uint32_t id)
+{
+    struct turn turn = deferral->turns[id];
+    if (turn.older == NO_BLOCK)
+        deferral->oldest = turn.newer;
+    else
+        deferral->turns[turn.older].newer = turn.newer;
+    if (turn.newer == NO_BLOCK)
+        deferral->newest = turn.older;
+    else
+        deferral->turns[turn.newer].older = turn.older;
+    deferral->waiting--;
+}
+
+/* Takes the block that was cached last out of a list. */
+static uint32_t take_newest(struct heap *heap, struct exact_list *list)
+{
+    uint32_t id = list->newest;
+    list->newest = heap->deferral->turns[id].older_of_size;
+    if (!is_quick(heap, list->size))
+        wait_no_more(heap->deferral, id);
+    heap_mark(heap, id, STATE_ALLOCATED);
+    return id;
+}
+
+/* Asks the family for memory and the form that is due, as before a batch. */
+static bool settle(struct heap *heap)
+{
+    struct deferral *deferral = heap->deferral;
+    const struct layer *layer = deferral->settle(heap);
+    if (layer == NULL || !layer->reserve(heap)) {
+        heap_fail(heap, OUT_OF_MEMORY);
+        return false;
+    }
+    deferral->base = layer;
+    if (heap->trimming != NULL)
+        heap->trimming->family = layer;
+    return true;
+}
+
+/* Gives all blocks that wait to the family, the oldest first: batch by batch, since it may ask for
+ * memory only before one. */
+static void coalesce_all(struct heap *heap)
+{
+    struct deferral *deferral = heap->deferral;
+    for (uint64_t i = 0; deferral->oldest != NO_BLOCK; i++) {
+        if (i % BATCH == 0 && !settle(heap))
+            return;
+        uint32_t id = deferral->oldest;
+        struct exact_list *list = find_list(deferral, heap->blocks[id].size);
+        list->newest = NO_BLOCK; /* the others of its size come right after */
+        wait_no_more(deferral, id);
+        heap_mark(heap, id, STATE_ALLOCATED);
+        deferral->base->release(heap, id);
+    }
+    settle(heap);
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct deferral *deferral = heap->deferral;
+    uint64_t rounded =
+        deferral->base->rounded == NULL ? size : deferral->base->rounded(heap, size);
+    struct exact_list *list = find_list(deferral, rounded);
+    if (list == NULL || list->newest == NO_BLOCK)
+        return deferral->base->allocate(heap, size);
+    count_search(heap, 1);
+    return take_newest(heap, list);
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct deferral *deferral = heap->deferral;
+    bool quick = is_quick(heap, heap->blocks[id].size);
+    if (!quick && heap->setting.cache == 0) {
+        deferral->base->release(heap, id);
+        return;
+    }
+    struct exact_list *list = list_of(deferral, heap->blocks[id].size);
+    deferral->turns[id].older_of_size = list->newest;
+    list->newest = id;
+    heap_mark(heap, id, STATE_CACHED);
+    if (!quick)
+        wait_in_turn(deferral, id);
+    if (deferral->waiting > heap->setting.cache)
+        coalesce_all(heap);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return heap->deferral->base->resize(heap, id, size);
+}
+
+/* Makes sure that a batch finds room for turns and for lists of new sizes. */
+static bool reserve(struct heap *heap)
+{
+    struct deferral *deferral = heap->deferral;
+    if (!deferral->base->reserve(heap))
+        return false;
+    if (deferral->turn_capacity < heap->capacity) {
+        struct turn *turns = table_resize(deferral->turns, sizeof *turns, deferral->turn_capacity,
+                                          heap->capacity);
+        if (turns == NULL)
+            return false;
+        deferral->turns = turns;
+        deferral->turn_capacity = heap->capacity;
+    }
+    if (deferral->list_capacity - deferral->list_count >= 2 * BATCH)
+        return true;
+    uint32_t capacity = 2 * deferral->list_capacity + 4 * BATCH;
+    struct exact_list *lists = realloc(deferral->lists, capacity * sizeof *lists);
+    if (lists == NULL)
+        return false;
+    deferral->lists = lists;
+    deferral->list_capacity = capacity;
+    return true;
+}
+
+DEFINE_LAYER(deferral, true, allocate, release, reserve, .resize = resize)
+
+const struct layer *deferral_over(struct heap *heap, const struct layer *base)
+{
+    heap->deferral->base = base;
+    return &layer_deferral;
+}
+
+const char *deferral_check(const struct heap *heap)
+{
+    const struct deferral *deferral = heap->deferral;
+    if (deferral == NULL)
+        return heap->counters.cached_blocks == 0 ? NULL : "a block is cached, and nothing caches";
+    uint64_t cached = 0;
+    for (uint32_t i = 0; i < deferral->list_count; i++)
+        for (uint32_t id = deferral->lists[i].newest; id != NO_BLOCK;
+             id = deferral->turns[id].older_of_size) {
+            if (heap->blocks[id].home != STATE_CACHED ||
+                heap->blocks[id].size != deferral->lists[i].size)
+                return "an exact list holds a block that is not cached, or of another size";
+            if (++cached > heap->counters.cached_blocks)
+                return "an exact list has a cycle, or the cached blocks are miscounted";
+        }
+    if (cached != heap->counters.cached_blocks)
+        return "the exact lists do not hold exactly the cached blocks";
+    return deferral->waiting > heap->setting.cache ? "more blocks wait than may" : NULL;
+}

@@ -1,0 +1,20 @@
+/* Quick lists and deferred coalescing: freed blocks that are kept as they are for a while.
+ *
+ * A layer over any family (docs/policies.md, Parts). The family takes such blocks for allocated
+ * ones. */
+#ifndef SIMALLOC_DEFERRAL_H
+#define SIMALLOC_DEFERRAL_H
+
+#include "parts/layer.h"
+
+/* Makes what a heap needs for it, if its setting asks for any; false when memory is exhausted. */
+bool deferral_init(struct heap *heap, const struct layer *(*settle)(struct heap *heap));
+void deferral_release(struct heap *heap);
+
+/* The layer that defers what another one does. */
+const struct layer *deferral_over(struct heap *heap, const struct layer *base);
+
+/* Answers what is wrong with the cached blocks, or NULL. */
+const char *deferral_check(const struct heap *heap);
+
+#endif

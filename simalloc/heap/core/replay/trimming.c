@@ -1,0 +1,47 @@
+#include "replay/trimming.h"
+
+#include "replay/replay.h"
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    return heap->trimming->base->allocate(heap, size);
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    const struct trimming *trimming = heap->trimming;
+    trimming->base->release(heap, id);
+    uint32_t last = heap_last(heap);
+    uint64_t size = heap->blocks[last].size;
+    if (!heap_is_free(heap, last) || size < trimming->trim || size < trimming->trim_keep)
+        return;
+    uint64_t given_back = size - trimming->trim_keep;
+    given_back -= given_back % trimming->unit;
+    if (given_back == 0)
+        return;
+    trimming->family->take_out(heap, last);
+    if (heap_lower(heap, given_back)) { /* what is left is as if it had just been freed */
+        heap->counters.allocated += heap->blocks[last].size;
+        trimming->family->release(heap, last);
+    }
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return heap->trimming->base->resize(heap, id, size);
+}
+
+static bool reserve(struct heap *heap)
+{
+    return heap->trimming->base->reserve(heap);
+}
+
+DEFINE_LAYER(trimming, true, allocate, release, reserve, .resize = resize)
+
+const struct layer *trimming_over(struct heap *heap, const struct layer *base,
+                                  const struct layer *family)
+{
+    heap->trimming->base = base;
+    heap->trimming->family = family;
+    return &layer_trimming;
+}

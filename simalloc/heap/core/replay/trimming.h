@@ -1,0 +1,35 @@
+/* Trimming: the break is lowered when the free block that ends there is large.
+ *
+ * A layer over any family whose blocks are split at any byte (docs/policies.md, Parts). */
+#ifndef SIMALLOC_TRIMMING_H
+#define SIMALLOC_TRIMMING_H
+
+#include "parts/layer.h"
+
+/* Part of a family's state. */
+struct trimming {
+    uint64_t trim;      /* the least size of the last block that is trimmed; 0: none is */
+    uint64_t trim_keep; /* what is left of it */
+    uint64_t unit;      /* the break is lowered by multiples of it */
+    const struct layer *base;   /* what frees go to */
+    const struct layer *family; /* the same, or what that stands on */
+};
+
+#define TRIMMING_PARAMETERS(state, trimming)                                              \
+    {"trim", offsetof(state, trimming.trim), 0, UINT64_C(1) << 50, NULL, 0},              \
+    {                                                                                     \
+        "trim_keep", offsetof(state, trimming.trim_keep), 0, UINT64_C(1) << 50, NULL, 0   \
+    }
+
+/* Begins to trim a heap, if it is to be trimmed at all, by multiples of a unit. */
+ALWAYS_INLINE void trimming_init(struct heap *heap, struct trimming *trimming, uint64_t unit)
+{
+    trimming->unit = unit;
+    heap->trimming = trimming->trim > 0 ? trimming : NULL;
+}
+
+/* The layer that trims after what another one does, which may stand over the family's. */
+const struct layer *trimming_over(struct heap *heap, const struct layer *base,
+                                  const struct layer *family);
+
+#endif

@@ -1,0 +1,186 @@
+#include "space/heap.h"
+
+#include <stdlib.h>
+
+#include "space/table.h"
+
+bool heap_grow_table(struct heap *heap, uint64_t spare)
+{
+    struct block *blocks =
+        table_grow(heap->blocks, sizeof *blocks, heap->used, spare, STATE_FREE, &heap->capacity);
+    if (blocks == NULL)
+        return false;
+    heap->blocks = blocks;
+    return true;
+}
+
+bool heap_reserve_more(struct heap *heap, uint64_t blocks)
+{
+    uint64_t spare = heap->spare + blocks;
+    if (LIKELY(heap->capacity - heap->used >= spare) || heap_grow_table(heap, spare))
+        return true;
+    heap_fail(heap, OUT_OF_MEMORY);
+    return false;
+}
+
+void heap_release(struct heap *heap)
+{
+    table_release(heap->blocks);
+    heap->blocks = NULL;
+    free(heap->segments);
+    heap->segments = NULL;
+}
+
+uint64_t heap_unit(const struct heap *heap)
+{
+    const struct setting *setting = &heap->setting;
+    uint64_t unit = setting->alignment > 1
+                        ? setting->alignment
+                        : setting->scale | (setting->header + setting->footer);
+    return setting->minimum > 1 ? unit | setting->minimum : unit;
+}
+
+bool heap_lower(struct heap *heap, uint64_t size)
+{
+    uint32_t id = heap_last(heap);
+    struct block *last = &heap->blocks[id];
+    heap->brk -= size;
+    heap->mapped -= size;
+    heap->news = true;
+    last->size -= size;
+    if (last->size > 0)
+        return true;
+    heap_mark(heap, id, STATE_WASTE);
+    heap->blocks[last->previous].next = NO_BLOCK;
+    heap->blocks[NO_BLOCK].previous = last->previous;
+    heap_drop_id(heap, id);
+    return false;
+}
+
+/* Makes room for the number of one more segment. */
+static bool reserve_segment(struct heap *heap)
+{
+    if (heap->segment_count < heap->segment_capacity)
+        return true;
+    uint32_t capacity = heap->segment_capacity * 2 + 16;
+    uint32_t *segments = realloc(heap->segments, capacity * sizeof *segments);
+    if (segments == NULL)
+        return false;
+    heap->segments = segments;
+    heap->segment_capacity = capacity;
+    return true;
+}
+
+uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
+{
+    uint64_t address = round_up(heap->segment_address, alignment);
+    if (address > heap->segment_limit || size > heap->segment_limit - address) {
+        heap_fail(heap, "the heap would exceed 2**62 bytes");
+        return NO_BLOCK;
+    }
+    if (!reserve_segment(heap)) {
+        heap_fail(heap, OUT_OF_MEMORY);
+        return NO_BLOCK;
+    }
+    heap->segment_address = address + size;
+    uint32_t edge = heap_new_id(heap);
+    uint32_t id = heap_new_id(heap);
+    heap->blocks[edge] = (struct block){
+        .address = address,
+        .previous = id,
+        .next = id,
+        .home = STATE_HOLE,
+        .mark = heap->segment_count,
+    };
+    heap->blocks[id] = (struct block){
+        .address = address,
+        .size = size,
+        .previous = edge,
+        .next = edge,
+        .home = STATE_WASTE,
+    };
+    heap->segments[heap->segment_count++] = edge;
+    heap->mapped += size;
+    heap->news = true;
+    return id;
+}
+
+void heap_unmap_segment(struct heap *heap, uint32_t id)
+{
+    uint32_t edge = heap->blocks[id].next;
+    uint32_t number = heap->blocks[edge].mark;
+    if (heap->blocks[id].home != STATE_HOLE)
+        heap->mapped -= heap->blocks[id].size;
+    heap_mark(heap, id, STATE_WASTE);
+    heap->segments[number] = heap->segments[--heap->segment_count];
+    heap->blocks[heap->segments[number]].mark = number;
+    heap_drop_id(heap, id);
+    heap_drop_id(heap, edge);
+    heap->news = true;
+}
+
+void heap_unmap(struct heap *heap, uint32_t id)
+{
+    heap_mark(heap, id, STATE_HOLE);
+    heap->mapped -= heap->blocks[id].size;
+    heap->news = true;
+}
+
+void heap_map(struct heap *heap, uint32_t id)
+{
+    heap_mark(heap, id, STATE_WASTE);
+    heap->mapped += heap->blocks[id].size;
+    heap->news = true;
+}
+
+/* What is found while the blocks of all segments are gone through. */
+struct found {
+    uint64_t allocated;
+    uint64_t mapped;
+    uint64_t cached_blocks;
+};
+
+static const char *check_segment(const struct heap *heap, uint32_t edge, struct found *found)
+{
+    uint64_t address = heap->blocks[edge].address;
+    uint32_t previous = edge;
+    for (uint32_t id = heap->blocks[edge].next; id != edge; id = heap->blocks[id].next) {
+        const struct block *block = &heap->blocks[id];
+        if (block->address != address || block->size == 0)
+            return "the blocks do not tile the heap";
+        if (block->previous != previous)
+            return "a block does not know the neighbour below it";
+        if (block->home == STATE_ALLOCATED)
+            found->allocated += block->size;
+        if (block->home != STATE_HOLE)
+            found->mapped += block->size;
+        found->cached_blocks += block->home == STATE_CACHED;
+        address += block->size;
+        previous = id;
+    }
+    if (heap->blocks[edge].previous != previous)
+        return "a segment does not know its last block";
+    if (edge == NO_BLOCK && address != heap->brk)
+        return "the last block does not end at the break";
+    return NULL;
+}
+
+const char *heap_check(const struct heap *heap)
+{
+    struct found found = {0, 0, 0};
+    const char *wrong = check_segment(heap, NO_BLOCK, &found);
+    for (uint32_t i = 0; i < heap->segment_count && wrong == NULL; i++) {
+        if (heap->blocks[heap->segments[i]].mark != i)
+            return "a segment has the number of another";
+        wrong = check_segment(heap, heap->segments[i], &found);
+    }
+    if (wrong != NULL)
+        return wrong;
+    if (found.allocated != heap->counters.allocated)
+        return "the allocated bytes are miscounted";
+    if (found.mapped != heap->mapped)
+        return "the mapped bytes are miscounted";
+    if (found.cached_blocks != heap->counters.cached_blocks)
+        return "the cached blocks are miscounted";
+    return NULL;
+}

@@ -1,0 +1,341 @@
+/* The space of every family: addresses tiled by blocks.
+ *
+ *   block      a run of addresses in one state
+ *   segment    a run of blocks that lie side by side; the break segment begins at 0 and ends at
+ *              the break, mapped segments lie anywhere above it
+ *   break      the end of the break segment; raised by a growth, lowered by trimming
+ *   mapped     what was asked of the system and not given back: the heap of all measures
+ *   hole       addresses that are not mapped; segments lie between holes, so that nothing merges
+ *              across them
+ *   neighbour  the block before or after in the segment, reached by links, so that coalescing
+ *              needs no headers
+ *   id         what a block is called: its place in the block table, kept while it exists
+ *   edge       a block of no bytes that stands beyond both ends of its segment, the neighbour above
+ *              the last block and below the first, so that every block has two; it is never
+ *              free. That of the break segment is block 0
+ *
+ * Addresses and sizes are in scaled bytes. */
+#ifndef SIMALLOC_HEAP_H
+#define SIMALLOC_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+#define NO_BLOCK 0 /* the id of no block of the heap, but of the break segment's edge */
+#define MAX_BREAK (UINT64_C(1) << 62)
+#define OUT_OF_MEMORY "no memory is left for the simulated heap" /* a failure */
+
+/* The states of a block that are told by its `home`. Any lower `home` is the place that a free
+ * block has in an index. */
+#define STATE_ALLOCATED UINT32_MAX
+#define STATE_WASTE (UINT32_MAX - 1)  /* of no use to anyone */
+#define STATE_CACHED (UINT32_MAX - 2) /* free to the program, and not to its neighbours */
+#define STATE_TABLE (UINT32_MAX - 3)  /* the allocator keeps it for itself */
+#define STATE_HOLE (UINT32_MAX - 4)   /* not mapped; an edge is one of no bytes */
+#define STATE_FREE (UINT32_MAX - 5)   /* free, and in no index: kept by the family itself */
+
+struct block {
+    uint64_t address;
+    uint64_t size;
+    uint32_t previous; /* the neighbour below: previous->address + previous->size == address */
+    uint32_t next;     /* the neighbour above; while the id is unused, the next unused id */
+    uint32_t home;     /* the node of the free index that holds it, or a STATE_ value */
+    uint32_t mark;     /* the family's own; of an edge: its number among the segments */
+};
+
+struct counters {
+    uint64_t growths;
+    uint64_t splits;
+    uint64_t coalescings;
+    uint64_t searches;
+    uint64_t visited; /* by all searches together */
+    uint64_t visited_worst;
+    uint64_t free_blocks;   /* now, without the cached ones */
+    uint64_t cached_blocks; /* now */
+    uint64_t allocated;     /* scaled bytes of allocated blocks, now */
+};
+
+/* What is the same for every family, by the names of its description. Set before anything else. */
+struct setting {
+    uint64_t scale;
+    uint64_t header; /* bytes that a block has besides what was asked for */
+    uint64_t footer;
+    uint64_t alignment; /* sizes of blocks are multiples of it */
+    uint64_t minimum;   /* size of a block */
+    uint64_t mechanism; /* whether the allocator's own tables are in the heap */
+    uint64_t word;      /* bytes in a machine word: 4 or 8 */
+    uint64_t quick;     /* the largest block that a quick list keeps; 0: there are none */
+    uint64_t cache;     /* how many freed blocks are kept uncoalesced; 0: none */
+};
+
+struct deferral;
+struct trimming;
+
+struct heap {
+    uint64_t brk;
+    uint64_t mapped; /* scaled bytes: those below the break, and of mapped segments */
+    struct block *blocks;
+    uint32_t capacity;   /* of the block table */
+    uint32_t used;       /* ids below this have been in use; those above never */
+    uint32_t unused;     /* chain of ids given back */
+    const char *failure; /* why the replay cannot go on, or NULL */
+    bool news; /* the heap has risen or fallen, or an event failed: asked for after each request */
+    uint32_t spare; /* blocks that a batch of events may make */
+    struct counters counters;
+    struct setting setting;
+    struct deferral *deferral; /* freed blocks that are not coalesced yet; NULL: none ever are */
+    struct trimming *trimming; /* when the break is lowered; NULL: never */
+    uint32_t *segments;        /* the edges of the mapped segments, in no order */
+    uint32_t segment_count;
+    uint32_t segment_capacity;
+    uint64_t segment_address; /* where the next one may begin */
+    uint64_t segment_limit;   /* where the last one ends at most */
+};
+
+/* Events are carried out by the batch, before which memory for all of them is made sure of. */
+enum { BATCH = 256 };
+
+/* So many blocks are thought to stay in the caches by themselves: 512 kB. */
+enum { NEAR_BLOCKS = 1 << 14 };
+
+bool heap_grow_table(struct heap *heap, uint64_t spare);
+void heap_release(struct heap *heap);
+
+/* The largest power of two in this divides the size of every block that is asked for. */
+uint64_t heap_unit(const struct heap *heap);
+
+/* Answers what is wrong with the tiling, or NULL. */
+const char *heap_check(const struct heap *heap);
+
+/* Makes an empty heap of memory that is zero but for its setting and spare blocks; false when
+ * memory is exhausted. */
+ALWAYS_INLINE bool heap_init(struct heap *heap)
+{
+    heap->used = 1;
+    heap->segment_address = MAX_BREAK;
+    heap->segment_limit = 2 * MAX_BREAK;
+    if (!heap_grow_table(heap, heap->spare))
+        return false;
+    heap->blocks[NO_BLOCK] =
+        (struct block){.previous = NO_BLOCK, .next = NO_BLOCK, .home = STATE_ALLOCATED};
+    return true;
+}
+
+/* Makes sure that a batch finds ids enough; false when memory is exhausted. */
+ALWAYS_INLINE bool heap_reserve(struct heap *heap)
+{
+    return LIKELY(heap->capacity - heap->used >= heap->spare) ||
+           heap_grow_table(heap, heap->spare);
+}
+
+/* Makes sure of `blocks` more ids than the family says that an event makes. The block table may
+ * move. False, with the heap's failure set, when memory is exhausted. */
+bool heap_reserve_more(struct heap *heap, uint64_t blocks);
+
+ALWAYS_INLINE uint32_t heap_new_id(struct heap *heap)
+{
+    uint32_t id = heap->unused;
+    if (id == NO_BLOCK)
+        return heap->used++;
+    heap->unused = heap->blocks[id].next;
+    return id;
+}
+
+ALWAYS_INLINE void heap_drop_id(struct heap *heap, uint32_t id)
+{
+    heap->blocks[id].next = heap->unused;
+    heap->unused = id;
+}
+
+ALWAYS_INLINE bool is_free(const struct block *block)
+{
+    return block->home <= STATE_FREE;
+}
+
+ALWAYS_INLINE bool heap_is_free(const struct heap *heap, uint32_t id)
+{
+    return is_free(&heap->blocks[id]);
+}
+
+/* The lowest block, or NO_BLOCK. */
+ALWAYS_INLINE uint32_t heap_first(const struct heap *heap)
+{
+    return heap->blocks[NO_BLOCK].next;
+}
+
+/* The block that ends at the break, or NO_BLOCK. */
+ALWAYS_INLINE uint32_t heap_last(const struct heap *heap)
+{
+    return heap->blocks[NO_BLOCK].previous;
+}
+
+/* Cuts the low `size` bytes off block `id` and answers the new block that they are. */
+ALWAYS_INLINE uint32_t heap_cut_low(struct heap *heap, uint32_t id, uint64_t size)
+{
+    uint32_t low = heap_new_id(heap);
+    struct block *block = &heap->blocks[id];
+    struct block *cut = &heap->blocks[low];
+    cut->address = block->address;
+    cut->size = size;
+    cut->previous = block->previous;
+    cut->next = id;
+    cut->home = STATE_ALLOCATED;
+    heap->blocks[cut->previous].next = low;
+    block->previous = low;
+    block->address += size;
+    block->size -= size;
+    return low;
+}
+
+/* Cuts block `id` down to its low `size` bytes and answers the new block that the rest is. */
+ALWAYS_INLINE uint32_t heap_cut_high(struct heap *heap, uint32_t id, uint64_t size)
+{
+    uint32_t high = heap_new_id(heap);
+    struct block *block = &heap->blocks[id];
+    struct block *cut = &heap->blocks[high];
+    cut->address = block->address + size;
+    cut->size = block->size - size;
+    cut->previous = id;
+    cut->next = block->next;
+    cut->home = STATE_ALLOCATED;
+    heap->blocks[cut->next].previous = high;
+    block->next = high;
+    block->size = size;
+    return high;
+}
+
+/* Joins the neighbour above `id` to it; the neighbour's id is no more. */
+ALWAYS_INLINE void heap_join_next(struct heap *heap, uint32_t id)
+{
+    struct block *block = &heap->blocks[id];
+    uint32_t high = block->next;
+    block->size += heap->blocks[high].size;
+    block->next = heap->blocks[high].next;
+    heap->blocks[block->next].previous = id;
+    heap_drop_id(heap, high);
+}
+
+/* Joins the neighbour below `id` to it; the neighbour's id is no more. */
+ALWAYS_INLINE void heap_join_previous(struct heap *heap, uint32_t id)
+{
+    struct block *block = &heap->blocks[id];
+    uint32_t low = block->previous;
+    block->address = heap->blocks[low].address;
+    block->size += heap->blocks[low].size;
+    block->previous = heap->blocks[low].previous;
+    heap->blocks[block->previous].next = id;
+    heap_drop_id(heap, low);
+}
+
+/* Ends the replay with a failure. */
+ALWAYS_INLINE void heap_fail(struct heap *heap, const char *failure)
+{
+    heap->failure = failure;
+    heap->news = true;
+}
+
+/* Raises the break by `size` and answers the block that the new memory is, or NO_BLOCK. It is waste
+ * until the family says what it is. */
+ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
+{
+    if (UNLIKELY(size > MAX_BREAK - heap->brk)) {
+        heap_fail(heap, "the heap would exceed 2**62 bytes");
+        return NO_BLOCK;
+    }
+    uint32_t id = heap_new_id(heap);
+    uint32_t last = heap_last(heap);
+    heap->blocks[id] = (struct block){
+        .address = heap->brk,
+        .size = size,
+        .previous = last,
+        .next = NO_BLOCK,
+        .home = STATE_WASTE,
+    };
+    heap->blocks[last].next = id;
+    heap->blocks[NO_BLOCK].previous = id;
+    heap->brk += size;
+    heap->mapped += size;
+    heap->news = true;
+    return id;
+}
+
+/* Lowers the break by `size`, which is at most that of the last block. No index may hold that one;
+ * it is no more if nothing of it is left. Answers whether something is. */
+bool heap_lower(struct heap *heap, uint64_t size);
+
+/* Says of an empty heap that it never has a break, but mapped segments from address 0 on. */
+ALWAYS_INLINE void heap_has_no_break(struct heap *heap)
+{
+    heap->segment_address = 0;
+    heap->segment_limit = MAX_BREAK;
+}
+
+/* Maps a segment at the next higher multiple of `alignment` and answers the one block that it is,
+ * waste until the family says what it is; NO_BLOCK, with the heap's failure set, when memory or addresses are exhausted. Makes two blocks. */
+uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment);
+
+/* Gives back a mapped segment that is one block, which no index may hold. */
+void heap_unmap_segment(struct heap *heap, uint32_t id);
+
+/* Gives back the memory of a block of a mapped segment, which becomes a hole and keeps its place;
+ * and the other way round, when it is waste until the family says what it is. No index may hold
+ * it. */
+void heap_unmap(struct heap *heap, uint32_t id);
+void heap_map(struct heap *heap, uint32_t id);
+
+/* Changes the state of a block, to one of the STATE_ values, and counts what that changes. For
+ * families that keep their free blocks themselves: no index may hold it. */
+ALWAYS_INLINE void heap_mark(struct heap *heap, uint32_t id, uint32_t state)
+{
+    struct block *block = &heap->blocks[id];
+    struct counters *counters = &heap->counters;
+    counters->free_blocks -= block->home == STATE_FREE;
+    counters->cached_blocks -= block->home == STATE_CACHED;
+    counters->allocated -= block->home == STATE_ALLOCATED ? block->size : 0;
+    block->home = state;
+    counters->free_blocks += state == STATE_FREE;
+    counters->cached_blocks += state == STATE_CACHED;
+    counters->allocated += state == STATE_ALLOCATED ? block->size : 0;
+}
+
+/* Cuts a block down to its low `size` bytes and answers the new block that the rest is, in the same
+ * state. As heap_mark(), for families that keep their free blocks themselves. */
+ALWAYS_INLINE uint32_t heap_cut_off(struct heap *heap, uint32_t id, uint64_t size)
+{
+    uint32_t state = heap->blocks[id].home;
+    uint32_t high = heap_cut_high(heap, id, size);
+    heap->blocks[high].home = state;
+    heap->counters.free_blocks += state == STATE_FREE;
+    heap->counters.cached_blocks += state == STATE_CACHED;
+    return high;
+}
+
+/* Joins the neighbour above, which has the same state, to a block. */
+ALWAYS_INLINE void heap_unite(struct heap *heap, uint32_t id)
+{
+    uint32_t state = heap->blocks[id].home;
+    heap->counters.free_blocks -= state == STATE_FREE;
+    heap->counters.cached_blocks -= state == STATE_CACHED;
+    heap_join_next(heap, id);
+}
+
+ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
+{
+    heap->counters.searches++;
+    heap->counters.visited += visited;
+    if (visited > heap->counters.visited_worst)
+        heap->counters.visited_worst = visited;
+}
+
+ALWAYS_INLINE uint64_t round_up(uint64_t size, uint64_t unit)
+{
+    uint64_t rest = size % unit;
+    return rest == 0 ? size : size + (unit - rest);
+}
+
+#endif
