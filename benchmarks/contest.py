@@ -9,13 +9,13 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from simalloc.heap import simulate
-from simalloc.heap.native import GLIBC, columns_of, native_process
+from simalloc.heap.real import GLIBC, columns_of, native_process
 from simalloc.policy import spell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from simalloc.heap.native import Allocator
+    from simalloc.heap.real import Allocator
     from simalloc.policy import Policy
     from simalloc.trace import Trace
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.steady import SEED, Kind, Steady, steady
 from simalloc.heap import Realloc
-from simalloc.heap.native import GLIBC, columns_of, native_process
+from simalloc.heap.real import GLIBC, columns_of, native_process
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay
 from simalloc.policy import policy as find_policy

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from simalloc.errors import SimallocError
-from simalloc.heap.native import columns_of, replay_command
+from simalloc.heap.real import columns_of, replay_command
 from simalloc.heap.simulate import STRIDE, simulate
 from simalloc.policy import spell
 from simalloc.trace.catalogue import load
@@ -21,7 +21,7 @@ from simalloc.trace.catalogue import load
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.heap.native import Allocator
+    from simalloc.heap.real import Allocator
     from simalloc.policy import Policy
     from simalloc.trace import Trace
 

@@ -12,7 +12,7 @@ from benchmarks.command import policies_named, run, say, table_option, write_jso
 from benchmarks.contest import hold
 from benchmarks.instructions import EVENTS, count
 from benchmarks.standings import headline, nanoseconds, ratios, standings
-from simalloc.heap.native import GLIBC, installed
+from simalloc.heap.real import GLIBC, installed
 from simalloc.report import write_table
 from simalloc.trace.catalogue import load
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 _DECIDING: Final = ("heap", "measure", "policy")
-_NOT_DECIDING: Final = ("heap/reference/", "heap/native/")
+_NOT_DECIDING: Final = ("heap/reference/", "heap/real/")
 _SUFFIXES: Final = {".py", ".c", ".h"}
 _PACKAGE: Final = Path(__file__).parent
 

@@ -9,7 +9,7 @@ import click
 
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
-from simalloc.heap.native import REPEATS, find_allocator, installed, passes, replay_natively
+from simalloc.heap.real import REPEATS, find_allocator, installed, passes, replay_natively
 from simalloc.report import write_table
 from simalloc.report.native import native_records_table, native_table
 from simalloc.trace.catalogue import load
@@ -17,7 +17,7 @@ from simalloc.trace.catalogue import load
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.heap.native import Allocator, NativeRun
+    from simalloc.heap.real import Allocator, NativeRun
     from simalloc.report import Format
 
 

@@ -15,14 +15,14 @@ from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
-from simalloc.heap.native import installed, replay_natively
+from simalloc.heap.real import installed, replay_natively
 from simalloc.trace.catalogue import find_trace, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
 
-    from simalloc.heap.native import NativeRun
+    from simalloc.heap.real import NativeRun
     from simalloc.trace import Trace
 
 

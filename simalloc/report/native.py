@@ -9,7 +9,7 @@ from simalloc.report.table import Rounded, Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.heap.native import NativeRun
+    from simalloc.heap.real import NativeRun
 
 
 def native_table(runs: Sequence[NativeRun]) -> Table:

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from simalloc.cli import main
-from simalloc.heap.native import allocators
+from simalloc.heap.real import allocators
 from simalloc.trace import Op, Trace, write_trace
 
 CRASHING = "void *malloc(unsigned long size) { (void)size; __builtin_trap(); }"

@@ -25,7 +25,8 @@ def run(case, **changes):
 def test_the_heap_is_sound_after_every_event(name, data):
     case = data.draw(cases(CATALOGUE[name]))
     raw = run(case, check=True)
-    assert (np.diff(raw.heap) >= 0).all()
+    if not case.policy.parameters.get("trim"):
+        assert (np.diff(raw.heap) >= 0).all()
     assert (raw.live * case.scale <= raw.allocated).all()
     assert (raw.allocated <= raw.heap).all()
     assert ((raw.addresses == -1) == (case.trace.op == Op.FREE)).all()
@@ -39,9 +40,11 @@ def test_the_heap_is_sound_after_every_event(name, data):
 @given(data=st.data())
 def test_fits_do_not_depend_on_the_unit_of_measure(name, data):
     """Ten times the sizes in ten times the units go to ten times the addresses."""
-    case = data.draw(cases(CATALOGUE[name]))
+    case = data.draw(cases(CATALOGUE[name], parts=False))
     sizes = {
-        key: value * 10 for key, value in case.policy.parameters.items() if isinstance(value, int)
+        key: value * 10
+        for key, value in case.policy.parameters.items()
+        if isinstance(value, int) and not isinstance(value, bool) and key not in {"word", "cache"}
     }
     if any(value > 1 << 40 for value in sizes.values()):
         return

@@ -241,11 +241,14 @@ PARAMETERS = {
 
 
 @st.composite
-def variants(draw, policy):
-    """Draw a policy with the parameters of `policy` or with others; half have only their own."""
+def variants(draw, policy, *, parts=True):
+    """Draw a policy with the parameters of `policy` or with others; half have only their own.
+
+    Without `parts` all do.
+    """
     drawn = st.fixed_dictionaries({}, optional=PARAMETERS.get(type(policy.description), {}))
     given = draw(drawn)
-    if draw(st.booleans()):
+    if parts and draw(st.booleans()):
         given |= draw(st.fixed_dictionaries({}, optional=_COMMON)) | draw(_OVERHEAD)
     return policy.with_parameters(**given)
 
@@ -265,12 +268,12 @@ class Case:
     realloc: Realloc
 
 
-def cases(policy=None):
+def cases(policy=None, *, parts=True):
     """Draw a simulation, of variants of `policy` or of any policy of the catalogue."""
     return st.builds(
         Case,
         trace=traces(),
-        policy=policies() if policy is None else variants(policy),
+        policy=policies() if policy is None else variants(policy, parts=parts),
         scale=st.sampled_from([1, 16, 3]),
         realloc=st.sampled_from([*Realloc, Realloc.IN_PLACE]),
     )

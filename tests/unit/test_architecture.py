@@ -56,6 +56,40 @@ def test_every_part_is_known():
     assert parts | modules <= set(MAY_IMPORT)
 
 
+ROOMS = {
+    "policy": {
+        "parts": set(),
+        "families": {"parts"},
+        "python": {"parts", "families"},
+        "catalogue": {"parts", "families", "python"},
+    },
+    "heap/reference": {
+        "space": set(),
+        "parts": {"space"},
+        "families": {"space", "parts", "python"},
+        "python": {"space", "parts"},
+    },
+}
+"""What the folders of a part may import of each other; the modules beside them are free."""
+
+FURNISHED = [(part, room) for part, rooms in ROOMS.items() for room in rooms]
+
+
+@pytest.mark.parametrize(("part", "room"), FURNISHED)
+def test_rooms_import_as_the_architecture_says(part, room):
+    prefix = f"simalloc.{part.replace('/', '.')}."
+    for path in (PACKAGE / part / room).rglob("*.py"):
+        rooms = {name.removeprefix(prefix).partition(".")[0]
+                 for name in imported(path) if name.startswith(prefix)}  # fmt: skip
+        assert rooms & set(ROOMS[part]) <= ROOMS[part][room] | {room}, path
+
+
+@pytest.mark.parametrize("part", ROOMS)
+def test_every_room_is_known(part):
+    folders = {path.parent.name for path in (PACKAGE / part).glob("*/__init__.py")}
+    assert folders == set(ROOMS[part])
+
+
 MAY_IMPORT_BY_NAME = {"__init__.py", "shown.py", "progress/__init__.py", "cli/group.py",
                       "policy/modules.py", "heap/reference/families/__init__.py"}  # fmt: skip
 """Who imports modules by names that are made up as the program runs."""

@@ -86,9 +86,14 @@ class Family:
         """
         given = {part.name: getattr(self, part.name) for part in fields(self)}
         given |= asdict(self.applied_overhead)
-        return {
-            name: value.value if isinstance(value, Enum) else value for name, value in given.items()
-        }
+        return {name: _core_value(value) for name, value in given.items()}
+
+
+def _core_value(value: Any) -> Any:
+    """Return a choice by its spelling, and several numbers as a list."""
+    if isinstance(value, Enum):
+        return value.value
+    return list(value) if isinstance(value, tuple) else value
 
 
 @cache

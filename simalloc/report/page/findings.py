@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from simalloc.heap import Run
-    from simalloc.heap.native import NativeRun
+    from simalloc.heap.real import NativeRun
     from simalloc.measure import FreeSizes, HeapMap, Pins, Stays
     from simalloc.policy import Policy
     from simalloc.trace import Trace

@@ -12,7 +12,7 @@ from benchmarks.contest import Contest, hold
 from benchmarks.instructions import count
 from benchmarks.standings import geometric_mean, headline, nanoseconds, ratios, standings
 from simalloc.errors import SimallocError
-from simalloc.heap.native import GLIBC
+from simalloc.heap.real import GLIBC
 from simalloc.policy import policy
 from simalloc.trace import Trace, write_trace
 

@@ -15,13 +15,9 @@ if TYPE_CHECKING:
 
 
 class SequentialFitHeap(CoalescingHeap):
-<<<<<<< HEAD
     """The sequential fits.
 
     Johnstone & Wilson 1998, section 2.1; policy/families/sequential_fit.md.
-=======
-    """Sequential fits (Johnstone & Wilson 1998, section 2.1; policy/families/sequential_fit.md).
->>>>>>> house-core
 
     The list is walked as the papers describe it, so that a search shows what it looks at.
     """

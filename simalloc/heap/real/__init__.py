@@ -1,8 +1,8 @@
 """The same trace through real allocators, each in a process of its own."""
 
-from simalloc.heap.native.allocators import GLIBC, NAMES, Allocator, find_allocator, installed
-from simalloc.heap.native.measure import REPEATS, NativeRun, passes, replay_natively
-from simalloc.heap.native.process import (
+from simalloc.heap.real.allocators import GLIBC, NAMES, Allocator, find_allocator, installed
+from simalloc.heap.real.measure import REPEATS, NativeRun, passes, replay_natively
+from simalloc.heap.real.process import (
     Columns,
     NativeProcess,
     PassTime,

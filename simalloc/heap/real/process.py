@@ -17,10 +17,10 @@ from simalloc.errors import SimallocError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simalloc.heap.native.allocators import Allocator
+    from simalloc.heap.real.allocators import Allocator
     from simalloc.trace import Trace
 
-PROGRAM: Final = str(files("simalloc.heap.native") / "simalloc-native")
+PROGRAM: Final = str(files("simalloc.heap.real") / "simalloc-native")
 
 
 class PassTime(NamedTuple):

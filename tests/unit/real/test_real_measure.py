@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simalloc.errors import SimallocError
-from simalloc.heap.native import (
+from simalloc.heap.real import (
     GLIBC,
     columns_of,
     find_allocator,

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from simalloc.heap.native.allocators import GLIBC
-from simalloc.heap.native.process import PeakMemory, columns_of, native_process
+from simalloc.heap.real.allocators import GLIBC
+from simalloc.heap.real.process import PeakMemory, columns_of, native_process
 from simalloc.trace import Trace
 from simalloc.trace.statistics import live_bytes, lives_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from simalloc.heap.native.allocators import Allocator
-    from simalloc.heap.native.process import Columns
+    from simalloc.heap.real.allocators import Allocator
+    from simalloc.heap.real.process import Columns
 
 REPEATS: Final = 5
 
