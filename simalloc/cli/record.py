@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from simalloc.cli.group import EXIT_ERROR
+from simalloc.report.units import spell_bytes
 from simalloc.trace.recorder import ProgramError, record, recover
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class _Teller:
 
     def progress(self, progress: Progress) -> None:
         processes = "" if progress.processes == 1 else f", {progress.processes} processes"
-        text = f"{progress.events:,} events, {_bytes(progress.live_bytes)} live{processes}"
+        text = f"{progress.events:,} events, {spell_bytes(progress.live_bytes)} live{processes}"
         if sys.stderr.isatty():
             click.echo(f"\r\x1b[Ksimalloc: {text}", err=True, nl=False)
             self._in_line = True
@@ -126,14 +127,6 @@ class _Teller:
 
 def _say(text: str) -> None:
     click.echo(f"simalloc: {text}", err=True)
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "KB", "MB"):
-        if abs(count) < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} GB"
 
 
 def _ending(process: int, reason: int | None) -> str:
@@ -168,7 +161,7 @@ def _summarize_one(one: Recorded) -> None:
     name = Path(one.executable).name
     _say(
         f"{one.path}: {name} ({one.process}), {one.totals.events:,} events on "
-        f"{one.totals.objects:,} objects, at most {_bytes(one.totals.max_live_bytes)} live"
+        f"{one.totals.objects:,} objects, at most {spell_bytes(one.totals.max_live_bytes)} live"
     )
     counts = one.counts
     if counts.lost_reason is not None:

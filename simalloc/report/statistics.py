@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.report.table import Table
+from simalloc.report.units import spell_share
 from simalloc.trace.statistics import COVERAGE, SHARES
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _overview(statistics: Statistics) -> Iterator[tuple[str, Value]]:
     yield "largest size", sizes.largest
     yield "objects of 0 bytes", sizes.zero
     for share, number in zip(COVERAGE, sizes.covering, strict=True):
-        yield f"sizes that make {100 * share:.4g} % of the objects", number
+        yield f"sizes that make {spell_share(share)} of the objects", number
     yield "most live bytes", statistics.peak_bytes.amount
     yield "most live bytes, first after event", statistics.peak_bytes.event
     yield "most live objects", statistics.peak_objects.amount
@@ -93,9 +94,9 @@ def _overview(statistics: Statistics) -> Iterator[tuple[str, Value]]:
     yield "average lifetime, weighted by size", statistics.lifetimes.weighted
     yield "average lifetime, in objects", statistics.lifetimes.mean_objects
     for share, wait in zip(SHARES, statistics.neighbours.objects, strict=True):
-        yield f"neighbours of {100 * share:.4g} % of the objects free after", wait
+        yield f"neighbours of {spell_share(share)} of the objects free after", wait
     for share, wait in zip(SHARES, statistics.neighbours.bytes, strict=True):
-        yield f"neighbours of {100 * share:.4g} % of the bytes free after", wait
+        yield f"neighbours of {spell_share(share)} of the bytes free after", wait
     yield "reallocs that grow", reallocs.grew
     yield "reallocs that shrink", reallocs.shrank
     yield "objects that are reallocated", reallocs.objects

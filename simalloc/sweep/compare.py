@@ -12,6 +12,7 @@ from simalloc.measure.bootstrap import mean_intervals
 from simalloc.policy import base_name
 from simalloc.report import Table
 from simalloc.report.html import html
+from simalloc.report.units import spell_share
 from simalloc.sweep.measures import Measure, distinct
 from simalloc.sweep.ranking import chances
 
@@ -107,7 +108,7 @@ class Comparison:
         chance = chances(means)[0, 1]
         change = (
             f"On average over {means.shape[1]} traces, B - A is {shown[0]} "
-            f"({100 * CONFIDENCE:g} % interval {shown[1]} to {shown[2]}; a difference as steady "
+            f"({spell_share(CONFIDENCE)} interval {shown[1]} to {shown[2]}; a difference as steady "
             f"would come by chance with probability {chance:.2g})."
         )
         return [change]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from simalloc.errors import ResultsError
-from simalloc.report import Rounded
 from simalloc.report.runs import MEASURES
+from simalloc.report.units import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from simalloc.report.table import Value
-
-_LONGEST_PERCENT: Final = 2
 
 
 @dataclass(frozen=True)
@@ -60,18 +58,6 @@ class Measure:
     def text(self, value: float) -> str:
         """Return a difference of figures in words."""
         return f"{percent(value).text} points" if self.percent else f"{value:,.4g}"
-
-
-def percent(fraction: float) -> Rounded:
-    """Return a fraction in percent as Johnstone & Wilson print it: 0.26, 9.98, 45.8, 162, 13,328.
-
-    That is three digits, and no more than two behind the point.
-    """
-    value = 100 * fraction
-    for decimals in range(_LONGEST_PERCENT, 0, -1):
-        if round(abs(value), decimals) < 10 ** (3 - decimals):
-            return Rounded(value, decimals)
-    return Rounded(value, 0)
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:

@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
+from simalloc.report.units import spell_percent
 from simalloc.sweep.observer import Observer
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class SweepProgress(Observer):
             total[1] += 1
             means = {policy: total / count for policy, (total, count) in self._sums.items()}
             worst = max(means, key=lambda policy: means[policy])
-            self._worst = f", worst so far: {worst}, #4 {100 * means[worst]:.3g} %"
+            self._worst = f", worst so far: {worst}, #4 {spell_percent(means[worst])}"
         self.advanced(0)
 
     def left(self, task: Task) -> None:

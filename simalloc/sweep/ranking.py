@@ -18,6 +18,7 @@ from simalloc.errors import ResultsError
 from simalloc.measure.bootstrap import RESAMPLES, mean_intervals
 from simalloc.report import Table
 from simalloc.report.html import html
+from simalloc.report.units import spell_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +74,7 @@ class Ranking:
         return Table(self.pivot.measure.title, columns, rows, self._notes())
 
     def _notes(self) -> tuple[str, ...]:
-        share, traces = f"{100 * self.confidence:g} %", len(self.pivot.traces)
+        share, traces = spell_share(self.confidence), len(self.pivot.traces)
         interval = (
             f"Low to high: where the average over other programs would lie; a {share} bootstrap "
             f"interval from {self.resamples:,} resamples of {traces} traces."

@@ -13,46 +13,22 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from simalloc.report.units import BYTE_UNITS, spell_bytes, spell_events, spell_share
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-_UNITS: Final = (
-    (1 << 60, "EiB"),
-    (1 << 50, "PiB"),
-    (1 << 40, "TiB"),
-    (1 << 30, "GiB"),
-    (1 << 20, "MiB"),
-    (1 << 10, "KiB"),
-    (1, "B"),
-)
 _SHARES: Final = (0, 0.5, *(step * 10**power for power in range(6) for step in (1, 2, 5)))
 """Percentages worth a mark."""
 _STEPS: Final = (1, 2, 2.5, 5, 10)
 
 
-def spell_bytes(size: float) -> str:
-    """Spell bytes in the largest unit that they reach: 1536 is 1.5 KiB."""
-    unit, name = next((pair for pair in _UNITS if abs(size) >= pair[0]), _UNITS[-1])
-    value = size / unit
-    return (
-        (f"{value:,.0f} {name}" if abs(value) >= 999.5 else f"{value:.3g} {name}") if size else "0"
-    )
-
-
-def spell_events(count: float) -> str:
-    """Spell a number of events: 1,500,000 is 1.5 M."""
-    for unit, name in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if abs(count) >= unit:
-            return f"{count / unit:.4g}{name}"
-    return f"{count:.4g}"
-
-
 def bytes_axis(axis: Axis, top: float) -> None:
     """Mark an axis from 0 to `top` bytes at round numbers of its unit."""
-    unit = next((unit for unit, _ in _UNITS if top >= unit), 1)
+    unit = next((unit for unit, _ in BYTE_UNITS if top >= unit), 1)
     step = next(
         step * scale
         for scale in (0.1, 1, 10, 100)
@@ -82,4 +58,9 @@ def share_axis(axes: Axes, values: Sequence[float]) -> None:
     axes.set_xlim(min(0.0, *values) - 0.0004, max(0.01, *values) * 1.15)
     axes.xaxis.set_major_locator(FixedLocator([share / 100 for share in _SHARES]))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+    axes.xaxis.set_major_formatter(share_formatter())
+
+
+def share_formatter() -> FuncFormatter:
+    """Return what spells the round fractions at the marks of an axis, in percent."""
+    return FuncFormatter(lambda value, _: spell_share(value))

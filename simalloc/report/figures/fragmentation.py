@@ -9,6 +9,7 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, PowerNorm
 
 from simalloc.report.figures.ranking import MEANING
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.units import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,14 +60,9 @@ def _write(axes: Axes, values: NDArray[np.float64], colours: NDArray[np.float64]
         axes.text(
             column,
             row,
-            _percent(value),
+            percent(value).text,
             color="#111111" if lightness > 0.5 else "#f4f4f4",
             ha="center",
             va="center",
             fontsize=7,
         )
-
-
-def _percent(share: float) -> str:
-    percent = 100 * share
-    return f"{percent:.1f}" if abs(percent) < 9.95 else f"{percent:.0f}"

@@ -12,8 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from simalloc.report.figures.axes import bytes_axis, events_axis, spell_events
+from simalloc.report.figures.axes import bytes_axis, events_axis
 from simalloc.report.figures.style import Palette, Theme, new_figure, styled
+from simalloc.report.units import spell_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

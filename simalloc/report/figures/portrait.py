@@ -8,7 +8,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from simalloc.errors import TraceError
-from simalloc.report.figures.axes import spell_bytes
 from simalloc.report.figures.portrait_joint import (
     Cells,
     draw_cells,
@@ -17,6 +16,7 @@ from simalloc.report.figures.portrait_joint import (
 )
 from simalloc.report.figures.portrait_live import draw_live
 from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.units import spell_bytes, spell_percent, spell_share
 from simalloc.trace.statistics import COVERAGE, SHARES, describe, lives_of
 
 if TYPE_CHECKING:
@@ -92,22 +92,22 @@ def _facts(statistics: Statistics) -> Iterator[tuple[str, str]]:
     yield "allocated", spell_bytes(counts.bytes)
     yield "average size", spell_bytes(counts.average_size)
     yield "average lifetime", spell_bytes(statistics.lifetimes.mean)
-    yield "never freed, of objects", f"{100 * left.share_of_objects:.3g} %"
-    yield "never freed, of bytes", f"{100 * left.share_of_bytes:.3g} %"
+    yield "never freed, of objects", spell_percent(left.share_of_objects)
+    yield "never freed, of bytes", spell_percent(left.share_of_bytes)
     yield "", ""
     for share, number in zip(COVERAGE, statistics.sizes.covering, strict=True):
-        yield f"sizes that make {100 * share:.4g} %", f"{number:,}"
+        yield f"sizes that make {spell_share(share)}", f"{number:,}"
     yield "", ""
     for share, wait in zip(SHARES, statistics.neighbours.objects, strict=True):
-        yield f"neighbours free, {100 * share:.4g} %", spell_bytes(wait)
+        yield f"neighbours free, {spell_share(share)}", spell_bytes(wait)
     yield "", ""
     yield "reallocs", f"{reallocs.events:,}"
     if reallocs.events:
-        yield "of objects", f"{100 * reallocs.events / counts.objects:.3g} %"
-        yield "that grow", f"{100 * reallocs.grew / reallocs.events:.3g} %"
-        yield "that shrink", f"{100 * reallocs.shrank / reallocs.events:.3g} %"
+        yield "of objects", spell_percent(reallocs.events / counts.objects)
+        yield "that grow", spell_percent(reallocs.grew / reallocs.events)
+        yield "that shrink", spell_percent(reallocs.shrank / reallocs.events)
     if statistics.threads:
         yield "", ""
         others = sum(thread.freed_for_others for thread in statistics.threads)
         yield "threads", f"{len(statistics.threads):,}"
-        yield "freed by another thread", f"{100 * others / max(1, counts.objects):.3g} %"
+        yield "freed by another thread", spell_percent(others / max(1, counts.objects))

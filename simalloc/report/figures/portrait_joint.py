@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, LogNorm, to_rgb
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
-from simalloc.report.figures.axes import spell_bytes, spell_events
+from simalloc.report.figures.axes import share_formatter
 from simalloc.report.figures.portrait_live import BOUNDS, class_colours
+from simalloc.report.units import spell_bytes, spell_events
 from simalloc.trace.statistics import SHARES
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def draw_sizes(axes: Axes, cells: Cells, palette: Palette) -> None:
     axes.stairs(_shares(held), edges, color=palette.accent, linewidth=1.0)
     axes.set_ylabel("share")
     axes.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(_percent))
+    axes.yaxis.set_major_formatter(share_formatter())
     axes.tick_params(labelbottom=False)
     for at in _log(cells.size_marks):
         axes.axvline(at, color=palette.ink, linewidth=0.7, linestyle=(0, (2, 2)))
@@ -168,7 +169,7 @@ def draw_lifetimes(axes: Axes, cells: Cells, palette: Palette) -> None:
         axes.plot([held[-1]] * 2, [below, below + height], color=palette.accent, linewidth=1.4)
     axes.set_xlim(0, 1.08 * max(shares.max(initial=0), held.max(initial=0), 0.01))
     axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(_percent))
+    axes.xaxis.set_major_formatter(share_formatter())
     axes.set_xlabel("share")
     axes.tick_params(labelleft=False)
     for at in _log(cells.lifetime_marks):
@@ -230,10 +231,6 @@ def _labels(marks: NDArray[np.int64], apart: float) -> list[tuple[float, str]]:
 def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     shares: NDArray[np.float64] = counts / max(1, int(counts.sum()))
     return shares
-
-
-def _percent(share: float, _: int | None) -> str:
-    return f"{100 * share:.3g} %"
 
 
 def _top(cells: Cells) -> float:

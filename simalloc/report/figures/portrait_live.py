@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import matplotlib as mpl
 import numpy as np
 
-from simalloc.report.figures.axes import bytes_axis, events_axis, spell_bytes
+from simalloc.report.figures.axes import bytes_axis, events_axis
+from simalloc.report.units import spell_bytes
 from simalloc.trace.statistics import live_bytes
 
 if TYPE_CHECKING:

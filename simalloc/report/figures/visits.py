@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from matplotlib.ticker import FuncFormatter
 
 from simalloc.policy import spell
-from simalloc.report.figures.axes import spell_events
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.units import spell_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

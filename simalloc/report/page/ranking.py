@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from simalloc.measure import fragmentation, ranking
 from simalloc.policy import spell
-from simalloc.report.figures.axes import spell_bytes
 from simalloc.report.runs import MEASURES
+from simalloc.report.units import percent, spell_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,10 +99,7 @@ def overview_table(all_findings: Sequence[Findings]) -> str:
 
 
 def _percent(share: float) -> str:
-    if math.isnan(share):
-        return ""
-    percent = 100 * share
-    return f"{percent:.1f}" if abs(percent) < 99.95 else f"{percent:,.0f}"
+    return "" if math.isnan(share) else percent(share).text
 
 
 def _heat(share: float) -> str:

@@ -8,7 +8,6 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from simalloc.policy import spell
-from simalloc.report.figures.axes import spell_bytes
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.lives import draw_lives
 from simalloc.report.figures.style import PALETTES
@@ -17,6 +16,7 @@ from simalloc.report.page.maps import map_data, shared_scales
 from simalloc.report.page.ranking import ranking_table
 from simalloc.report.page.svg import png, svg
 from simalloc.report.page.words import about_trace, excess, verdict
+from simalloc.report.units import spell_bytes, spell_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,12 +106,12 @@ def _maps(findings: Findings, key: str) -> str:
 
 def _pins(mapped: Mapped) -> str:
     found = mapped.pins
-    share = 100 * found.free_bytes / found.heap_bytes if found.heap_bytes else 0.0
+    share = found.free_bytes / found.heap_bytes if found.heap_bytes else 0.0
     return (
         f"<h4>{escape(spell(mapped.run.policy))} ({mapped.role})</h4>\n"
         f"<p>When the heap first has its peak, after event {found.event:,}, it has "
         f"{spell_bytes(found.heap_bytes)}, of which {spell_bytes(found.live_bytes)} are live and "
-        f"{spell_bytes(found.free_bytes)} free ({share:.3g} %).</p>\n"
+        f"{spell_bytes(found.free_bytes)} free ({spell_percent(share)}).</p>\n"
         '<div class="pair">\n'
         + _pins_table("Standing between the most free memory", found.alone)
         + _pins_table("At the highest addresses", found.highest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.policy import spell
-from simalloc.report.figures.axes import spell_bytes
+from simalloc.report.units import spell_bytes, spell_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def excess(run: Run) -> str:
     """Say how much more than peak live a run's heap is."""
     if not run.max_live_bytes:
         return "though nothing of any size is ever live"
-    return f"{100 * (run.peak_heap_bytes / run.max_live_bytes - 1):.3g} % more"
+    return f"{spell_percent(run.peak_heap_bytes / run.max_live_bytes - 1)} more"
 
 
 def about_trace(findings: Findings) -> Iterator[str]:
@@ -59,7 +59,8 @@ def about_trace(findings: Findings) -> Iterator[str]:
     if left.objects:
         yield (
             f"{_count(left.objects, 'object is', 'objects are')} never freed: "
-            f"{spell_bytes(left.bytes)}, {100 * left.share_of_bytes:.2g} % of all bytes asked for."
+            f"{spell_bytes(left.bytes)}, {spell_percent(left.share_of_bytes)} of all bytes "
+            "asked for."
         )
     else:
         yield "Everything is freed in the end."

@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 from simalloc.errors import SimallocError, TraceError
 from simalloc.heap import simulate
 from simalloc.measure import free_sizes, heap_map, pins, ranking
-from simalloc.report.figures.axes import bytes_axis, spell_bytes, spell_events
+from simalloc.report.figures.axes import bytes_axis
 from simalloc.report.figures.fragmentation import draw_fragmentation
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.heap_map import age_norm, draw_heap_maps, heap_pixels
@@ -18,6 +18,7 @@ from simalloc.report.figures.ranking import draw_ranking
 from simalloc.report.figures.style import PAGE_COLOURS, PALETTES, new_figure
 from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.visits import draw_visits
+from simalloc.report.units import spell_bytes, spell_events
 from simalloc.trace import Op, Trace
 
 THEMES = ("light", "dark", "page")

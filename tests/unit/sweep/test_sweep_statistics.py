@@ -11,8 +11,8 @@ from experiments.johnstone_wilson import published
 from simalloc.errors import ResultsError, SimallocError
 from simalloc.report import write_table
 from simalloc.report.table import spell
+from simalloc.report.units import percent
 from simalloc.sweep import Results, compare
-from simalloc.sweep.measures import percent
 from simalloc.sweep.pivot import AVERAGE, DEVIATION
 from simalloc.sweep.ranking import chances
 

@@ -63,8 +63,8 @@ class KingsleyHeap(Heap):
 
     def _refill(self, size: int) -> int:
         """Grow, and cut the new memory into blocks; return the lowest, the others enter."""
-        if self._has_pages and self._header and not self.brk:
-            self.blocks.mark(self._grow(self._page - self._header), State.WASTE)
+        if self._has_pages and self._header % self._page and not self.brk:
+            self.blocks.mark(self._grow(-self._header % self._page), State.WASTE)
         lowest = self._grow(max(self._page if self._has_pages else REFILL, size))
         cut = lowest
         while self.block_size(cut) > size:

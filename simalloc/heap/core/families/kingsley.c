@@ -1,0 +1,133 @@
+/* Kingsley's allocator: blocks of a power of two, never split, merged or given back
+ * (policy/families/kingsley.md). */
+#include "parts/size_list.h"
+#include "replay/replay.h"
+
+enum variant { BSD_4_2, BSD_4_4 };
+enum { SMALLEST_BITS = 3, PAGE = 4096, REFILL_4_2 = 2048, LISTS = 64 };
+
+struct kingsley {
+    struct heap heap;               /* an allocated block's `mark` is the number of its list */
+    struct size_list lists[LISTS];  /* for blocks of 8 << number bytes, and a page more in a large
+                                       one of 4.4BSD */
+    uint64_t variant;               /* enum variant */
+};
+
+/* Of 4.4BSD, blocks of more than half a page have a page besides their power of two. */
+static bool is_large(const struct kingsley *state, uint64_t power)
+{
+    return state->variant == BSD_4_4 && power >= PAGE;
+}
+
+static uint64_t size_of_list(const struct kingsley *state, unsigned number)
+{
+    uint64_t power = UINT64_C(1) << (number + SMALLEST_BITS);
+    return is_large(state, power) ? power + PAGE : power;
+}
+
+/* The list of the smallest blocks that hold `size` bytes, header included. */
+static unsigned list_for(const struct kingsley *state, uint64_t size)
+{
+    if (state->variant == BSD_4_4 && size > PAGE / 2)
+        size = size > 2 * PAGE ? size - PAGE : PAGE;
+    unsigned bits = size <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(size - 1);
+    return bits > SMALLEST_BITS ? bits - SMALLEST_BITS : 0;
+}
+
+/* 4.4BSD puts what follows the first header at the beginning of a page. */
+static bool align_first_page(struct kingsley *state)
+{
+    struct heap *heap = &state->heap;
+    uint64_t header = heap->setting.header % PAGE;
+    if (state->variant == BSD_4_2 || heap->brk > 0 || header == 0)
+        return true;
+    heap->counters.growths++;
+    return heap_extend(heap, PAGE - header) != NO_BLOCK;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct kingsley *state = (struct kingsley *)heap;
+    unsigned number = list_for(state, size);
+    struct size_list *list = &state->lists[number];
+    uint64_t block_size = size_of_list(state, number);
+    bool empty = size_list_is_empty(list);
+    count_search(heap, !empty);
+    if (empty) {
+        uint64_t bytes = state->variant == BSD_4_2 ? REFILL_4_2 : PAGE;
+        if (!align_first_page(state) || !size_list_refill(heap, list, block_size, bytes))
+            return NO_BLOCK;
+    }
+    uint32_t id = size_list_take(heap, list, block_size);
+    heap->blocks[id].mark = number;
+    return id;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct kingsley *state = (struct kingsley *)heap;
+    size_list_give(heap, &state->lists[heap->blocks[id].mark], id, heap->blocks[id].size);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    const struct kingsley *state = (const struct kingsley *)heap;
+    uint64_t has = heap->blocks[id].size;
+    if (state->variant == BSD_4_4)
+        return list_for(state, size) == heap->blocks[id].mark;
+    return size <= has && 2 * size + heap->setting.header > has;
+}
+
+static uint64_t rounded(const struct heap *heap, uint64_t size)
+{
+    const struct kingsley *state = (const struct kingsley *)heap;
+    return size_of_list(state, list_for(state, size));
+}
+
+DEFINE_LAYER(kingsley, false, allocate, release, heap_reserve, .resize = resize, .rounded = rounded)
+
+static const struct layer *settle(struct heap *heap)
+{
+    (void)heap;
+    return &layer_kingsley;
+}
+
+static bool init(void *memory)
+{
+    return heap_init(memory);
+}
+
+static void release_all(void *memory)
+{
+    heap_release(memory);
+}
+
+static const char *check(const void *memory)
+{
+    const struct kingsley *state = memory;
+    const struct heap *heap = &state->heap;
+    uint64_t blocks = 0;
+    const char *wrong = heap_check(heap);
+    for (unsigned number = 0; number < LISTS - SMALLEST_BITS && wrong == NULL; number++)
+        wrong = size_list_check(heap, &state->lists[number], size_of_list(state, number), &blocks);
+    if (wrong == NULL && blocks != heap->counters.free_blocks)
+        wrong = "the free blocks are miscounted";
+    return wrong;
+}
+
+static const char *const variant_names[] = {[BSD_4_2] = "4.2bsd", [BSD_4_4] = "4.4bsd"};
+
+static const struct parameter parameters[] = {
+    CHOICE_PARAMETER(struct kingsley, variant, variant_names),
+};
+
+const struct family VARIANT(kingsley) = {
+    .name = "kingsley",
+    .state_size = sizeof(struct kingsley),
+    PARAMETERS(parameters),
+    .blocks_an_event = 6,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+};

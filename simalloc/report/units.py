@@ -1,0 +1,60 @@
+"""Bytes, events and percent as people read them: in tables, in pictures and on the page."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from simalloc.report.table import Rounded
+
+BYTE_UNITS: Final = (
+    (1 << 60, "EiB"),
+    (1 << 50, "PiB"),
+    (1 << 40, "TiB"),
+    (1 << 30, "GiB"),
+    (1 << 20, "MiB"),
+    (1 << 10, "KiB"),
+    (1, "B"),
+)
+
+_LONGEST_PERCENT: Final = 2
+"""Digits behind the point."""
+
+
+def spell_bytes(size: float) -> str:
+    """Spell bytes in the largest unit that they reach: 1536 is 1.5 KiB."""
+    unit, name = next((pair for pair in BYTE_UNITS if abs(size) >= pair[0]), BYTE_UNITS[-1])
+    value = size / unit
+    return (
+        (f"{value:,.0f} {name}" if abs(value) >= 999.5 else f"{value:.3g} {name}") if size else "0"
+    )
+
+
+def spell_events(count: float) -> str:
+    """Spell a number of events: 1,500,000 is 1.5 M."""
+    for unit, name in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(count) >= unit:
+            return f"{count / unit:.4g}{name}"
+    return f"{count:.4g}"
+
+
+def percent(fraction: float) -> Rounded:
+    """Return a fraction in percent as Johnstone & Wilson print it: 0.26, 9.98, 45.8, 162, 13,328.
+
+    That is three digits, and no more than two behind the point.
+    """
+    value = 100 * fraction
+    for decimals in range(_LONGEST_PERCENT, 0, -1):
+        if round(abs(value), decimals) < 10 ** (3 - decimals):
+            return Rounded(value, decimals)
+    return Rounded(value, 0)
+
+
+def spell_percent(fraction: float) -> str:
+    """Spell a measured fraction in percent: `45.8 %`; nothing where there is none."""
+    return "" if math.isnan(fraction) else f"{percent(fraction).text} %"
+
+
+def spell_share(share: float) -> str:
+    """Spell a share that was chosen, as it is: `99.9 %`, `90 %`."""
+    return f"{100 * share:.4g} %"
