@@ -34,6 +34,9 @@ class Counters:
     free_blocks_peak: int
     visited_mean: float
     visited_worst: int
+    visited_at_free_mean: float
+    visited_at_free_worst: int
+    coalescing_frees: int
     internal_bytes_at_peak_heap: float
     external_bytes_at_peak_heap: float
 

@@ -106,6 +106,9 @@ def _counters(raw: Replay, scale: int, at_peak: int) -> Counters:
         free_blocks_peak=int(raw.free_blocks.max(initial=0)),
         visited_mean=mean(raw.visited),
         visited_worst=int(raw.visited.max(initial=0)),
+        visited_at_free_mean=raw.visited_at_free / max(raw.deallocations, 1),
+        visited_at_free_worst=raw.visited_at_free_worst,
+        coalescing_frees=raw.coalescing_frees,
         # Differences of whole numbers: those of quotients would lose digits.
         internal_bytes_at_peak_heap=(allocated - live * scale) / scale,
         external_bytes_at_peak_heap=(heap - allocated) / scale,
