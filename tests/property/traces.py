@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 
 from simalloc.heap.run import Realloc
 from simalloc.policy import CATALOGUE, Order, Policy
+from simalloc.policy.families.address_trees import AddressTrees, TreeFit
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 from simalloc.policy.families.double_buddy import DoubleBuddy
+from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.policy.families.sequential_fit import SequentialFit
+from simalloc.policy.parts import Coalescing, Spacing
 from simalloc.trace.trace import Op, Trace
 
 LARGEST = 1 << 40
@@ -221,6 +224,12 @@ _OVERHEAD = st.one_of(
         }
     ),
 )
+_CLASSED = {
+    "growth": _unit,
+    "interval": st.sampled_from([1, 16, 64, 1000]),
+    "minimum_split": st.sampled_from([1, 16, 100]),
+    "count_tail": st.booleans(),
+}
 
 PARAMETERS = {
     SequentialFit: _SPLITTING,
@@ -235,6 +244,21 @@ PARAMETERS = {
         "growth": _buddy_unit,
         "growth_3x": _buddy_unit.map(lambda unit: unit * 3 // 2),
         "order": _order,
+    },
+    AddressTrees: {
+        **_CLASSED,
+        "fit": st.sampled_from(TreeFit),
+        "trees": st.sampled_from([1, 2, 8, 9]),
+        "coalescing": st.sampled_from(Coalescing),
+        "rebalance": st.sampled_from([1, 7, 40]),
+    },
+    SegregatedFit: {
+        **_CLASSED,
+        "fit": st.sampled_from(ListFit),
+        "order": st.sampled_from(ListOrder),
+        "spacing": st.sampled_from(Spacing),
+        "classes": st.sampled_from([1, 2, 8, 9]),
+        "coalescing": st.sampled_from([Coalescing.NONE, Coalescing.ALL]),
     },
 }
 """What may be drawn for the parameters of each family, besides those that all have."""
