@@ -30,7 +30,8 @@ def test_the_heap_is_sound_after_every_event(name, data):
     assert (raw.live * case.scale <= raw.allocated).all()
     assert (raw.allocated <= raw.heap).all()
     assert ((raw.addresses == -1) == (case.trace.op == Op.FREE)).all()
-    assert (raw.visited <= raw.free_blocks.max(initial=0) + 1).all()
+    # A remainder may make a search of its own for the place where it belongs.
+    assert (raw.visited <= 2 * raw.free_blocks.max(initial=0) + 1).all()
 
 
 @pytest.mark.parametrize("name", [

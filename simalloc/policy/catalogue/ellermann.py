@@ -1,6 +1,7 @@
 """The basic methods of Ellermann 2014: first, next and best fit, binning.
 
-Sizes there are not multiplied: replay them with scale 1. Caching is a part of every policy: `cache`.
+Sizes there are not multiplied: replay them with scale 1. Caching is a part of every policy,
+`cache`.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ POLICIES: Final = (
         ),
         source=f"{_PAPER}, section 3.5",
         reading=(
-            "64 exact bins up to 512 bytes, then ranges sorted by size, of Lea's widths; the newest "
-            "of equal blocks first. The paper names no wilderness, so there is none."
+            "64 exact bins up to 512 bytes, then ranges of Lea's widths sorted by size; the newest "
+            "of equals first. The paper names no wilderness: there is none."
         ),
     ),
 )
