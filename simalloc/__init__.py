@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from simalloc.api.simulation import simulate_all as simulate_all
     from simalloc.api.traces import describe as describe
     from simalloc.api.traces import read_trace as read_trace
+    from simalloc.api.workloads import workload as workload
     from simalloc.errors import SimallocError as SimallocError
     from simalloc.heap import Run as Run
     from simalloc.measure import HeapMap as HeapMap
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from simalloc.sweep import sweep as sweep
     from simalloc.trace import Trace as Trace
     from simalloc.trace import write_trace as write_trace
-    from simalloc.trace.workloads import workload as workload
 
 _HOME: Final = {
     "HeapMap": "measure",
@@ -89,7 +89,7 @@ _HOME: Final = {
     "sweep": "sweep",
     "traces": "api.catalogues",
     "waste": "api.heaps",
-    "workload": "trace.workloads",
+    "workload": "api.workloads",
     "write_trace": "trace",
 }
 """Where each name is at home; the imports above say the same to type checkers."""

@@ -196,7 +196,7 @@ def _numbers(results: Results) -> list[Claim]:
         Claim(
             "17 + 12",
             "6",
-            f"Better fit SBT with coalescing searches {at} at an allocation, {on} at a free",
+            f"Better fit SBT with coalescing searches {at}, and {on} at a deallocation",
             f"{first:.1f} and {second:.1f}",
             0.5 <= (first + second) / (at + on) <= 2,
         ),

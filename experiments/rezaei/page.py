@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from experiments.rezaei.claims import claims, claims_table
-from experiments.rezaei.measuring import IN_ANY_ORDER, SBT_BETTER_WC, SWEPT, generated
+from experiments.rezaei.measuring import (
+    ALLOCATORS,
+    IN_ANY_ORDER,
+    SBT_BETTER_WC,
+    SWEPT,
+    VARIANTS,
+    generated,
+)
 from experiments.rezaei.metrics import nodes
 from experiments.rezaei.tables import (
     allocators_table,
@@ -22,7 +29,7 @@ from experiments.rezaei.tables import (
 from simalloc.report import write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from experiments.rezaei.measuring import Results
     from simalloc.heap import Run
@@ -50,9 +57,6 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
     """Return the page as Markdown."""
     said = claims(results)
 
-    def blocks(run: Run) -> float:
-        return run.counters.free_blocks_mean
-
     def at_free(trace: str, policy: str) -> float:
         return results.run(trace, policy).counters.visited_at_free_mean
 
@@ -64,14 +68,16 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         swept_free=at_free(SWEPT, "abt-ffwc"),
         any_free=at_free(IN_ANY_ORDER, "abt-ffwc"),
         mended_free=at_free(SWEPT, "abt-ffwc:rebalance=100"),
-        abt_bf=results.median("abt-bf", nodes),
-        abt_bfwc=results.median("abt-bfwc", nodes),
-        merged_blocks=results.median("abt-ffwc:coalescing=all", blocks),
-        one_blocks=results.median("abt-ffwc", blocks),
-        sbt_merged=results.median("sbt-better:coalescing=all", blocks),
-        sbt_one=results.median(SBT_BETTER_WC, blocks),
+        nodes=_medians(results, nodes),
+        free=_medians(results, lambda run: run.counters.visited_at_free_mean),
+        blocks=_medians(results, lambda run: run.counters.free_blocks_mean),
         sbt_percent=float(np.median(merging)),
     )
+
+
+def _medians(results: Results, figure: Callable[[Run], float]) -> dict[str, float]:
+    """Return the median of a figure for every allocator."""
+    return {text: results.median(text, figure) for text in (*ALLOCATORS, *VARIANTS)}
 
 
 def _markdown(table: Table) -> str:

@@ -43,15 +43,17 @@ class Setting:
         """Whether the whole trace is placed at once, and not an event after the other."""
         return isinstance(self.policy.description, Offline)
 
-    def simulation(self, *, checked: bool = False, portable: bool = False) -> Simulation:
-        """Return an empty heap of the C core, for the events of the source.
+    def simulation(
+        self, *, checked: bool = False, portable: bool = False, events: int | None = None
+    ) -> Simulation:
+        """Return an empty heap of the C core, for the events of the source or so many.
 
         `checked` verifies the whole heap after each event; `portable` renounces vector code.
         """
         description = self.policy.description
         return Simulation(
             description.core,
-            len(self.source),
+            len(self.source) if events is None else events,
             self.scale,
             self.realloc.value,
             checked,

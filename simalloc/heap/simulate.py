@@ -13,7 +13,6 @@ from simalloc.heap.offline import simulate_offline
 from simalloc.heap.reference import simulate_reference
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.setting import Setting
-from simalloc.policy import PythonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -28,8 +27,8 @@ ENGINES: Final = ("core", "core-portable", "reference")
 
 STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
-OWN_STRIDE: Final = 1 << 14
-"""The same if a policy is in Python, which may take its time."""
+SLOW_STRIDE: Final = 1 << 14
+"""The same if an event may take long, as in Python or in a tree that is never balanced."""
 
 
 def simulate(
@@ -113,7 +112,7 @@ def strides(source: EventSource, policy: Policy | None = None) -> Generator[Stre
 
 def stride_of(policy: Policy) -> int:
     """Return how many events are carried out between two looks at progress and Ctrl-C."""
-    return OWN_STRIDE if isinstance(policy.description, PythonCode) else STRIDE
+    return SLOW_STRIDE if policy.description.is_slow else STRIDE
 
 
 def parts_of(stretch: Stretch, length: int) -> Generator[Stretch]:

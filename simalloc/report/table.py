@@ -94,7 +94,8 @@ def spell(value: Value) -> str:
 
 
 def _write_terminal(table: Table, stream: TextIO) -> None:
-    grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    title = Text(table.title, style="table.title", no_wrap=True, overflow="ignore")
+    grid = Grid(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(table.columns):
         number = table.is_number(place)
         whole = number or place == 0

@@ -14,7 +14,7 @@ LAYERS = [
     "trace policy",
     "bound",
     "heap",
-    "measure",
+    "adversary measure",
     "report",
     "sweep",
     "api cli",

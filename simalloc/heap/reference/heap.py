@@ -81,6 +81,10 @@ class Heap(ABC):
         self.visited_at_free += visited
         self.visited_at_free_worst = max(self.visited_at_free_worst, visited)
 
+    def cached(self) -> Iterable[int]:
+        """Return the addresses of the blocks that the family itself keeps cached."""
+        return ()
+
     @property
     def brk(self) -> int:
         """The break: the end of the segment from 0 on that can be raised and lowered."""

@@ -64,7 +64,7 @@ def replay(
     naming the event, if the heap would exceed 2**62 scaled bytes.
     """
     start = time.perf_counter()
-    objects = _Objects(description, scale, realloc)
+    objects = Objects(description, scale, realloc)
     objects.heap.trace = trace
     states = np.empty((5, len(trace)), np.int64)
     events = zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True)
@@ -96,7 +96,7 @@ def replay(
     )
 
 
-class _Objects:
+class Objects:
     """The live objects of a replay, each with its address and the bytes that were asked for."""
 
     def __init__(self, description: Family, scale: int, realloc: Realloc) -> None:

@@ -28,6 +28,7 @@ class AddressTrees(Family):
 
     family: ClassVar[str] = "address trees"
     reference: ClassVar[str] = "address_trees:AddressTreesHeap"
+    is_slow: ClassVar[bool] = True
 
     node_words: ClassVar[int] = 6
     """A free block holds a node: three links and three sizes."""

@@ -24,6 +24,8 @@ class Family:
     """The family's name."""
     reference: ClassVar[str]
     """The module in `heap/reference/families` and its class that carry it out: `module:Class`."""
+    is_slow: ClassVar[bool] = False
+    """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
 
     mechanism: bool = False
     """Whether blocks have the headers and tables of the allocator described."""

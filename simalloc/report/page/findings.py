@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
-from simalloc.heap import Realloc, simulate, simulate_all
+from simalloc.heap import simulate, simulate_all
 from simalloc.measure import (
     fragmentation,
     free_sizes,
@@ -130,7 +130,7 @@ def _roles(runs: Sequence[Run], chosen: Collection[str]) -> list[tuple[str, Run]
 def _wastes(trace: Trace, policies: Sequence[Policy]) -> list[Waste]:
     """Return what the heaps' peaks consist of, alone and with mechanism, at scale 1."""
     described = with_and_without_mechanism(policies)
-    runs = simulate_all(trace, described, scale=1, realloc=Realloc.IN_PLACE)
+    runs = simulate_all(trace, described, scale=1, realloc="in-place")
     return [waste(trace, run) for run in runs]
 
 
