@@ -20,7 +20,7 @@ _PACKAGE: Final = Path(__file__).parent
 _CORE: Final = "heap/core/"
 _SHARED_ROOMS: Final = ("binding", "replay", "space")
 _LIST_OF_FAMILIES: Final = "families/all.h"
-_BY_FAMILY: Final = (_CORE, "policy/families/", "policy/catalogue/")
+_BY_FAMILY: Final = ("bound/", _CORE, "policy/families/", "policy/catalogue/")
 """Where there are files that decide the results of some families only."""
 _FOR_ALL: Final = ("policy/families/__init__.py", "policy/families/base.py",
                    "policy/catalogue/__init__.py")  # fmt: skip

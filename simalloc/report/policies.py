@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 from simalloc.policy import GROUP_TITLES, Policy, parameters_of, spell, spell_value
+from simalloc.policy.parts import plain_value
 from simalloc.report.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from simalloc.policy.parts import Value
 
 _NOTES = (
     "Parameters can be changed by name, as in first-fit-ao:growth=64K.",
@@ -38,7 +41,10 @@ def policies_table(policies: Iterable[Policy]) -> Table:
 
 
 def group_tables(policies: Sequence[Policy]) -> list[Table]:
-    """Return a table a group with a line a policy; a policy of two groups is in both."""
+    """Return a table a group with a line a policy; a policy of two groups is in both.
+
+    The lines have what makes a policy what it is: the parameters that its family has otherwise.
+    """
     members: dict[str, list[Policy]] = {}
     for policy in policies:
         for group in policy.groups or ("",):
@@ -47,7 +53,7 @@ def group_tables(policies: Sequence[Policy]) -> list[Table]:
         Table(
             _title(group),
             ("name", "family", "parameters"),
-            [(one.name, one.family, _parameters(one)) for one in ones],
+            [(one.name, one.family, _characteristic(one)) for one in ones],
         )
         for group, ones in members.items()
     ]
@@ -89,5 +95,15 @@ def _title(group: str) -> str:
     return f"@{group}: {GROUP_TITLES[group]}" if group in GROUP_TITLES else f"@{group}"
 
 
+def _characteristic(policy: Policy) -> str:
+    """Return the parameters that are not at the defaults of the policy's family."""
+    plain = {part.name: plain_value(part.default) for part in fields(policy.description)}
+    return _spelled({name: v for name, v in policy.parameters.items() if plain.get(name) != v})
+
+
 def _parameters(policy: Policy) -> str:
-    return ", ".join(f"{name}={spell_value(value)}" for name, value in policy.parameters.items())
+    return _spelled(policy.parameters)
+
+
+def _spelled(parameters: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name}={spell_value(value)}" for name, value in parameters.items())
