@@ -70,6 +70,10 @@ class Heap(ABC):
     def listed(self) -> Iterable[int]:
         """Return the addresses of the blocks that the family's own structures hold as free."""
 
+    def cached(self) -> Iterable[int]:
+        """Return the addresses of the blocks that the family itself keeps cached."""
+        return ()
+
     @property
     def brk(self) -> int:
         """The break: the end of the segment from 0 on that can be raised and lowered."""

@@ -73,6 +73,7 @@ struct setting {
     uint64_t cache;     /* how many freed blocks are kept uncoalesced; 0: none */
 };
 
+struct layer;
 struct deferral;
 struct trimming;
 
@@ -88,6 +89,7 @@ struct heap {
     uint32_t spare; /* blocks that a batch of events may make */
     struct counters counters;
     struct setting setting;
+    const struct layer *front; /* what the program's calls go through; set before a batch */
     struct deferral *deferral; /* freed blocks that are not coalesced yet; NULL: none ever are */
     struct trimming *trimming; /* when the break is lowered; NULL: never */
     uint32_t *segments;        /* the edges of the mapped segments, in no order */

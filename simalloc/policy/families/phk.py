@@ -1,0 +1,33 @@
+"""PhK malloc, that of FreeBSD from 1995 on."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.errors import PolicyError
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import MAX_UNIT, Amount, Overhead, Range
+
+
+@dataclass(frozen=True)
+class Phk(Family):
+    """Pages by first fit; small objects in chunks of a power of two, a page for each size."""
+
+    family: ClassVar[str] = "phk"
+    reference: ClassVar[str] = "phk:PhkHeap"
+
+    page: Annotated[int, Range(1024, MAX_UNIT)] = 4096
+    """A power of two; requests of more than half of it take whole pages."""
+    keep: Amount = 65536
+    """The free run below the break is cut to this, in whole pages, when it is larger."""
+
+    smallest: ClassVar[int] = 16
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.page & (self.page - 1):
+            raise PolicyError(f"page is {self.page}; it takes a power of two")
+
+    @property
+    def overhead(self) -> Overhead:
+        """Nothing: chunks have neither header nor footer."""
+        return Overhead()
