@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import MAX_UNIT, Amount, Overhead, Range
+from simalloc.policy.parts import MAX_UNIT, Overhead, Range, Unit
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Phk(Family):
 
     page: Annotated[int, Range(1024, MAX_UNIT)] = 4096
     """A power of two; requests of more than half of it take whole pages."""
-    keep: Amount = 65536
-    """The free run below the break is cut to this, in whole pages, when it is larger."""
+    keep: Unit = 65536
+    """The free run below the break is cut to this, whole pages and one at least, when larger."""
 
     smallest: ClassVar[int] = 16
 
@@ -26,6 +26,8 @@ class Phk(Family):
         super().__post_init__()
         if self.page & (self.page - 1):
             raise PolicyError(f"page is {self.page}; it takes a power of two")
+        if self.keep % self.page:
+            raise PolicyError(f"keep is {self.keep}; it takes whole pages, one at least")
 
     @property
     def overhead(self) -> Overhead:

@@ -1,10 +1,10 @@
 """Quick fit over libg++'s malloc."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.gxx import Gxx
-from simalloc.policy.parts import Overhead, Unit
+from simalloc.policy.parts import Overhead, Range, Unit
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class QuickFit(Gxx):
     family: ClassVar[str] = "quick fit"
     reference: ClassVar[str] = "quick_fit:QuickFitHeap"
 
-    small: Unit = 32
+    small: Annotated[int, Range(1, 1 << 15)] = 32
     """Requests of up to this many bytes take cells."""
     area: Unit = 4096
     """The bytes asked of G++ to cut cells from."""

@@ -177,8 +177,7 @@ static uint32_t allocate_cell(struct solaris *state, uint64_t size, uint64_t *vi
     uint32_t number = (uint32_t)((size - state->overhead) / state->unit);
     struct cells *cells = &state->cells[number];
     uint32_t id = chain_pop_newest(&state->links, &cells->freed);
-    if (id != NO_BLOCK || cells->uncut != NO_BLOCK)
-        ++*visited;
+    ++*visited;
     if (id == NO_BLOCK) {
         if (cells->uncut == NO_BLOCK && !make_batch(state, cells, size, visited))
             return NO_BLOCK;

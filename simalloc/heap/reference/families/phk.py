@@ -58,11 +58,13 @@ class PhkHeap(PagedHeap):
 
     def free(self, address: int) -> None:
         """Give a chunk or pages back; a page whose chunks are all free is given back at once."""
+        visited = self.visited
         page = self._pages.get(self._page_of(address))
         if page is None:
             self._free_pages(address)
         else:
             self._free_chunk(page, address)
+        self.visited = visited
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Stay if as many pages are needed, or a chunk of this size, by the original's test."""
