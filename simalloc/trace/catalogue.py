@@ -58,11 +58,14 @@ def folders() -> list[Path]:
     """Return the folders where traces are looked for, in order.
 
     They are what the environment variable SIMALLOC_TRACES names, `traces` in the current
-    directory, and `traces` beside the package (in a clone of the project).
+    directory, and the shipped traces: installed with the package, or in a clone of the project
+    `traces` beside it.
     """
     named = os.environ.get(FOLDER_VARIABLE)
-    beside = Path(__file__).resolve().parents[2] / "traces"
-    candidates = [*([Path(named)] if named else []), Path("traces"), beside]
+    here = Path(__file__).resolve()
+    installed = here.with_name("shipped")
+    shipped = installed if installed.is_dir() else here.parents[2] / "traces"
+    candidates = [*([Path(named)] if named else []), Path("traces"), shipped]
     return [folder for folder in candidates if folder.is_dir()]
 
 
