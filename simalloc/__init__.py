@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from simalloc.api.simulation import simulate as simulate
     from simalloc.api.simulation import simulate_all as simulate_all
     from simalloc.api.traces import describe as describe
+    from simalloc.api.traces import read_log as read_log
     from simalloc.api.traces import read_trace as read_trace
     from simalloc.errors import SimallocError as SimallocError
     from simalloc.heap import Run as Run
@@ -75,6 +76,7 @@ _HOME: Final = {
     "pins": "api.heaps",
     "policies": "api.catalogues",
     "policy": "policy",
+    "read_log": "api.traces",
     "read_trace": "api.traces",
     "record": "api.recording",
     "simulate": "api.simulation",
