@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap.reference import simulate_reference
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.setting import Setting
 from simalloc.policy import PythonCode
@@ -59,6 +58,8 @@ def simulate(
     """
     setting = Setting.of(source, policy, scale, realloc)
     if engine == "reference":
+        from simalloc.heap.reference import simulate_reference  # noqa: PLC0415 - rarely needed
+
         return simulate_reference(
             source.in_memory(),
             setting.policy,

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from simalloc.errors import TraceError
-from simalloc.trace.formats.importing import load_log
 from simalloc.trace.header import Totals
 from simalloc.trace.reader import SUFFIX, TraceReader, is_trace_file, read_trace
 from simalloc.trace.trace_file import open_trace
@@ -117,7 +116,7 @@ def load(
     path = find_trace(name_or_path)
     if is_trace_file(path):
         return read_trace(path, progress)
-    return load_log(path, progress=progress)
+    return _load_log(path, progress)
 
 
 def open_source(
@@ -129,7 +128,13 @@ def open_source(
     another format is read into memory, with `progress` as `load` tells it.
     """
     path = find_trace(name_or_path)
-    return open_trace(path) if is_trace_file(path) else load_log(path, progress=progress)
+    return open_trace(path) if is_trace_file(path) else _load_log(path, progress)
+
+
+def _load_log(path: Path, progress: Callable[[float], None]) -> Trace:
+    from simalloc.trace.formats.importing import load_log  # noqa: PLC0415 - most are traces
+
+    return load_log(path, progress=progress)
 
 
 def _entries(folder: Path) -> dict[str, Entry]:
