@@ -22,7 +22,7 @@ papers: page
 
 test: lint unit sanitize
 
-out/tables.txt: $(VENV)/built $(shell find experiments/johnstone_wilson experiments/run.py simalloc traces -type f -not -name '*.pyc')
+out/tables.txt: $(VENV)/built $(shell find experiments/johnstone_wilson experiments/*.py simalloc traces -type f -not -name '*.pyc')
 	mkdir -p out
 	$(BIN)/python -m experiments.johnstone_wilson --out out > $@
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from simalloc.api.simulation import simulate as simulate
     from simalloc.api.simulation import simulate_all as simulate_all
     from simalloc.api.traces import describe as describe
+    from simalloc.api.traces import read_log as read_log
     from simalloc.api.traces import read_trace as read_trace
     from simalloc.api.workloads import workload as workload
     from simalloc.errors import SimallocError as SimallocError
@@ -82,6 +83,7 @@ _HOME: Final = {
     "pins": "api.heaps",
     "policies": "api.catalogues",
     "policy": "policy",
+    "read_log": "api.traces",
     "read_trace": "api.traces",
     "record": "api.recording",
     "simulate": "api.simulation",

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
-from experiments.command import run
 from experiments.ellermann.measuring import measure
 from experiments.ellermann.page import PAGE, exhibits, page
 from experiments.output import write_text
+from experiments.run import run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-_HELP = """Measure the methods of Ellermann 2014 on the paper's two workloads.
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: python -m experiments.ellermann --out out",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("out"),
+    show_default=True,
+    help="The folder for the page; it is made if need be.",
+)
+def command(out: Path) -> None:
+    """Measure the methods of Ellermann 2014 on the paper's two workloads.
 
-Tables go to stdout; the folder gets the page, with why next fit lost to first fit there.
-
-Example: python -m experiments.ellermann --out out
-"""
-
-
-def work(out: Path) -> None:
-    """Carry out the experiment."""
+    Tables go to stdout; the folder gets the page, with why next fit lost to first fit there.
+    """
+    out.mkdir(parents=True, exist_ok=True)
     results = measure(progress)
     tables = exhibits(results)
     write_text(page(results, tables), out / PAGE)
@@ -37,4 +42,4 @@ def work(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run(_HELP, work))
+    sys.exit(run_command(command))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from experiments.ellermann.measuring import POLICIES, WALKED, WORKLOADS
-from simalloc.report import Rounded, Table, write_table
+from experiments.output import markdown
+from simalloc.report import Rounded, Table
 from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS, ELLERMANN_RATE
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         return 100 * (heaps[1] / heaps[0] - 1)
 
     return _WORDS.read_text(encoding="utf-8").format(
-        tables={name: _markdown(table) for name, table in tables.items()},
+        tables={name: markdown(table) for name, table in tables.items()},
         rate=ELLERMANN_RATE,
         glibc=GLIBC_SECONDS,
         live=2 * ELLERMANN_RATE,
@@ -125,9 +125,3 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         next_us=microseconds[1],
         share=100 * (microseconds[0] - microseconds[1]) / printed,
     )
-
-
-def _markdown(table: Table) -> str:
-    stream = StringIO()
-    write_table(table, "markdown", stream)
-    return stream.getvalue()

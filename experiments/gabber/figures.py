@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from experiments.gabber.paper import PAPER
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
-from experiments.mallocs import at_hand, with_mechanism
+from experiments.mallocs import with_mechanism
 from simalloc.report.figures.timelines import draw_timelines
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ FIGURES: Final = {
 def draw(number: int, runs: Mapping[tuple[str, str], Run]) -> Picture | None:
     """Return figure 7, 8 or 9 with the allocators at hand; None if there are none of them."""
     trace, policies, top = FIGURES[number]
-    names = [name for name in policies if name in at_hand(PAPER)]
+    names = [name for name in policies if (trace, with_mechanism(name)) in runs]
     if not names:
         return None
     picture = draw_timelines([runs[trace, with_mechanism(name)] for name in names])

@@ -13,7 +13,7 @@ from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
     from experiments.gabber.measuring import Results
-    from experiments.gabber.outcome import Outcomes
+    from experiments.gabber.outcome import Outcome, Outcomes
     from simalloc.report.table import Value
 
 NUMBERS: Final = {HUMMINGBIRD: 3, EMACS: 4}
@@ -49,11 +49,15 @@ def policies_table(results: Results) -> Table:
     }
     labels |= {name: name for name in PLAIN}
     rows: list[tuple[Value, ...]] = [
-        (label, *(Rounded(results.outcomes[key, text].at_end, 1) for key in keys))
+        (label, *(_percent(results.outcomes.get((key, text))) for key in keys))
         for text, label in labels.items()
     ]
     title = "Fragmentation at the end, percent: allocators, their policies alone, plain policies"
     return Table(title, ("", *map(heading, keys)), rows)
+
+
+def _percent(outcome: Outcome | None) -> Value:
+    return None if outcome is None else Rounded(outcome.at_end, 1)
 
 
 def peaks_table(key: str, outcomes: Outcomes, how: str) -> Table:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from simalloc.heap import Run
 
 FULL: Final = Path(__file__).with_name("full.csv")
-"""Outcomes on the full traces, which take minutes: `python -m experiments.gabber --full`."""
+"""Outcomes on the full traces, which take minutes: `python -m experiments.gabber --full`.
+
+A trace and policy that the file does not have was not replayed."""
 
 FIT_COLUMNS: Final = ("trace", "figure", "printed", "generated")
 

@@ -17,6 +17,7 @@ GENERATED: Final = (HUMMINGBIRD, EMACS)
 RECORDED: Final = ("emacs", "varnish", "redis")
 """Programs of the corpus like the paper's: an editor, and two caches."""
 
+EDITORS: Final = (EMACS, "emacs")
 CACHES: Final = ("varnish", "redis")
 
 OTHER_SEEDS: Final = (2, 3)

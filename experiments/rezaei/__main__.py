@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
-from experiments.command import run
 from experiments.output import write_figure, write_text
 from experiments.rezaei.figures import draw
 from experiments.rezaei.measuring import measure
 from experiments.rezaei.page import FIGURES, PAGE, exhibits, page
+from experiments.run import run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-_HELP = """Measure the allocators of Rezaei and others 2016 on traces with the paper's statistics.
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: python -m experiments.rezaei --out out",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("out"),
+    show_default=True,
+    help="The folder for the page and its figures; it is made if need be.",
+)
+def command(out: Path) -> None:
+    """Measure the allocators of Rezaei and others 2016 on traces with the paper's statistics.
 
-Tables go to stdout; the folder gets the page, with what agrees and what does not, and the figures.
-
-Example: python -m experiments.rezaei --out out
-"""
-
-
-def work(out: Path) -> None:
-    """Carry out the experiment."""
+    Tables go to stdout; the folder gets the figures, and the page with what agrees and what does
+    not.
+    """
+    out.mkdir(parents=True, exist_ok=True)
     results = measure(progress)
     tables = exhibits(results)
     write_figure(partial(draw, results), out / FIGURES)
@@ -40,4 +46,4 @@ def work(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run(_HELP, work))
+    sys.exit(run_command(command))

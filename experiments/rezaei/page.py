@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from experiments.output import markdown
 from experiments.rezaei.claims import claims, claims_table
 from experiments.rezaei.measuring import (
     ALLOCATORS,
@@ -26,7 +26,6 @@ from experiments.rezaei.tables import (
     statistics_table,
     variants_table,
 )
-from simalloc.report import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,7 +61,7 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
 
     merging = [coalescing_percent(results, name, SBT_BETTER_WC) for name in generated()]
     return _WORDS.read_text(encoding="utf-8").format(
-        tables={name: _markdown(table) for name, table in tables.items()},
+        tables={name: markdown(table) for name, table in tables.items()},
         claims=len(said),
         agree=sum(one.holds for one in said),
         swept_free=at_free(SWEPT, "abt-ffwc"),
@@ -78,9 +77,3 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
 def _medians(results: Results, figure: Callable[[Run], float]) -> dict[str, float]:
     """Return the median of a figure for every allocator."""
     return {text: results.median(text, figure) for text in (*ALLOCATORS, *VARIANTS)}
-
-
-def _markdown(table: Table) -> str:
-    stream = StringIO()
-    write_table(table, "markdown", stream)
-    return stream.getvalue()

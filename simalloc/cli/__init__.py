@@ -47,12 +47,28 @@ COMMANDS: Final = {
 """Every command by its name: its module, which holds it as `command`, and its summary."""
 
 
+def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click passes a flag
+    if not asked:
+        return
+    from simalloc.version import code_version  # noqa: PLC0415 - reads the sources
+
+    click.echo(f"simalloc {code_version()}")
+    context.exit()
+
+
 @click.group(
     cls=LazyGroup,
     lazy_commands=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="\b\nExample:\n  simalloc run espresso -p first-fit-ao -p best-fit-lifo:growth=64K",
 )
-@click.version_option(package_name="simalloc", prog_name="simalloc")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the release and a digest of the sources that decide results, and exit.",
+)
 def main() -> None:
     """Replay a program's allocations under any placement policy and see what each wastes."""

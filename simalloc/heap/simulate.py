@@ -10,7 +10,6 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap.offline import simulate_offline
-from simalloc.heap.reference import simulate_reference
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.setting import Setting
 
@@ -66,6 +65,8 @@ def simulate(
             setting, engine=engine, addresses=addresses or engine == "reference", progress=progress
         )
     if engine == "reference":
+        from simalloc.heap.reference import simulate_reference  # noqa: PLC0415 - rarely needed
+
         return simulate_reference(
             source.in_memory(),
             setting.policy,

@@ -20,9 +20,11 @@ from simalloc.policy.families.csri import Csri
 from simalloc.policy.families.dlmalloc import Dlmalloc
 from simalloc.policy.families.double_buddy import DoubleBuddy
 from simalloc.policy.families.gnu import Gnu
+from simalloc.policy.families.gxx import Gxx
 from simalloc.policy.families.lea import Lea
 from simalloc.policy.families.modified_buddy import ModifiedBuddy
 from simalloc.policy.families.phk import Phk
+from simalloc.policy.families.quick_fit import QuickFit
 from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.policy.families.sequential_fit import SequentialFit
@@ -279,8 +281,10 @@ PARAMETERS = {
     Csri: {"growth": _unit, "minimum_split": st.sampled_from([1, 16])},
     Dlmalloc: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Gnu: {"page": _page, "returned": st.sampled_from([100, 8192, 32768])},
+    Gxx: {"growth": _unit, "preallocate": st.sampled_from([0, 1, 5])},
     Lea: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Phk: {"page": _page, "keep": st.sampled_from([4096, 65536])},
+    QuickFit: {"growth": _unit, "area": st.sampled_from([100, 4096])},
     Solaris: {"growth": _unit, "ring": st.sampled_from([1, 3, 32])},
     Solaris3x: {
         "cells": st.sampled_from([2, 100]),
