@@ -29,6 +29,8 @@ MODELS = {
     "gxx25": "g++-2.5",
     "csri": "csri-1.18",
     "tlsf": "tlsf",
+    "kbsd42": "kingsley",
+    "kbsd44": "kingsley-4.4bsd",
 }
 """Which policy models which of the real allocators."""
 
