@@ -35,6 +35,7 @@ class Heap(ABC):
         self.deallocations = 0
         self.visited_at_free = 0
         self.visited_at_free_worst = 0
+        self.coalescing_frees = 0
         self.event = 0
         self.trace: Trace | None = None
 
@@ -75,9 +76,10 @@ class Heap(ABC):
     def listed(self) -> Iterable[int]:
         """Return the addresses of the blocks that the family's own structures hold as free."""
 
-    def count_deallocation(self, visited: int) -> None:
+    def count_deallocation(self, visited: int, *, merged: bool) -> None:
         """Count a deallocation whose search for the block's place has looked at so many blocks."""
         self.deallocations += 1
+        self.coalescing_frees += merged
         self.visited_at_free += visited
         self.visited_at_free_worst = max(self.visited_at_free_worst, visited)
 

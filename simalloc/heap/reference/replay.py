@@ -91,7 +91,7 @@ def replay(
         deallocations=objects.heap.deallocations,
         visited_at_free=objects.heap.visited_at_free,
         visited_at_free_worst=objects.heap.visited_at_free_worst,
-        coalescing_frees=objects.coalescing_frees,
+        coalescing_frees=objects.heap.coalescing_frees,
         seconds=time.perf_counter() - start,
     )
 
@@ -105,7 +105,6 @@ class Objects:
         self._front = Front(heap, description)
         self._overhead = description.applied_overhead
         self.visited: list[int] = []
-        self.coalescing_frees = 0
         self._scale = scale
         self._realloc = realloc
         self._where: dict[int, tuple[int, int]] = {}
@@ -114,9 +113,7 @@ class Objects:
     def carry_out(self, op: int, number: int, size: int) -> int:
         """Do one event; return the object's address after it, -1 for a free."""
         if op == Op.FREE:
-            coalescings = self.heap.coalescings
             self._front.free(self._remove(number))
-            self.coalescing_frees += self.heap.coalescings != coalescings
             return -1
         address = self._malloc(size) if op == Op.MALLOC else self._reallocate(number, size)
         self._where[number] = address, size

@@ -181,7 +181,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static void release(struct heap *heap, uint32_t id)
 {
     struct address_trees *state = state_of(heap);
-    count_deallocation(heap, make_free(state, id));
+    uint64_t coalescings = heap->counters.coalescings;
+    count_deallocation(heap, make_free(state, id), coalescings);
     if (state->rebalance == 0 || heap->counters.deallocations % state->rebalance != 0)
         return;
     for (uint64_t number = 0; number < state->trees; number++) {

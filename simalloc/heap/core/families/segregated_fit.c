@@ -216,7 +216,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 
 static void release(struct heap *heap, uint32_t id)
 {
-    count_deallocation(heap, make_free(state_of(heap), id));
+    uint64_t coalescings = heap->counters.coalescings;
+    count_deallocation(heap, make_free(state_of(heap), id), coalescings);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)

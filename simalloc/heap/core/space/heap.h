@@ -58,7 +58,7 @@ struct counters {
     uint64_t deallocations;   /* that searched for the place of the block */
     uint64_t visited_at_free; /* by all these searches together */
     uint64_t visited_at_free_worst;
-    uint64_t coalescing_frees; /* frees of the program's that made one block of two or more */
+    uint64_t coalescing_frees; /* of these deallocations, those that made one block of two */
     uint64_t free_blocks;   /* now, without the cached ones */
     uint64_t cached_blocks; /* now */
     uint64_t allocated;     /* scaled bytes of allocated blocks, now */
@@ -338,10 +338,12 @@ ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
         heap->counters.visited_worst = visited;
 }
 
-/* Counts a deallocation whose search for the block's place has looked at so many blocks. */
-ALWAYS_INLINE void count_deallocation(struct heap *heap, uint64_t visited)
+/* Counts a deallocation whose search for the block's place has looked at so many blocks; there were
+ * `coalescings` before it. */
+ALWAYS_INLINE void count_deallocation(struct heap *heap, uint64_t visited, uint64_t coalescings)
 {
     heap->counters.deallocations++;
+    heap->counters.coalescing_frees += heap->counters.coalescings != coalescings;
     heap->counters.visited_at_free += visited;
     if (visited > heap->counters.visited_at_free_worst)
         heap->counters.visited_at_free_worst = visited;

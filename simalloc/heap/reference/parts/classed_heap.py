@@ -60,7 +60,9 @@ class ClassedHeap(Heap):
 
     def free(self, address: int) -> None:
         """Merge with free neighbours if that is the policy's, and enter the class of the size."""
-        self.count_deallocation(self._release(address))
+        coalescings = self.coalescings
+        visited = self._release(address)
+        self.count_deallocation(visited, merged=self.coalescings != coalescings)
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Cut the high end off, or take the low end of a free successor."""
