@@ -15,9 +15,20 @@ from simalloc.heap.run import Realloc
 from simalloc.policy import CATALOGUE, Order, Policy
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
+from simalloc.policy.families.csri import Csri
+from simalloc.policy.families.dlmalloc import Dlmalloc
 from simalloc.policy.families.double_buddy import DoubleBuddy
+from simalloc.policy.families.gnu import Gnu
+from simalloc.policy.families.gxx import Gxx
+from simalloc.policy.families.lea import Lea
+from simalloc.policy.families.modified_buddy import ModifiedBuddy
+from simalloc.policy.families.phk import Phk
+from simalloc.policy.families.quick_fit import QuickFit
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.policy.families.sequential_fit import SequentialFit
+from simalloc.policy.families.solaris import Solaris
+from simalloc.policy.families.solaris_3x import Solaris3x
+from simalloc.policy.families.tlsf import Tlsf
 from simalloc.trace.trace import Op, Trace
 
 LARGEST = 1 << 40
@@ -222,6 +233,9 @@ _OVERHEAD = st.one_of(
     ),
 )
 
+_threshold = st.sampled_from([0, 1, 500, 3000, 1 << 16])
+_page = st.sampled_from([1024, 4096])
+
 PARAMETERS = {
     SequentialFit: _SPLITTING,
     BinnedFit: {
@@ -236,6 +250,21 @@ PARAMETERS = {
         "growth_3x": _buddy_unit.map(lambda unit: unit * 3 // 2),
         "order": _order,
     },
+    ModifiedBuddy: {"growth": _buddy_unit, "order": _order},
+    Csri: {"growth": _unit, "minimum_split": st.sampled_from([1, 16])},
+    Dlmalloc: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
+    Gnu: {"page": _page, "returned": st.sampled_from([100, 8192, 32768])},
+    Gxx: {"growth": _unit, "preallocate": st.sampled_from([0, 1, 5])},
+    Lea: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
+    Phk: {"page": _page, "keep": st.sampled_from([4096, 65536])},
+    QuickFit: {"growth": _unit, "area": st.sampled_from([100, 4096])},
+    Solaris: {"growth": _unit, "ring": st.sampled_from([1, 3, 32])},
+    Solaris3x: {
+        "cells": st.sampled_from([2, 100]),
+        "growth": _unit,
+        "minimum_split": st.sampled_from([1, 16]),
+    },
+    Tlsf: {"growth": _unit, "minimum_split": st.sampled_from([1, 16])},
 }
 """What may be drawn for the parameters of each family, besides those that all have."""
 
