@@ -7,6 +7,7 @@ from typing import Final
 from simalloc.policy.description import Policy
 from simalloc.policy.families.gnu import Gnu
 from simalloc.policy.families.gxx import Gxx
+from simalloc.policy.families.kingsley import Kingsley, Variant
 from simalloc.policy.families.quick_fit import QuickFit
 
 GROUP: Final = "detlefs"
@@ -14,6 +15,16 @@ GROUP: Final = "detlefs"
 _REAL: Final = ("real",)
 
 POLICIES: Final = (
+    Policy(
+        "ultrix",
+        Kingsley(Variant.BSD_4_4),
+        source="Detlefs, Dosser & Zorn 1993, section 2; C. Kingsley, malloc.c of 4.4BSD",
+        reading=(
+            "A stand-in: the source of ULTRIX is not public. It descends from 4.2BSD, and its heap "
+            "for Espresso in the paper's table 9 is that of the variant with pages within 1 "
+            "percent; variant=4.2bsd is the other end of what it can have been."
+        ),
+    ),
     Policy(
         "gnu-1993",
         Gnu(),
@@ -28,7 +39,7 @@ POLICIES: Final = (
         "g++-2.5",
         Gxx(),
         source="Lea, malloc.c 2.5 of 1993-08-07; Detlefs, Dosser & Zorn 1993, section 2",
-        reading="Version 2.5 is taken for the paper's: its own history says that it was made for it.",
+        reading="Version 2.5 is taken for the paper's: its history says that it was made for it.",
         groups=_REAL,
     ),
     Policy(
