@@ -28,6 +28,7 @@ MODELS = {
     "lea286": "dlmalloc-2.8.6",
     "gxx25": "g++-2.5",
     "csri": "csri-1.18",
+    "gc26": "bw-gc-2.6",
     "vmalloc": "vmalloc",
     "glibc": "ptmalloc",
     "tlsf": "tlsf",
