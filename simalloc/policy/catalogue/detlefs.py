@@ -31,8 +31,8 @@ POLICIES: Final = (
         BwGc(),
         source="Boehm & Demers, gc 2.6; Detlefs, Dosser & Zorn 1993, section 2",
         reading=(
-            "Frees are ignored; an object dies exactly at its free event, so that nothing is kept by "
-            "mistake. The tables' order and sizes are those of the nearest sources."
+            "Frees are ignored; an object dies exactly at its free event, so that nothing is kept "
+            "by mistake. The tables' order and sizes are those of the nearest sources."
         ),
         groups=_REAL,
     ),
