@@ -16,6 +16,8 @@ from simalloc.policy import CATALOGUE, Order, Policy
 from simalloc.policy.families.address_trees import AddressTrees, TreeFit
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
+from simalloc.policy.families.bw_gc import BwGc
+from simalloc.policy.families.cartesian import Cartesian, Machine
 from simalloc.policy.families.csri import Csri
 from simalloc.policy.families.dlmalloc import Dlmalloc
 from simalloc.policy.families.double_buddy import DoubleBuddy
@@ -24,6 +26,7 @@ from simalloc.policy.families.gxx import Gxx
 from simalloc.policy.families.lea import Lea
 from simalloc.policy.families.modified_buddy import ModifiedBuddy
 from simalloc.policy.families.phk import Phk
+from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.policy.families.quick_fit import QuickFit
 from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
 from simalloc.policy.families.segregated_storage import SegregatedStorage
@@ -31,6 +34,7 @@ from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.families.solaris import Solaris
 from simalloc.policy.families.solaris_3x import Solaris3x
 from simalloc.policy.families.tlsf import Tlsf
+from simalloc.policy.families.vmalloc import Vmalloc
 from simalloc.policy.parts import Coalescing, Spacing
 from simalloc.trace.trace import Op, Trace
 
@@ -278,12 +282,29 @@ PARAMETERS = {
         "coalescing": st.sampled_from([Coalescing.NONE, Coalescing.ALL]),
     },
     ModifiedBuddy: {"growth": _buddy_unit, "order": _order},
+    Cartesian: {"growth": _unit, "machine": st.sampled_from(Machine)},
     Csri: {"growth": _unit, "minimum_split": st.sampled_from([1, 16])},
     Dlmalloc: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Gnu: {"page": _page, "returned": st.sampled_from([100, 8192, 32768])},
     Gxx: {"growth": _unit, "preallocate": st.sampled_from([0, 1, 5])},
+    BwGc: {
+        "page": _page,
+        "roots": st.sampled_from([0, 65536]),
+        "divisor": st.sampled_from([1, 4]),
+        "increment": st.sampled_from([1, 16]),
+        "most": st.sampled_from([2, 512]),
+    },
     Lea: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Phk: {"page": _page, "keep": st.sampled_from([4096, 65536])},
+    Ptmalloc: {
+        "growth": _unit,
+        "top_pad": _threshold,
+        "trim": _threshold,
+        "map_from": _threshold,
+        "fast": st.sampled_from([0, 4, 16, 100]),
+        "cache_lists": st.sampled_from([1, 4, 64]),
+        "cache_length": st.sampled_from([0, 1, 7]),
+    },
     QuickFit: {"growth": _unit, "area": st.sampled_from([100, 4096])},
     Solaris: {"growth": _unit, "ring": st.sampled_from([1, 3, 32])},
     Solaris3x: {
@@ -291,6 +312,7 @@ PARAMETERS = {
         "growth": _unit,
         "minimum_split": st.sampled_from([1, 16]),
     },
+    Vmalloc: {"growth": _unit, "page": st.sampled_from([1, 300, 8192])},
     Tlsf: {"growth": _unit, "minimum_split": st.sampled_from([1, 16])},
 }
 """What may be drawn for the parameters of each family, besides those that all have."""

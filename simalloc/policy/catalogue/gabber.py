@@ -12,6 +12,7 @@ from simalloc.policy.families.modified_buddy import ModifiedBuddy
 from simalloc.policy.families.phk import Phk
 from simalloc.policy.families.solaris import Solaris
 from simalloc.policy.families.solaris_3x import Solaris3x
+from simalloc.policy.families.vmalloc import Vmalloc
 
 GROUP: Final = "gabber"
 
@@ -66,6 +67,16 @@ POLICIES: Final = (
         Csri(),
         source="Moraes, malloc 1.18alpha of CSRI, Toronto; Gabber et al. 2001, section 3",
         reading="A word has 4 bytes, as on x86; bins and tags scale with it.",
+        groups=_REAL,
+    ),
+    Policy(
+        "vmalloc",
+        Vmalloc(),
+        source="Vo, Vmalloc of 1994 as of August 1999; Gabber et al. 2001, section 3",
+        reading=(
+            "The method Vmbest, which is malloc's. The tree splays, but where blocks go does not "
+            "depend on its shape."
+        ),
         groups=_REAL,
     ),
     Policy(

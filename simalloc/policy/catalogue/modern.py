@@ -6,6 +6,7 @@ from typing import Final
 
 from simalloc.policy.description import Policy
 from simalloc.policy.families.dlmalloc import Dlmalloc
+from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.policy.families.tlsf import Tlsf
 
 GROUP: Final = "modern"
@@ -13,6 +14,13 @@ GROUP: Final = "modern"
 _REAL: Final = ("real",)
 
 POLICIES: Final = (
+    Policy(
+        "ptmalloc",
+        Ptmalloc(),
+        source="glibc 2.36, malloc.c; Gloger, ptmalloc",
+        reading="One thread, whose cache is part of the model; arenas of other threads are not.",
+        groups=_REAL,
+    ),
     Policy(
         "dlmalloc-2.8.6",
         Dlmalloc(),

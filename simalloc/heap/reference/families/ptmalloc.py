@@ -38,6 +38,7 @@ class PtmallocHeap(Heap):
         self._word = word if description.mechanism else 0
         self._least = overhead.minimum
         self._keep = overhead.minimum if description.mechanism else 0
+        # The bytes of the thread cache itself, until the first malloc has made it.
         self._cache_table = 64 * (word + 2) + 2 * word if description.mechanism else 0
         self._small_below = 1024 if word == 8 else 1008
         self._large_limits = _LARGE_LIMITS[word]
@@ -60,9 +61,10 @@ class PtmallocHeap(Heap):
     def malloc(self, size: int) -> int:
         """Return the block of this size cached last, or look further."""
         self.visited = 0
-        if self._cache_table and not self.brk:
+        if self._cache_table:
             table = self._search(round_up(self._cache_table, 2 * self._word))
             self.blocks.mark(table, State.TABLE)
+            self._cache_table = 0
             self.visited = 0
         if self._thread_cache[size]:
             self.visited += 1

@@ -88,15 +88,15 @@ class QuickFitHeap(GxxHeap):
         if tail is None or self.block_size(tail) < size:
             if tail is not None:
                 self.blocks.mark(tail, State.WASTE)
-            tail = self._new_area()
+            tail = self._new_area(size)
         if self.block_size(tail) > size:
             self._tail = self._split(tail, size)
         self._is_cell.add(tail)
         return tail
 
-    def _new_area(self) -> int:
-        """Ask G++ for an area; its tags are G++'s table."""
-        area = super().malloc(gross_size(self._area, self._large))
+    def _new_area(self, cell: int) -> int:
+        """Ask G++ for an area, for a cell at least; its tags are G++'s table."""
+        area = super().malloc(gross_size(max(self._area, cell), self._large))
         self.blocks.mark(area, State.CACHED)
         if not self._ends:
             return area

@@ -79,7 +79,7 @@ class VmallocHeap(Heap):
         if self.reallocate_in_place(address, size):
             return address
         generous = round_up(self.block_size(address) + more, self._alignment)
-        new = self.malloc(max(size, generous))
+        new = self.front.malloc(max(size, generous))
         self._let_wait_long(address)
         return new
 

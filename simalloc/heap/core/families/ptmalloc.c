@@ -1,0 +1,567 @@
+/* glibc's malloc 2.36 (policy/families/ptmalloc.md). */
+#include "index/size/groups.h"
+#include "replay/replay.h"
+#include "space/segment.h"
+
+enum { MOST_SORTED = 10000, CONSOLIDATES_FROM = 65536, IS_UNSORTED = 1 };
+static const uint64_t most_map_from = UINT64_C(32) << 20;
+
+struct ptmalloc {
+    struct heap heap;
+    struct groups bins;
+    uint64_t growth;
+    uint64_t top_pad;
+    uint64_t trim;
+    uint64_t map_from;
+    uint64_t fast;
+    uint64_t cache_lists;
+    uint64_t cache_length;
+    uint64_t small_below;
+    uint64_t keep;        /* of the top, which is left at least */
+    uint64_t tag;         /* bytes that a segment has besides */
+    uint64_t cached_most; /* the largest block of the thread cache */
+    uint64_t fast_most;   /* and of the fast lists */
+    struct links links;
+    struct chain *thread_cache; /* by size */
+    struct chain *fast_lists;   /* by size */
+    struct chain unsorted;      /* free blocks whose `mark` is IS_UNSORTED */
+    uint64_t in_thread_cache;   /* blocks */
+    uint64_t in_fast_lists;
+    uint64_t last_remainder; /* an address */
+    uint32_t top;            /* the free block at the break; or NO_BLOCK */
+    bool started;
+};
+
+static uint64_t size_of(const struct ptmalloc *state, uint32_t id)
+{
+    return state->heap.blocks[id].size;
+}
+
+static bool is_small(const struct ptmalloc *state, uint64_t size)
+{
+    return size < state->small_below;
+}
+
+/* Whether two large sizes belong in one bin. */
+static bool share_bin(const struct ptmalloc *state, uint64_t one, uint64_t other)
+{
+    const uint64_t ends[] = {state->heap.setting.word == 4 ? 2944 : 3136, 10752, 45056, 163840,
+                             786432};
+    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (one < ends[i] || other < ends[i])
+            return one < ends[i] && other < ends[i] && one >> (6 + 3 * i) == other >> (6 + 3 * i);
+    return true;
+}
+
+/* Caches a block on a chain; it is not counted as allocated. */
+static void cache_on(struct ptmalloc *state, struct chain *chain, uint32_t id)
+{
+    state->heap.blocks[id].home = STATE_CACHED;
+    state->heap.counters.cached_blocks++;
+    chain_push(&state->links, chain, id);
+}
+
+/* Takes the newest block off a chain; it is allocated then, and not counted. NO_BLOCK: none. */
+static uint32_t uncache(struct ptmalloc *state, struct chain *chain)
+{
+    uint32_t id = chain_pop_newest(&state->links, chain);
+    if (id != NO_BLOCK) {
+        state->heap.blocks[id].home = STATE_ALLOCATED;
+        state->heap.counters.cached_blocks--;
+    }
+    return id;
+}
+
+/* Puts a block into the thread cache, if there is room for it. */
+static bool put_in_cache(struct ptmalloc *state, uint32_t id)
+{
+    uint64_t size = size_of(state, id);
+    if (size > state->cached_most || state->thread_cache[size].count >= state->cache_length)
+        return false;
+    cache_on(state, &state->thread_cache[size], id);
+    state->in_thread_cache++;
+    return true;
+}
+
+static bool cache_has_room(const struct ptmalloc *state, uint64_t size)
+{
+    return size <= state->cached_most && state->thread_cache[size].count < state->cache_length;
+}
+
+static uint32_t use_whole(struct ptmalloc *state, uint32_t id)
+{
+    state->heap.counters.allocated += size_of(state, id);
+    return id;
+}
+
+/* Takes a binned block out; it is allocated then, and not counted. */
+static void leave_bin(struct ptmalloc *state, uint32_t id)
+{
+    bool small = is_small(state, size_of(state, id));
+    groups_remove(&state->bins, id, small ? OLDEST_IS_HEAD : NEWEST_IS_HEAD);
+    state->heap.blocks[id].mark = 0;
+}
+
+static void leave_unsorted(struct ptmalloc *state, uint32_t id)
+{
+    chain_remove(&state->links, &state->unsorted, id);
+    state->heap.blocks[id].mark = 0;
+    state->heap.blocks[id].home = STATE_ALLOCATED;
+    state->heap.counters.free_blocks--;
+}
+
+static void enter_unsorted(struct ptmalloc *state, uint32_t id)
+{
+    state->heap.blocks[id].mark = IS_UNSORTED;
+    state->heap.blocks[id].home = STATE_FREE;
+    state->heap.counters.free_blocks++;
+    chain_push(&state->links, &state->unsorted, id);
+}
+
+static void set_top(struct ptmalloc *state, uint32_t id)
+{
+    state->top = id;
+    state->heap.blocks[id].mark = 0;
+    state->heap.blocks[id].home = STATE_FREE;
+    state->heap.counters.free_blocks++;
+}
+
+static void take_out(struct ptmalloc *state, uint32_t id)
+{
+    const struct block *block = &state->heap.blocks[id];
+    if (id == state->top) {
+        state->top = NO_BLOCK;
+        state->heap.counters.free_blocks--;
+        state->heap.blocks[id].home = STATE_ALLOCATED;
+    } else if (block->home == STATE_FREE && block->mark == IS_UNSORTED) {
+        leave_unsorted(state, id);
+    } else {
+        leave_bin(state, id);
+    }
+}
+
+/* Merges a block, which is not counted as allocated, with what is free beside it. */
+static uint32_t merge(struct ptmalloc *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    uint32_t below = heap->blocks[id].previous;
+    uint32_t above = heap->blocks[id].next;
+    if (heap_is_free(heap, below)) {
+        take_out(state, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_is_free(heap, above)) {
+        take_out(state, above);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_last(heap) == id)
+        set_top(state, id);
+    else
+        enter_unsorted(state, id);
+    return id;
+}
+
+/* Merges all blocks of the fast lists; answers whether there were any. */
+static bool consolidate(struct ptmalloc *state)
+{
+    bool any = state->in_fast_lists > 0;
+    for (uint64_t size = 0; state->in_fast_lists > 0; size++)
+        for (;;) {
+            uint32_t id = uncache(state, &state->fast_lists[size]);
+            if (id == NO_BLOCK)
+                break;
+            state->in_fast_lists--;
+            merge(state, id);
+        }
+    return any;
+}
+
+/* Step 2 of an allocation. */
+static uint32_t use_fast(struct ptmalloc *state, uint64_t size)
+{
+    struct chain *list = &state->fast_lists[size];
+    uint32_t id = uncache(state, list);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    state->in_fast_lists--;
+    while (list->newest != NO_BLOCK && cache_has_room(state, size)) {
+        put_in_cache(state, uncache(state, list));
+        state->in_fast_lists--;
+    }
+    return use_whole(state, id);
+}
+
+/* Step 3. */
+static uint32_t use_small_bin(struct ptmalloc *state, uint64_t size)
+{
+    uint32_t id = groups_find(&state->bins, size);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    leave_bin(state, id);
+    for (;;) {
+        uint32_t other = groups_find(&state->bins, size);
+        if (other == NO_BLOCK || !cache_has_room(state, size))
+            return use_whole(state, id);
+        leave_bin(state, other);
+        put_in_cache(state, other);
+    }
+}
+
+/* Uses the low end of a block that has been taken out; the rest, if it is enough, is unsorted. */
+static uint32_t use_low_end(struct ptmalloc *state, uint32_t id, uint64_t size, uint64_t least)
+{
+    struct heap *heap = &state->heap;
+    if (size_of(state, id) - size >= least) {
+        uint32_t rest = heap_cut_high(heap, id, size);
+        heap->counters.splits++;
+        enter_unsorted(state, rest);
+        if (is_small(state, size))
+            state->last_remainder = heap->blocks[rest].address;
+    }
+    return use_whole(state, id);
+}
+
+/* Step 5: sorts what is unsorted; answers a block that serves on the way. */
+static uint32_t sort(struct ptmalloc *state, uint64_t size, uint64_t *visited)
+{
+    struct heap *heap = &state->heap;
+    bool kept = false;
+    for (unsigned i = 0; i < MOST_SORTED && state->unsorted.oldest != NO_BLOCK; i++) {
+        uint32_t id = state->unsorted.oldest;
+        uint64_t have = size_of(state, id);
+        ++*visited;
+        bool alone = state->unsorted.count == 1;
+        leave_unsorted(state, id);
+        if (is_small(state, size) && alone && heap->blocks[id].address == state->last_remainder &&
+            have > size + state->keep)
+            return use_low_end(state, id, size, 1);
+        if (have != size)
+            groups_insert(&state->bins, id);
+        else if (put_in_cache(state, id))
+            kept = true;
+        else
+            return use_whole(state, id);
+    }
+    if (!kept)
+        return NO_BLOCK;
+    state->in_thread_cache--;
+    return use_whole(state, uncache(state, &state->thread_cache[size]));
+}
+
+/* Step 6: the best binned block. */
+static uint32_t use_best(struct ptmalloc *state, uint64_t size)
+{
+    uint32_t id = groups_best(&state->bins, size);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    uint64_t have = size_of(state, id);
+    if (!is_small(state, have))
+        id = !is_small(state, size) && share_bin(state, have, size)
+                 ? groups_newest(&state->bins, id)
+                 : groups_oldest_other(&state->bins, id);
+    leave_bin(state, id);
+    return use_low_end(state, id, size, state->heap.setting.minimum);
+}
+
+static uint32_t use_top(struct ptmalloc *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t id = state->top;
+    take_out(state, id);
+    if (size_of(state, id) > size) {
+        set_top(state, heap_cut_high(heap, id, size));
+        heap->counters.splits++;
+    }
+    return use_whole(state, id);
+}
+
+/* Step 9: new memory. */
+static uint32_t use_new(struct ptmalloc *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    if (state->map_from != 0 && size >= state->map_from)
+        return segment_allocate(heap, round_up(size + state->tag, state->growth));
+    uint64_t have = state->top == NO_BLOCK ? 0 : size_of(state, state->top);
+    uint32_t id =
+        heap_extend(heap, round_up(size + state->top_pad + state->keep - have, state->growth));
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    heap->counters.growths++;
+    if (state->top != NO_BLOCK) {
+        take_out(state, state->top);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    set_top(state, id);
+    return use_top(state, size);
+}
+
+/* Steps 2 to 9. */
+static uint32_t place(struct ptmalloc *state, uint64_t size, uint64_t *visited)
+{
+    uint32_t id = size <= state->fast_most ? use_fast(state, size) : NO_BLOCK;
+    if (id == NO_BLOCK && is_small(state, size))
+        id = use_small_bin(state, size);
+    if (id != NO_BLOCK) {
+        ++*visited;
+        return id;
+    }
+    if (!is_small(state, size))
+        consolidate(state);
+    for (;;) {
+        id = sort(state, size, visited);
+        if (id != NO_BLOCK)
+            return id;
+        id = use_best(state, size);
+        *visited += id != NO_BLOCK;
+        if (id != NO_BLOCK)
+            return id;
+        *visited += state->top != NO_BLOCK;
+        if (state->top != NO_BLOCK && size_of(state, state->top) >= size + state->keep)
+            return use_top(state, size);
+        if (!consolidate(state))
+            return use_new(state, size);
+    }
+}
+
+/* Makes the thread cache itself before anything else. */
+static bool start(struct ptmalloc *state)
+{
+    struct heap *heap = &state->heap;
+    uint64_t word = heap->setting.word;
+    uint64_t visited = 0;
+    state->started = true;
+    if (!heap->setting.mechanism)
+        return true;
+    uint32_t id =
+        place(state, round_up(64 * (word + 2) + 2 * word, 2 * word), &visited);
+    if (id != NO_BLOCK)
+        heap_mark(heap, id, STATE_TABLE);
+    return id != NO_BLOCK;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct ptmalloc *state = (struct ptmalloc *)heap;
+    if (!state->started && !start(state))
+        return NO_BLOCK;
+    uint64_t visited = 1;
+    uint32_t id = size <= state->cached_most ? uncache(state, &state->thread_cache[size])
+                                             : NO_BLOCK;
+    if (id != NO_BLOCK) {
+        state->in_thread_cache--;
+        use_whole(state, id);
+    } else {
+        visited = 0;
+        id = place(state, size, &visited);
+    }
+    count_search(heap, visited);
+    return id;
+}
+
+/* Lowers the break when the top has become large. */
+static void trim(struct ptmalloc *state)
+{
+    uint32_t top = state->top;
+    uint64_t stays = state->keep + 1 + state->top_pad;
+    if (top == NO_BLOCK || size_of(state, top) < state->trim || size_of(state, top) < stays)
+        return;
+    uint64_t falls = size_of(state, top) - stays;
+    falls -= falls % state->growth;
+    if (falls > 0)
+        heap_lower(&state->heap, falls);
+}
+
+static void release_segment(struct ptmalloc *state, uint32_t id)
+{
+    uint64_t size = size_of(state, id);
+    if (size > state->map_from && size <= most_map_from) {
+        state->map_from = size;
+        state->trim = 2 * size;
+    }
+    heap_unmap_segment(&state->heap, id);
+}
+
+/* Frees a block that is not counted as allocated. */
+static void make_free(struct ptmalloc *state, uint32_t id)
+{
+    uint64_t size = size_of(state, id);
+    if (put_in_cache(state, id))
+        return;
+    if (size <= state->fast_most) {
+        cache_on(state, &state->fast_lists[size], id);
+        state->in_fast_lists++;
+        return;
+    }
+    id = merge(state, id);
+    if (size_of(state, id) < CONSOLIDATES_FROM)
+        return;
+    consolidate(state);
+    trim(state);
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct ptmalloc *state = (struct ptmalloc *)heap;
+    if (segment_is(heap, id)) {
+        release_segment(state, id);
+        return;
+    }
+    heap->counters.allocated -= heap->blocks[id].size;
+    make_free(state, id);
+}
+
+/* Frees what an allocated block has too much. */
+static uint32_t shrink(struct ptmalloc *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint64_t over = size_of(state, id) - size;
+    if (over >= heap->setting.minimum) {
+        uint32_t high = heap_cut_high(heap, id, size);
+        heap->counters.splits++;
+        heap->counters.allocated -= over;
+        make_free(state, high);
+    }
+    return id;
+}
+
+/* Makes a block larger by the free one above it; false if that is not enough. */
+static bool take_above(struct ptmalloc *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t above = heap->blocks[id].next;
+    uint64_t both = size_of(state, id) + size_of(state, above);
+    if (!heap_is_free(heap, above) || both < size)
+        return false;
+    if (above != state->top) {
+        take_out(state, above);
+        use_whole(state, above);
+    } else if (both >= size + state->keep) {
+        use_top(state, size - size_of(state, id));
+    } else {
+        return false;
+    }
+    heap_join_next(heap, id);
+    return true;
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct ptmalloc *state = (struct ptmalloc *)heap;
+    if (segment_is(heap, id)) {
+        uint64_t wanted = round_up(size + state->tag, state->growth);
+        return wanted == size_of(state, id) ? id : segment_replace(heap, id, wanted);
+    }
+    if (size_of(state, id) >= size || take_above(state, id, size))
+        return shrink(state, id, size);
+    uint64_t visited = 0;
+    uint32_t other = place(state, size, &visited);
+    count_search(heap, visited);
+    if (other == NO_BLOCK)
+        return NO_BLOCK;
+    if (heap->blocks[id].next == other) {
+        heap_join_next(heap, id);
+        return shrink(state, id, size);
+    }
+    heap->front->release(heap, id);
+    return other;
+}
+
+static bool reserve(struct heap *heap)
+{
+    struct ptmalloc *state = (struct ptmalloc *)heap;
+    return heap_reserve(heap) && groups_reserve(&state->bins) &&
+           links_reserve(&state->links, heap->capacity);
+}
+
+DEFINE_LAYER(ptmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
+
+static const struct layer *settle(struct heap *heap)
+{
+    (void)heap;
+    return &layer_ptmalloc;
+}
+
+/* Empty chains for all sizes up to one. */
+static struct chain *make_chains(uint64_t most)
+{
+    struct chain *chains = table_resize(NULL, sizeof *chains, 0, (uint32_t)most + 1);
+    for (uint64_t size = 0; chains != NULL && size <= most; size++)
+        chains[size] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
+    return chains;
+}
+
+static bool init(void *memory)
+{
+    struct ptmalloc *state = memory;
+    struct heap *heap = &state->heap;
+    const struct setting *setting = &heap->setting;
+    uint64_t unit = heap_unit(heap) | state->growth;
+    state->small_below = setting->word == 4 ? 1008 : 1024;
+    state->cached_most = 4 * setting->word + 16 * (state->cache_lists - 1);
+    state->fast_most = state->fast * setting->word;
+    state->last_remainder = UINT64_MAX;
+    if (setting->mechanism) {
+        state->keep = setting->minimum;
+        state->tag = setting->word;
+        unit |= 2 * setting->word;
+    }
+    state->thread_cache = make_chains(state->cached_most);
+    state->fast_lists = make_chains(state->fast_most);
+    return state->thread_cache != NULL && state->fast_lists != NULL && heap_init(heap) &&
+           groups_init(&state->bins, heap, unit);
+}
+
+static void release_all(void *memory)
+{
+    struct ptmalloc *state = memory;
+    table_release(state->thread_cache);
+    table_release(state->fast_lists);
+    links_release(&state->links);
+    groups_release(&state->bins);
+    heap_release(&state->heap);
+}
+
+static uint64_t cached(const void *memory)
+{
+    const struct ptmalloc *state = memory;
+    return state->in_thread_cache + state->in_fast_lists;
+}
+
+static const char *check(const void *memory)
+{
+    const struct ptmalloc *state = memory;
+    const struct heap *heap = &state->heap;
+    uint32_t last = heap_last(heap);
+    if (state->top != (heap_is_free(heap, last) ? last : NO_BLOCK))
+        return "the top is not the free block at the break";
+    uint64_t blocks = state->bins.block_count + state->unsorted.count + (state->top != NO_BLOCK);
+    if (blocks != heap->counters.free_blocks)
+        return "the free blocks are miscounted";
+    const char *wrong = heap_check(heap);
+    return wrong == NULL ? groups_check(&state->bins) : wrong;
+}
+
+static const struct parameter parameters[] = {
+    UNIT_PARAMETER(struct ptmalloc, growth),
+    SIZE_PARAMETER(struct ptmalloc, top_pad),
+    SIZE_PARAMETER(struct ptmalloc, trim),
+    SIZE_PARAMETER(struct ptmalloc, map_from),
+    PARAMETER(struct ptmalloc, fast, 0, 1 << 16),
+    PARAMETER(struct ptmalloc, cache_lists, 1, 1 << 16),
+    PARAMETER(struct ptmalloc, cache_length, 0, 1 << 16),
+};
+
+const struct family ptmalloc = {
+    .name = "ptmalloc",
+    .state_size = sizeof(struct ptmalloc),
+    PARAMETERS(parameters),
+    .blocks_an_event = 6,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+    .cached = cached,
+};

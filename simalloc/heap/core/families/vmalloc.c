@@ -1,0 +1,456 @@
+/* Vo's Vmalloc, method Vmbest (policy/families/vmalloc.md). */
+#include "index/size/groups.h"
+#include "replay/replay.h"
+
+enum { MOST_TINY_SIZES = 1 << 20 };
+
+/* What the `mark` of a cached or free block says; of any other it is NOT_MARKED. */
+enum { NOT_MARKED, IN_SLOT, IN_CACHE, IN_CATCH_ALL, IS_PENDING };
+
+struct vmalloc {
+    struct heap heap;
+    struct groups tree;
+    uint64_t growth;
+    uint64_t page;
+    uint64_t header;
+    uint64_t tiny_below;  /* blocks of fewer bytes are tiny */
+    struct links links;   /* of all chains below */
+    struct chain *caches; /* tiny blocks that wait, by size */
+    struct chain *tiny;   /* tiny free blocks, by size */
+    struct chain catch_all;
+    struct chain pending; /* free blocks that enter the tree when reclaiming ends */
+    uint32_t slot;        /* the one large block that waits there; or NO_BLOCK */
+    uint32_t wild;        /* the free block at the break that comes last; or NO_BLOCK */
+    uint64_t cached_tiny;
+    uint64_t free_tiny;
+};
+
+static uint64_t size_of(const struct vmalloc *state, uint32_t id)
+{
+    return state->heap.blocks[id].size;
+}
+
+static bool is_tiny(const struct vmalloc *state, uint64_t size)
+{
+    return size < state->tiny_below;
+}
+
+/* Caches a block on a chain; the block is not counted as allocated. */
+static void wait_on(struct vmalloc *state, struct chain *chain, uint32_t id, uint32_t mark)
+{
+    state->heap.blocks[id].home = STATE_CACHED;
+    state->heap.blocks[id].mark = mark;
+    state->heap.counters.cached_blocks++;
+    state->cached_tiny += mark == IN_CACHE;
+    if (chain == NULL)
+        state->slot = id;
+    else
+        chain_push(&state->links, chain, id);
+}
+
+/* Takes a block that waits from where it does; it is allocated then, and not counted. */
+static void wait_no_more(struct vmalloc *state, uint32_t id)
+{
+    struct block *block = &state->heap.blocks[id];
+    if (block->mark == IN_SLOT)
+        state->slot = NO_BLOCK;
+    else if (block->mark == IN_CATCH_ALL)
+        chain_remove(&state->links, &state->catch_all, id);
+    else
+        chain_remove(&state->links, &state->caches[block->size], id);
+    state->cached_tiny -= block->mark == IN_CACHE;
+    state->heap.counters.cached_blocks--;
+    block->home = STATE_ALLOCATED;
+    block->mark = NOT_MARKED;
+}
+
+static bool waits(const struct vmalloc *state, uint32_t id)
+{
+    const struct block *block = &state->heap.blocks[id];
+    return block->home == STATE_CACHED && block->mark != NOT_MARKED;
+}
+
+static void empty_slot(struct vmalloc *state)
+{
+    uint32_t id = state->slot;
+    if (id == NO_BLOCK)
+        return;
+    wait_no_more(state, id);
+    wait_on(state, &state->catch_all, id, IN_CATCH_ALL);
+}
+
+/* Takes a free block from where it is; it is allocated then, and not counted. */
+static void take_out(struct vmalloc *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    struct block *block = &heap->blocks[id];
+    bool tiny = is_tiny(state, block->size);
+    if (id != state->wild && !tiny && !(block->home == STATE_FREE && block->mark == IS_PENDING)) {
+        groups_remove(&state->tree, id, NEWEST_IS_HEAD);
+        heap->blocks[id].mark = NOT_MARKED;
+        return;
+    }
+    if (id == state->wild) {
+        state->wild = NO_BLOCK;
+    } else if (tiny) {
+        chain_remove(&state->links, &state->tiny[block->size], id);
+        state->free_tiny--;
+    } else {
+        chain_remove(&state->links, &state->pending, id);
+    }
+    heap->counters.free_blocks--;
+    block->home = STATE_ALLOCATED;
+    block->mark = NOT_MARKED;
+}
+
+/* Frees a block that has waited, merged; answers the least size whose cache is to be emptied. */
+static uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t least)
+{
+    struct heap *heap = &state->heap;
+    uint32_t below = heap->blocks[id].previous;
+    if (heap_is_free(heap, below)) {
+        take_out(state, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    for (;;) {
+        uint32_t above = heap->blocks[id].next;
+        if (waits(state, above)) {
+            if (size_of(state, above) < least)
+                least = size_of(state, above);
+            wait_no_more(state, above);
+        } else if (heap_is_free(heap, above)) {
+            take_out(state, above);
+        } else {
+            break;
+        }
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    heap->counters.free_blocks++;
+    struct block *block = &heap->blocks[id];
+    block->home = STATE_FREE;
+    block->mark = NOT_MARKED;
+    if (heap_last(heap) == id) {
+        state->wild = id;
+    } else if (is_tiny(state, block->size)) {
+        chain_push(&state->links, &state->tiny[block->size], id);
+        state->free_tiny++;
+    } else {
+        block->mark = IS_PENDING;
+        chain_push(&state->links, &state->pending, id);
+    }
+    return least;
+}
+
+/* Frees all that waits on a chain, the newest first. */
+static uint64_t reclaim_chain(struct vmalloc *state, const struct chain *chain, uint64_t least,
+                              bool *any)
+{
+    while (chain->newest != NO_BLOCK) {
+        uint32_t id = chain->newest;
+        *any = true;
+        wait_no_more(state, id);
+        least = free_merged(state, id, least);
+    }
+    return least;
+}
+
+/* Frees what waits on the catch-all list, and in the caches of sizes down to `least`; answers
+ * whether anything did. */
+static bool reclaim(struct vmalloc *state, uint64_t least)
+{
+    struct heap *heap = &state->heap;
+    bool any = false;
+    empty_slot(state);
+    least = reclaim_chain(state, &state->catch_all, least, &any);
+    for (uint64_t size = state->tiny_below; size > least && state->cached_tiny > 0; size--)
+        least = reclaim_chain(state, &state->caches[size - 1], least, &any);
+    for (;;) {
+        uint32_t id = chain_pop_newest(&state->links, &state->pending);
+        if (id == NO_BLOCK)
+            return any;
+        heap->blocks[id].mark = NOT_MARKED;
+        heap->counters.free_blocks--; /* the tree counts it */
+        groups_insert(&state->tree, id);
+    }
+}
+
+static uint32_t find_tiny(const struct vmalloc *state, uint64_t size)
+{
+    if (state->free_tiny > 0)
+        for (; is_tiny(state, size); size++)
+            if (state->tiny[size].newest != NO_BLOCK)
+                return state->tiny[size].newest;
+    return NO_BLOCK;
+}
+
+/* Step 3 of an allocation: a free block, after reclaiming if need be. */
+static uint32_t find_free(struct vmalloc *state, uint64_t size)
+{
+    for (;;) {
+        uint32_t id = find_tiny(state, size);
+        if (id != NO_BLOCK)
+            return id;
+        if (state->catch_all.newest != NO_BLOCK)
+            reclaim(state, state->tiny_below);
+        id = groups_best(&state->tree, size);
+        if (id != NO_BLOCK || !reclaim(state, 0))
+            return id;
+    }
+}
+
+/* Raises the break; the new memory, with a free block before it, is allocated and not counted. */
+static uint32_t grow(struct vmalloc *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    const struct setting *setting = &heap->setting;
+    bool first = heap->brk == 0;
+    uint64_t need = size - state->header;
+    uint64_t table = 0;
+    if (setting->mechanism) {
+        need += 12 * setting->word + 2 * state->header + 16;
+        table = 8 * setting->word + state->header;
+    }
+    need = round_up(need, state->growth);
+    uint64_t have = state->wild == NO_BLOCK ? 0 : size_of(state, state->wild);
+    have -= have % state->growth;
+    if (!first && have == need)
+        need += state->growth;
+    uint32_t id = heap_extend(heap, need - have);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    heap->counters.growths++;
+    heap->blocks[id].home = STATE_ALLOCATED;
+    if (first && table > 0)
+        heap->blocks[heap_cut_low(heap, id, table)].home = STATE_TABLE;
+    uint32_t below = heap->blocks[id].previous;
+    if (heap_is_free(heap, below)) {
+        take_out(state, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    return id;
+}
+
+/* Uses the low end of a block; the rest waits in the slot, or is the wild block. */
+static uint32_t use(struct vmalloc *state, uint32_t id, uint64_t size, bool may_be_wild)
+{
+    struct heap *heap = &state->heap;
+    if (size_of(state, id) - size >= heap->setting.minimum) {
+        uint32_t rest = heap_cut_high(heap, id, size);
+        heap->counters.splits++;
+        heap->blocks[rest].mark = NOT_MARKED;
+        if (may_be_wild && state->tree.block_count > 0 && heap_last(heap) == rest) {
+            heap->blocks[rest].home = STATE_FREE;
+            heap->counters.free_blocks++;
+            state->wild = rest;
+        } else {
+            wait_on(state, NULL, rest, IN_SLOT);
+        }
+    }
+    heap->blocks[id].mark = NOT_MARKED;
+    heap->counters.allocated += size_of(state, id);
+    return id;
+}
+
+static uint32_t place(struct vmalloc *state, uint64_t size, uint64_t *visited)
+{
+    uint32_t id = is_tiny(state, size) ? state->caches[size].newest : NO_BLOCK;
+    if (id != NO_BLOCK) {
+        ++*visited;
+        wait_no_more(state, id);
+        state->heap.counters.allocated += size;
+        return id;
+    }
+    id = state->slot;
+    *visited += id != NO_BLOCK;
+    if (id != NO_BLOCK && size_of(state, id) >= size) {
+        wait_no_more(state, id);
+        return use(state, id, size, false);
+    }
+    empty_slot(state);
+    id = find_free(state, size);
+    ++*visited;
+    if (id == NO_BLOCK && state->wild != NO_BLOCK && size_of(state, state->wild) >= size)
+        id = state->wild;
+    if (id != NO_BLOCK)
+        take_out(state, id);
+    else
+        id = grow(state, size);
+    return id == NO_BLOCK ? NO_BLOCK : use(state, id, size, true);
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    uint64_t visited = 0;
+    uint32_t id = place((struct vmalloc *)heap, size, &visited);
+    count_search(heap, visited);
+    return id;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct vmalloc *state = (struct vmalloc *)heap;
+    uint64_t size = size_of(state, id);
+    heap->counters.allocated -= size;
+    if (is_tiny(state, size))
+        wait_on(state, &state->caches[size], id, IN_CACHE);
+    else if (state->slot == NO_BLOCK)
+        wait_on(state, NULL, id, IN_SLOT);
+    else
+        wait_on(state, &state->catch_all, id, IN_CATCH_ALL);
+    if (size >= state->page + state->header && heap_is_free(heap, heap->blocks[id].previous))
+        reclaim(state, 0);
+}
+
+/* Takes in what is free behind a block or waits there, until it is large enough. */
+static void take_in(struct vmalloc *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    while (size_of(state, id) < size) {
+        uint32_t above = heap->blocks[id].next;
+        if (waits(state, above) && heap->blocks[above].mark == IN_SLOT) {
+            wait_no_more(state, above);
+        } else {
+            if (waits(state, above)) {
+                uint64_t waiting = size_of(state, above);
+                reclaim(state, is_tiny(state, waiting) ? waiting : state->tiny_below);
+                above = heap->blocks[id].next;
+            }
+            if (!heap_is_free(heap, above))
+                return;
+            take_out(state, above);
+        }
+        heap->counters.allocated += size_of(state, above);
+        heap_join_next(heap, id);
+    }
+}
+
+/* Puts a block on the catch-all list, and what is in the slot after it. */
+static void throw_away(struct vmalloc *state, uint32_t id)
+{
+    state->heap.counters.allocated -= size_of(state, id);
+    wait_on(state, &state->catch_all, id, IN_CATCH_ALL);
+    empty_slot(state);
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct vmalloc *state = (struct vmalloc *)heap;
+    uint64_t data = size - state->header;
+    uint64_t more = data < 8 * heap->setting.word ? data : data < 1024 ? data / 2 : 1024;
+    take_in(state, id, size);
+    uint64_t have = size_of(state, id);
+    if (have < size && data > state->growth && heap_last(heap) == id) {
+        uint32_t new = heap_extend(heap, round_up(size - have + state->header, state->growth));
+        if (new == NO_BLOCK)
+            return NO_BLOCK;
+        heap->counters.growths++;
+        heap->counters.allocated += size_of(state, new);
+        heap_join_next(heap, id);
+        have = size_of(state, id);
+    }
+    if (have >= size) {
+        if (have >= size + more + heap->setting.minimum) {
+            uint32_t high = heap_cut_high(heap, id, size);
+            heap->counters.splits++;
+            throw_away(state, high);
+        }
+        return id;
+    }
+    uint64_t wanted = round_up(have + more, heap->setting.alignment);
+    uint32_t other = heap->front->allocate(heap, wanted < size ? size : wanted);
+    if (other != NO_BLOCK)
+        throw_away(state, id);
+    return other;
+}
+
+static bool reserve(struct heap *heap)
+{
+    struct vmalloc *state = (struct vmalloc *)heap;
+    return heap_reserve(heap) && groups_reserve(&state->tree) &&
+           links_reserve(&state->links, heap->capacity);
+}
+
+DEFINE_LAYER(vmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
+
+static const struct layer *settle(struct heap *heap)
+{
+    (void)heap;
+    return &layer_vmalloc;
+}
+
+static struct chain *make_chains(uint64_t count)
+{
+    if (count > MOST_TINY_SIZES)
+        return NULL;
+    struct chain *chains = table_resize(NULL, sizeof *chains, 0, (uint32_t)count);
+    for (uint64_t i = 0; chains != NULL && i < count; i++)
+        chains[i] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
+    return chains;
+}
+
+static bool init(void *memory)
+{
+    struct vmalloc *state = memory;
+    struct heap *heap = &state->heap;
+    const struct setting *setting = &heap->setting;
+    state->header = setting->header;
+    state->tiny_below = 56 + 2 * setting->word + state->header;
+    state->caches = make_chains(state->tiny_below);
+    state->tiny = make_chains(state->tiny_below);
+    uint64_t unit = heap_unit(heap) | state->growth | state->header;
+    if (setting->mechanism)
+        unit |= setting->word;
+    return state->caches != NULL && state->tiny != NULL && heap_init(heap) &&
+           groups_init(&state->tree, heap, unit);
+}
+
+static void release_all(void *memory)
+{
+    struct vmalloc *state = memory;
+    table_release(state->caches);
+    table_release(state->tiny);
+    links_release(&state->links);
+    groups_release(&state->tree);
+    heap_release(&state->heap);
+}
+
+static uint64_t cached(const void *memory)
+{
+    const struct vmalloc *state = memory;
+    return state->cached_tiny + state->catch_all.count + (state->slot != NO_BLOCK);
+}
+
+static const char *check(const void *memory)
+{
+    const struct vmalloc *state = memory;
+    const struct heap *heap = &state->heap;
+    if (state->wild != NO_BLOCK && heap_last(heap) != state->wild)
+        return "the wild block does not end at the break";
+    if (state->pending.count != 0)
+        return "a free block has not entered the tree";
+    uint64_t blocks = state->tree.block_count + state->free_tiny + (state->wild != NO_BLOCK);
+    if (blocks != heap->counters.free_blocks)
+        return "the free blocks are miscounted";
+    const char *wrong = heap_check(heap);
+    return wrong == NULL ? groups_check(&state->tree) : wrong;
+}
+
+static const struct parameter parameters[] = {
+    UNIT_PARAMETER(struct vmalloc, growth),
+    UNIT_PARAMETER(struct vmalloc, page),
+};
+
+const struct family vmalloc = {
+    .name = "vmalloc",
+    .state_size = sizeof(struct vmalloc),
+    PARAMETERS(parameters),
+    .blocks_an_event = 4,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+    .cached = cached,
+};
