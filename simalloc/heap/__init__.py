@@ -1,13 +1,28 @@
 """What a policy's decisions do to the heap: the simulation, in C and in plain Python."""
 
 from simalloc.heap.check import Checked, check
-from simalloc.heap.moment import FREE, WASTE, Moment, Tiling, moment, tilings
+from simalloc.heap.moment import (
+    CACHED,
+    FREE,
+    HOLE,
+    MAPPED_FROM,
+    TABLE,
+    WASTE,
+    Moment,
+    Tiling,
+    moment,
+    tilings,
+)
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.simulate import simulate
 from simalloc.heap.simulate_all import simulate_all
 
 __all__ = [
+    "CACHED",
     "FREE",
+    "HOLE",
+    "MAPPED_FROM",
+    "TABLE",
     "WASTE",
     "Checked",
     "Counters",

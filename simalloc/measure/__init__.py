@@ -6,6 +6,7 @@ from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.pins import Pin, Pins, pins
 from simalloc.measure.ranking import Rank, rank_values, ranking
 from simalloc.measure.stays import Stays, longest_stays
+from simalloc.measure.waste import Waste, real_waste, waste
 
 __all__ = [
     "Fragmentation",
@@ -15,6 +16,7 @@ __all__ = [
     "Pins",
     "Rank",
     "Stays",
+    "Waste",
     "fragmentation",
     "free_sizes",
     "heap_map",
@@ -22,4 +24,6 @@ __all__ = [
     "pins",
     "rank_values",
     "ranking",
+    "real_waste",
+    "waste",
 ]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from simalloc.heap.run import Realloc
 from simalloc.policy import CATALOGUE, Order, Policy
+from simalloc.policy.families.address_trees import AddressTrees, TreeFit
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 from simalloc.policy.families.cartesian import Cartesian, Machine
@@ -26,15 +27,20 @@ from simalloc.policy.families.modified_buddy import ModifiedBuddy
 from simalloc.policy.families.phk import Phk
 from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.policy.families.quick_fit import QuickFit
+from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.families.solaris import Solaris
 from simalloc.policy.families.solaris_3x import Solaris3x
 from simalloc.policy.families.tlsf import Tlsf
 from simalloc.policy.families.vmalloc import Vmalloc
+from simalloc.policy.parts import Coalescing, Spacing
 from simalloc.trace.trace import Op, Trace
 
 LARGEST = 1 << 40
+
+ONLINE = sorted(name for name, row in CATALOGUE.items() if "bound" not in row.groups)
+"""The policies that place objects as they come."""
 
 
 @dataclass
@@ -235,6 +241,12 @@ _OVERHEAD = st.one_of(
         }
     ),
 )
+_CLASSED = {
+    "growth": _unit,
+    "interval": st.sampled_from([1, 16, 64, 1000]),
+    "minimum_split": st.sampled_from([1, 16, 100]),
+    "count_tail": st.booleans(),
+}
 
 _threshold = st.sampled_from([0, 1, 500, 3000, 1 << 16])
 _page = st.sampled_from([1024, 4096])
@@ -252,6 +264,21 @@ PARAMETERS = {
         "growth": _buddy_unit,
         "growth_3x": _buddy_unit.map(lambda unit: unit * 3 // 2),
         "order": _order,
+    },
+    AddressTrees: {
+        **_CLASSED,
+        "fit": st.sampled_from(TreeFit),
+        "trees": st.sampled_from([1, 2, 8, 9]),
+        "coalescing": st.sampled_from(Coalescing),
+        "rebalance": st.sampled_from([1, 7, 40]),
+    },
+    SegregatedFit: {
+        **_CLASSED,
+        "fit": st.sampled_from(ListFit),
+        "order": st.sampled_from(ListOrder),
+        "spacing": st.sampled_from(Spacing),
+        "classes": st.sampled_from([1, 2, 8, 9]),
+        "coalescing": st.sampled_from([Coalescing.NONE, Coalescing.ALL]),
     },
     ModifiedBuddy: {"growth": _buddy_unit, "order": _order},
     Cartesian: {"growth": _unit, "machine": st.sampled_from(Machine)},
@@ -298,7 +325,7 @@ def variants(draw, policy, *, parts=True):
 
 def policies():
     """Draw any policy of the catalogue, with any parameters."""
-    return st.sampled_from(sorted(CATALOGUE)).flatmap(lambda name: variants(CATALOGUE[name]))
+    return st.sampled_from(ONLINE).flatmap(lambda name: variants(CATALOGUE[name]))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,89 @@
+"""Who wastes least on which trace: whether PhK's lead is policy or serendipity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from experiments.gabber.paper import PAPER, PERCENT
+from experiments.gabber.programs import (
+    CACHES,
+    EDITORS,
+    EMACS,
+    HUMMINGBIRD,
+    OTHER_SEEDS,
+    heading,
+    seeded,
+)
+from experiments.mallocs import at_hand, with_mechanism
+from simalloc.report import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from experiments.gabber.measuring import Results
+    from simalloc.report.table import Value
+
+LIKE_HUMMINGBIRD: Final = (HUMMINGBIRD, *map(seeded, OTHER_SEEDS), *CACHES)
+LIKE_EMACS: Final = EDITORS
+
+
+def ranks(results: Results, key: str, *, mechanism: bool = True) -> dict[str, int]:
+    """Return each allocator's rank on a trace, 1 for the least fragmentation at the end.
+
+    Those that the trace was not replayed under have none.
+    """
+    texts = {name: with_mechanism(name) if mechanism else name for name in at_hand(PAPER)}
+    outcomes = {name: results.outcomes.get((key, text)) for name, text in texts.items()}
+    return _ranked({name: one.at_end for name, one in outcomes.items() if one is not None})
+
+
+def printed_ranks(number: int, names: Collection[str]) -> dict[str, int]:
+    """Return the ranks in table 3 or 4 among some allocators; no figure is the worst."""
+    cells = PAPER.table(number).cells
+    return _ranked(
+        {
+            name: cells[name][PERCENT].value if PERCENT in cells[name] else float("inf")
+            for name in names
+        }
+    )
+
+
+def ranks_table(results: Results) -> Table:
+    """Return every allocator's rank in print, here on each trace, and there as a policy alone."""
+    measured = {key: ranks(results, key) for key in (*LIKE_HUMMINGBIRD, *LIKE_EMACS)}
+    third = printed_ranks(3, measured[HUMMINGBIRD])
+    fourth = printed_ranks(4, measured[EMACS])
+    alone = ranks(results, HUMMINGBIRD, mechanism=False)
+    rows: list[tuple[Value, ...]] = [
+        (
+            PAPER.label(name),
+            third.get(name),
+            *(measured[key].get(name) for key in LIKE_HUMMINGBIRD),
+            alone.get(name),
+            fourth.get(name),
+            *(measured[key].get(name) for key in LIKE_EMACS),
+        )
+        for name in at_hand(PAPER)
+    ]
+    columns = (
+        "",
+        "table 3\nprinted",
+        *map(heading, LIKE_HUMMINGBIRD),
+        "hummingbird\npolicy alone",
+        "table 4\nprinted",
+        *map(heading, LIKE_EMACS),
+    )
+    note = "Ranks are among the allocators that the trace was replayed under."
+    return Table("Ranks by fragmentation at the end, 1 the least", columns, rows, (note,))
+
+
+def same_order(results: Results, key: str, number: int) -> tuple[int, int]:
+    """Return how many pairs of allocators that print tells apart are in its order, of how many."""
+    here = ranks(results, key)
+    printed = printed_ranks(number, here)
+    pairs = [(a, b) for a in printed for b in printed if printed[a] < printed[b]]
+    return sum(here[a] < here[b] for a, b in pairs), len(pairs)
+
+
+def _ranked(waste: Mapping[str, float]) -> dict[str, int]:
+    return {name: 1 + sum(w < waste[name] for w in waste.values()) for name in waste}
