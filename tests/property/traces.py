@@ -16,6 +16,7 @@ from simalloc.policy import CATALOGUE, Order, Policy
 from simalloc.policy.families.address_trees import AddressTrees, TreeFit
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
+from simalloc.policy.families.bw_gc import BwGc
 from simalloc.policy.families.cartesian import Cartesian, Machine
 from simalloc.policy.families.csri import Csri
 from simalloc.policy.families.dlmalloc import Dlmalloc
@@ -286,6 +287,13 @@ PARAMETERS = {
     Dlmalloc: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Gnu: {"page": _page, "returned": st.sampled_from([100, 8192, 32768])},
     Gxx: {"growth": _unit, "preallocate": st.sampled_from([0, 1, 5])},
+    BwGc: {
+        "page": _page,
+        "roots": st.sampled_from([0, 65536]),
+        "divisor": st.sampled_from([1, 4]),
+        "increment": st.sampled_from([1, 16]),
+        "most": st.sampled_from([2, 512]),
+    },
     Lea: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Phk: {"page": _page, "keep": st.sampled_from([4096, 65536])},
     Ptmalloc: {

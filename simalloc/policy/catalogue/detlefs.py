@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from simalloc.policy.description import Policy
+from simalloc.policy.families.bw_gc import BwGc
 from simalloc.policy.families.gnu import Gnu
 from simalloc.policy.families.gxx import Gxx
 from simalloc.policy.families.kingsley import Kingsley, Variant
@@ -24,6 +25,16 @@ POLICIES: Final = (
             "for Espresso in the paper's table 9 is that of the variant with pages within 1 "
             "percent; variant=4.2bsd is the other end of what it can have been."
         ),
+    ),
+    Policy(
+        "bw-gc-2.6",
+        BwGc(),
+        source="Boehm & Demers, gc 2.6; Detlefs, Dosser & Zorn 1993, section 2",
+        reading=(
+            "Frees are ignored; an object dies exactly at its free event, so that nothing is kept "
+            "by mistake. The tables' order and sizes are those of the nearest sources."
+        ),
+        groups=_REAL,
     ),
     Policy(
         "gnu-1993",

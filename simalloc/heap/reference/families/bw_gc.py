@@ -248,8 +248,9 @@ class BwGcHeap(PagedHeap):
             self._increment = pages // 2
         before, after = self._collected_bytes, self._collected_bytes + pages * self._page
         indexed = 1024 * self._page
-        for _ in range(-(-before // indexed), -(-after // indexed)):
-            self._take_table(1024 * self._word)
+        begun = -(-after // indexed) - -(-before // indexed)
+        if begun:
+            self._take_table(begun * 1024 * self._word)
         address = self._grow_aligned(after - before)
         self._collected_bytes = after
         self._free_run(address)

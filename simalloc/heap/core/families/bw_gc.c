@@ -1,0 +1,524 @@
+/* The collector of Boehm, Demers and Weiser (simalloc/policy/families/bw_gc.md). */
+#include "index/pages/runs.h"
+#include "replay/replay.h"
+#include "space/table.h"
+
+enum { DIRECT_CLASSES = 10, CLASSES = DIRECT_CLASSES + 4 * 60, NO_PAGE = UINT32_MAX };
+
+/* What is known of a block besides, by its id. */
+struct object {
+    uint64_t bytes; /* that count as allocated */
+    uint32_t page;  /* of a small object: its page's number plus one; else 0 */
+    bool live;
+};
+
+/* A page of small objects. */
+struct page {
+    uint32_t base;  /* its lowest block */
+    uint32_t uncut; /* the objects never used, one cached block; or NO_BLOCK */
+    uint32_t next;  /* of the pages of its size that wait to be swept; of those that are unused */
+    uint32_t class;
+    uint64_t live;
+};
+
+/* The free small objects of a size. */
+struct small {
+    uint64_t size;
+    uint32_t freed;   /* chained by `mark`, the newest first; or NO_BLOCK */
+    uint32_t page;    /* made or swept last, whose objects never used come next; or NO_PAGE */
+    uint32_t waiting; /* pages to be swept, the lowest first; or NO_PAGE */
+    bool has_map;
+};
+
+struct bw_gc {
+    struct heap heap;
+    uint64_t page;
+    uint64_t roots;
+    uint64_t divisor;
+    uint64_t increment; /* in pages; that of the next expansion */
+    uint64_t most;
+    uint64_t extra; /* the byte behind each object */
+    struct runs runs;
+    uint32_t position; /* a run, or NO_BLOCK: before the lowest */
+    bool begun;
+    uint64_t pages_of_heap;
+    uint64_t allocated; /* since the latest collection */
+    uint64_t given_back;
+    uint64_t in_use; /* runs: pages of small objects, and large ones */
+    uint64_t headers;
+    uint64_t left;    /* of the memory for tables */
+    uint64_t visited; /* in this event */
+    struct small small[CLASSES];
+    struct object *objects;
+    uint32_t object_capacity;
+    struct page *pages;
+    uint32_t page_count;
+    uint32_t page_capacity;
+    uint32_t unused;
+};
+
+/* A size of small objects in words, and its class. */
+static uint64_t words_of(const struct bw_gc *state, uint64_t size)
+{
+    uint64_t word = state->heap.setting.word;
+    uint64_t words = (size + word - 1) / word;
+    if (size - state->extra <= 8 * word)
+        return words;
+    unsigned shift = 61 - (unsigned)__builtin_clzll(words); /* words >> shift is 4 to 7 */
+    uint64_t quarter = words >> shift;
+    return (quarter + (words != quarter << shift)) << shift;
+}
+
+static unsigned class_of(uint64_t words)
+{
+    if (words < DIRECT_CLASSES)
+        return (unsigned)words;
+    unsigned shift = 61 - (unsigned)__builtin_clzll(words);
+    return DIRECT_CLASSES + 4 * (shift - 1) + (unsigned)(words >> shift) - 4;
+}
+
+static uint64_t small_size(const struct bw_gc *state, uint64_t size)
+{
+    return words_of(state, size) * state->heap.setting.word;
+}
+
+static bool is_small(const struct bw_gc *state, uint64_t size)
+{
+    return size <= state->page / 2;
+}
+
+/* Raises the break, with a mechanism by a page more; answers the block without that. */
+static uint32_t raise_break(struct bw_gc *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    bool mechanism = heap->setting.mechanism;
+    uint32_t id = heap_extend(heap, size + (mechanism ? state->page : 0));
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    heap->counters.growths++;
+    if (mechanism) {
+        uint32_t lost = heap_cut_high(heap, id, size);
+        heap->blocks[lost].home = STATE_WASTE;
+        state->objects[lost].page = 0;
+    }
+    return id;
+}
+
+/* Takes memory for a table, which is never given back. */
+static void take_table(struct bw_gc *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    if (!heap->setting.mechanism)
+        return;
+    if (state->left < size) {
+        uint64_t bytes = (17 * state->page + size) / state->page * state->page;
+        uint32_t id = raise_break(state, bytes);
+        if (id == NO_BLOCK)
+            return;
+        heap->blocks[id].home = STATE_TABLE;
+        state->left = bytes;
+    }
+    state->left -= size;
+}
+
+/* Makes a block of pages a free run; searches begin before the lowest. */
+static void free_run(struct bw_gc *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    heap->blocks[id].home = STATE_ALLOCATED;
+    runs_free(&state->runs, heap, id);
+    state->position = NO_BLOCK;
+}
+
+static void expand(struct bw_gc *state, uint64_t pages)
+{
+    struct heap *heap = &state->heap;
+    uint64_t begun = (state->pages_of_heap + 1023) / 1024;
+    uint64_t then = (state->pages_of_heap + pages + 1023) / 1024;
+    if (then > begun)
+        take_table(state, (then - begun) * 1024 * heap->setting.word);
+    uint32_t id = raise_break(state, pages * state->page);
+    if (id == NO_BLOCK)
+        return;
+    state->pages_of_heap += pages;
+    free_run(state, id);
+}
+
+/* Makes one block of a page without live objects, and frees it; answers it. */
+static void dissolve(struct bw_gc *state, uint32_t number)
+{
+    struct heap *heap = &state->heap;
+    uint32_t id = state->pages[number].base;
+    heap_mark(heap, id, STATE_WASTE);
+    while (heap->blocks[id].size < state->page) {
+        heap_mark(heap, heap->blocks[id].next, STATE_WASTE);
+        heap_join_next(heap, id);
+    }
+    state->pages[number].next = state->unused;
+    state->unused = number;
+    state->in_use--;
+    free_run(state, id);
+}
+
+static void collect(struct bw_gc *state)
+{
+    struct heap *heap = &state->heap;
+    for (unsigned class = 0; class < CLASSES; class++) {
+        state->small[class].freed = NO_BLOCK;
+        state->small[class].page = NO_PAGE;
+        state->small[class].waiting = NO_PAGE;
+    }
+    state->allocated = state->given_back = 0;
+    uint32_t id = heap_last(heap);
+    while (id != NO_BLOCK) {
+        uint32_t number = state->objects[id].page;
+        uint32_t below = heap->blocks[id].previous;
+        bool is_object = heap->blocks[id].home != STATE_TABLE && !heap_is_free(heap, id);
+        if (is_object && number != 0) {
+            struct page *page = &state->pages[number - 1];
+            below = heap->blocks[page->base].previous;
+            if (page->live == 0) {
+                dissolve(state, number - 1);
+            } else {
+                page->next = state->small[page->class].waiting;
+                state->small[page->class].waiting = number - 1;
+            }
+        } else if (heap->blocks[id].home == STATE_CACHED && !state->objects[id].live) {
+            heap_mark(heap, id, STATE_WASTE);
+            state->in_use--;
+            free_run(state, id);
+        }
+        id = below;
+    }
+}
+
+static void collect_or_expand(struct bw_gc *state, uint64_t needed)
+{
+    uint64_t a = state->allocated;
+    uint64_t f = state->given_back;
+    uint64_t use = a < f || a - f < a / 4 ? a / 8 : a - f;
+    if (use * state->divisor >= state->pages_of_heap * state->page + state->roots) {
+        collect(state);
+        return;
+    }
+    uint64_t pages = state->increment + needed;
+    if (pages > 2 * state->increment)
+        state->increment = pages / 2;
+    state->increment = state->increment * 3 / 2;
+    if (state->increment > state->most)
+        state->increment = state->most;
+    expand(state, pages);
+}
+
+/* The run that a search takes, or NO_BLOCK. */
+static uint32_t find_run(struct bw_gc *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t id = state->position;
+    do {
+        id = runs_next(&state->runs, heap, id);
+        if (id == NO_BLOCK)
+            continue;
+        state->visited++;
+        uint64_t next = heap->blocks[heap->blocks[id].mark].size;
+        if (heap->blocks[id].size >= size && !(next < heap->blocks[id].size && next >= size))
+            return id;
+    } while (id != state->position);
+    return NO_BLOCK;
+}
+
+static uint64_t count_runs(const struct bw_gc *state)
+{
+    return state->heap.counters.free_blocks + state->in_use;
+}
+
+/* Takes whole pages if a run has them, else answers NO_BLOCK. */
+static uint32_t take_run(struct bw_gc *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t id = find_run(state, size);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    uint32_t next = runs_next(&state->runs, heap, id);
+    uint32_t rest;
+    uint32_t taken = runs_take(&state->runs, heap, id, size, &rest);
+    heap->blocks[taken].home = STATE_WASTE;
+    state->position = rest == NO_BLOCK ? next : rest;
+    state->in_use++;
+    uint64_t word = heap->setting.word;
+    for (; state->headers < count_runs(state); state->headers++)
+        take_table(state, 5 * word + (state->page / word + 7) / 8);
+    return taken;
+}
+
+static uint32_t new_page_number(struct bw_gc *state)
+{
+    uint32_t number = state->unused;
+    if (number == NO_PAGE)
+        return state->page_count++;
+    state->unused = state->pages[number].next;
+    return number;
+}
+
+/* Makes a page for small objects; false if there is no run for it. */
+static bool new_page(struct bw_gc *state, unsigned class)
+{
+    struct heap *heap = &state->heap;
+    uint64_t size = state->small[class].size;
+    uint32_t id = take_run(state, state->page);
+    if (id == NO_BLOCK)
+        return false;
+    uint32_t number = new_page_number(state);
+    uint64_t used = state->page / size * size;
+    if (used < state->page) {
+        uint32_t rest = heap_cut_high(heap, id, used);
+        heap->blocks[rest].home = STATE_WASTE;
+        state->objects[rest] = (struct object){.page = number + 1};
+    }
+    heap_mark(heap, id, STATE_CACHED);
+    state->objects[id] = (struct object){.page = number + 1};
+    state->pages[number] = (struct page){.base = id, .uncut = id, .next = NO_PAGE, .class = class};
+    state->small[class].page = number;
+    return true;
+}
+
+/* Puts all objects of a waiting page that are not live into the free list. */
+static void sweep(struct bw_gc *state, unsigned class)
+{
+    struct heap *heap = &state->heap;
+    struct small *small = &state->small[class];
+    uint32_t number = small->waiting;
+    struct page *page = &state->pages[number];
+    small->waiting = page->next;
+    small->page = number;
+    for (uint32_t id = page->base; id != NO_BLOCK && state->objects[id].page == number + 1 &&
+                                   heap->blocks[id].home != STATE_TABLE &&
+                                   !heap_is_free(heap, id);
+         id = heap->blocks[id].next) {
+        if (id == page->uncut || heap->blocks[id].home != STATE_CACHED || state->objects[id].live)
+            continue;
+        heap->blocks[id].mark = small->freed;
+        small->freed = id;
+    }
+}
+
+/* Takes a free object of a class that is there, or NO_BLOCK. */
+static uint32_t take_free(struct bw_gc *state, unsigned class)
+{
+    struct heap *heap = &state->heap;
+    struct small *small = &state->small[class];
+    uint32_t id = small->freed;
+    if (id != NO_BLOCK) {
+        small->freed = heap->blocks[id].mark;
+        return id;
+    }
+    if (small->page == NO_PAGE || state->pages[small->page].uncut == NO_BLOCK)
+        return NO_BLOCK;
+    struct page *page = &state->pages[small->page];
+    id = page->uncut;
+    if (heap->blocks[id].size > small->size) {
+        id = heap_cut_off(heap, id, heap->blocks[id].size - small->size);
+        state->objects[id] = (struct object){.page = small->page + 1};
+    } else {
+        page->uncut = NO_BLOCK;
+    }
+    return id;
+}
+
+static uint32_t allocate_small(struct bw_gc *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    unsigned class = class_of(words_of(state, size));
+    struct small *small = &state->small[class];
+    if (!small->has_map) {
+        small->has_map = true;
+        small->size = small_size(state, size);
+        take_table(state, 2 * state->page / heap->setting.word);
+    }
+    uint32_t id;
+    while ((id = take_free(state, class)) == NO_BLOCK) {
+        if (small->waiting != NO_PAGE)
+            sweep(state, class);
+        else if (!new_page(state, class))
+            collect_or_expand(state, 1);
+        if (heap->failure != NULL)
+            return NO_BLOCK;
+    }
+    state->visited++;
+    state->pages[state->objects[id].page - 1].live++;
+    state->objects[id].bytes = small->size;
+    return id;
+}
+
+static uint32_t allocate_large(struct bw_gc *state, uint64_t size)
+{
+    uint64_t whole = round_up(size, state->page);
+    uint32_t id;
+    while ((id = take_run(state, whole)) == NO_BLOCK) {
+        collect_or_expand(state, whole / state->page);
+        if (state->heap.failure != NULL)
+            return NO_BLOCK;
+    }
+    state->objects[id] = (struct object){.bytes = round_up(size, state->heap.setting.word)};
+    return id;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct bw_gc *state = (struct bw_gc *)heap;
+    if (!state->begun) {
+        state->begun = true;
+        take_table(state, 2 * heap->setting.word * state->page);
+        expand(state, state->increment);
+    }
+    state->visited = 0;
+    uint32_t id = is_small(state, size) ? allocate_small(state, size) : allocate_large(state, size);
+    count_search(heap, state->visited);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    heap_mark(heap, id, STATE_ALLOCATED);
+    state->objects[id].live = true;
+    state->allocated += state->objects[id].bytes;
+    return id;
+}
+
+/* A freed object is garbage from now on. */
+static void release(struct heap *heap, uint32_t id)
+{
+    struct bw_gc *state = (struct bw_gc *)heap;
+    heap_mark(heap, id, STATE_CACHED);
+    state->objects[id].live = false;
+    if (state->objects[id].page != 0)
+        state->pages[state->objects[id].page - 1].live--;
+}
+
+/* Gives an object back at once. */
+static void give_back(struct bw_gc *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    state->given_back += heap->blocks[id].size;
+    release(heap, id);
+    if (state->objects[id].page != 0) {
+        struct small *small = &state->small[state->pages[state->objects[id].page - 1].class];
+        heap->blocks[id].mark = small->freed;
+        small->freed = id;
+        return;
+    }
+    heap_mark(heap, id, STATE_WASTE);
+    state->in_use--;
+    free_run(state, id);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    const struct bw_gc *state = (const struct bw_gc *)heap;
+    uint64_t old = heap->blocks[id].size;
+    return size <= old && 2 * (size - state->extra) >= old;
+}
+
+static uint32_t reallocate_object(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct bw_gc *state = (struct bw_gc *)heap;
+    if (resize(heap, id, size))
+        return id;
+    uint32_t new = heap->front->allocate(heap, size);
+    if (new != NO_BLOCK)
+        give_back(state, id);
+    return new;
+}
+
+static bool reserve(struct heap *heap)
+{
+    struct bw_gc *state = (struct bw_gc *)heap;
+    if (!heap_reserve(heap))
+        return false;
+    if (state->object_capacity < heap->capacity) {
+        struct object *objects = table_resize(state->objects, sizeof *objects,
+                                              state->object_capacity, heap->capacity);
+        if (objects == NULL)
+            return false;
+        for (uint32_t id = state->object_capacity; id < heap->capacity; id++)
+            objects[id] = (struct object){.page = 0};
+        state->objects = objects;
+        state->object_capacity = heap->capacity;
+    }
+    if (LIKELY(state->page_capacity - state->page_count >= BATCH))
+        return true;
+    struct page *pages = table_grow(state->pages, sizeof *pages, state->page_count, BATCH,
+                                    NO_PAGE - 1, &state->page_capacity);
+    if (pages == NULL)
+        return false;
+    state->pages = pages;
+    return true;
+}
+
+static uint64_t rounded(const struct heap *heap, uint64_t size)
+{
+    const struct bw_gc *state = (const struct bw_gc *)heap;
+    return is_small(state, size) ? small_size(state, size) : round_up(size, state->page);
+}
+
+DEFINE_LAYER(bw_gc, false, allocate, release, reserve, .resize = resize,
+             .reallocate = reallocate_object, .rounded = rounded)
+
+static const struct layer *settle(struct heap *heap)
+{
+    (void)heap;
+    return &layer_bw_gc;
+}
+
+static bool init(void *memory)
+{
+    struct bw_gc *state = memory;
+    state->extra = state->heap.setting.mechanism;
+    state->unused = NO_PAGE;
+    for (unsigned class = 0; class < CLASSES; class++)
+        state->small[class] =
+            (struct small){.freed = NO_BLOCK, .page = NO_PAGE, .waiting = NO_PAGE};
+    return heap_init(&state->heap);
+}
+
+static void release_all(void *memory)
+{
+    struct bw_gc *state = memory;
+    table_release(state->pages);
+    table_release(state->objects);
+    heap_release(&state->heap);
+}
+
+static const char *check(const void *memory)
+{
+    const struct bw_gc *state = memory;
+    const char *wrong = runs_check(&state->runs, &state->heap);
+    return wrong == NULL ? heap_check(&state->heap) : wrong;
+}
+
+static uint64_t cached(const void *memory)
+{
+    const struct bw_gc *state = memory;
+    const struct heap *heap = &state->heap;
+    uint64_t found = 0;
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next)
+        found += heap->blocks[id].home == STATE_CACHED && !state->objects[id].live;
+    return found;
+}
+
+static const struct parameter parameters[] = {
+    UNIT_PARAMETER(struct bw_gc, page),
+    SIZE_PARAMETER(struct bw_gc, roots),
+    UNIT_PARAMETER(struct bw_gc, divisor),
+    UNIT_PARAMETER(struct bw_gc, increment),
+    UNIT_PARAMETER(struct bw_gc, most),
+};
+
+const struct family bw_gc = {
+    .name = "bw-gc",
+    .state_size = sizeof(struct bw_gc),
+    PARAMETERS(parameters),
+    .blocks_an_event = 64,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+    .cached = cached,
+};
