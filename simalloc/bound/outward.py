@@ -36,7 +36,10 @@ class Fit(IntEnum):
 
 
 LOOKED_AT: Final = 8
-"""The gaps that `MATCH` weighs; with more of them it does worse on most traces, and is slower."""
+"""The gaps that `MATCH` weighs.
+
+Of 8, 32 and 128, tried on redis, cc1, perl and cfrac, more were slower and seldom lower.
+"""
 
 
 @dataclass(frozen=True, eq=False)
