@@ -42,9 +42,10 @@ def agreement_table(results: Results) -> Table:
     columns = [
         f"{what}\n{table}"
         for table in ("table 9, same runs", "table 10, all")
-        for what in ("least", "median", "most", f"within {100 * NEAR:.0f} %")
+        for what in ("least", "median", "most", "near")
     ]
-    return Table("Measured over printed", ("allocator", *columns), rows)
+    note = f"Near is within {100 * NEAR:.0f} percent."
+    return Table("Measured over printed", ("allocator", *columns), rows, (note,))
 
 
 def _spread(values: list[float]) -> tuple[Value, ...]:

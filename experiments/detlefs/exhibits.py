@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from experiments.detlefs.agreement import agreement_table
 from experiments.detlefs.behaviour import buffers_table, comparison
+from experiments.detlefs.bracket import bracket_table
 from experiments.detlefs.heaps import table_9, table_10
 from experiments.detlefs.units import units_table
 from experiments.detlefs.work import work_table
@@ -23,6 +24,7 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
         "units": Exhibit.plain(units_table()),
         "table-9": Exhibit.compared(table_9(results, stdio=True)),
         "table-10": Exhibit.compared(table_10(results, stdio=True)),
+        "bracket": Exhibit.plain(bracket_table(results)),
         "agreement": Exhibit.plain(agreement_table(results)),
         "table-9-as-traced": Exhibit.compared(table_9(results, stdio=False)),
         "table-10-as-traced": Exhibit.compared(table_10(results, stdio=False)),

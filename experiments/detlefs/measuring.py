@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.detlefs.behaviour import buffers, with_buffers
-from experiments.detlefs.paper import PAPER
+from experiments.detlefs.paper import KIN, PAPER
 from experiments.mallocs import at_hand, replay, with_mechanism
 from simalloc.trace import catalogue
 from simalloc.trace.statistics import describe
@@ -44,5 +44,5 @@ def measure(progress: Progress) -> Results:
         with_stdio(program): with_buffers(traces[program], number)
         for program, number in buffered.items()
     }
-    texts = [with_mechanism(name) for name in at_hand(PAPER)]
+    texts = [with_mechanism(name) for name in (*at_hand(PAPER), *KIN)]
     return Results(described, replay(replayed, texts, progress), buffered)

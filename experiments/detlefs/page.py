@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from experiments.detlefs.paper import PAPER
+from experiments.detlefs.heaps import run_of
+from experiments.detlefs.paper import KILOBYTE_OF_HEAP, PAPER
 from experiments.detlefs.units import UNITS, quotients_met
 from experiments.mallocs import missing
 from experiments.output import fill_page, listed
@@ -39,6 +40,8 @@ def _facts(results: Results) -> dict[str, Any]:
         "paper": PAPER.about["paper"],
         "programs": listed([PAPER.label(program) for program in PAPER.programs]),
         "stdio": listed(stdio),
+        "gnu_espresso": run_of(results, "espresso", "gnu-1993", stdio=True).peak_heap_bytes
+        / KILOBYTE_OF_HEAP,
         "met_1000": met_1000,
         "met_1024": met_1024,
         "cells": cells,

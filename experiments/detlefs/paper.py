@@ -15,6 +15,9 @@ KILOBYTE_OF_REQUESTS: Final = 1000
 KILOBYTE_OF_HEAP: Final = 1024
 """In table 9: table 10 comes out with it (`units`)."""
 
+KIN: Final = ("kingsley", "kingsley-4.4bsd")
+"""Kingsley's malloc as in 4.2BSD, of which ULTRIX's is a variant, and as of 4.4BSD."""
+
 
 def relative(name: str) -> str:
     """Return the column of a policy's figures relative to ULTRIX's."""
