@@ -1,10 +1,16 @@
 """The version of the code names what decides a result."""
 
 import re
+import tomllib
+from importlib.metadata import version as installed
+from pathlib import Path
 
 import pytest
 
 from simalloc import version
+
+
+PROJECT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -35,3 +41,17 @@ def test_what_does_not_decide_leaves_it(package, name):
     before = version.code_version()
     (package / name).write_text("changed")
     assert version.code_version() == before
+
+
+def test_every_file_that_names_the_release_names_the_same():
+    release = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
+    said = {
+        "meson.build": r"^  version: '(.+)',$",
+        "CITATION.cff": r"^version: (.+)$",
+        "CHANGELOG.md": r"^## (\S+)",
+    }
+    for name, pattern in said.items():
+        found = re.search(pattern, (PROJECT / name).read_text("utf-8"), re.MULTILINE)
+        assert found, name
+        assert found[1] == release, name
+    assert installed("simalloc") == release
