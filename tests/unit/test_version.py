@@ -9,7 +9,6 @@ import pytest
 
 from simalloc import version
 
-
 PROJECT = Path(__file__).parents[2]
 
 
