@@ -6,7 +6,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 NATIVE := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
 .DELETE_ON_ERROR:
-.PHONY: tables page test lint unit sanitize clean
+.PHONY: tables page test lint unit site sanitize clean
 
 tables: out/tables.txt
 	@cat $<
@@ -15,7 +15,7 @@ tables: out/tables.txt
 page: out/tables.txt
 	cp out/johnstone-wilson.md out/johnstone-wilson-figure-1.png docs
 
-test: lint unit sanitize
+test: lint unit site sanitize
 
 out/tables.txt: $(VENV)/built $(shell find experiments/johnstone_wilson simalloc traces -type f -not -name '*.pyc')
 	mkdir -p out
@@ -28,6 +28,10 @@ lint: $(VENV)/built
 
 unit: $(VENV)/built
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# The docs, the API and the notebooks with their outputs as one static site, in out/site.
+site: $(VENV)/built
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --conf-dir docs/site . out/site
 
 # The C code once more under the address and undefined-behaviour sanitizers, but for tests that are mostly
 # the reference engine and tests that limit memory, of which the sanitizers need much. Without `site` (-S) the
