@@ -6,7 +6,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 NATIVE := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
 .DELETE_ON_ERROR:
-.PHONY: tables page papers test lint unit sanitize clean
+.PHONY: tables page papers test lint unit site sanitize clean
 
 tables: out/tables.txt
 	@cat $<
@@ -19,8 +19,10 @@ page: out/tables.txt
 papers: page
 	$(BIN)/python -m experiments.rezaei --out docs > out/rezaei.txt
 	$(BIN)/python -m experiments.ellermann --out docs > out/ellermann.txt
+	$(BIN)/python -m experiments.detlefs --out docs > out/detlefs.txt
+	$(BIN)/python -m experiments.gabber --out docs > out/gabber.txt
 
-test: lint unit sanitize
+test: lint unit site sanitize
 
 out/tables.txt: $(VENV)/built $(shell find experiments/johnstone_wilson experiments/*.py simalloc traces -type f -not -name '*.pyc')
 	mkdir -p out
@@ -33,6 +35,10 @@ lint: $(VENV)/built
 
 unit: $(VENV)/built
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# The docs, the API and the notebooks with their outputs as one static site, in out/site.
+site: $(VENV)/built
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --conf-dir docs/site . out/site
 
 # The C code once more under the address and undefined-behaviour sanitizers, but for tests that are mostly
 # the reference engine and tests that limit memory, of which the sanitizers need much. Without `site` (-S) the

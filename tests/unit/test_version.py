@@ -1,6 +1,9 @@
 """The version of the code names what decides a result."""
 
 import re
+import tomllib
+from importlib.metadata import version as installed
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +31,8 @@ FAMILIES = {
     "policy/catalogue/other.py": "",
 }
 MODULES = ("simalloc.policy.families.sequential_fit", "simalloc.policy.catalogue.johnstone_wilson")
+
+PROJECT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -101,3 +106,17 @@ def test_the_code_of_families_differs_here():
     )
     assert first == following != lea
     assert version.code_version() not in {first, lea}
+
+
+def test_every_file_that_names_the_release_names_the_same():
+    release = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
+    said = {
+        "meson.build": r"^  version: '(.+)',$",
+        "CITATION.cff": r"^version: (.+)$",
+        "CHANGELOG.md": r"^## (\S+)",
+    }
+    for name, pattern in said.items():
+        found = re.search(pattern, (PROJECT / name).read_text("utf-8"), re.MULTILINE)
+        assert found, name
+        assert found[1] == release, name
+    assert installed("simalloc") == release

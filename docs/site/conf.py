@@ -1,0 +1,32 @@
+"""How `make site` builds the site: the pages of docs, the API and the notebooks, by Sphinx.
+
+The sources are the project's own folder, so that links between its files are links on the site.
+"""
+
+project = "simalloc"
+copyright = "2026, the simalloc authors"  # noqa: A001 - Sphinx's name for it
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+root_doc = "docs/index"
+include_patterns = [
+    "*.md",
+    "docs/**",
+    "notebooks/*.ipynb",
+    "simalloc/policy/families/*.md",
+    "tests/README.md",
+    "traces/README.md",
+]
+
+myst_enable_extensions = ["attrs_block", "deflist"]
+myst_heading_anchors = 4
+nb_execution_mode = "off"  # a test executes the notebooks and compares their outputs
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+default_role = "code"
+
+html_theme = "furo"
+html_title = "simalloc"
+html_extra_path = ["index.html"]  # leads from the site's root to its first page
+html_show_sphinx = False
+html_copy_source = False
