@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simalloc.errors import SimallocError
+from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import Realloc
 from simalloc.policy import PythonCode
 from simalloc.policy import policy as find_policy
+from simalloc.policy.device import Device
 
 if TYPE_CHECKING:
-    from simalloc.policy import AnyPolicy, Policy
+    from simalloc.policy import AnyPolicy, Family, Policy
     from simalloc.trace import EventSource
 
 
@@ -34,6 +35,8 @@ class Setting:
         """Return what was asked for; raises as `simulate` does if there is no such thing."""
         described, rule = find_policy(policy), find_realloc(realloc)
         check_scale(scale)
+        if isinstance(described.description, Device):
+            scale = 1  # its constants are bytes
         return cls(source, described, scale, rule)
 
     def simulation(self, *, checked: bool = False, portable: bool = False) -> Simulation:
@@ -41,7 +44,7 @@ class Setting:
 
         `checked` verifies the whole heap after each event; `portable` renounces vector code.
         """
-        description = self.policy.description
+        description = self._family()
         return Simulation(
             description.core,
             len(self.source),
@@ -52,6 +55,12 @@ class Setting:
             description.core_parameters(),
             **self._decider(),
         )
+
+    def _family(self) -> Family:
+        description = self.policy.description
+        if isinstance(description, Device):
+            raise PolicyError(f"{self.policy.name} is a device allocator: this is of heaps alone")
+        return description
 
     def _decider(self) -> dict[str, Any]:
         """Return the Python object that decides, if one does."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap.device import simulate_device
 from simalloc.heap.reference import simulate_reference
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.setting import Setting
 from simalloc.policy import PythonCode
+from simalloc.policy.device import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -58,6 +60,13 @@ def simulate(
     bytes or memory runs out.
     """
     setting = Setting.of(source, policy, scale, realloc)
+    if isinstance(setting.policy.description, Device):
+        return simulate_device(
+            setting,
+            addresses=addresses,
+            checked=checked,
+            progress=progress,
+        )
     if engine == "reference":
         return simulate_reference(
             source.in_memory(),

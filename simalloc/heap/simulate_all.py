@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import TYPE_CHECKING, Final
 
+from simalloc.heap.device import simulate_devices
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import parts_of, replay, run_of, stride_of, strides
 from simalloc.machine import core_count
 from simalloc.policy import PythonCode
+from simalloc.policy.device import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,10 +45,22 @@ def simulate_all(
     Raises as `simulate` does.
     """
     settings = [Setting.of(source, policy, scale, realloc) for policy in policies]
-    lanes = [_Lane(setting, setting.simulation()) for setting in settings]
-    with closing(strides(source)) as events:
-        _Convoy(events, lanes, progress).go()
-    return [run_of(lane.simulation, lane.setting, seconds=lane.seconds) for lane in lanes]
+    of_devices = simulate_devices(
+        [each for each in settings if isinstance(each.policy.description, Device)], progress
+    )
+    lanes = [
+        _Lane(setting, setting.simulation())
+        for setting in settings
+        if not isinstance(setting.policy.description, Device)
+    ]
+    if lanes:
+        with closing(strides(source)) as events:
+            _Convoy(events, lanes, progress).go()
+    of_heaps = (run_of(lane.simulation, lane.setting, seconds=lane.seconds) for lane in lanes)
+    return [
+        next(of_devices if isinstance(setting.policy.description, Device) else of_heaps)
+        for setting in settings
+    ]
 
 
 @dataclass(eq=False)

@@ -12,7 +12,7 @@ from random import Random
 from hypothesis import strategies as st
 
 from simalloc.heap.run import Realloc
-from simalloc.policy import CATALOGUE, Order, Policy
+from simalloc.policy import HEAPS, Order, Policy
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 from simalloc.policy.families.double_buddy import DoubleBuddy
@@ -255,7 +255,7 @@ def variants(draw, policy, *, parts=True):
 
 def policies():
     """Draw any policy of the catalogue, with any parameters."""
-    return st.sampled_from(sorted(CATALOGUE)).flatmap(lambda name: variants(CATALOGUE[name]))
+    return st.sampled_from(sorted(HEAPS)).flatmap(lambda name: variants(HEAPS[name]))
 
 
 @dataclass(frozen=True)

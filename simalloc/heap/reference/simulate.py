@@ -9,6 +9,7 @@ import numpy as np
 
 from simalloc.heap.reference.replay import Replay, replay
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
+from simalloc.policy import Family
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +34,9 @@ def simulate_reference(
     With `check` the invariants of the heap are asserted after each event. Raises `SimallocError` if
     the heap would exceed 2**62 scaled bytes.
     """
-    raw = replay(trace, policy.description, scale=scale, realloc=realloc, check=check)
+    description = policy.description
+    assert isinstance(description, Family), "device allocators have a replay of their own"
+    raw = replay(trace, description, scale=scale, realloc=realloc, check=check)
     live, scaled = _or_zero(raw.live), _or_zero(raw.heap)
     # argmax() finds the first event of the highest; as fractions some would be as high as others.
     at_peak, at_max = int(np.argmax(scaled)), int(np.argmax(live))
