@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 @click.option(
     "--lenient", is_flag=True, help="Skip and count what is wrong, instead of giving up at it."
 )
+@click.option("--device", type=int, metavar="N", help="Which device of a snapshot with several.")
 @click.option("--name", help="The trace's name; that of the log unless given.")
 def command(
     log: str,
     trace: str,
     from_format: str | None,
     lenient: bool,  # noqa: FBT001 - click passes a flag
+    device: int | None,
     name: str | None,
 ) -> None:
     """Turn an allocation log into a trace.
@@ -44,7 +46,13 @@ def command(
     """
     with progress(log, 1.0) as advance:
         imported = import_log(
-            log, trace, from_format=from_format, lenient=lenient, name=name, progress=advance
+            log,
+            trace,
+            from_format=from_format,
+            lenient=lenient,
+            device=device,
+            name=name,
+            progress=advance,
         )
     _report(Path(trace).name, imported)
 

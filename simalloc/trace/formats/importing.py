@@ -59,7 +59,11 @@ class Opened:
         left_out = {what: tally.count for what, tally in self.log.left_out.items()}
         stated = {"log": Path(self.log.stream.name).name, "format": self.format.name}
         told = {"left_out": left_out, "sites": list(self.log.sites.names)}
-        return {**stated, **{name: value for name, value in told.items() if value}}
+        return {
+            **stated,
+            **{name: value for name, value in told.items() if value},
+            **self.log.told,
+        }
 
 
 class Imported(NamedTuple):
@@ -72,7 +76,11 @@ class Imported(NamedTuple):
 
 @contextmanager
 def open_log(
-    source: str | os.PathLike[str], *, from_format: str | None = None, lenient: bool = False
+    source: str | os.PathLike[str],
+    *,
+    from_format: str | None = None,
+    lenient: bool = False,
+    device: int | None = None,
 ) -> Iterator[Opened]:
     """Open a log, a path or `-` for standard input, and tell its format unless it is named.
 
@@ -88,7 +96,7 @@ def open_log(
             raw = stack.enter_context(Path(source).open("rb"))
             size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
             stream = LogStream(raw, str(source), lenient=lenient)
-        log = Log(stream, lenient)
+        log = Log(stream, lenient, device=device)
         yield Opened(log, FORMATS[from_format] if from_format else detect(stream), size)
 
 
@@ -98,17 +106,19 @@ def import_log(
     *,
     from_format: str | None = None,
     lenient: bool = False,
+    device: int | None = None,
     name: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Imported:
     """Write a trace of a log, in bounded memory.
 
-    `progress` is called with the share of the log that was read since its last call. Raises
+    `device` chooses one, where a log has several. `progress` is called with the share of the log
+    that was read since its last call. Raises
     `TraceError`, and leaves nothing behind, for a log that is wrong; if `lenient`, what can be
     skipped is skipped and counted. Raises `OSError` if `target` is the log itself.
     """
     keep_apart(target, [source])
-    with open_log(source, from_format=from_format, lenient=lenient) as opened:
+    with open_log(source, from_format=from_format, lenient=lenient, device=device) as opened:
         reading = opened.format.read(opened.log)
         with TraceWriter(target, name=name or _name(source), columns=reading.columns) as writer:
             for batch in _told(opened, reading.batches, progress):
@@ -122,10 +132,11 @@ def load_log(
     *,
     from_format: str | None = None,
     lenient: bool = False,
+    device: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Trace:
     """Return a log as a trace in memory; raises and tells its progress as `import_log` does."""
-    with open_log(source, from_format=from_format, lenient=lenient) as opened:
+    with open_log(source, from_format=from_format, lenient=lenient, device=device) as opened:
         reading = opened.format.read(opened.log)
         collector = Collector(reading.columns)
         for batch in _told(opened, reading.batches, progress):
