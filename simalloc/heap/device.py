@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from simalloc.heap.device_core import replay_in_core
 from simalloc.heap.reference.device import replay_device
 from simalloc.heap.reference.simulate import mean, timeline
 from simalloc.heap.run import Counters, Run
@@ -32,6 +33,7 @@ def simulate_device(
     setting: Setting,
     *,
     addresses: bool = False,
+    engine: str = "core",
     checked: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
@@ -42,9 +44,13 @@ def simulate_device(
     trace, description = setting.source.in_memory(), setting.policy.description
     assert isinstance(description, Device)
     started = time.perf_counter()
-    replay = replay_device(trace, description, realloc=setting.realloc, check=checked)
+    rule = setting.realloc
+    if engine == "reference":
+        replay = replay_device(trace, description, realloc=rule, check=checked)
+    else:
+        replay = replay_in_core(trace, description, rule, checked=checked, progress=progress)
     if progress is not None:
-        progress(len(trace))
+        progress(len(trace) - (0 if engine == "reference" else len(replay.live)))
     seconds = time.perf_counter() - started
     return _run_of(setting, trace, replay, seconds, addresses=addresses)
 

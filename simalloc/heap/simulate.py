@@ -60,9 +60,12 @@ def simulate(
     bytes or memory runs out.
     """
     setting = Setting.of(source, policy, scale, realloc)
+    if engine not in ENGINES:
+        raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
     if isinstance(setting.policy.description, Device):
         return simulate_device(
             setting,
+            engine=engine,
             addresses=addresses,
             checked=checked,
             progress=progress,
@@ -75,8 +78,6 @@ def simulate(
             realloc=setting.realloc,
             check=checked,
         )
-    if engine not in ENGINES:
-        raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
     simulation = setting.simulation(checked=checked, portable=engine == "core-portable")
     placed = np.empty(len(source), np.int64) if addresses else None
     seconds = replay_all(simulation, setting, placed, progress)

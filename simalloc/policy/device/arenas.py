@@ -42,6 +42,11 @@ class Bfc(Device):
         """The bytes that may be taken in all."""
         return floor(self.fraction * self.capacity) if self.capacity else UNLIMITED
 
+    @property
+    def always_split(self) -> int:
+        """The bytes of a remainder that is always split off."""
+        return floor(self.split_fraction * self.limit) if self.split_fraction else 128 * MIB
+
 
 class Extend(Enum):
     """How ONNX Runtime's arena extends (`arena_extend_strategy` 0 and 1)."""

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from simalloc.errors import PolicyError
 
 MIB: Final = 1 << 20
-UNLIMITED: Final = 1 << 60
+UNLIMITED: Final = 1 << 50
 """The bytes that a device without a capacity has: more than any program asks for."""
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 UNIT: Final = 256
 _FIRST_STEP: Final = 2 << 20
-_ALWAYS_SPLIT: Final = 128 << 20
 _BACK_OFF: Final = np.float32(0.9)
 _LEAST_BACK_OFF: Final = 8 << 10
 
@@ -26,10 +25,10 @@ _LEAST_BACK_OFF: Final = 8 << 10
 class _Regions(Allocator):
     """What both have in common: one best fit over all free chunks of all regions."""
 
-    def __init__(self, capacity: int, limit: int) -> None:
+    def __init__(self, capacity: int, limit: int, always_split: int) -> None:
         super().__init__(capacity)
         self._limit = limit
-        self._always_split = _ALWAYS_SPLIT
+        self._always_split = always_split
         self._step = 0
         self._free: SortedKeyList = SortedKeyList(key=lambda block: (block.size, block.address))
 
@@ -85,11 +84,9 @@ class BfcAllocator(_Regions):
     """tsl/framework/bfc_allocator.cc."""
 
     def __init__(self, description: Bfc) -> None:
-        super().__init__(description.available, description.limit)
+        super().__init__(description.available, description.limit, description.always_split)
         self._collection = description.collection
         self._step = min(_FIRST_STEP, self._limit) if description.growth else self._limit
-        if description.split_fraction:
-            self._always_split = floor(description.split_fraction * self._limit)
 
     def malloc(self, size: int, stream: int, pool: int) -> Block | None:  # noqa: ARG002 - has none
         """Return the best fit, after an extension or a collection if need be."""
@@ -134,8 +131,7 @@ class OrtArenaAllocator(_Regions):
     """onnxruntime/core/framework/bfc_arena.cc."""
 
     def __init__(self, description: OrtArena) -> None:
-        super().__init__(description.available, description.limit)
-        self._always_split = description.max_dead
+        super().__init__(description.available, description.limit, description.max_dead)
         self._step = description.initial_chunk
         self._description = description
         self._kept: int | None = None
