@@ -50,11 +50,11 @@ def test_parameters_are_set_by_name():
 @pytest.mark.parametrize(
     "text",
     [
-        "pytorch:capacity=80G,fraction=0.95,settings='max_split_size_mb:64,expandable_segments:True'",
+        "pytorch:fraction=0.95,settings='max_split_size_mb:64,expandable_segments:True',capacity=80G",
         "pytorch:roundup_power2_divisions='[64:8,>:1]'",
         "pytorch-expandable:roundup_power2_divisions=4",
         "ort-arena:extend=same-as-requested",
-        "bfc:capacity=8G,fraction=0.75,growth=off",
+        "bfc:fraction=0.75,growth=off,capacity=8G",
     ],
 )
 def test_device_allocators_are_spelled_with_quotes(text):
@@ -164,6 +164,7 @@ def test_every_row_is_in_a_group_and_of_a_known_family():
     for row in CATALOGUE.values():
         assert row.groups
         assert all(row.name in GROUPS[group] for group in row.groups)
+    for row in HEAPS.values():
         assert FAMILIES[row.family] is type(row.description)
 
 
