@@ -35,6 +35,11 @@ class DeviceFigures:
     device_free: int
     retries: int
     ooms: int
+    requested_bytes_at_peak: int
+    """What the memory is for after the event at which reserved first had its peak: this, active,
+    and of the rest what lies in segments that are in use in part."""
+    active_bytes_at_peak: int
+    inactive_split_bytes_at_peak: int
 
 
 @dataclass(frozen=True, eq=False)

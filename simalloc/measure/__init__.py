@@ -1,5 +1,6 @@
 """What a policy's decisions cost."""
 
+from simalloc.measure.device import Outcome, WhatIf, search, what_if
 from simalloc.measure.fragmentation import Fragmentation, fragmentation
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
@@ -11,10 +12,12 @@ __all__ = [
     "Fragmentation",
     "FreeSizes",
     "HeapMap",
+    "Outcome",
     "Pin",
     "Pins",
     "Rank",
     "Stays",
+    "WhatIf",
     "fragmentation",
     "free_sizes",
     "heap_map",
@@ -22,4 +25,6 @@ __all__ = [
     "pins",
     "rank_values",
     "ranking",
+    "search",
+    "what_if",
 ]

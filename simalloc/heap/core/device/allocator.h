@@ -25,6 +25,10 @@ struct statistics {
     uint64_t retries;
     uint64_t ooms;
     uint64_t free_blocks; /* now */
+    /* After the event at which reserved first had its peak: */
+    struct {
+        uint64_t reserved, requested, active, inactive_split;
+    } at_peak;
 };
 
 struct allocator {

@@ -101,6 +101,17 @@ static const char *check(const struct allocator *allocator)
     return NULL;
 }
 
+/* Keeps what the bytes were for, if more is reserved than ever. */
+static void note_peak(struct statistics *statistics)
+{
+    if (statistics->reserved.now <= statistics->at_peak.reserved)
+        return;
+    statistics->at_peak.reserved = statistics->reserved.now;
+    statistics->at_peak.requested = statistics->requested.now;
+    statistics->at_peak.active = statistics->active.now;
+    statistics->at_peak.inactive_split = statistics->inactive_split.now;
+}
+
 static void note(const struct device_replay *replay, const struct states *states, size_t i,
                  const struct object *object)
 {
@@ -132,6 +143,7 @@ size_t device_replay_events(struct device_replay *replay, const struct events *e
         }
         bool served = carry_out(replay, events, i, object);
         replay->events++;
+        note_peak(&allocator->statistics);
         if (!served)
             replay->first_oom = replay->events;
         if (states->address != NULL)

@@ -88,6 +88,14 @@ class Statistics:
     ooms: int = 0
     splits: int = 0
     coalescings: int = 0
+    at_peak: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """Reserved, requested, active and inactive_split when reserved first had its peak."""
+
+    def note_peak(self) -> None:
+        """Keep what the bytes are for, if more is reserved than ever."""
+        if self.reserved.now > self.at_peak[0]:
+            gauges = self.reserved, self.requested, self.active, self.inactive_split
+            self.at_peak = gauges[0].now, gauges[1].now, gauges[2].now, gauges[3].now
 
     def hand_out(self, size: int, requested: int) -> None:
         """Count a block that comes into use."""

@@ -53,6 +53,7 @@ def replay_device(
     ):
         served, address = objects.carry_out(*event)
         statistics = allocator.statistics
+        statistics.note_peak()
         states.append(
             (
                 address,
@@ -135,4 +136,7 @@ def _figures(allocator: Allocator, first_oom: int) -> DeviceFigures:
         device_free=device.frees,
         retries=statistics.retries,
         ooms=statistics.ooms,
+        requested_bytes_at_peak=statistics.at_peak[1],
+        active_bytes_at_peak=statistics.at_peak[2],
+        inactive_split_bytes_at_peak=statistics.at_peak[3],
     )
