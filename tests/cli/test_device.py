@@ -17,22 +17,21 @@ def entry(action, addr, size, time):
 @pytest.fixture
 def snapshot(tmp_path):
     """A program of two phases: blocks of 30 MiB, then of 50 MiB, each with a small one beside."""
-    entries, segments, time = [], [], 0
+    time = 0
+    entries, segments = [], []
     for number in range(4):
         address = number * 100 * MIB
         entries.append(entry("segment_alloc", address, 30 * MIB, time))
         entries.append(entry("alloc", address, 30 * MIB, time))
     for number in range(4):
-        for action in ("free_requested", "free_completed"):
-            entries.append(entry(action, number * 100 * MIB, 30 * MIB, time))
+        entries.append(entry("free_requested", number * 100 * MIB, 30 * MIB, time))
+        entries.append(entry("free_completed", number * 100 * MIB, 30 * MIB, time))
     for number in range(2):
         address = (number + 10) * 100 * MIB
         entries.append(entry("segment_alloc", address, 50 * MIB, time))
         entries.append(entry("alloc", address, 50 * MIB, time))
-    for number in range(4):
-        segments.append(block(number * 100 * MIB, 30 * MIB, "inactive"))
-    for number in range(2):
-        segments.append(block((number + 10) * 100 * MIB, 50 * MIB, "active_allocated"))
+    segments += [block(each * 100 * MIB, 30 * MIB, "inactive") for each in range(4)]
+    segments += [block(each * 100 * MIB, 50 * MIB, "active_allocated") for each in (10, 11)]
     path = tmp_path / "snapshot.pickle"
     path.write_bytes(pickle.dumps({"device_traces": [entries], "segments": segments}))
     return path
@@ -41,7 +40,10 @@ def snapshot(tmp_path):
 def block(address, size, state):
     whole = {"address": address, "size": size, "requested_size": size, "state": state}
     return {
-        "device": 0, "address": address, "total_size": size, "stream": 0,
+        "device": 0,
+        "address": address,
+        "total_size": size,
+        "stream": 0,
         "blocks": [whole],
     }
 
