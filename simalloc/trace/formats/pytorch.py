@@ -8,7 +8,6 @@ a segment, is no event: the trace's provenance counts it, under `device` (`pytor
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -83,7 +82,7 @@ def _loaded(log: Log, taken: entries.Entries) -> dict[Any, Any]:
     if len(content) > _LARGEST:
         raise log.wrong(f"has more than {_LARGEST} bytes, the most that a snapshot may have here")
     try:  # a damaged pickle can end in any error
-        snapshot = entries.Unpickler(io.BytesIO(content), taken).load()
+        snapshot = entries.unpickled(content, taken)
     except Exception as error:
         raise log.wrong(
             f"cannot be read as a pickle of data: {str(error)[:200] or 'damaged'}"
