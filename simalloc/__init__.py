@@ -17,12 +17,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from simalloc.api.bounds import best_possible as best_possible
     from simalloc.api.catalogues import policies as policies
     from simalloc.api.catalogues import traces as traces
     from simalloc.api.device import device as device
     from simalloc.api.heaps import check as check
     from simalloc.api.heaps import heap_map as heap_map
     from simalloc.api.heaps import pins as pins
+    from simalloc.api.heaps import waste as waste
     from simalloc.api.pictures import draw_fragmentation as draw_fragmentation
     from simalloc.api.pictures import draw_free_sizes as draw_free_sizes
     from simalloc.api.pictures import draw_heap_maps as draw_heap_maps
@@ -31,16 +33,19 @@ if TYPE_CHECKING:
     from simalloc.api.pictures import draw_ranking as draw_ranking
     from simalloc.api.pictures import draw_timelines as draw_timelines
     from simalloc.api.pictures import draw_visits as draw_visits
+    from simalloc.api.pictures import draw_waste as draw_waste
     from simalloc.api.recording import record as record
     from simalloc.api.runs import Runs as Runs
     from simalloc.api.simulation import simulate as simulate
     from simalloc.api.simulation import simulate_all as simulate_all
     from simalloc.api.traces import describe as describe
     from simalloc.api.traces import read_trace as read_trace
+    from simalloc.api.workloads import workload as workload
     from simalloc.errors import SimallocError as SimallocError
     from simalloc.heap import Run as Run
     from simalloc.measure import HeapMap as HeapMap
     from simalloc.measure import Pins as Pins
+    from simalloc.measure import Waste as Waste
     from simalloc.measure import fragmentation as fragmentation
     from simalloc.policy import Policy as Policy
     from simalloc.policy import PythonPolicy as PythonPolicy
@@ -49,7 +54,6 @@ if TYPE_CHECKING:
     from simalloc.sweep import sweep as sweep
     from simalloc.trace import Trace as Trace
     from simalloc.trace import write_trace as write_trace
-    from simalloc.trace.workloads import workload as workload
 
 _HOME: Final = {
     "HeapMap": "measure",
@@ -61,6 +65,8 @@ _HOME: Final = {
     "Runs": "api.runs",
     "SimallocError": "errors",
     "Trace": "trace",
+    "Waste": "measure",
+    "best_possible": "api.bounds",
     "check": "api.heaps",
     "describe": "api.traces",
     "device": "api.device",
@@ -72,6 +78,7 @@ _HOME: Final = {
     "draw_ranking": "api.pictures",
     "draw_timelines": "api.pictures",
     "draw_visits": "api.pictures",
+    "draw_waste": "api.pictures",
     "fragmentation": "measure",
     "heap_map": "api.heaps",
     "pins": "api.heaps",
@@ -83,7 +90,8 @@ _HOME: Final = {
     "simulate_all": "api.simulation",
     "sweep": "sweep",
     "traces": "api.catalogues",
-    "workload": "trace.workloads",
+    "waste": "api.heaps",
+    "workload": "api.workloads",
     "write_trace": "trace",
 }
 """Where each name is at home; the imports above say the same to type checkers."""

@@ -5,21 +5,17 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import click
 
 from experiments.johnstone_wilson import figure
 from experiments.johnstone_wilson.exhibits import exhibits
 from experiments.johnstone_wilson.measuring import measure
-from experiments.johnstone_wilson.output import write_figure, write_tables, write_text
 from experiments.johnstone_wilson.page import FIGURE, PAGE, page
+from experiments.output import write_figure, write_tables, write_text
+from experiments.run import run_command
 from simalloc.cli.progress import progress
-from simalloc.errors import SimallocError
 from simalloc.report import write_table
-
-EXIT_ERROR: Final = 2
-EXIT_INTERRUPTED: Final = 130
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,7 +35,7 @@ def command(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     results = measure(progress)
     shown = exhibits(results)
-    write_tables(shown, out)
+    write_tables(shown, out, "Johnstone & Wilson 1998")
     run = results.runs[figure.JOB]
     write_figure(partial(figure.draw, run, results.traces[figure.JOB.program]), out / FIGURE)
     write_text(page(results, shown), out / PAGE)
@@ -49,23 +45,5 @@ def command(out: Path) -> None:
     click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
 
 
-def main() -> int:
-    """Run the command and return the exit code."""
-    try:
-        command(standalone_mode=False)
-    except click.exceptions.Exit as end:
-        return end.exit_code
-    except click.ClickException as error:
-        error.show()
-        return EXIT_ERROR
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        return EXIT_INTERRUPTED
-    except (SimallocError, OSError) as error:
-        click.echo(f"error: {error}", err=True)
-        return EXIT_ERROR
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_command(command))

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from experiments.johnstone_wilson.programs import heading
+from experiments.comparison import lines
+from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, RECONSTRUCTED, heading
 from experiments.johnstone_wilson.published import AVERAGE, DEVIATION
-from simalloc.report import Rounded, Table
+from simalloc.report import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from experiments.johnstone_wilson.published import PublishedTable
     from simalloc.report.table import Value
@@ -65,8 +66,9 @@ class Comparison:
     def table(self) -> Table:
         """Return the table in the paper's form, with three lines a row.
 
-        Summaries below a column are taken over the cells that have been measured, on both lines,
-        if there are two or more.
+        Summaries below a column stand as printed, and then over the cells that have been measured,
+        on both lines, if there are two or more. Where the rows are programs they are also taken
+        over the genuine traces alone.
         """
         columns = [name for name in self.published.columns if name not in SUMMARIES]
         rows = [line for row in self.published.rows for line in self._row(row, columns)]
@@ -76,9 +78,10 @@ class Comparison:
         return Table(self.title, ("", *map(heading, columns)), rows, self.published.mended)
 
     def data(self) -> Table:
-        """Return a row a cell that has both figures, for CSV."""
-        rows = [(*pair, pair[3] - pair[2]) for pair in self.pairs()]
-        return Table(self.title, ("row", "column", "published", "here", "difference"), rows)
+        """Return a row a cell that has both figures, for CSV, with the kind of its trace."""
+        rows = [(*pair, pair[3] - pair[2], _kind(pair[:2])) for pair in self.pairs()]
+        columns = ("row", "column", "published", "here", "difference", "trace")
+        return Table(self.title, columns, rows)
 
     def _row(self, row: str, columns: Sequence[str]) -> list[tuple[Value, ...]]:
         printed = self.published.row(row)
@@ -91,33 +94,45 @@ class Comparison:
         )
 
     def _summary(self, summary: str, columns: Sequence[str]) -> list[tuple[Value, ...]]:
-        function, printed = SUMMARIES[summary], self.published.cells[summary]
-        cells = [[(p, m) for _, name, p, m in self.pairs() if name == column] for column in columns]
-        return lines(
-            summary,
-            [function([p for p, _ in both]) if len(both) > 1 else None for both in cells],
-            [function([m for _, m in both]) if len(both) > 1 else None for both in cells],
-            [printed[column].decimals if column in printed else 0 for column in columns],
-        )
+        printed = self.published.cells[summary]
+        decimals = [printed[column].decimals if column in printed else 0 for column in columns]
+        rows: list[tuple[Value, ...]] = []
+        if self._has_rows_of_programs:
+            paper = [printed[column].value if column in printed else None for column in columns]
+            of = f"{summary} of all {len(self.published.rows)}"
+            rows = lines(of, paper, [None] * len(columns), decimals)[:1]
+        for name, programs in self._groups(summary):
+            cells = [self._summed(summary, column, programs) for column in columns]
+            rows += lines(name, [p for p, _ in cells], [m for _, m in cells], decimals)
+        return rows
+
+    @property
+    def _has_rows_of_programs(self) -> bool:
+        return not set(self.published.rows).isdisjoint(AVAILABLE)
+
+    def _groups(self, summary: str) -> list[tuple[str, Collection[str]]]:
+        """Return the rows that a summary is taken over, each time with a name."""
+        measured = [row for row in self.published.rows if row in self.measured]
+        if not self._has_rows_of_programs:
+            return [(summary, measured)]
+        genuine = [row for row in measured if row in GENUINE]
+        made = len(measured) - len(genuine)
+        return [
+            (f"{summary} of {len(measured)}, {made} reconstructed", measured),
+            (f"{summary} of the {len(genuine)} genuine", genuine),
+        ]
+
+    def _summed(
+        self, summary: str, column: str, rows: Collection[str]
+    ) -> tuple[float | None, float | None]:
+        """Return a summary of what is printed and of what is measured, over the same cells."""
+        cells = [(p, m) for row, name, p, m in self.pairs() if name == column and row in rows]
+        if len(cells) < 2:
+            return None, None
+        function = SUMMARIES[summary]
+        return function([p for p, _ in cells]), function([m for _, m in cells])
 
 
-def lines(
-    name: str,
-    published: Sequence[float | None],
-    measured: Sequence[float | None],
-    decimals: Sequence[int],
-) -> list[tuple[Value, ...]]:
-    """Return a row's lines: published, here, difference; each figure with its decimals."""
-    columns = list(zip(published, measured, decimals, strict=True))
-    return [
-        (f"{name}: published", *(None if p is None else Rounded(p, d) for p, _, d in columns)),
-        ("here", *(None if m is None else Rounded(m, d) for _, m, d in columns)),
-        ("difference", *(difference(p, m, d) for p, m, d in columns)),
-    ]
-
-
-def difference(published: float | None, measured: float | None, decimals: int) -> Value:
-    """Return measured less published with its sign, or nothing if either is missing."""
-    if published is None or measured is None:
-        return None
-    return Rounded(measured - published, decimals, signed=True)
+def _kind(names: Collection[str]) -> str:
+    """Say whether the trace among a row's and a column's names is genuine."""
+    return "reconstructed" if set(names) & set(RECONSTRUCTED) else "genuine"

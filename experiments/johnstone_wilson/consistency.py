@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.johnstone_wilson.published import AVERAGE, DEVIATION, Printed, catalogue, table
+from experiments.johnstone_wilson.published import AVERAGE, DEVIATION, catalogue, table
+from experiments.published import Printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

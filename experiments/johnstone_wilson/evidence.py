@@ -8,14 +8,16 @@ from experiments.johnstone_wilson import consistency, growth_unit
 from experiments.johnstone_wilson.growth_unit import (
     DESCRIBED,
     GRIDS,
+    PRINTED,
     ROWS_4K,
     ROWS_8K,
     ROWS_OTHER,
+    TRUTHS,
     column_fit,
     pinned_live,
     row_fit,
 )
-from experiments.johnstone_wilson.programs import AVAILABLE
+from experiments.johnstone_wilson.programs import AVAILABLE, heading
 from experiments.johnstone_wilson.published import label, programs, table
 from simalloc.report import Rounded, Table
 
@@ -62,7 +64,7 @@ def grids_table() -> Table:
             )
         )
     draws = by_chance.draws
-    columns = ("bytes", *map(label, programs()), "all", "chance: mean", "most", "as many")
+    columns = ("bytes", *map(heading, programs()), "all", "chance: mean", "most", "as many")
     note = (
         f"A heap of multiples of so many bytes, divided by 16. Distinct percentages that one "
         f"choice of peak live bytes explains, of those there are. Chance: the same for {draws:,} "
@@ -70,6 +72,25 @@ def grids_table() -> Table:
         f"the mean, the most, and how many imitations come to as much as the printed table."
     )
     return Table("What growth unit explains the 4K rows of table 4?", columns, rows, (note,))
+
+
+def truths_table() -> Table:
+    """Return what steps of `PRINTED` bytes explain if the true unit is one of `TRUTHS`."""
+    found = sum(column_fit(program, ROWS_4K, PRINTED).hits for program in programs())
+    rows: list[tuple[Value, ...]] = []
+    for truth in TRUTHS:
+        by_chance = growth_unit.chance(ROWS_4K, PRINTED, truth=truth)
+        fits = [column_fit(program, ROWS_4K, truth) for program in programs()]
+        explains = f"{sum(fit.hits for fit in fits)}/{sum(len(fit.values) for fit in fits)}"
+        mean = Rounded(by_chance.mean, 1)
+        rows.append((truth, explains, mean, by_chance.most, by_chance.as_many))
+    columns = ("true unit, bytes", "itself explains", "mean", "most", "as many")
+    note = (
+        f"If heaps are multiples of the true unit only: how many percentages steps of {PRINTED:,} "
+        f"bytes explain in {by_chance.draws:,} imitations of the table, and how many imitations "
+        f"come to the {found} of the printed one."
+    )
+    return Table(f"Could steps of {PRINTED:,} bytes be chance?", columns, rows, (note,))
 
 
 def rows_table() -> Table:
@@ -94,7 +115,10 @@ def live_table(described: Described) -> Table:
     rows: list[tuple[Value, ...]] = []
     for program in programs():
         live = pinned_live(program)
-        row: list[Value] = [label(program), table(1).cells[program]["max Kbytes"].text]
+        row: list[Value] = [
+            heading(program).replace("\n", ", "),
+            table(1).cells[program]["max Kbytes"].text,
+        ]
         row += [int(live[0]), int(live[-1])]
         if program in AVAILABLE:
             here = described[program].peak_bytes.amount

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from experiments.johnstone_wilson import (
@@ -11,59 +10,58 @@ from experiments.johnstone_wilson import (
     findings,
     fragmentation,
     growth_steps,
+    outliers,
+    pinned,
     rank_order,
+    readings,
     sensitivity,
     statistics,
 )
+from experiments.johnstone_wilson.comparison import SUMMARIES
+from experiments.johnstone_wilson.programs import GENUINE
 from experiments.johnstone_wilson.variants import VARIANTS
+from experiments.output import Exhibit
 
 if TYPE_CHECKING:
-    from experiments.johnstone_wilson.comparison import Comparison
     from experiments.johnstone_wilson.measuring import Results
-    from simalloc.report import Table
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    """One table for people, and the same for programs."""
-
-    table: Table
-    data: Table
 
 
 def exhibits(results: Results) -> dict[str, Exhibit]:
     """Return every table by the stem of its file's name, in the order in which they are shown."""
     runs, described = results.runs, results.described
     shown = {
-        f"table-{one.published.number}": _compared(one) for one in statistics.comparisons(described)
+        f"table-{one.published.number}": Exhibit.compared(one)
+        for one in statistics.comparisons(described)
     }
     plain = {
         "consistency": evidence.consistency_table(),
         "growth-unit": evidence.grids_table(),
+        "growth-unit-truths": evidence.truths_table(),
         "growth-unit-other-rows": evidence.rows_table(),
         "peak-live-bytes": evidence.live_table(described),
         "figure-1": figure.measures_table(runs[figure.JOB]),
         **{change.key: sensitivity.change_table(change, runs) for change in sensitivity.CHANGES},
         **{choice.policy: sensitivity.choice_table(choice, runs) for choice in sensitivity.CHOICES},
-        "luck": sensitivity.luck_table(runs),
+        "agreement": pinned.agreement_table(runs),
+        **{f"pinned-{name}": pinned.program_table(name, runs) for name in GENUINE},
+        "outliers": outliers.outliers_table(runs),
+        "ghostscript-excess": findings.excess_table(results),
+        "readings-fitted": readings.fitted_table(runs),
+        "readings-tested": readings.tested_table(runs),
+        "rank-order-all": rank_order.all_rows_table(runs),
         "rank-order": rank_order.orders_table(runs),
         "growth-steps": growth_steps.steps_table(runs),
         "closeness": findings.closeness_table(runs),
         "growth-fit": fragmentation.growth_fit(runs),
-        **{f"summary-{n}": fragmentation.summaries(n, runs) for n in fragmentation.NUMBERS},
+        **{
+            f"{summary}s-{number}": fragmentation.summaries(number, summary, runs)
+            for number in fragmentation.NUMBERS
+            for summary in SUMMARIES
+        },
     }
-    shown |= {name: Exhibit(table, _one_line(table)) for name, table in plain.items()}
+    shown |= {name: Exhibit.plain(table) for name, table in plain.items()}
     for variant in reversed(VARIANTS):
         for number in fragmentation.NUMBERS:
             one = fragmentation.comparison(number, variant, runs)
-            shown[f"table-{number}-{variant.key}"] = _compared(one)
+            shown[f"table-{number}-{variant.key}"] = Exhibit.compared(one)
     return shown
-
-
-def _compared(comparison: Comparison) -> Exhibit:
-    return Exhibit(comparison.table(), comparison.data())
-
-
-def _one_line(table: Table) -> Table:
-    """Return the table with headings of one line."""
-    return replace(table, columns=[column.replace("\n", ", ") for column in table.columns])

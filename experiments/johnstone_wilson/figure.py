@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from experiments.johnstone_wilson.comparison import difference
-from experiments.johnstone_wilson.published import Printed, catalogue
+from experiments.comparison import difference
+from experiments.johnstone_wilson.published import catalogue
 from experiments.johnstone_wilson.replays import Job, percent
+from experiments.published import Printed
 from simalloc.measure import fragmentation
 from simalloc.report import Rounded, Table
 

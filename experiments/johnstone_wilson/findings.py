@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from experiments.johnstone_wilson.fragmentation import NUMBERS, comparison
 from experiments.johnstone_wilson.growth_steps import measured_steps, printed_steps
-from experiments.johnstone_wilson.growth_unit import ROWS_4K, pinned_live
+from experiments.johnstone_wilson.growth_unit import ROWS_4K
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE
-from experiments.johnstone_wilson.published import table
+from experiments.johnstone_wilson.published import label, table
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.statistics import comparisons
 from experiments.johnstone_wilson.variants import AS_PRINTED, VARIANTS
@@ -27,8 +27,18 @@ if TYPE_CHECKING:
     from experiments.johnstone_wilson.sensitivity import Choice
     from experiments.johnstone_wilson.statistics import Described
     from experiments.johnstone_wilson.variants import Variant
+    from simalloc.heap import Run
     from simalloc.report.table import Value
     from simalloc.trace import Trace
+
+
+PERL_REQUEST: Final = 2973
+"""The event of Perl's largest request."""
+
+JOBS: Final = tuple(Job("perl", AS_PRINTED.policies[row], upto=PERL_REQUEST + 1) for row in ROWS_4K)
+
+_SHARES: Final = (0.25, 0.5, 0.75, 1.0)
+_GHOSTSCRIPT_ROWS: Final = ("first-fit-lifo", "next-fit-lifo", "next-fit-fifo", "next-fit-ao")
 
 
 @dataclass(frozen=True)
@@ -89,15 +99,6 @@ def statistics_gaps(described: Described, names: Sequence[str]) -> dict[int, flo
     }
 
 
-def printed_live_at_peak(program: str, policy: str) -> float:
-    """Return the live bytes at the peak heap that the paper's run had.
-
-    Tables 3 and 4 divide the same heap, so their quotient is that of the two live figures.
-    """
-    third, fourth = (table(n).cells[policy][program].value for n in NUMBERS)
-    return float(pinned_live(program).mean()) * (1 + fourth / 100) / (1 + third / 100)
-
-
 def equal_steps(runs: Runs) -> tuple[int, int, int]:
     """Return how many cells of the 4K rows have as many growth steps as printed.
 
@@ -142,3 +143,86 @@ def large_sizes(trace: Trace, above: int) -> dict[int, int]:
     """Return the sizes of more than `above` bytes, each with its number of requests."""
     sizes, counts = np.unique(trace.size[trace.size > above], return_counts=True)
     return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
+
+
+def perl_at_request(results: Results) -> dict[str, tuple[float, float]]:
+    """Return (heap, live bytes) of each 4K row just after Perl's largest request."""
+    live = int(live_bytes(results.traces["perl"], lives_of(results.traces["perl"]))[PERL_REQUEST])
+    return {
+        row: (results.runs[job].peak_heap_bytes, live)
+        for row, job in zip(ROWS_4K, JOBS, strict=True)
+    }
+
+
+def lacking_16k(described: Described) -> dict[str, tuple[int, int]]:
+    """Return (printed, here) of table 2's class 16K where our traces have fewer objects."""
+    second = next(one for one in comparisons(described) if one.published.number == 2)
+    return {
+        row: (round(printed), round(measured))
+        for row, column, printed, measured in second.pairs()
+        if column == "16K" and measured < printed
+    }
+
+
+def objects_gaps(described: Described) -> list[int]:
+    """Return how many more objects Espresso and P2C allocate here than in print."""
+    printed = table(1).cells
+    return [
+        described[name].counts.objects - round(printed[name]["num objects"].value)
+        for name in ("espresso", "p2c")
+    ]
+
+
+def equal_waits(described: Described) -> tuple[int, int]:
+    """Return (cells equal to print, cells) of tables 5 and 6 on the genuine traces."""
+    gaps = [
+        measured - printed
+        for one in comparisons(described)
+        if one.published.number in {5, 6}
+        for row, _, printed, measured in one.pairs()
+        if row in GENUINE
+    ]
+    return sum(gap == 0 for gap in gaps), len(gaps)
+
+
+def scaled_excess(row: str, results: Results) -> float:
+    """Return Ghostscript's measure #4 in percent, scaled to the bytes the paper's run allocated."""
+    allocated = results.described["ghostscript"].counts.bytes / 1024
+    printed = table(1).cells["ghostscript"]["Kbytes alloc'd"].value
+    return (
+        percent(results.runs[Job("ghostscript", AS_PRINTED.policies[row])], 4) * printed / allocated
+    )
+
+
+def excess_table(results: Results) -> Table:
+    """Return how far Ghostscript's heaps exceed its live bytes as it goes on allocating."""
+    trace = results.traces["ghostscript"]
+    rows: list[tuple[Value, ...]] = []
+    for row in _GHOSTSCRIPT_ROWS:
+        run = results.runs[Job("ghostscript", AS_PRINTED.policies[row])]
+        values = (*_excess(trace, run), scaled_excess(row, results))
+        printed = table(4).cells[row]["ghostscript"].value
+        rows.append((label(row), *(Rounded(value, 1) for value in values), printed))
+    columns = (
+        "policy",
+        *(f"{100 * share:.0f} % of {trace.size.sum() / 1e6:.1f} MB" for share in _SHARES),
+        "scaled to print",
+        "published",
+    )
+    note = (
+        "Percent by which the peak heap exceeds the peak of live bytes, both so far, when that "
+        "share of the bytes is allocated; and the last in proportion to the bytes that the paper's "
+        "run allocated."
+    )
+    return Table("Ghostscript: excess as it goes on, growth as printed", columns, rows, (note,))
+
+
+def _excess(trace: Trace, run: Run) -> list[float]:
+    """Return measure #4 of the run so far, in percent, at each of `_SHARES` of the bytes."""
+    allocated, line = np.cumsum(trace.size), run.timeline
+    found = []
+    for share in _SHARES:
+        event = min(int(np.searchsorted(allocated, share * allocated[-1])), len(trace) - 1)
+        upto = event // line.interval + 1
+        found.append(float(100 * (line.heap_high[:upto].max() / line.live_high[:upto].max() - 1)))
+    return found

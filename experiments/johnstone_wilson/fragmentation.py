@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from experiments.johnstone_wilson.comparison import SUMMARIES, Comparison
 from experiments.johnstone_wilson.growth_unit import ROWS_4K
-from experiments.johnstone_wilson.programs import AVAILABLE, MISSING, heading
+from experiments.johnstone_wilson.programs import (
+    AVAILABLE,
+    GENUINE,
+    MISSING,
+    RECONSTRUCTED,
+    heading,
+)
 from experiments.johnstone_wilson.published import label, table
+from experiments.johnstone_wilson.published import programs as programs_of_paper
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.variants import VARIANTS, Variant
 from simalloc.heap import Run
@@ -44,28 +51,35 @@ def comparison(number: int, variant: Variant, runs: Runs) -> Comparison:
     return Comparison(published, measured, "percent", variant.title)
 
 
-def summaries(number: int, runs: Runs) -> Table:
-    """Return each policy's average and deviation over the programs.
+def summaries(number: int, summary: str, runs: Runs) -> Table:
+    """Return each policy's average, or deviation, over the programs.
 
-    First as printed, over all eight; then recomputed from the printed cells of the programs that
-    were measured, so that like stands beside like; then measured, a column a variant.
+    First as printed, over all eight. Then over the genuine traces, recomputed from the printed
+    cells and measured, a column a variant, so that like stands beside like; then the same with the
+    reconstructed traces.
     """
-    published = table(number)
-    measured = [comparison(number, variant, runs).measured for variant in VARIANTS]
+    published, function = table(number), SUMMARIES[summary]
+    sources: list[Mapping[str, Mapping[str, float]]] = [
+        {row: {p: cell.value for p, cell in published.row(row).items()} for row in published.rows},
+        *(comparison(number, variant, runs).measured for variant in VARIANTS),
+    ]
+    groups = (GENUINE, AVAILABLE)
     rows: list[tuple[Value, ...]] = []
     for policy in published.rows:
-        row: list[Value] = [label(policy)]
-        same = [published.cells[policy][program].value for program in AVAILABLE]
-        for summary, function in SUMMARIES.items():
-            printed = published.cells[policy][summary]
-            values = [printed.value, function(same)]
-            values += [function(list(variant[policy].values())) for variant in measured]
-            row += [Rounded(value, printed.decimals) for value in values]
-        rows.append(tuple(row))
-    sources = ("paper, 8", f"paper, {len(AVAILABLE)}", *(variant.unit for variant in VARIANTS))
-    columns = [f"{summary}\n{source}" for summary in SUMMARIES for source in sources]
-    title = f"Averages and deviations of table {number}, percent"
-    return Table(title, ("policy", *columns), rows, tuple(MISSING.values()))
+        printed = published.cells[policy][summary]
+        values = [printed.value]
+        for programs in groups:
+            values += [function([source[policy][one] for one in programs]) for source in sources]
+        rows.append((label(policy), *(Rounded(value, printed.decimals) for value in values)))
+    names = (f"{len(GENUINE)} genuine", f"{len(AVAILABLE)}, {len(RECONSTRUCTED)} reconstructed")
+    origins = ("paper", *(variant.unit for variant in VARIANTS))
+    columns = [f"{name}\n{origin}" for name in names for origin in origins]
+    return Table(
+        f"{summary.capitalize()}s of table {number}, percent",
+        ("policy", f"all {len(programs_of_paper())}\npaper", *columns),
+        rows,
+        tuple(MISSING.values()),
+    )
 
 
 def growth_fit(runs: Runs) -> Table:

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from experiments.johnstone_wilson.published import Printed, programs, table
+from experiments.johnstone_wilson.published import programs, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from experiments.published import Printed
 
 SCALE: Final = 16
 DESCRIBED: Final = 4096 // SCALE
@@ -35,6 +37,9 @@ PRINTED: Final = 4096
 GRIDS: Final = (256, 384, 512, 1024, 2048, 4096, 8192, 16384)
 
 ROWS_8K: Final = ("best-fit-ao-8k", "first-fit-ao-8k")
+TRUTHS: Final = (256, 512, 1024, 2048)
+"""True units to test `PRINTED` against, finer than it."""
+
 SEQUENTIAL: Final = tuple(
     f"{fit}-fit-{order}" for fit in ("best", "first", "next") for order in ("ao", "lifo", "fifo")
 )
@@ -60,7 +65,7 @@ class ColumnFit:
 
 @dataclass(frozen=True)
 class Chance:
-    """Distinct percentages explained, over all columns, when the true unit is the one described.
+    """Distinct percentages explained, over all columns, when the true unit is a certain one.
 
     `mean` and `most` are over `draws` imitations of the table; `as_many` of them explain at least
     as many as the printed table does.
@@ -118,23 +123,30 @@ def column_fit(program: str, policies: Sequence[str], grid: int) -> ColumnFit:
     return ColumnFit(program, grid, values, int(hits.max()), live[best], missed)
 
 
-def chance(policies: Sequence[str], grid: int, *, draws: int = 1000, seed: int = 1998) -> Chance:
-    """Count what `grid` explains of tables whose heaps are multiples of `DESCRIBED` only.
+def chance(
+    policies: Sequence[str],
+    grid: int,
+    *,
+    truth: int = DESCRIBED,
+    draws: int = 1000,
+    seed: int = 1998,
+) -> Chance:
+    """Count what `grid` explains of tables whose heaps are multiples of `truth` only.
 
     Each draw moves the heap behind every distinct percentage up by 0, 1, 2 ... units, up to one
     step of the grid, all equally likely, prints it with as many places as the paper does, and
     then seeks the best live bytes as `column_fit` does.
     """
     generator = np.random.default_rng(seed)
-    steps = -(-grid // DESCRIBED)
+    steps = -(-grid // truth)
     totals = np.zeros(draws, np.int64)
     for program in programs():
         live = live_candidates(program)
         middle = float(live[len(live) // 2])
         explained = np.zeros((draws, len(live)), np.int8)
         for value in _distinct(program, policies):
-            units = np.round(middle * (1 + value.value / 100) / DESCRIBED) + np.arange(steps)
-            percent = np.round((units * DESCRIBED / middle - 1) * 100, value.decimals)
+            units = np.round(middle * (1 + value.value / 100) / truth) + np.arange(steps)
+            percent = np.round((units * truth / middle - 1) * 100, value.decimals)
             met = on_grid(live, percent[:, None], np.array(value.half_unit), grid)
             explained += met[generator.integers(steps, size=draws)]
         totals += explained.max(axis=1)

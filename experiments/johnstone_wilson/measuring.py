@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.johnstone_wilson import figure, fragmentation, sensitivity, statistics
+from experiments.johnstone_wilson import (
+    figure,
+    findings,
+    fragmentation,
+    outliers,
+    pinned,
+    readings,
+    sensitivity,
+    statistics,
+)
 from experiments.johnstone_wilson.programs import load_traces
-from experiments.johnstone_wilson.replays import replay_all, total_events
+from experiments.johnstone_wilson.replays import replay_all, replay_apart, total_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,7 +26,17 @@ if TYPE_CHECKING:
     from experiments.johnstone_wilson.statistics import Described
     from simalloc.trace import Trace
 
-JOBS = frozenset((*fragmentation.JOBS, *sensitivity.JOBS, figure.JOB))
+JOBS = frozenset(
+    (
+        *fragmentation.JOBS,
+        *sensitivity.JOBS,
+        *pinned.JOBS,
+        *outliers.JOBS,
+        *readings.JOBS,
+        *findings.JOBS,
+        figure.JOB,
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -39,4 +58,9 @@ def measure(
     traces = load_traces()
     with progress("Simulating", total_events(JOBS, traces)) as advance:
         runs = replay_all(JOBS, traces, advance)
+    more = outliers.second_jobs(runs)
+    with progress("Looking again", total_events(more, traces)) as advance:
+        runs |= replay_all(more, traces, advance)
+    with progress("Reading otherwise", total_events(readings.OWN_JOBS, traces)) as advance:
+        runs |= replay_apart(readings.OWN_JOBS, advance)
     return Results(traces, statistics.describe_all(traces), runs)

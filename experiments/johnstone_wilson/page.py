@@ -8,31 +8,49 @@ from __future__ import annotations
 
 from math import ceil
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
-from experiments.johnstone_wilson import consistency, findings, growth_steps, growth_unit
+from experiments.johnstone_wilson import (
+    consistency,
+    findings,
+    growth_steps,
+    growth_unit,
+    outliers,
+    pinned,
+)
+from experiments.johnstone_wilson.alterations import STDIO_BUFFER
 from experiments.johnstone_wilson.fragmentation import NUMBERS, comparison
-from experiments.johnstone_wilson.growth_unit import DESCRIBED, PRINTED, ROWS_4K, SCALE, pinned_live
-from experiments.johnstone_wilson.output import markdown
+from experiments.johnstone_wilson.growth_unit import (
+    DESCRIBED,
+    PRINTED,
+    ROWS_4K,
+    SCALE,
+    TRUTHS,
+    pinned_live,
+)
+from experiments.johnstone_wilson.heaps import printed_heap, printed_live_at_peak
+from experiments.johnstone_wilson.pinned import MISSING_BYTES
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, RECONSTRUCTED
 from experiments.johnstone_wilson.published import catalogue, label, programs, table
 from experiments.johnstone_wilson.rank_order import orders
+from experiments.johnstone_wilson.readings import CHOSEN, TESTED_ON, fitness
 from experiments.johnstone_wilson.replays import Job, percent
-from experiments.johnstone_wilson.sensitivity import CHOICES, LARGE, NUDGED_LATE, NUDGES, luck
+from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES, LARGE
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED
+from experiments.output import fill_page, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from experiments.johnstone_wilson.exhibits import Exhibit
     from experiments.johnstone_wilson.fragmentation import Runs
     from experiments.johnstone_wilson.measuring import Results
+    from experiments.output import Exhibit
 
 PAGE: Final = "johnstone-wilson.md"
 FIGURE: Final = "johnstone-wilson-figure-1.png"
 
 _WORDS: Final = Path(__file__).with_name("page.md")
+_BUDDIES: Final = ("binary-buddy", "double-buddy")
 _CLOSE: Final = ("best-fit-ao", "best-fit-lifo", "best-fit-fifo", "first-fit-fifo", "next-fit-fifo")
 
 
@@ -43,32 +61,13 @@ def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
         **_setting(),
         **_growth(results),
         **_agreement(results),
+        **_at_pinned_live_bytes(results),
+        **_readings(results.runs),
         **_espresso(results),
         **_other_programs(results),
         **_reconstructed(results.runs),
-        "tables": {name: markdown(exhibit.table) for name, exhibit in exhibits.items()},
     }
-    text = _WORDS.read_text(encoding="utf-8").format_map(facts)
-    return "\n\n".join(map(_wrapped, text.split("\n\n")))
-
-
-def _wrapped(block: str) -> str:
-    """Return paragraphs and lists with lines of equal length, all else as it is."""
-    if block.startswith("- "):
-        return "\n".join(_filled(f"- {item}", "  ") for item in block[2:].split("\n- "))
-    if block.startswith(("|", "#", "!", "\n")) or "\n|" in block or block.endswith("**"):
-        return block
-    return _filled(block)
-
-
-def _filled(text: str, indent: str = "") -> str:
-    return fill(
-        " ".join(text.split()),
-        110,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return fill_page(_WORDS, facts, exhibits)
 
 
 def _cells(runs: Runs) -> dict[str, Any]:
@@ -95,17 +94,17 @@ def _setting() -> dict[str, Any]:
     ]
     return {
         "paper": catalogue()["paper"],
-        "genuine": _and([label(program) for program in GENUINE]),
-        "reconstructed": _and([label(program) for program in RECONSTRUCTED]),
+        "genuine": listed([label(program) for program in GENUINE]),
+        "reconstructed": listed([label(program) for program in RECONSTRUCTED]),
         "missing": " ".join(MISSING.values()),
-        "impossible": _and(impossible),
+        "impossible": listed(impossible),
     }
 
 
 def _growth(results: Results) -> dict[str, Any]:
     fits = [growth_unit.column_fit(program, ROWS_4K, PRINTED) for program in programs()]
     missed = [f"{label(fit.program)}'s {value.text}" for fit in fits for value in fit.missed]
-    p2c, pinned = results.described["p2c"].peak_bytes.amount, pinned_live("p2c")
+    p2c, pinned_from = results.described["p2c"].peak_bytes.amount, pinned_live("p2c")
     return {
         "scale": SCALE,
         "described": DESCRIBED,
@@ -114,12 +113,27 @@ def _growth(results: Results) -> dict[str, Any]:
         "printed_kib": PRINTED * SCALE // 1024,
         "grid_hits": sum(fit.hits for fit in fits),
         "grid_values": sum(len(fit.values) for fit in fits),
-        "grid_missed": _and(missed),
+        "grid_missed": listed(missed),
         "chance": growth_unit.chance(ROWS_4K, PRINTED),
-        "p2c_pinned_from": int(pinned[0]),
-        "p2c_pinned_to": int(pinned[-1]),
+        "p2c_pinned_from": int(pinned_from[0]),
+        "p2c_pinned_to": int(pinned_from[-1]),
         "p2c_live": p2c,
-        "p2c_live_stdio": p2c + 2 * 8192,
+        "p2c_live_stdio": p2c + 2 * STDIO_BUFFER,
+        "p2c_outside": int(pinned_from[0]) - p2c - 2 * STDIO_BUFFER,
+        "truth": TRUTHS[-1],
+        "truth_chance": growth_unit.chance(ROWS_4K, PRINTED, truth=TRUTHS[-1]),
+        "buddy_fits": listed(
+            [
+                f"{fit.hits} of {fit.cells} for {label(fit.policy)}"
+                for fit in (growth_unit.row_fit(row, DESCRIBED) for row in _BUDDIES)
+            ]
+        ),
+        "refill": {
+            value: percent(results.runs[Job("p2c", refills.text(value))], 4)
+            for refills in CHOICES
+            if refills.parameter == "growth_3x"
+            for value in refills.values
+        },
         "step_espresso": 100 * PRINTED / results.described["espresso"].peak_bytes.amount,
         "step_perl": 100 * PRINTED / results.described["perl"].peak_bytes.amount,
     }
@@ -128,6 +142,8 @@ def _growth(results: Results) -> dict[str, Any]:
 def _agreement(results: Results) -> dict[str, Any]:
     runs = results.runs
     near = {one.variant.key: one for one in findings.closeness(runs) if one.number == 3}
+    fourth = {one.variant.key: one for one in findings.closeness(runs) if one.number == 4}
+    waits = findings.equal_waits(results.described)
     order = {(one.program, one.number): one for one in orders(runs)}
     printed = [table(3).cells[row]["espresso"].value for row in _CLOSE]
     here = [percent(runs[Job("espresso", AS_PRINTED.policies[row])], 3) for row in _CLOSE]
@@ -148,43 +164,79 @@ def _agreement(results: Results) -> dict[str, Any]:
         "steps_equal": equal,
         "steps_near": near_by,
         "steps_cells": cells,
-        "close_rows": _and([label(row) for row in _CLOSE]),
+        "close_rows": listed([label(row) for row in _CLOSE]),
         "close_printed": ", ".join(f"{value:.2f}" for value in printed),
         "close_here": ", ".join(f"{value:.2f}" for value in here),
         "close_gap": max(abs(p - h) for p, h in zip(printed, here, strict=True)),
         "buddy_spread": findings.widest_choice(CHOICES[0], runs),
+        "near_4_printed": fourth[AS_PRINTED.key].within(0.1),
+        "near_4_described": fourth[AS_DESCRIBED.key].within(0.1),
+        "objects_gaps": listed([f"{gap:+,}" for gap in findings.objects_gaps(results.described)]),
+        "waits_equal": waits[0],
+        "waits_cells": waits[1],
+    }
+
+
+def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
+    found = {(one.program, one.how): one for one in pinned.agreements(results.runs)}
+    lacking = findings.lacking_16k(results.described)
+    buddy = results.runs[Job("espresso", AS_PRINTED.policies["binary-buddy"])]
+    return {
+        "missing_bytes": listed(
+            [f"{missing:,} on {label(name)}" for name, missing in MISSING_BYTES.items()]
+        ),
+        "agreement": {
+            name: {how: found[name, how] for how in ("one", "as recorded")}
+            for name in MISSING_BYTES
+        },
+        "lacking_16k": listed(
+            [f"{label(name)} has {here} of {said}" for name, (said, here) in lacking.items()]
+        ),
+        "buddy_pinned": results.runs[pinned.job("espresso", "binary-buddy")].peak_heap_bytes,
+        "lifo_pinned": {
+            row: percent(results.runs[pinned.job("espresso", row)], 3)
+            for row in ("first-fit-lifo", "next-fit-lifo")
+        },
+        "refill_pinned": percent(results.runs[pinned.job("p2c", "simple-seg-2n-3x2n")], 4),
+        "buddy_heap": buddy.peak_heap_bytes,
+        "buddy_printed": printed_heap("espresso", "binary-buddy").spell(),
+    }
+
+
+def _readings(runs: Runs) -> dict[str, Any]:
+    taus = {program: fitness(program, CHOSEN, runs).tau for program in TESTED_ON}
+    return {
+        "tested_taus": listed(
+            [
+                f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
+                for program, tau in taus.items()
+                if tau.value is not None
+            ]
+        ),
     }
 
 
 def _espresso(results: Results) -> dict[str, Any]:
     early = findings.early_request(results)
-    pinned = round(float(pinned_live("espresso").mean()))
-    extra = pinned - results.described["espresso"].peak_bytes.amount
-    by_policy = luck(results.runs)
+    extra = MISSING_BYTES["espresso"]
+    first_fit, next_fit = outliers.outliers(results.runs)
     return {
         "early": early,
         "espresso_extra": extra,
         "early_and_extra": early.live + extra,
         **{
-            f"live_{name}": findings.printed_live_at_peak("espresso", policy)
+            f"live_{name}": printed_live_at_peak("espresso", policy).spell()
             for name, policy in (
                 ("first_fit", "first-fit-ao"),
                 ("next_fit", "next-fit-ao"),
                 ("binary_buddy", "binary-buddy"),
             )
         },
-        "nudge_from": NUDGES[0],
-        "nudge_to": NUDGES[-1],
-        "nudges": len(NUDGES),
-        "nudged_runs": len(NUDGES) * len(NUDGED_LATE),
-        "nudged_early": sum(one.early for one in by_policy if one.policy in NUDGED_LATE),
-        "nudged_lifo": _and(
-            [
-                f"{min(one.nudged[3]):.1f} to {max(one.nudged[3]):.1f}"
-                for one in by_policy
-                if one.policy not in NUDGED_LATE
-            ]
-        ),
+        "request": outliers.REQUEST,
+        "first_fit": first_fit,
+        "next_fit": next_fit,
+        "printed_heaps": {row: printed_heap("espresso", row).spell() for row in outliers.ROWS},
+        "both_places": len({*first_fit.reached} & {*next_fit.reached}),
     }
 
 
@@ -193,9 +245,23 @@ def _other_programs(results: Results) -> dict[str, Any]:
     perl = round(float(pinned_live("perl").mean()))
     segregated = table(4).cells["simple-seg-2n"]["perl"].value
     heap = PRINTED * (ceil(perl / PRINTED) + growth_steps.printed_steps("perl", "best-fit-ao"))
+    at_request = findings.perl_at_request(results)
+    heaps = {heap for heap, _ in at_request.values()}
+    ((_, live),) = {(0, live) for _, live in at_request.values()}
+    large = next(change for change in CHANGES if change.key == "gcc-large-objects")
     return {
+        "perl_request": int(results.traces["perl"].size[findings.PERL_REQUEST]),
+        "perl_request_live": live,
+        "perl_request_heaps": " or ".join(f"{heap:,.0f}" for heap in sorted(heaps)),
+        "perl_printed_live": printed_live_at_peak("perl", "best-fit-ao").spell(),
+        "perl_extra": printed_live_at_peak("perl", "best-fit-ao").middle - live,
+        "double_without_large": percent(results.runs[large.job("double-buddy", changed=True)], 3),
+        "scaled": {
+            row: findings.scaled_excess(row, results)
+            for row in ("first-fit-lifo", "next-fit-lifo", "next-fit-fifo")
+        },
         "large_objects": sum(sizes.values()),
-        "large_sizes": _and([f"{size:,}" for size in sizes]),
+        "large_sizes": listed([f"{size:,}" for size in sizes]),
         "large_kib": LARGE // 1024,
         "ghostscript_objects": results.described["ghostscript"].counts.objects,
         "perl_heap": heap,
@@ -231,10 +297,3 @@ def _range(policy: str, runs: Runs) -> str:
     text = AS_PRINTED.policies[policy]
     values = [percent(runs[Job(program, text)], 4) for program in GENUINE]
     return f"{min(values):.2f} to {max(values):.2f}"
-
-
-def _and(items: Sequence[str]) -> str:
-    """Return the items as people list them."""
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"

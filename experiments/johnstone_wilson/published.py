@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from experiments.published import Printed
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,32 +19,6 @@ AVERAGE: Final = "average"
 DEVIATION: Final = "deviation"
 
 _SUMMARIES: Final = {"Average": AVERAGE, "Std Dev": DEVIATION}
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A figure as printed, such as `1.64%` or `2,409K`, in the unit it is printed in."""
-
-    text: str
-
-    @property
-    def value(self) -> float:
-        """The figure without its sign of unit."""
-        return float(self._digits)
-
-    @property
-    def half_unit(self) -> float:
-        """Half a unit of the last printed place: how far rounding can have moved the figure."""
-        return 0.5 * 10.0**-self.decimals
-
-    @property
-    def decimals(self) -> int:
-        """The number of places printed after the point."""
-        return len(self._digits.partition(".")[2])
-
-    @property
-    def _digits(self) -> str:
-        return self.text.rstrip("%K").replace(",", "")
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
+from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from simalloc.heap import Realloc, simulate
 from simalloc.machine import core_count
 from simalloc.measure import fragmentation
+from simalloc.trace import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,12 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """One simulation: a program's trace, perhaps altered, under the policy that a text names."""
+    """One simulation: a program's trace, perhaps altered, under the policy that a text names.
+
+    `upto` is how many of the trace's events are replayed; None is all.
+    """
 
     program: str
     policy: str
     realloc: Realloc = Realloc.FREE_FIRST
     alteration: Alteration | None = None
+    upto: int | None = None
 
 
 class _StoppedError(Exception):
@@ -62,6 +70,40 @@ def replay_all(
     return runs
 
 
+def replay_apart(jobs: Iterable[Job], advance: Callable[[float], None]) -> dict[Job, Run]:
+    """Carry out jobs whose policies are in Python, in a process for each core.
+
+    They hold the interpreter while they run, so threads would take turns. `advance` is called with
+    a job's events when it is done. The first error, or Ctrl-C, is raised; no further job starts.
+    """
+    runs: dict[Job, Run] = {}
+    pool = ProcessPoolExecutor(core_count(), mp_context=get_context("spawn"), initializer=_ignore)
+    try:
+        waiting = {pool.submit(_replay_catalogued, job): job for job in sorted(jobs, key=_source)}
+        for done in as_completed(waiting):
+            runs[waiting[done]] = done.result()
+            advance(done.result().events)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return runs
+
+
+def _ignore() -> None:
+    """Leave Ctrl-C to the process that hands out the jobs."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _replay_catalogued(job: Job) -> Run:
+    return _replay([job], {job.program: _load(job.program)}, _nothing, threading.Event())[job]
+
+
+def _nothing(_: float) -> None:
+    """Tell nobody."""
+
+
+_load = cache(catalogue.load)
+
+
 def total_events(jobs: Iterable[Job], traces: Mapping[str, Trace]) -> int:
     """Return the events that `replay_all` goes through."""
     return _events(list(set(jobs)), traces)
@@ -69,17 +111,21 @@ def total_events(jobs: Iterable[Job], traces: Mapping[str, Trace]) -> int:
 
 def _batches(jobs: set[Job]) -> list[list[Job]]:
     """Group the jobs so that an altered trace is made once; unaltered ones stand alone."""
-    altered = sorted((job for job in jobs if job.alteration), key=_source)
+    altered = sorted((job for job in jobs if _is_altered(job)), key=_source)
     groups = [list(group) for _, group in groupby(altered, key=_source)]
-    return groups + [[job] for job in jobs if job.alteration is None]
+    return groups + [[job] for job in jobs if not _is_altered(job)]
+
+
+def _is_altered(job: Job) -> bool:
+    return job.alteration is not None or job.upto is not None
 
 
 def _source(job: Job) -> tuple[str, str]:
-    return job.program, repr(job.alteration)
+    return job.program, repr((job.alteration, job.upto))
 
 
 def _events(jobs: Sequence[Job], traces: Mapping[str, Trace]) -> int:
-    return sum(len(traces[job.program]) for job in jobs)
+    return sum(job.upto or len(traces[job.program]) for job in jobs)
 
 
 def _replay(
@@ -90,6 +136,8 @@ def _replay(
 ) -> dict[Job, Run]:
     """Carry out jobs on one and the same trace."""
     trace = traces[jobs[0].program]
+    if jobs[0].upto is not None:
+        trace = trace.prefix(jobs[0].upto)
     if jobs[0].alteration is not None:
         trace = jobs[0].alteration(trace)
 

@@ -1,9 +1,8 @@
-"""What single figures of tables 3 and 4 hang on: realloc, the order of frees, free lists, luck."""
+"""What single figures of tables 3 and 4 hang on: realloc, the order of frees, free lists."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from experiments.johnstone_wilson.alterations import STDIO_BUFFER, NewestFirst, Objects, Without
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
     from simalloc.report.table import Value
 
 LARGE: Final = 1 << 16
-NUDGES: Final = tuple(range(341, 8192 + 1, 341))
-"""Bytes of the one object that is put in front of Espresso's trace to see what luck does."""
-NUDGED_LATE: Final = ("best-fit-ao-8k", "first-fit-ao", "first-fit-fifo", "next-fit-ao")
-"""Policies whose heap has its peak late in Espresso's trace as recorded."""
-NUDGED: Final = (*NUDGED_LATE, "first-fit-lifo", "next-fit-lifo")
 
 
 @dataclass(frozen=True)
@@ -101,8 +95,9 @@ class Choice:
 
     def text(self, value: str) -> str:
         """Return the policy's text, growth as printed, with the parameter set."""
-        text = AS_PRINTED.policies[self.policy]
-        return f"{text}{',' if ':' in text else ':'}{self.parameter}={value}"
+        name, _, rest = AS_PRINTED.policies[self.policy].partition(":")
+        others = [one for one in rest.split(",") if one and not one.startswith(self.parameter)]
+        return f"{name}:{','.join((*others, f'{self.parameter}={value}'))}"
 
 
 CHOICES: Final = (
@@ -118,6 +113,12 @@ CHOICES: Final = (
         "last_remainder",
         ("none", "small", "any"),
     ),
+    Choice(
+        "Simple segregated storage, sizes 3*2^N: scaled bytes that are cut up when a list is empty",
+        "simple-seg-2n-3x2n",
+        "growth_3x",
+        ("4K", "6K"),
+    ),
 )
 
 JOBS: Final = (
@@ -132,11 +133,6 @@ JOBS: Final = (
         for choice in CHOICES
         for value in choice.values
         for program in AVAILABLE
-    ),
-    *(
-        Job("espresso", AS_PRINTED.policies[policy], alteration=Objects((nudge,)))
-        for nudge in NUDGES
-        for policy in NUDGED
     ),
 )
 
@@ -170,58 +166,3 @@ def choice_table(choice: Choice, runs: Runs) -> Table:
         rows.append(tuple(row))
     columns = [f"#{m}\n{what}" for m in NUMBERS for what in ("published", *choice.values)]
     return Table(f"{choice.title}; percent, growth as printed", ("program", *columns), rows)
-
-
-@dataclass(frozen=True)
-class Luck:
-    """Measures of one policy on Espresso with one more live object, a run for each of `NUDGES`.
-
-    `early` is the number of runs whose peak heap came when far less than the most was live.
-    """
-
-    policy: str
-    plain: dict[int, float]
-    nudged: dict[int, list[float]]
-    early: int
-
-
-def luck(runs: Runs) -> list[Luck]:
-    """Return how far one small object more moves each policy's figures on Espresso."""
-    found = []
-    for policy in NUDGED:
-        text = AS_PRINTED.policies[policy]
-        plain = runs[Job("espresso", text)]
-        nudged = [runs[Job("espresso", text, alteration=Objects((n,)))] for n in NUDGES]
-        found.append(
-            Luck(
-                policy,
-                {m: percent(plain, m) for m in NUMBERS},
-                {m: [percent(run, m) for run in nudged] for m in NUMBERS},
-                sum(run.live_bytes_at_peak_heap < 0.9 * run.max_live_bytes for run in nudged),
-            )
-        )
-    return found
-
-
-def luck_table(runs: Runs) -> Table:
-    """Return a row a policy: published, as recorded, and the spread over the nudged runs."""
-    rows: list[tuple[Value, ...]] = []
-    for one in luck(runs):
-        row: list[Value] = [label(one.policy)]
-        for measure in NUMBERS:
-            printed = table(measure).cells[one.policy]["espresso"]
-            spread = one.nudged[measure]
-            values = (printed.value, one.plain[measure], min(spread), median(spread), max(spread))
-            row += [Rounded(value, printed.decimals) for value in values]
-        rows.append((*row, one.early))
-    columns = [
-        f"#{m}\n{what}"
-        for m in NUMBERS
-        for what in ("published", "here", "least", "median", "most")
-    ]
-    title = f"Espresso with one more live object of {NUDGES[0]} to {NUDGES[-1]} bytes, percent"
-    note = (
-        f"{len(NUDGES)} runs a policy, growth as printed. Early: runs with the peak heap "
-        "while live bytes were more than a tenth below theirs."
-    )
-    return Table(title, ("policy", *columns, "early"), rows, (note,))

@@ -57,8 +57,11 @@ def _most_live(described: Statistics) -> dict[str, float]:
 
 
 def _waits(waits: tuple[int, ...]) -> dict[str, float]:
-    """Return a row of table 5 or 6, in K."""
-    return {column: wait / 1024 for column, wait in zip(table(5).columns, waits, strict=True)}
+    """Return a row of table 5 or 6, in K as printed: whole, rounded down, and at least 1."""
+    columns = table(5).columns
+    return {
+        column: float(max(1, wait // 1024)) for column, wait in zip(columns, waits, strict=True)
+    }
 
 
 def _sizes(described: Statistics) -> dict[str, float]:

@@ -9,13 +9,14 @@ from simalloc.api.traces import open_source, read_trace
 from simalloc.heap import check as check_of
 from simalloc.measure import heap_map as map_of
 from simalloc.measure import pins as pins_of
+from simalloc.measure import waste as waste_of
 from simalloc.measure.heap_map import COLUMNS, ROWS
 from simalloc.progress import progress as any_progress
 
 if TYPE_CHECKING:
     from simalloc.api.traces import Source
     from simalloc.heap import Checked, Realloc
-    from simalloc.measure import HeapMap, Pins
+    from simalloc.measure import HeapMap, Pins, Waste
     from simalloc.policy import AnyPolicy
 
 
@@ -60,12 +61,31 @@ def pins(
     return pins_of(replayed, run, event, most=most)
 
 
+def waste(
+    trace: Source,
+    policy: AnyPolicy,
+    event: int | None = None,
+    *,
+    scale: int = 1,
+    realloc: Realloc | str = "in-place",
+    progress: bool | None = None,
+) -> Waste:
+    """Return where the bytes of a heap are after an event: live, headers, rounding, free and so on.
+
+    Without an event it is the one at which the heap first has its peak. `draw_waste` draws several.
+    A policy's own headers and tables are switched on as in `"best-fit-ao:mechanism=on"`.
+    """
+    replayed = read_trace(trace, progress=progress)
+    run = simulate(replayed, policy, scale=scale, realloc=realloc, progress=progress)
+    return waste_of(replayed, run, event)
+
+
 def check(
     policy: AnyPolicy,
     trace: Source,
     *,
     scale: int = 16,
-    realloc: Realloc | str = "free-first",
+    realloc: Realloc | str | None = None,
     progress: bool | None = None,
 ) -> Checked:
     """Replay a trace under a policy and verify the whole heap after each event.

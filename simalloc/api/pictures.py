@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import read_trace
 from simalloc.heap import Run
-from simalloc.measure import free_sizes, heap_map, pins, rank_values, ranking
+from simalloc.measure import Waste, free_sizes, heap_map, pins, rank_values, ranking
 from simalloc.policy import expand_policies, spell
 from simalloc.report.figures import fragmentation as fragmentation_figure
 from simalloc.report.figures import free_sizes as free_sizes_figure
@@ -17,6 +17,7 @@ from simalloc.report.figures import portrait as portrait_figure
 from simalloc.report.figures import ranking as ranking_figure
 from simalloc.report.figures import timelines as timelines_figure
 from simalloc.report.figures import visits as visits_figure
+from simalloc.report.figures import waste as waste_figure
 from simalloc.sweep import Results
 
 if TYPE_CHECKING:
@@ -95,6 +96,12 @@ def draw_portrait(trace: Source, *, theme: Literal["light", "dark"] = "light") -
 def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
     """Draw how many free blocks an allocation looks at, mean and worst."""
     return visits_figure.draw_visits([runs] if isinstance(runs, Run) else runs, theme=theme)
+
+
+def draw_waste(wastes: Waste | Sequence[Waste], *, theme: Theme = "light") -> Picture:
+    """Draw where the bytes of heaps go, a stacked bar a heap: what `waste` returns."""
+    several = [wastes] if isinstance(wastes, Waste) else wastes
+    return waste_figure.draw_waste(several, theme=theme)
 
 
 def draw_ranking(

@@ -10,9 +10,16 @@ from simalloc.cli.group import Command, LazyGroup
 
 COMMANDS: Final = {
     "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
+    "waste": Command(
+        "simalloc.cli.waste", "Print where the bytes of a heap go when it has its peak."
+    ),
     "report": Command(
         "simalloc.cli.report",
         "Write a page: how much memory traces waste, under which policy, and why.",
+    ),
+    "best-possible": Command(
+        "simalloc.cli.best_possible",
+        "Find how small the heap could have been for one who knows the whole trace.",
     ),
     "info": Command(
         "simalloc.cli.info",
@@ -20,7 +27,7 @@ COMMANDS: Final = {
     ),
     "device": Command(
         "simalloc.cli.device",
-        "Print what a program would need of a GPU's memory under other settings of PyTorch.",
+        "Say what a program would need of a GPU under other settings of PyTorch's allocator.",
     ),
     "record": Command("simalloc.cli.record", "Run COMMAND and record what it asks of malloc."),
     "import": Command("simalloc.cli.import_log", "Turn an allocation log into a trace."),
@@ -37,7 +44,9 @@ COMMANDS: Final = {
     "compare": Command("simalloc.cli.compare", "Print what changed between two files of results."),
     "merge": Command("simalloc.cli.merge", "Put the runs of several files of results into one."),
     "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
-    "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
+    "policies": Command(
+        "simalloc.cli.policies", "List the catalogue of policies, or say all that is known of one."
+    ),
 }
 """Every command by its name: its module, which holds it as `command`, and its summary."""
 

@@ -73,7 +73,7 @@ def command(
     lenient: bool,  # noqa: FBT001 - click passes a flag
     table_format: Format,
 ) -> None:
-    """Say what a program would need of a GPU's memory under other settings of PyTorch's allocator.
+    """Say what a program would need of a GPU under other settings of PyTorch's allocator.
 
     A SNAPSHOT is a file of torch.cuda.memory._dump_snapshot, or a trace. The model is shown beside
     the real run, then for each settings the peak of what is reserved, what that is for, and the

@@ -3,13 +3,28 @@
 from simalloc.heap.check import Checked, check
 from simalloc.heap.device_core import figures_in_core
 from simalloc.heap.device_figures import DeviceFigures
-from simalloc.heap.moment import FREE, WASTE, Moment, Tiling, moment, tilings
+from simalloc.heap.moment import (
+    CACHED,
+    FREE,
+    HOLE,
+    MAPPED_FROM,
+    TABLE,
+    WASTE,
+    Moment,
+    Tiling,
+    moment,
+    tilings,
+)
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.simulate import simulate
 from simalloc.heap.simulate_all import simulate_all
 
 __all__ = [
+    "CACHED",
     "FREE",
+    "HOLE",
+    "MAPPED_FROM",
+    "TABLE",
     "WASTE",
     "Checked",
     "Counters",

@@ -94,6 +94,9 @@ def _run_of(
             free_blocks_peak=int(replay.free_blocks.max(initial=0)),
             visited_mean=math.nan,  # trees are searched: no list is walked
             visited_worst=0,
+            visited_at_free_mean=math.nan,
+            visited_at_free_worst=0,
+            coalescing_frees=replay.coalescing_frees,
             internal_bytes_at_peak_heap=float(allocated[at_peak] - live[at_peak]),
             external_bytes_at_peak_heap=float(heap[at_peak] - allocated[at_peak]),
         ),

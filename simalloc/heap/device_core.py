@@ -23,6 +23,7 @@ _STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C."""
 _NO_LIMIT: Final = 2**63 - 1
 _STATES: Final = 5
+_COUNTS: Final = ("splits", "coalescings", "coalescing_frees")
 
 
 def replay_in_core(
@@ -37,7 +38,7 @@ def replay_in_core(
     states = np.empty((_STATES, len(trace)), np.int64)
     simulation, done = _replayed(trace, description, realloc, states, checked, progress)
     figures = simulation.figures()
-    splits, coalescings = figures.pop("splits"), figures.pop("coalescings")
+    counts = {name: figures.pop(name) for name in _COUNTS}
     address, live, reserved, allocated, free_blocks = states[:, :done]
     return DeviceReplay(
         address,
@@ -46,8 +47,7 @@ def replay_in_core(
         allocated,
         free_blocks,
         DeviceFigures(**figures),
-        splits=splits,
-        coalescings=coalescings,
+        **counts,
     )
 
 
@@ -56,8 +56,7 @@ def figures_in_core(
 ) -> DeviceFigures:
     """Return the figures alone, which takes less time."""
     figures = _replayed(trace, description, realloc, None)[0].figures()
-    del figures["splits"], figures["coalescings"]
-    return DeviceFigures(**figures)
+    return DeviceFigures(**{name: figures[name] for name in figures if name not in _COUNTS})
 
 
 def _replayed(

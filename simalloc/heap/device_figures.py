@@ -59,3 +59,5 @@ class DeviceReplay:
     figures: DeviceFigures
     splits: int
     coalescings: int
+    coalescing_frees: int
+    """Frees in which a block was merged."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap.offline import OfflineHeap
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay
 
@@ -22,8 +23,14 @@ if TYPE_CHECKING:
 
 
 FREE: Final = -1
-"""What a block holds instead of an object."""
 WASTE: Final = -2
+CACHED: Final = -3
+TABLE: Final = -4
+HOLE: Final = -5
+"""What a block holds instead of an object: its state (docs/policies.md). A hole is not mapped."""
+
+MAPPED_FROM: Final = 1 << 62
+"""The scaled address from which on memory is mapped apart; the break lies below."""
 
 
 class Tiling(NamedTuple):
@@ -32,7 +39,7 @@ class Tiling(NamedTuple):
     address: NDArray[np.int64]
     size: NDArray[np.int64]
     slot: NDArray[np.int64]
-    """Where the trace numbers the object that lives there, or `FREE` or `WASTE`."""
+    """Where the trace numbers the object that lives there, or the block's state, such as `FREE`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +55,7 @@ class Moment:
     size: NDArray[np.float64]
     """Bytes taken, at least those requested."""
     object: NDArray[np.int64]
-    """The object's number, or `FREE` or `WASTE`."""
+    """The object's number, or the block's state, such as `FREE`."""
     requested: NDArray[np.int64]
     since: NDArray[np.int64]
     """The event that put the object there or gave it its size."""
@@ -93,12 +100,13 @@ def tilings(trace: Trace, run: Run, events: Iterable[int]) -> Iterator[Tiling]:
         yield _tiling(simulation)
 
 
-def _begin(trace: Trace, run: Run) -> Simulation:
+def _begin(trace: Trace, run: Run) -> Simulation | OfflineHeap:
     check_run(trace, run)
-    return Setting(trace, run.policy, run.scale, run.realloc).simulation()
+    setting = Setting(trace, run.policy, run.scale, run.realloc)
+    return OfflineHeap(setting) if setting.is_offline else setting.simulation()
 
 
-def _replay_to_peak(simulation: Simulation, trace: Trace, run: Run) -> int:
+def _replay_to_peak(simulation: Simulation | OfflineHeap, trace: Trace, run: Run) -> int:
     """Replay until the heap first has its peak and return that event."""
     if not len(trace):
         raise SimallocError(f"{trace.name} has no events, so its heap has no peak")
@@ -114,11 +122,16 @@ def _replay_to_peak(simulation: Simulation, trace: Trace, run: Run) -> int:
     raise SimallocError(f"the run does not belong to {trace.name}: its peak is never reached")
 
 
-def _replay_events(simulation: Simulation, trace: Trace, start: int, stop: int) -> None:
-    replay(simulation, trace.stretch.part(start, stop))
+def _replay_events(
+    simulation: Simulation | OfflineHeap, trace: Trace, start: int, stop: int
+) -> None:
+    if isinstance(simulation, OfflineHeap):
+        simulation.go_to(stop)
+    else:
+        replay(simulation, trace.stretch.part(start, stop))
 
 
-def _tiling(simulation: Simulation) -> Tiling:
+def _tiling(simulation: Simulation | OfflineHeap) -> Tiling:
     count = simulation.block_count()
     tiling = Tiling(*(np.empty(count, np.int64) for _ in Tiling._fields))
     simulation.blocks(*tiling)
@@ -134,7 +147,7 @@ def _moment(tiling: Tiling, trace: Trace, event: int, scale: int) -> Moment:
     since[taken] = latest[slot[taken]]
     return Moment(
         event=event,
-        heap_bytes=float(size.sum()) / scale,
+        heap_bytes=float(size[slot != HOLE].sum()) / scale,
         address=address / scale,
         size=size / scale,
         object=np.where(taken, trace.object[since], slot),

@@ -10,11 +10,10 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap.device import simulate_device
+from simalloc.heap.offline import simulate_offline
 from simalloc.heap.reference import simulate_reference
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.setting import Setting
-from simalloc.policy import PythonCode
-from simalloc.policy.device import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -29,8 +28,8 @@ ENGINES: Final = ("core", "core-portable", "reference")
 
 STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
-OWN_STRIDE: Final = 1 << 14
-"""The same if a policy is in Python, which may take its time."""
+SLOW_STRIDE: Final = 1 << 14
+"""The same if an event may take long, as in Python or in a tree that is never balanced."""
 
 
 def simulate(
@@ -38,7 +37,7 @@ def simulate(
     policy: AnyPolicy,
     *,
     scale: int = 16,
-    realloc: Realloc | str = Realloc.FREE_FIRST,
+    realloc: Realloc | str | None = None,
     engine: str = "core",
     addresses: bool = False,
     checked: bool = False,
@@ -49,11 +48,12 @@ def simulate(
     `source` is a `Trace`, or a `TraceFile`, which is read as it is replayed and may be of any
     length. `policy` may be text such as `first-fit-ao:growth=64K`, or one of one's own in Python.
     Sizes are multiplied by `scale` before the policy sees them and byte figures divided by it
-    afterwards. `realloc` says what a realloc does (`free-first`, `move` or `in-place`). `engine` is
-    `core`, in C, `core-portable`, in C without vector code, or `reference`, in plain Python, which
-    takes the whole trace into memory; all give the same answer. With `addresses` the run keeps
-    every object's address; with `checked` the whole heap is verified after each event, slowly.
-    `progress` is called with the number of events done since its last call.
+    afterwards. `realloc` says what a realloc does (`free-first`, `move` or `in-place`; None: in
+    place if the policy's mechanism is on, else free-first). `engine` is `core`, in C,
+    `core-portable`, in C without vector code, or `reference`, in plain Python, which takes the
+    whole trace into memory; all give the same answer. With `addresses` the run keeps every object's
+    address; with `checked` the whole heap is verified after each event, slowly. `progress` is
+    called with the number of events done since its last call.
 
     Raises `PolicyError` for a policy that does not exist or whose Python code fails, `TraceError`
     for a file that is damaged, `SimallocError` if the heap outgrows its address space of 2**62
@@ -62,13 +62,17 @@ def simulate(
     setting = Setting.of(source, policy, scale, realloc)
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
-    if isinstance(setting.policy.description, Device):
+    if setting.is_device:
         return simulate_device(
             setting,
             engine=engine,
             addresses=addresses,
             checked=checked,
             progress=progress,
+        )
+    if setting.is_offline:
+        return simulate_offline(
+            setting, engine=engine, addresses=addresses or engine == "reference", progress=progress
         )
     if engine == "reference":
         return simulate_reference(
@@ -117,7 +121,7 @@ def strides(source: EventSource, policy: Policy | None = None) -> Generator[Stre
 
 def stride_of(policy: Policy) -> int:
     """Return how many events are carried out between two looks at progress and Ctrl-C."""
-    return OWN_STRIDE if isinstance(policy.description, PythonCode) else STRIDE
+    return SLOW_STRIDE if policy.description.is_slow else STRIDE
 
 
 def parts_of(stretch: Stretch, length: int) -> Generator[Stretch]:
@@ -177,6 +181,9 @@ def run_of(
             free_blocks_peak=int(figures["peak_free_blocks"]),
             visited_mean=_quotient(figures["visited"], figures["searches"]),
             visited_worst=int(figures["visited_worst"]),
+            visited_at_free_mean=figures["visited_at_free"] / max(figures["deallocations"], 1),
+            visited_at_free_worst=int(figures["visited_at_free_worst"]),
+            coalescing_frees=int(figures["coalescing_frees"]),
             internal_bytes_at_peak_heap=(allocated_then - live_then * scale) / scale,
             external_bytes_at_peak_heap=(heap_then - allocated_then) / scale,
         ),

@@ -11,18 +11,17 @@ from threading import Condition
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.device import simulate_devices
-from simalloc.heap.run import Realloc
+from simalloc.heap.offline import simulate_offline
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import parts_of, replay, run_of, stride_of, strides
 from simalloc.machine import core_count
 from simalloc.policy import PythonCode
-from simalloc.policy.device import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from simalloc.heap._core import Simulation
-    from simalloc.heap.run import Run
+    from simalloc.heap.run import Realloc, Run
     from simalloc.policy import AnyPolicy
     from simalloc.trace import EventSource, Stretch
 
@@ -35,7 +34,7 @@ def simulate_all(
     policies: Sequence[AnyPolicy],
     *,
     scale: int = 16,
-    realloc: Realloc | str = Realloc.FREE_FIRST,
+    realloc: Realloc | str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
     """Replay a trace under all policies on all cores; Ctrl-C stops them within a stride.
@@ -45,20 +44,20 @@ def simulate_all(
     Raises as `simulate` does.
     """
     settings = [Setting.of(source, policy, scale, realloc) for policy in policies]
-    of_devices = simulate_devices(
-        [each for each in settings if isinstance(each.policy.description, Device)], progress
-    )
+    of_devices = simulate_devices([each for each in settings if each.is_device], progress)
     lanes = [
         _Lane(setting, setting.simulation())
         for setting in settings
-        if not isinstance(setting.policy.description, Device)
+        if not setting.is_offline and not setting.is_device
     ]
     if lanes:
         with closing(strides(source)) as events:
             _Convoy(events, lanes, progress).go()
-    of_heaps = (run_of(lane.simulation, lane.setting, seconds=lane.seconds) for lane in lanes)
+    runs = map(_Lane.run, lanes)
     return [
-        next(of_devices if isinstance(setting.policy.description, Device) else of_heaps)
+        simulate_offline(setting, progress=progress)
+        if setting.is_offline
+        else next(of_devices if setting.is_device else runs)
         for setting in settings
     ]
 
@@ -77,6 +76,10 @@ class _Lane:
     def holds_gil(self) -> bool:
         """Whether its policy is in Python."""
         return isinstance(self.setting.policy.description, PythonCode)
+
+    def run(self) -> Run:
+        """Return what has come out."""
+        return run_of(self.simulation, self.setting, seconds=self.seconds)
 
     def advance(self, stopped: Callable[[], bool]) -> int:
         """Carry out the next stride, unless stopped on the way; return its number of events."""

@@ -7,6 +7,7 @@ from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.pins import Pin, Pins, pins
 from simalloc.measure.ranking import Rank, rank_values, ranking
 from simalloc.measure.stays import Stays, longest_stays
+from simalloc.measure.waste import Waste, real_waste, waste
 
 __all__ = [
     "Fragmentation",
@@ -17,6 +18,7 @@ __all__ = [
     "Pins",
     "Rank",
     "Stays",
+    "Waste",
     "WhatIf",
     "fragmentation",
     "free_sizes",
@@ -25,6 +27,8 @@ __all__ = [
     "pins",
     "rank_values",
     "ranking",
+    "real_waste",
     "search",
+    "waste",
     "what_if",
 ]

@@ -7,6 +7,7 @@ from simalloc.policy.catalogue import (
     GROUPS,
     HEAPS,
     AnyPolicy,
+    modules_of,
     policy,
     spell,
     spell_exactly,
@@ -14,6 +15,8 @@ from simalloc.policy.catalogue import (
 from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name
 from simalloc.policy.description import Policy
 from simalloc.policy.families import FAMILIES, Family
+from simalloc.policy.mechanism import with_and_without_mechanism
+from simalloc.policy.parameters import Parameter, parameters_of, rules_of
 from simalloc.policy.parts import (
     Fit,
     Order,
@@ -50,6 +53,7 @@ __all__ = [
     "Order",
     "Overhead",
     "OwnPolicy",
+    "Parameter",
     "Policy",
     "PythonCode",
     "PythonPolicy",
@@ -59,12 +63,16 @@ __all__ = [
     "format_size",
     "is_own",
     "is_policy_name",
+    "modules_of",
     "own_policy",
+    "parameters_of",
     "parse_size",
     "policy",
+    "rules_of",
     "spell",
     "spell_exactly",
     "spell_value",
+    "with_and_without_mechanism",
 ]
 
 make_callable(__name__)

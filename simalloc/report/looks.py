@@ -10,14 +10,16 @@ from functools import singledispatch
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from simalloc.bound import Placement
 from simalloc.heap import Run
-from simalloc.measure import Fragmentation, Pins, WhatIf, fragmentation
+from simalloc.measure import Fragmentation, Pins, Waste, WhatIf, fragmentation
 from simalloc.policy import Policy, spell, spell_value
 from simalloc.report.device import device_tables
 from simalloc.report.html import html
 from simalloc.report.runs import MEASURES
 from simalloc.report.statistics import bars, statistics_tables
 from simalloc.report.table import Rounded, Table
+from simalloc.report.waste import waste_table
 from simalloc.trace import Trace
 from simalloc.trace.statistics import Statistics, live_bytes, lives_of
 from simalloc.trace.statistics.liveness import curve_of
@@ -72,6 +74,11 @@ def _(trace: Trace) -> Sequence[Table]:
     )
 
 
+@tables_of.register(Waste)
+def _(waste: Waste) -> Sequence[Table]:
+    return [waste_table([waste])]
+
+
 @tables_of.register(Statistics)
 def _(statistics: Statistics) -> Sequence[Table]:
     return statistics_tables([statistics])
@@ -97,9 +104,22 @@ def _(run: Run) -> Sequence[Table]:
         **_percents(fragmentation(run)),
         peak_heap_bytes=run.peak_heap_bytes,
         peak_live_bytes=run.max_live_bytes,
+        found=None if run.found is None else str(run.found),
         heap_over_time=bars(_spans(line.heap_high.tolist())),
         live_bytes_over_time=bars(_spans(line.live_high.tolist()), run.peak_heap_bytes),
         **asdict(run.counters),
+    )
+
+
+@tables_of.register(Placement)
+def _(placement: Placement) -> Sequence[Table]:
+    return _facts(
+        "Best possible placement",
+        heap_bytes=placement.height,
+        peak_live_bytes=placement.bound,
+        is_the_bound_itself="yes" if placement.is_bound else "no",
+        found=placement.how,
+        tries=placement.tries,
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from experiments.johnstone_wilson import consistency
 from experiments.johnstone_wilson.consistency import Check
-from experiments.johnstone_wilson.published import Printed
+from experiments.published import Printed
 
 
 def disagreeing(checks):

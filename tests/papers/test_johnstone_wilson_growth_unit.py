@@ -9,6 +9,7 @@ from experiments.johnstone_wilson.growth_unit import (
     PRINTED,
     ROWS_4K,
     ROWS_8K,
+    TRUTHS,
     chance,
     column_fit,
     live_candidates,
@@ -16,7 +17,8 @@ from experiments.johnstone_wilson.growth_unit import (
     pinned_live,
     row_fit,
 )
-from experiments.johnstone_wilson.published import Printed, programs
+from experiments.johnstone_wilson.published import programs
+from experiments.published import Printed
 
 
 def hits(rows, grid):
@@ -34,6 +36,19 @@ def test_no_table_grown_by_the_described_unit_comes_near():
     assert by_chance.as_many == 0
     assert by_chance.mean < 11
     assert by_chance.most < 20
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_no_finer_true_unit_makes_4096_bytes_explain_as_much(truth):
+    assert hits(ROWS_4K, truth) == 30
+    by_chance = chance(ROWS_4K, PRINTED, truth=truth, draws=300)
+    assert by_chance.most < hits(ROWS_4K, PRINTED) - 3
+
+
+@pytest.mark.parametrize("policy", ["binary-buddy", "double-buddy"])
+def test_the_buddies_own_rows_do_not_settle_their_unit(policy):
+    fit = row_fit(policy, DESCRIBED)
+    assert (fit.hits, fit.cells) == (0, 1)
 
 
 def test_coarser_units_explain_far_less():

@@ -89,3 +89,4 @@ def test_the_engines_agree(name, parameters, trace, capacity, rule):
         assert np.array_equal(getattr(plain, column), getattr(core, column)), column
     assert plain.figures == core.figures == figures_in_core(trace, described, rule)
     assert (plain.splits, plain.coalescings) == (core.splits, core.coalescings)
+    assert plain.coalescing_frees == core.coalescing_frees

@@ -1,6 +1,13 @@
 """The same trace through real allocators, each in a process of its own."""
 
-from simalloc.heap.real.allocators import GLIBC, NAMES, Allocator, find_allocator, installed
+from simalloc.heap.real.allocators import (
+    GLIBC,
+    MODELS,
+    NAMES,
+    Allocator,
+    find_allocator,
+    installed,
+)
 from simalloc.heap.real.measure import REPEATS, NativeRun, passes, replay_natively
 from simalloc.heap.real.process import (
     Columns,
@@ -14,6 +21,7 @@ from simalloc.heap.real.process import (
 
 __all__ = [
     "GLIBC",
+    "MODELS",
     "NAMES",
     "REPEATS",
     "Allocator",

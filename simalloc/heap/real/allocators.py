@@ -45,6 +45,9 @@ GLIBC: Final = Allocator("glibc", "")
 NAMES: Final = (GLIBC.name, *_KNOWN)
 """The allocators that can be named; any other is given by the path of its library."""
 
+MODELS: Final[Mapping[str, str]] = MappingProxyType({"ptmalloc": GLIBC.name})
+"""Policies that are models of allocators that can be named, and of which."""
+
 
 def find_allocator(text: str) -> Allocator:
     """Return the allocator that `text` names: one of `NAMES`, or a path of a shared library.

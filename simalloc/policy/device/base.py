@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from simalloc.errors import PolicyError
+from simalloc.policy.parts import Overhead
 
 MIB: Final = 1 << 20
 UNLIMITED: Final = 1 << 50
@@ -22,6 +23,11 @@ class Device:
     """
 
     family: ClassVar[str] = "device"
+    mechanism: ClassVar[bool] = False
+    """Headers and tables are kept in other memory."""
+    overhead: ClassVar[Overhead] = Overhead()
+    applied_overhead: ClassVar[Overhead] = Overhead()
+    is_slow: ClassVar[bool] = False
 
     capacity: int = 0
     """Bytes of the device that the allocator can have; 0: as many as are asked for."""
@@ -29,6 +35,11 @@ class Device:
     def __post_init__(self) -> None:
         if self.capacity < 0 or self.capacity > UNLIMITED:
             raise PolicyError(f"capacity is {self.capacity}; it takes 0 (no end) to {UNLIMITED}")
+
+    @property
+    def core(self) -> str:
+        """The core's name of what carries the description out."""
+        return self.family
 
     @property
     def available(self) -> int:

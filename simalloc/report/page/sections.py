@@ -7,16 +7,20 @@ import shlex
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from simalloc.heap.setting import find_realloc
 from simalloc.policy import spell
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.lives import draw_lives
 from simalloc.report.figures.style import PALETTES
 from simalloc.report.figures.timelines import draw_timelines
+from simalloc.report.figures.waste import draw_waste
+from simalloc.report.html import html
 from simalloc.report.page.maps import map_data, shared_scales
 from simalloc.report.page.ranking import ranking_table
 from simalloc.report.page.svg import png, svg
 from simalloc.report.page.words import about_trace, excess, verdict
 from simalloc.report.units import spell_bytes, spell_percent
+from simalloc.report.waste import waste_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +56,7 @@ def trace_sections(findings: Findings, key: str, *, titled: bool) -> str:
         ("Ranking", _ranking(findings)),
         ("Heap maps", _maps(findings, key)),
         ("What pins the heap", "".join(_pins(one) for one in findings.mapped)),
+        ("Where the bytes are", _wastes(findings)),
         ("Heap over time", _timelines(findings)),
         ("Free blocks", _free_blocks(findings)),
         ("The trace", _trace(findings)),
@@ -145,6 +150,17 @@ def _pins_table(title: str, pins: Sequence[Pin]) -> str:
     )
 
 
+def _wastes(findings: Findings) -> str:
+    table = html(waste_table(findings.wastes))
+    figure = svg(draw_waste(findings.wastes, theme="page"), "What each heap consists of")
+    return (
+        "<p>Each heap at its peak, with sizes as the program asks for them (scale 1) and reallocs "
+        "as the allocator does them; alone, and with headers and tables of its own. Real "
+        "allocators tell no more than what they have mapped.</p>\n"
+        f'{_figure(figure)}<div class="wide">{table}</div>'
+    )
+
+
 def _timelines(findings: Findings) -> str:
     figure = draw_timelines([mapped.run for mapped in findings.mapped], theme="page")
     return (
@@ -190,7 +206,8 @@ def _again(findings: Findings) -> str:
 
 def _options(run: Run) -> str:
     scale = f" --scale {run.scale}" if run.scale != 16 else ""
-    return scale + (f" --realloc {run.realloc.value}" if run.realloc.value != "free-first" else "")
+    own = find_realloc(None, run.policy)
+    return scale + (f" --realloc {run.realloc.value}" if run.realloc is not own else "")
 
 
 def _code(name: str, best: Run, worst: Run) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.errors import SimallocError
+from simalloc.trace.workloads import gabber_emacs, hummingbird
 from simalloc.trace.workloads.hyper import hyper
 from simalloc.trace.workloads.lrusim import lrusim
 from simalloc.trace.workloads.provenance import SEED
@@ -27,6 +28,20 @@ class Workload(NamedTuple):
 WORKLOADS: Final = {
     "lrusim": Workload("LRUsim of Johnstone & Wilson 1998, reconstructed", lrusim),
     "hyper": Workload("Hyper of Johnstone & Wilson 1998, reconstructed", hyper),
+    "hummingbird": Workload(
+        "Hummingbird of Gabber et al. 2001, generated: 58 million events", hummingbird.hummingbird
+    ),
+    "hummingbird-tenth": Workload(
+        "the same, a tenth of the events",
+        partial(hummingbird.hummingbird, objects=hummingbird.OBJECTS // 10),
+    ),
+    "gabber-emacs": Workload(
+        "Emacs of Gabber et al. 2001, generated: 20 million events", gabber_emacs.gabber_emacs
+    ),
+    "gabber-emacs-tenth": Workload(
+        "the same, a tenth of everything",
+        partial(gabber_emacs.gabber_emacs, objects=gabber_emacs.OBJECTS // 10),
+    ),
     "ellermann-8-512": Workload(
         "Ellermann 2014, section 4.2: small sizes", partial(ellermann, smallest=8, largest=512)
     ),

@@ -32,19 +32,18 @@ def trace_of_lives(
     """
     sizes = np.asarray(size, np.int64)
     ends = np.asarray(until, np.int64)
-    objects = np.arange(len(sizes))
-    if np.any(ends <= objects):
+    objects = len(sizes)
+    born = np.arange(objects)
+    if np.any(ends <= born):
         raise ValueError("an object is freed before it is allocated")
-    freed = np.flatnonzero(ends <= len(sizes))
-    rank = objects if order is None else np.asarray(order)
-    # The malloc of object k is at time 2k + 1, frees just before it are at 2k.
-    time = np.concatenate([2 * objects + 1, 2 * ends[freed]])
-    turn = np.lexsort((np.concatenate([rank, rank[freed]]), time))
-    ops = np.repeat([Op.MALLOC, Op.FREE], [len(objects), len(freed)])
-    return Trace.from_events(
-        ops[turn],
-        np.concatenate([objects, freed])[turn],
-        np.concatenate([sizes, np.zeros(len(freed), np.int64)])[turn],
-        name=name,
-        provenance=provenance,
-    )
+    freed = np.flatnonzero(ends <= objects)
+    rank = freed if order is None else np.asarray(order)[freed]
+    freed = freed[np.lexsort((rank, ends[freed]))]
+    # Before an object are the objects before it, and what was freed up to it.
+    frees = np.arange(len(freed)) + ends[freed]
+    op = np.full(objects + len(freed), Op.MALLOC, np.uint8)
+    op[frees] = Op.FREE
+    mallocs = op == Op.MALLOC
+    key, requested = np.empty(len(op), np.int64), np.zeros(len(op), np.int64)
+    key[frees], key[mallocs], requested[mallocs] = freed, born, sizes
+    return Trace.from_events(op, key, requested, name=name, provenance=provenance)

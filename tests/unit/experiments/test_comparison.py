@@ -2,8 +2,10 @@
 
 import pytest
 
-from experiments.johnstone_wilson.comparison import Comparison, average, deviation, difference
-from experiments.johnstone_wilson.published import AVERAGE, DEVIATION, Printed, PublishedTable
+from experiments.comparison import difference
+from experiments.johnstone_wilson.comparison import Comparison, average, deviation
+from experiments.johnstone_wilson.published import AVERAGE, DEVIATION, PublishedTable
+from experiments.published import Printed
 from simalloc.report.table import spell
 
 
@@ -82,7 +84,30 @@ def test_data_has_a_row_a_cell_with_both_figures():
         ("next-fit-ao", "espresso"),
         ("binary-buddy", "espresso"),
     ]
-    assert rows[0][2:] == pytest.approx((0.26, 0.5, 0.24))
+    assert rows[0][2:5] == pytest.approx((0.26, 0.5, 0.24))
+    assert [row[5] for row in rows] == ["genuine", "reconstructed", "genuine", "genuine"]
+
+
+def test_rows_of_programs_are_summed_up_in_print_then_here_then_over_the_genuine():
+    cells = {
+        "espresso": printed(peak="1"),
+        "gcc": printed(peak="3"),
+        "grobner": printed(peak="50"),
+        "hyper": printed(peak="8"),
+        AVERAGE: printed(peak="15.5"),
+    }
+    table = PublishedTable(1, "A caption", 5, (), ("peak",), cells)
+    measured = {"espresso": {"peak": 2.0}, "gcc": {"peak": 4.0}, "hyper": {"peak": 9.0}}
+    rows = [[spell(value) for value in row] for row in Comparison(table, measured).table().rows]
+    assert rows[-7:] == [
+        ["average of all 4: published", "15.5"],
+        ["average of 3, 1 reconstructed: published", "4.0"],
+        ["here", "5.0"],
+        ["difference", "+1.0"],
+        ["average of the 2 genuine: published", "2.0"],
+        ["here", "3.0"],
+        ["difference", "+1.0"],
+    ]
 
 
 def test_average_and_deviation_are_the_papers():

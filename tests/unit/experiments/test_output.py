@@ -5,15 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from experiments.johnstone_wilson.exhibits import Exhibit
-from experiments.johnstone_wilson.output import write_figure, write_tables, write_text
+from experiments.output import Exhibit, write_figure, write_tables, write_text
 from simalloc.report import Rounded, Table
 
 TABLE = Table("A table", ("policy", "percent"), [("best fit", Rounded(1 / 3, 2))])
 
 
 def test_tables_go_to_csv_one_by_one_and_to_markdown_together(tmp_path):
-    write_tables({"first": Exhibit(TABLE, TABLE), "second": Exhibit(TABLE, TABLE)}, tmp_path)
+    write_tables(
+        {"first": Exhibit(TABLE, TABLE), "second": Exhibit(TABLE, TABLE)},
+        tmp_path,
+        "Johnstone & Wilson 1998",
+    )
     assert {path.name for path in tmp_path.iterdir()} == {"first.csv", "second.csv", "tables.md"}
     with (tmp_path / "first.csv").open() as file:
         assert list(csv.reader(file)) == [["policy", "percent"], ["best fit", str(1 / 3)]]

@@ -5,11 +5,11 @@ import pytest
 from experiments.johnstone_wilson.published import (
     AVERAGE,
     DEVIATION,
-    Printed,
     label,
     programs,
     table,
 )
+from experiments.published import Printed
 from simalloc.policy import GROUPS
 
 

@@ -188,7 +188,7 @@ static PyObject *device_figures(PyObject *object, PyObject *args)
     typedef unsigned long long number;
     (void)args;
     return Py_BuildValue(
-        "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK}", "first_oom_event",
+        "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK}", "first_oom_event",
         (number)replay->first_oom, "peak_requested_bytes", (number)statistics->requested.peak,
         "peak_allocated_bytes", (number)statistics->allocated.peak, "peak_active_bytes",
         (number)statistics->active.peak, "peak_reserved_bytes", (number)statistics->reserved.peak,
@@ -198,7 +198,8 @@ static PyObject *device_figures(PyObject *object, PyObject *args)
         (number)allocator->memory.frees, "retries", (number)statistics->retries, "ooms",
         (number)statistics->ooms, "splits", (number)allocator->blocks.splits, "coalescings",
         (number)allocator->blocks.coalescings,
-        "requested_bytes_at_peak", (number)statistics->at_peak.requested, "active_bytes_at_peak",
+        "coalescing_frees", (number)replay->coalescing_frees, "requested_bytes_at_peak",
+        (number)statistics->at_peak.requested, "active_bytes_at_peak",
         (number)statistics->at_peak.active, "inactive_split_bytes_at_peak",
         (number)statistics->at_peak.inactive_split);
 }

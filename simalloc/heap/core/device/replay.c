@@ -141,7 +141,10 @@ size_t device_replay_events(struct device_replay *replay, const struct events *e
             allocator->failure = "the events are not those of a valid trace";
             break;
         }
+        uint64_t merged = allocator->blocks.coalescings;
         bool served = carry_out(replay, events, i, object);
+        replay->coalescing_frees +=
+            events->op[i] == OP_FREE && allocator->blocks.coalescings > merged;
         replay->events++;
         note_peak(&allocator->statistics);
         if (!served)

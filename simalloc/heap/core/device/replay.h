@@ -40,6 +40,7 @@ struct device_replay {
     uint64_t events;    /* carried out */
     uint64_t first_oom; /* the number of the request that was not served, from 1 on; or 0 */
     int64_t live;       /* bytes of the program */
+    uint64_t coalescing_frees;
 };
 
 /* Carries out events and answers how many; after one that cannot be served, or a failure, none

@@ -43,6 +43,8 @@ struct family {
     const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
     /* Free blocks that no search finds, and their bytes; NULL: there are none. */
     uint64_t (*loose)(const void *state, uint64_t *bytes);
+    /* How many cached blocks the family itself keeps, by its lists; NULL: none. Asked in tests. */
+    uint64_t (*cached)(const void *state);
     /* Keeps the free blocks in another form from now on; false: no memory. NULL: there is none. */
     bool (*change_form)(void *state);
 };

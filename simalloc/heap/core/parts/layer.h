@@ -35,4 +35,22 @@ struct layer {
     take_out_function *take_out; /* NULL: the heap cannot be trimmed */
 };
 
+/* Gives an object a block elsewhere, by the program's own calls. */
+ALWAYS_INLINE uint32_t layer_move(struct heap *heap, uint32_t old, uint64_t size)
+{
+    uint32_t block = heap->front->allocate(heap, size);
+    if (block != NO_BLOCK)
+        heap->front->release(heap, old);
+    return block;
+}
+
+/* Reallocates as the allocator itself does. */
+ALWAYS_INLINE uint32_t layer_reallocate(struct heap *heap, const struct layer *layer, uint32_t old,
+                                        uint64_t size)
+{
+    if (layer->reallocate != NULL)
+        return layer->reallocate(heap, old, size);
+    return layer->resize(heap, old, size) ? old : layer_move(heap, old, size);
+}
+
 #endif

@@ -193,6 +193,11 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return heap->deferral->base->resize(heap, id, size);
 }
 
+static uint32_t reallocate_over(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return layer_reallocate(heap, heap->deferral->base, id, size);
+}
+
 /* Makes sure that a batch finds room for turns and for lists of new sizes. */
 static bool reserve(struct heap *heap)
 {
@@ -218,7 +223,8 @@ static bool reserve(struct heap *heap)
     return true;
 }
 
-DEFINE_LAYER(deferral, true, allocate, release, reserve, .resize = resize)
+DEFINE_LAYER(deferral, true, allocate, release, reserve, .resize = resize,
+             .reallocate = reallocate_over)
 
 const struct layer *deferral_over(struct heap *heap, const struct layer *base)
 {
@@ -226,12 +232,12 @@ const struct layer *deferral_over(struct heap *heap, const struct layer *base)
     return &layer_deferral;
 }
 
-const char *deferral_check(const struct heap *heap)
+const char *deferral_check(const struct heap *heap, uint64_t kept)
 {
     const struct deferral *deferral = heap->deferral;
     if (deferral == NULL)
-        return heap->counters.cached_blocks == 0 ? NULL : "a block is cached, and nothing caches";
-    uint64_t cached = 0;
+        return heap->counters.cached_blocks == kept ? NULL : "a block is cached, and nothing caches";
+    uint64_t cached = kept;
     for (uint32_t i = 0; i < deferral->list_count; i++)
         for (uint32_t id = deferral->lists[i].newest; id != NO_BLOCK;
              id = deferral->turns[id].older_of_size) {

@@ -14,7 +14,7 @@ void deferral_release(struct heap *heap);
 /* The layer that defers what another one does. */
 const struct layer *deferral_over(struct heap *heap, const struct layer *base);
 
-/* Answers what is wrong with the cached blocks, or NULL. */
-const char *deferral_check(const struct heap *heap);
+/* Answers what is wrong with the cached blocks, of which the family itself keeps some; or NULL. */
+const char *deferral_check(const struct heap *heap, uint64_t kept);
 
 #endif

@@ -11,12 +11,8 @@ uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
         layer->release(heap, old);
         return layer->allocate(heap, size);
     }
-    if (replay->realloc_rule == REALLOC_IN_PLACE) {
-        if (layer->reallocate != NULL)
-            return layer->reallocate(heap, old, size);
-        if (layer->resize(heap, old, size))
-            return old;
-    }
+    if (replay->realloc_rule == REALLOC_IN_PLACE)
+        return layer_reallocate(heap, layer, old, size);
     uint32_t block = layer->allocate(heap, size);
     if (block != NO_BLOCK)
         layer->release(heap, old);
@@ -34,7 +30,8 @@ void replay_watch(const struct replay *replay, const struct events *event, uint3
         return;
     heap->failure = replay->family->check(heap);
     if (heap->failure == NULL)
-        heap->failure = deferral_check(heap);
+        heap->failure = deferral_check(
+            heap, replay->family->cached == NULL ? 0 : replay->family->cached(heap));
     if (heap->failure == NULL && taken > replay->family->blocks_an_event)
         heap->failure = "an event has made more blocks than its family says";
 }
@@ -93,6 +90,7 @@ size_t replay_all(struct replay *replay, const struct events *events)
             layer = deferral_over(heap, layer);
         if (heap->trimming != NULL)
             layer = trimming_over(heap, layer, family);
+        heap->front = layer;
         replay_prefetch_columns(events, done + BATCH);
         struct events batch = events_from(events, done, BATCH);
         done += layer->replay(replay, &batch);

@@ -31,12 +31,18 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return heap->trimming->base->resize(heap, id, size);
 }
 
+static uint32_t reallocate_over(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return layer_reallocate(heap, heap->trimming->base, id, size);
+}
+
 static bool reserve(struct heap *heap)
 {
     return heap->trimming->base->reserve(heap);
 }
 
-DEFINE_LAYER(trimming, true, allocate, release, reserve, .resize = resize)
+DEFINE_LAYER(trimming, true, allocate, release, reserve, .resize = resize,
+             .reallocate = reallocate_over)
 
 const struct layer *trimming_over(struct heap *heap, const struct layer *base,
                                   const struct layer *family)

@@ -55,6 +55,10 @@ struct counters {
     uint64_t searches;
     uint64_t visited; /* by all searches together */
     uint64_t visited_worst;
+    uint64_t deallocations;   /* that searched for the place of the block */
+    uint64_t visited_at_free; /* by all these searches together */
+    uint64_t visited_at_free_worst;
+    uint64_t coalescing_frees; /* frees of the program's that made one block of two or more */
     uint64_t free_blocks;   /* now, without the cached ones */
     uint64_t cached_blocks; /* now */
     uint64_t allocated;     /* scaled bytes of allocated blocks, now */
@@ -73,6 +77,7 @@ struct setting {
     uint64_t cache;     /* how many freed blocks are kept uncoalesced; 0: none */
 };
 
+struct layer;
 struct deferral;
 struct trimming;
 
@@ -88,6 +93,7 @@ struct heap {
     uint32_t spare; /* blocks that a batch of events may make */
     struct counters counters;
     struct setting setting;
+    const struct layer *front; /* what the program's calls go through; set before a batch */
     struct deferral *deferral; /* freed blocks that are not coalesced yet; NULL: none ever are */
     struct trimming *trimming; /* when the break is lowered; NULL: never */
     uint32_t *segments;        /* the edges of the mapped segments, in no order */
@@ -330,6 +336,15 @@ ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
     heap->counters.visited += visited;
     if (visited > heap->counters.visited_worst)
         heap->counters.visited_worst = visited;
+}
+
+/* Counts a deallocation whose search for the block's place has looked at so many blocks. */
+ALWAYS_INLINE void count_deallocation(struct heap *heap, uint64_t visited)
+{
+    heap->counters.deallocations++;
+    heap->counters.visited_at_free += visited;
+    if (visited > heap->counters.visited_at_free_worst)
+        heap->counters.visited_at_free_worst = visited;
 }
 
 ALWAYS_INLINE uint64_t round_up(uint64_t size, uint64_t unit)

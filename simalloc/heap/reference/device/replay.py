@@ -43,7 +43,7 @@ def replay_device(
     allocator = _ALLOCATORS[type(description)](description)
     objects = _Objects(allocator, realloc)
     states = []
-    first_oom = 0
+    first_oom = coalescing_frees = 0
     none = np.zeros(len(trace), np.uint32)
     columns = (trace.op, trace.object, trace.size)
     streams = none if trace.stream is None else trace.stream
@@ -51,8 +51,10 @@ def replay_device(
     for number, event in enumerate(
         zip(*(column.tolist() for column in (*columns, streams, pools)), strict=True), start=1
     ):
-        served, address = objects.carry_out(*event)
         statistics = allocator.statistics
+        merged = statistics.coalescings
+        served, address = objects.carry_out(*event)
+        coalescing_frees += event[0] == Op.FREE and statistics.coalescings > merged
         statistics.note_peak()
         states.append(
             (
@@ -78,6 +80,7 @@ def replay_device(
         _figures(allocator, first_oom),
         splits=allocator.statistics.splits,
         coalescings=allocator.statistics.coalescings,
+        coalescing_frees=coalescing_frees,
     )
 
 

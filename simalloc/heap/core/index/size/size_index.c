@@ -71,14 +71,14 @@ static const char *check_map(const struct bin_map *map)
     return NULL;
 }
 
-/* How many blocks of the tree have a bin. */
+/* How many blocks of the tree have a bin; those in STATE_FREE are in no index. */
 static uint64_t count_rests(const struct size_index *index)
 {
     const struct heap *heap = index->tree.heap;
     uint64_t rests = 0;
     if (bin_kind_is_list(index->tables.kind))
         for (uint32_t id = 1; id < heap->used; id++)
-            rests += is_free(&heap->blocks[id]) && heap->blocks[id].mark == NOT_LISTED &&
+            rests += heap->blocks[id].home < STATE_FREE && heap->blocks[id].mark == NOT_LISTED &&
                      size_index_bin(index, heap->blocks[id].size) != BINS;
     return rests;
 }

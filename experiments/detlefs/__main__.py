@@ -1,0 +1,48 @@
+"""`python -m experiments.detlefs`: measure, print the tables, write them to a folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from experiments.detlefs.exhibits import exhibits
+from experiments.detlefs.measuring import measure
+from experiments.detlefs.page import PAGE, page
+from experiments.output import write_tables, write_text
+from experiments.run import run_command
+from simalloc.cli.progress import progress
+from simalloc.report import write_table
+
+
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="\b\nExample:\n  python -m experiments.detlefs --out out/detlefs",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("out/detlefs"),
+    show_default=True,
+    help="The folder for Markdown and CSV; it is made if need be.",
+)
+def command(out: Path) -> None:
+    """Reproduce the tables of Detlefs, Dosser and Zorn 1993 on the shipped traces.
+
+    Tables go to stdout, published figures beside measured ones; the folder gets them as Markdown
+    and CSV, with a page on what agrees and what does not.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    results = measure(progress)
+    shown = exhibits(results)
+    write_tables(shown, out, "Detlefs, Dosser & Zorn 1993")
+    write_text(page(results, shown), out / PAGE)
+    for exhibit in shown.values():
+        write_table(exhibit.table, "table", sys.stdout)
+        sys.stdout.write("\n")
+    click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(command))

@@ -1,0 +1,56 @@
+"""How near the measured heaps come to print, allocator by allocator."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from experiments.detlefs.heaps import table_9, table_10
+from experiments.detlefs.paper import PAPER
+from experiments.mallocs import at_hand
+from simalloc.report import Rounded, Table
+
+if TYPE_CHECKING:
+    from experiments.comparison import Comparison
+    from experiments.detlefs.measuring import Results
+    from simalloc.report.table import Value
+
+NEAR: Final = 0.05
+"""A figure is near if it is within this share of print."""
+
+SAME_RUN: Final = ("espresso", "cfrac", "gawk")
+"""Programs whose traces are the paper's runs: table 2's totals are met but for stdio buffers."""
+
+
+def ratios(comparison: Comparison, allocator: str) -> dict[str, float]:
+    """Return measured over printed by program."""
+    return {
+        program: here / printed
+        for program, column, printed, here in comparison.pairs()
+        if column == allocator
+    }
+
+
+def agreement_table(results: Results) -> Table:
+    """Return a row an allocator: table 9 on the paper's own runs, table 10 on all programs."""
+    ninth, tenth = (table(results, stdio=True) for table in (table_9, table_10))
+    rows: list[tuple[Value, ...]] = []
+    for name in at_hand(PAPER):
+        heaps = [r for program, r in ratios(ninth, name).items() if program in SAME_RUN]
+        quotients = list(ratios(tenth, name).values())
+        rows.append((PAPER.label(name), *_spread(heaps), *_spread(quotients)))
+    columns = [
+        f"{what}\n{table}"
+        for table in ("table 9, same runs", "table 10, all")
+        for what in ("least", "median", "most", f"within {100 * NEAR:.0f} %")
+    ]
+    return Table("Measured over printed", ("allocator", *columns), rows)
+
+
+def _spread(values: list[float]) -> tuple[Value, ...]:
+    """Return the least, the median and the largest, and how many are near 1."""
+    if not values:
+        return None, None, None, None
+    shown = (Rounded(value, 2) for value in (min(values), median(values), max(values)))
+    near = sum(abs(value - 1) <= NEAR for value in values)
+    return (*shown, f"{near} of {len(values)}")

@@ -1,0 +1,94 @@
+"""Table 2: what the programs ask for, and the stdio buffers that the traces leave out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from experiments.comparison import Comparison
+from experiments.detlefs.paper import KILOBYTE_OF_REQUESTS, PAPER
+from simalloc.report import Rounded, Table
+from simalloc.trace import Op, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from simalloc.report.table import Value
+    from simalloc.trace.statistics import Statistics
+
+BUFFER: Final = 8192
+"""Bytes of a stdio buffer in the C library of the time, which allocated it with malloc."""
+
+_STREAMS: Final = 3
+"""Standard input, output and error: a larger difference has other causes."""
+
+OBJECTS: Final = "Total Objects (10^3)"
+BYTES: Final = "Total Bytes (10^3)"
+AVERAGE: Final = "Average Size (bytes)"
+MOST_OBJECTS: Final = "Max. Objects (10^3)"
+MOST_BYTES: Final = "Max. Bytes (10^3)"
+COLUMNS: Final = (OBJECTS, BYTES, AVERAGE, MOST_OBJECTS, MOST_BYTES)
+
+
+def comparison(described: Mapping[str, Statistics]) -> Comparison:
+    """Return table 2 beside the traces' own figures; a realloc makes a new object, as in print."""
+    return Comparison(
+        PAPER.table(2),
+        {program: _row(one) for program, one in described.items()},
+        "K of 1000",
+        PAPER.label,
+        PAPER.programs,
+        COLUMNS,
+    )
+
+
+def buffers(program: str, described: Statistics) -> int:
+    """Return how many stdio buffers make the printed peak of the trace's.
+
+    0 if no number of up to three does, to a K.
+    """
+    gap = PAPER.table(2).cells[program][MOST_BYTES].value - _row(described)[MOST_BYTES]
+    exact = gap * KILOBYTE_OF_REQUESTS
+    number = round(exact / BUFFER)
+    near = abs(exact - number * BUFFER) <= KILOBYTE_OF_REQUESTS
+    return number if near and 0 < number <= _STREAMS else 0
+
+
+def with_buffers(trace: Trace, number: int) -> Trace:
+    """Return the trace with stdio buffers allocated before its first event and never freed."""
+    added = np.arange(number)
+    return Trace.from_events(
+        np.concatenate([np.full(number, Op.MALLOC), trace.op]),
+        np.concatenate([added, trace.object + number]),
+        np.concatenate([np.full(number, BUFFER), trace.size]),
+        name=trace.name,
+        provenance={**trace.provenance, "stdio buffers added": number},
+    )
+
+
+def buffers_table(described: Mapping[str, Statistics]) -> Table:
+    """Return by how many buffers of 8192 bytes the printed totals and peaks exceed the traces'."""
+    printed = PAPER.table(2).cells
+    rows: list[tuple[Value, ...]] = []
+    for program, one in described.items():
+        here = _row(one)
+        gaps = [
+            (printed[program][column].value - here[column]) * KILOBYTE_OF_REQUESTS / BUFFER
+            for column in (BYTES, MOST_BYTES)
+        ]
+        added = buffers(program, one)
+        rows.append((PAPER.label(program), *(Rounded(gap, 2) for gap in gaps), added))
+    columns = ("program", "in all bytes", "in the most live", "added here")
+    return Table("Print above the traces, in stdio buffers of 8,192 bytes", columns, rows)
+
+
+def _row(described: Statistics) -> dict[str, float]:
+    counts = described.counts
+    return {
+        OBJECTS: counts.objects / KILOBYTE_OF_REQUESTS,
+        BYTES: counts.bytes / KILOBYTE_OF_REQUESTS,
+        AVERAGE: counts.average_size,
+        MOST_OBJECTS: described.peak_objects.amount / KILOBYTE_OF_REQUESTS,
+        MOST_BYTES: described.peak_bytes.amount / KILOBYTE_OF_REQUESTS,
+    }

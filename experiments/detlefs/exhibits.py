@@ -1,0 +1,30 @@
+"""Everything that the experiment shows, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from experiments.detlefs.agreement import agreement_table
+from experiments.detlefs.behaviour import buffers_table, comparison
+from experiments.detlefs.heaps import table_9, table_10
+from experiments.detlefs.units import units_table
+from experiments.detlefs.work import work_table
+from experiments.output import Exhibit
+
+if TYPE_CHECKING:
+    from experiments.detlefs.measuring import Results
+
+
+def exhibits(results: Results) -> dict[str, Exhibit]:
+    """Return every table by the stem of its file's name, in the order in which they are shown."""
+    return {
+        "table-2": Exhibit.compared(comparison(results.described)),
+        "stdio-buffers": Exhibit.plain(buffers_table(results.described)),
+        "units": Exhibit.plain(units_table()),
+        "table-9": Exhibit.compared(table_9(results, stdio=True)),
+        "table-10": Exhibit.compared(table_10(results, stdio=True)),
+        "agreement": Exhibit.plain(agreement_table(results)),
+        "table-9-as-traced": Exhibit.compared(table_9(results, stdio=False)),
+        "table-10-as-traced": Exhibit.compared(table_10(results, stdio=False)),
+        "work": Exhibit.plain(work_table(results)),
+    }

@@ -1,0 +1,60 @@
+"""Tables 9 and 10: how large the heaps of real allocators became, headers and tables included."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from experiments.comparison import Comparison
+from experiments.detlefs.measuring import with_stdio
+from experiments.detlefs.paper import KILOBYTE_OF_HEAP, PAPER
+from experiments.mallocs import at_hand, with_mechanism
+
+if TYPE_CHECKING:
+    from experiments.detlefs.measuring import Results
+    from simalloc.heap import Run
+
+
+def table_9(results: Results, *, stdio: bool) -> Comparison:
+    """Return the peak heaps beside print; with `stdio` the buffers of the time are in them."""
+    measured = {
+        program: {
+            name: run_of(results, program, name, stdio=stdio).peak_heap_bytes / KILOBYTE_OF_HEAP
+            for name in at_hand(PAPER)
+        }
+        for program in PAPER.programs
+    }
+    variant = f"K of 1024; {_variant(results, stdio=stdio)}"
+    return Comparison(
+        PAPER.table(9), measured, variant, PAPER.label, PAPER.programs, PAPER.policies
+    )
+
+
+def table_10(results: Results, *, stdio: bool) -> Comparison:
+    """Return the peak heap over the peak of live bytes beside print."""
+    measured: dict[str, dict[str, float]] = {}
+    for program in PAPER.programs:
+        runs = {name: run_of(results, program, name, stdio=stdio) for name in at_hand(PAPER)}
+        measured[program] = {n: run.peak_heap_bytes / run.max_live_bytes for n, run in runs.items()}
+    return Comparison(
+        PAPER.table(10),
+        measured,
+        _variant(results, stdio=stdio),
+        PAPER.label,
+        PAPER.programs,
+        PAPER.policies,
+    )
+
+
+def run_of(results: Results, program: str, name: str, *, stdio: bool) -> Run:
+    """Return the simulation of a program under an allocator."""
+    key = with_stdio(program) if stdio and program in results.buffered else program
+    return results.runs[key, with_mechanism(name)]
+
+
+def _variant(results: Results, *, stdio: bool) -> str:
+    if not stdio:
+        return "as traced"
+    added = ", ".join(
+        f"{number} in {PAPER.label(program)}" for program, number in results.buffered.items()
+    )
+    return f"with stdio buffers ({added})"

@@ -1,0 +1,48 @@
+"""All that is measured for the experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from experiments.detlefs.behaviour import buffers, with_buffers
+from experiments.detlefs.paper import PAPER
+from experiments.mallocs import at_hand, replay, with_mechanism
+from simalloc.trace import catalogue
+from simalloc.trace.statistics import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from experiments.mallocs import Progress, Runs
+    from simalloc.trace.statistics import Statistics
+
+
+@dataclass(frozen=True)
+class Results:
+    """What has been measured, by the program's name."""
+
+    described: Mapping[str, Statistics]
+    runs: Runs
+    """Every program as traced, and `buffered` ones with the stdio buffers of the time."""
+    buffered: Mapping[str, int]
+    """How many stdio buffers were added, for each program that had some."""
+
+
+def with_stdio(program: str) -> str:
+    """Return the key of a program's trace with stdio buffers."""
+    return f"{program} with stdio"
+
+
+def measure(progress: Progress) -> Results:
+    """Load the traces, describe them and replay them under the paper's five allocators."""
+    traces = {program: catalogue.load(program) for program in PAPER.programs}
+    described = {program: describe(trace) for program, trace in traces.items()}
+    added = {program: buffers(program, described[program]) for program in traces}
+    buffered = {program: number for program, number in added.items() if number}
+    replayed = traces | {
+        with_stdio(program): with_buffers(traces[program], number)
+        for program, number in buffered.items()
+    }
+    texts = [with_mechanism(name) for name in at_hand(PAPER)]
+    return Results(described, replay(replayed, texts, progress), buffered)

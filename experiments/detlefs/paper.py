@@ -1,0 +1,21 @@
+"""What the paper prints, and its names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from experiments.published import Publication
+
+PAPER: Final = Publication(Path(__file__).with_name("published"))
+
+KILOBYTE_OF_REQUESTS: Final = 1000
+"""In table 2; the paper writes the factor."""
+
+KILOBYTE_OF_HEAP: Final = 1024
+"""In table 9: table 10 comes out with it (`units`)."""
+
+
+def relative(name: str) -> str:
+    """Return the column of a policy's figures relative to ULTRIX's."""
+    return f"{PAPER.label(name)} relative"

@@ -1,0 +1,39 @@
+"""Which kilobyte table 9 counts in: table 10 divides it by the peaks of table 2."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from experiments.detlefs.paper import KILOBYTE_OF_HEAP, KILOBYTE_OF_REQUESTS, PAPER
+from simalloc.report import Table
+
+UNITS: Final = (KILOBYTE_OF_REQUESTS, KILOBYTE_OF_HEAP)
+_AVERAGE: Final = "AVERAGE"
+
+
+def quotients_met(unit: int) -> tuple[int, int]:
+    """Return how many cells of table 10 a unit of table 9 gives to the last digit, and of how many.
+
+    Both inputs are rounded: a cell is met if some figures that round to them give it.
+    """
+    heaps, peaks, quotients = (PAPER.table(number) for number in (9, 2, 10))
+    met = cells = 0
+    for program in quotients.rows:
+        if program == _AVERAGE:
+            continue
+        peak = peaks.cells[program]["Max. Bytes (10^3)"]
+        for policy in PAPER.policies:
+            heap, printed = heaps.cells[program][policy], quotients.cells[program][policy]
+            scale = unit / KILOBYTE_OF_REQUESTS
+            least = scale * (heap.value - heap.half_unit) / (peak.value + peak.half_unit)
+            most = scale * (heap.value + heap.half_unit) / (peak.value - peak.half_unit)
+            cells += 1
+            met += least - printed.half_unit <= printed.value <= most + printed.half_unit
+    return met, cells
+
+
+def units_table() -> Table:
+    """Return how well each kilobyte explains table 10."""
+    rows = [(unit, *quotients_met(unit)) for unit in UNITS]
+    title = "Table 10 as table 9 over the peaks of table 2, by what table 9's K is"
+    return Table(title, ("bytes in a K", "cells met", "cells"), rows)

@@ -1,0 +1,40 @@
+"""`python -m experiments.ellermann`: measure, print the tables, write the page."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from experiments.command import run
+from experiments.ellermann.measuring import measure
+from experiments.ellermann.page import PAGE, exhibits, page
+from experiments.output import write_text
+from simalloc.cli.progress import progress
+from simalloc.report import write_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HELP = """Measure the methods of Ellermann 2014 on the paper's two workloads.
+
+Tables go to stdout; the folder gets the page, with why next fit lost to first fit there.
+
+Example: python -m experiments.ellermann --out out
+"""
+
+
+def work(out: Path) -> None:
+    """Carry out the experiment."""
+    results = measure(progress)
+    tables = exhibits(results)
+    write_text(page(results, tables), out / PAGE)
+    for table in tables.values():
+        write_table(table, "table", sys.stdout)
+        sys.stdout.write("\n")
+    click.echo(f"Written to {out}/; {out / PAGE} says what they tell.", err=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run(_HELP, work))

@@ -1,0 +1,61 @@
+"""Robson's bounds for first and best fit, as the paper states them (section 5.3)."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import TYPE_CHECKING, Final
+
+from experiments.gabber.paper import MEGABYTE, PAPER
+from experiments.gabber.programs import GENERATED
+from simalloc.report import Rounded, Table
+
+if TYPE_CHECKING:
+    from experiments.gabber.measuring import Results
+    from simalloc.report.table import Value
+
+FIRST_FITS: Final = ("first-fit-ao", "first-fit-lifo")
+BEST_FITS: Final = ("best-fit-ao", "best-fit-lifo")
+
+_UNIT: Final = 8
+"""Bytes of the smallest object; n is the largest in these units."""
+
+
+def first_fit_bound(live: float, largest: int) -> float:
+    """Return about how large a first fit heap can be made: M log2 n (Robson 1977)."""
+    return live * log2(largest / _UNIT)
+
+
+def best_fit_bound(live: float, largest: int) -> float:
+    """Return about how large a best fit heap can be made: M n (Robson 1977)."""
+    return live * largest / _UNIT
+
+
+def bounds_table(results: Results) -> Table:
+    """Return peak live bytes, the bounds and the largest heaps measured, in MB."""
+    rows: list[tuple[Value, ...]] = []
+    for key in GENERATED:
+        trace = results.traces[key]
+        live, largest = float(trace.stretch.live.max()), int(trace.size.max())
+        worst = max(
+            (outcome.peak_heap, PAPER.label(text.partition(":")[0]))
+            for (of, text), outcome in results.outcomes.items()
+            if of == key
+        )
+        rows.append(
+            (
+                f"{key}, generated, a tenth",
+                _megabytes(live),
+                *(_megabytes(results.outcomes[key, name].peak_heap) for name in FIRST_FITS),
+                _megabytes(first_fit_bound(live, largest)),
+                *(_megabytes(results.outcomes[key, name].peak_heap) for name in BEST_FITS),
+                _megabytes(best_fit_bound(live, largest)),
+                f"{worst[1]}, {worst[0] / MEGABYTE:,.1f}",
+            )
+        )
+    columns = ("", "peak live M", *FIRST_FITS, "M log2 n", *BEST_FITS, "M n", "largest heap")
+    note = "n is the largest object in units of 8 bytes; all other figures are megabytes."
+    return Table("Robson's bounds, and the peak heaps measured", columns, rows, (note,))
+
+
+def _megabytes(size: float) -> Value:
+    return Rounded(size / MEGABYTE, 1)

@@ -1,0 +1,43 @@
+"""Everything that the experiment shows, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from experiments.gabber import fit, fragmentation
+from experiments.gabber.bounds import bounds_table
+from experiments.gabber.outcome import read_full_fit
+from experiments.gabber.programs import EMACS, GENERATED, HUMMINGBIRD
+from experiments.gabber.ranks import ranks_table
+from experiments.output import Exhibit
+
+if TYPE_CHECKING:
+    from experiments.gabber.measuring import Results
+
+
+def exhibits(results: Results) -> dict[str, Exhibit]:
+    """Return every table by the stem of its file's name, in the order in which they are shown."""
+    tenths = {key: results.traces[key] for key in GENERATED}
+    shown = {
+        "prose": Exhibit.plain(fit.prose_table(tenths, share=0.1)),
+        "prose-full": Exhibit.plain(read_full_fit("The prose and the figures, all events")),
+    }
+    for key, trace in tenths.items():
+        shown[f"shares-{key}"] = Exhibit.compared(fit.shares(key, trace))
+        shown[f"lives-{key}"] = Exhibit.plain(fit.lives_table(key, trace))
+    for outcomes, name, full in (
+        (results.full, "full", True),
+        (results.outcomes, "tenth", False),
+    ):
+        for key, number in fragmentation.NUMBERS.items():
+            compared = fragmentation.comparison(key, outcomes, full=full)
+            shown[f"table-{number}-{name}"] = Exhibit.compared(compared)
+    plain = {
+        "work": fragmentation.work_table(results.full),
+        "peaks-full": fragmentation.peaks_table(HUMMINGBIRD, results.full, "in full"),
+        "peaks-full-emacs": fragmentation.peaks_table(EMACS, results.full, "in full"),
+        "policies": fragmentation.policies_table(results),
+        "bounds": bounds_table(results),
+        "ranks": ranks_table(results),
+    }
+    return shown | {name: Exhibit.plain(table) for name, table in plain.items()}

@@ -1,0 +1,46 @@
+"""Figures 7, 8 and 9: the heaps over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from experiments.gabber.paper import PAPER
+from experiments.gabber.programs import EMACS, HUMMINGBIRD
+from experiments.mallocs import at_hand, with_mechanism
+from simalloc.report.figures.timelines import draw_timelines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from simalloc.heap import Run
+    from simalloc.report.figures.picture import Picture
+
+_GIGABYTES: Final = 2.2e9
+"""Where the paper's figure 7 ends."""
+
+
+class _Figure(NamedTuple):
+    trace: str
+    policies: tuple[str, ...]
+    top: float | None
+
+
+FIGURES: Final = {
+    7: _Figure(HUMMINGBIRD, PAPER.policies, _GIGABYTES),
+    8: _Figure(HUMMINGBIRD, ("phk", "solaris-default", "gnu-1995", "modified-binary-buddy"), None),
+    9: _Figure(EMACS, PAPER.policies, None),
+}
+
+
+def draw(number: int, runs: Mapping[tuple[str, str], Run]) -> Picture | None:
+    """Return figure 7, 8 or 9 with the allocators at hand; None if there are none of them."""
+    trace, policies, top = FIGURES[number]
+    names = [name for name in policies if name in at_hand(PAPER)]
+    if not names:
+        return None
+    picture = draw_timelines([runs[trace, with_mechanism(name)] for name in names])
+    axes = picture.axes[0]
+    if top is not None and axes.get_ylim()[1] > top:
+        axes.set_ylim(0, top)
+    axes.set_title(f"{trace}, generated")
+    return picture

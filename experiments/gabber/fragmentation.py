@@ -1,0 +1,107 @@
+"""Tables 3 and 4: the heap at the end of the trace, and what of it is policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from experiments.comparison import Comparison
+from experiments.gabber.measuring import PLAIN
+from experiments.gabber.paper import HEAP, MEGABYTE, PAPER, PERCENT, USER_TIME
+from experiments.gabber.programs import EMACS, HUMMINGBIRD, RECORDED, heading
+from experiments.mallocs import at_hand, with_mechanism
+from simalloc.report import Rounded, Table
+
+if TYPE_CHECKING:
+    from experiments.gabber.measuring import Results
+    from experiments.gabber.outcome import Outcomes
+    from simalloc.report.table import Value
+
+NUMBERS: Final = {HUMMINGBIRD: 3, EMACS: 4}
+
+SHARES: Final = {HUMMINGBIRD: 1.0, EMACS: 0.1}
+"""How much of the paper's live memory a tenth of the trace has."""
+
+
+def comparison(key: str, outcomes: Outcomes, *, full: bool) -> Comparison:
+    """Return table 3 or 4 beside the generated trace's figures, headers and tables included.
+
+    The heap of a trace with a tenth of the live memory is shown ten times as large.
+    """
+    share = 1.0 if full else SHARES[key]
+    measured: dict[str, dict[str, float]] = {}
+    for name in at_hand(PAPER):
+        outcome = outcomes.get((key, with_mechanism(name)))
+        if outcome is not None:
+            heap = outcome.final_heap / MEGABYTE / share
+            measured[name] = {HEAP: heap, PERCENT: outcome.at_end}
+    published = PAPER.table(NUMBERS[key])
+    variant = f"{key}, generated, {'in full' if full else 'a tenth'}"
+    return Comparison(published, measured, variant, PAPER.label, published.rows, (HEAP, PERCENT))
+
+
+def policies_table(results: Results) -> Table:
+    """Return fragmentation at the end on every trace: with mechanism, and the policy alone."""
+    keys = (HUMMINGBIRD, EMACS, *RECORDED)
+    labels = {
+        text: f"{PAPER.label(name)}, {how}"
+        for name in at_hand(PAPER)
+        for text, how in ((with_mechanism(name), "as it is"), (name, "policy alone"))
+    }
+    labels |= {name: name for name in PLAIN}
+    rows: list[tuple[Value, ...]] = [
+        (label, *(Rounded(results.outcomes[key, text].at_end, 1) for key in keys))
+        for text, label in labels.items()
+    ]
+    title = "Fragmentation at the end, percent: allocators, their policies alone, plain policies"
+    return Table(title, ("", *map(heading, keys)), rows)
+
+
+def peaks_table(key: str, outcomes: Outcomes, how: str) -> Table:
+    """Return the heap at its peak and at the end of a trace: who gives memory back."""
+    rows: list[tuple[Value, ...]] = []
+    for name in (*at_hand(PAPER), *PLAIN):
+        outcome = outcomes.get((key, name if name in PLAIN else with_mechanism(name)))
+        if outcome is not None:
+            megabytes = (
+                Rounded(size / MEGABYTE, 1) for size in (outcome.peak_heap, outcome.final_heap)
+            )
+            given_back = Rounded(100 * (1 - outcome.final_heap / outcome.peak_heap), 1)
+            above = Rounded(100 * (outcome.peak_heap / outcome.peak_live - 1), 1)
+            rows.append((PAPER.label(name), *megabytes, given_back, above))
+    columns = ("", "peak, MB", "end, MB", "% given back", "% peak above peak live")
+    return Table(f"The heap at its peak and at the end; {key}, generated, {how}", columns, rows)
+
+
+def work_table(full: Outcomes) -> Table:
+    """Return the printed processor time beside the blocks that searches visit in the full traces.
+
+    Also the time of the simulation, which is not the allocator's: an index finds what it walks to.
+    """
+    rows: list[tuple[Value, ...]] = []
+    for name in at_hand(PAPER):
+        cells: list[Value] = [PAPER.label(name)]
+        for key, number in NUMBERS.items():
+            printed = PAPER.table(number).cells[name].get(USER_TIME)
+            outcome = full.get((key, with_mechanism(name)))
+            cells.append(None if printed is None else Rounded(printed.value, 0))
+            cells += (
+                [None, None, None]
+                if outcome is None
+                else [
+                    Rounded(outcome.seconds, 1),
+                    Rounded(outcome.visited_mean, 1),
+                    outcome.visited_worst,
+                ]
+            )
+        rows.append(tuple(cells))
+    columns = [
+        f"{what}\n{key}"
+        for key in NUMBERS
+        for what in (
+            "user seconds, printed",
+            "seconds, simulated",
+            "visited, mean",
+            "visited, most",
+        )
+    ]
+    return Table("Processor time, and blocks visited", ("", *columns), rows)

@@ -1,0 +1,102 @@
+"""What came out of a simulation, as far as tables need it; of the full traces kept in a file."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from simalloc.report import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from simalloc.heap import Run
+
+FULL: Final = Path(__file__).with_name("full.csv")
+"""Outcomes on the full traces, which take minutes: `python -m experiments.gabber --full`."""
+
+FIT_COLUMNS: Final = ("trace", "figure", "printed", "generated")
+
+FULL_FIT: Final = FULL.with_name("full-fit.csv")
+"""How near the full traces come to the prose, from the same run."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One trace under one policy. Bytes; `visited` are blocks looked at by a search."""
+
+    events: int
+    peak_heap: float
+    final_heap: float
+    peak_live: int
+    final_live: int
+    visited_mean: float
+    visited_worst: int
+    seconds: float
+    """Of the simulation, on the machine at hand."""
+
+    @classmethod
+    def of(cls, run: Run) -> Outcome:
+        """Return what came out of a run."""
+        return cls(
+            run.events,
+            run.peak_heap_bytes,
+            run.final_heap_bytes,
+            run.max_live_bytes,
+            run.final_live_bytes,
+            run.counters.visited_mean,
+            run.counters.visited_worst,
+            round(run.seconds, 1),
+        )
+
+    @property
+    def at_end(self) -> float:
+        """The fragmentation at the end of the trace in percent, as the paper computes it.
+
+        100 * (heap / live - 1) after the last event.
+        """
+        return 100 * (self.final_heap / self.final_live - 1)
+
+
+Outcomes = dict[tuple[str, str], Outcome]
+"""By the trace's key and the policy's text."""
+
+
+def outcomes_table(outcomes: Mapping[tuple[str, str], Outcome]) -> Table:
+    """Return outcomes as a table, a row a run, which `read_full` reads."""
+    names = [part.name for part in fields(Outcome)]
+    rows = [
+        (*which, *(getattr(outcome, name) for name in names)) for which, outcome in outcomes.items()
+    ]
+    return Table("Outcomes on the full traces", ("trace", "policy", *names), rows)
+
+
+def read_full() -> Outcomes:
+    """Return the outcomes on the full traces that are kept; none if there is no file."""
+    if not FULL.is_file():
+        return {}
+    with FULL.open(encoding="utf-8", newline="") as file:
+        return {
+            (row["trace"], row["policy"]): Outcome(
+                int(row["events"]),
+                float(row["peak_heap"]),
+                float(row["final_heap"]),
+                int(row["peak_live"]),
+                int(row["final_live"]),
+                float(row["visited_mean"]),
+                int(row["visited_worst"]),
+                float(row["seconds"]),
+            )
+            for row in csv.DictReader(file)
+        }
+
+
+def read_full_fit(title: str) -> Table:
+    """Return the fit of the full traces that is kept; an empty table if there is no file."""
+    if not FULL_FIT.is_file():
+        return Table(title, FIT_COLUMNS, [])
+    with FULL_FIT.open(encoding="utf-8", newline="") as file:
+        (_, *rows) = csv.reader(file)
+    return Table(title, FIT_COLUMNS, rows)

@@ -1,0 +1,67 @@
+"""The page of plain words: what agrees with the paper, what does not, and why.
+
+What the words claim is asserted in tests/papers/test_gabber.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from experiments.gabber.fragmentation import NUMBERS
+from experiments.gabber.paper import MEGABYTE, PAPER, text
+from experiments.gabber.programs import HUMMINGBIRD
+from experiments.gabber.ranks import LIKE_HUMMINGBIRD, ranks, same_order
+from experiments.mallocs import at_hand, missing
+from experiments.output import fill_page, listed
+from simalloc.trace.workloads.sizes import exponent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from experiments.gabber.measuring import Results
+    from experiments.output import Exhibit
+
+PAGE: Final = "gabber.md"
+
+_WORDS: Final = Path(__file__).with_name("page.md")
+_FILE_MEAN: Final = 5296
+"""Bytes of a file below a cluster's size, from the shares of table 1."""
+
+
+def figure_name(number: int) -> str:
+    """Return the file's name of a figure."""
+    return f"gabber-figure-{number}.png"
+
+
+def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
+    """Return the page as Markdown."""
+    return fill_page(_WORDS, _facts(results), exhibits)
+
+
+def _facts(results: Results) -> dict[str, Any]:
+    absent = [PAPER.label(name) for name in missing(PAPER)]
+    orders = {key: same_order(results, key, number) for key, number in NUMBERS.items()}
+    return {
+        "paper": PAPER.about["paper"],
+        "hummingbird": text(HUMMINGBIRD),
+        "live": text(HUMMINGBIRD)["live_bytes"] / MEGABYTE,
+        "exponent": exponent(128, 32760, _FILE_MEAN),
+        "absent": f"Not modelled here: {listed(absent)}." if absent else "",
+        "figures": {number: figure_name(number) for number in (7, 8, 9)},
+        "same": {NUMBERS[key]: same for key, (same, _) in orders.items()},
+        "pairs": {NUMBERS[key]: pairs for key, (_, pairs) in orders.items()},
+        "phk": _phk(results),
+        "plain": {
+            name: results.full[HUMMINGBIRD, name]
+            for name in ("first-fit-ao", "best-fit-ao", "first-fit-lifo", "next-fit-ao")
+        },
+    }
+
+
+def _phk(results: Results) -> str:
+    """Return PhK's ranks on the traces like Hummingbird, in words."""
+    if "phk" not in at_hand(PAPER):
+        return ""
+    by_trace = {key: ranks(results, key)["phk"] for key in LIKE_HUMMINGBIRD}
+    return listed([f"{rank} on {key}" for key, rank in by_trace.items()])

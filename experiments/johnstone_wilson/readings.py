@@ -1,0 +1,212 @@
+"""The sensitivity matrix: every choice that the paper leaves open, fitted on P2C, tested elsewhere.
+
+Of the sequential fits the paper gives the fit and the order of the list. Which end of a split block
+is given out, where the remainder goes, and whether a free block at the end of the heap counts when
+it grows are open; all eight combinations are replayed on P2C, with the bytes that its trace lacks
+(`pinned`), and the nearest to print is chosen. Then the other programs are replayed with that
+reading, and with one choice at a time made otherwise. What a realloc does and in which order the
+objects of an obstack are freed P2C cannot tell, which has three reallocs and no obstacks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from experiments.johnstone_wilson.alterations import NewestFirst
+from experiments.johnstone_wilson.fragmentation import NUMBERS
+from experiments.johnstone_wilson.growth_unit import PRINTED, SEQUENTIAL
+from experiments.johnstone_wilson.heaps import printed_heap
+from experiments.johnstone_wilson.pinned import HOW, equals_print
+from experiments.johnstone_wilson.programs import GENUINE
+from experiments.johnstone_wilson.published import label, table
+from experiments.johnstone_wilson.rank_order import Tau, tau_of
+from experiments.johnstone_wilson.replays import Job, percent
+from experiments.johnstone_wilson.variants import AS_PRINTED
+from simalloc.heap import Realloc
+from simalloc.report import Rounded, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from experiments.johnstone_wilson.fragmentation import Runs
+    from simalloc.heap import Run
+    from simalloc.report.table import Value
+
+FITTED_ON: Final = "p2c"
+TESTED_ON: Final = tuple(program for program in GENUINE if program != FITTED_ON)
+_POLICY: Final = Path(__file__).with_name("sequential_fit.py")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read the sequential fits; as it stands, the catalogue's."""
+
+    high: bool = False
+    enters: bool = False
+    tail: bool = True
+    realloc: Realloc = Realloc.FREE_FIRST
+    newest_first: bool = False
+
+    def job(self, program: str, row: str) -> Job:
+        """Return the simulation of a row, at the pinned live bytes where our trace lacks any.
+
+        What the catalogue can say is left to it, for it is faster. In a list by address that is
+        searched from its beginning a remainder has one place only.
+        """
+        text = AS_PRINTED.policies[row]
+        by_address = row in ("first-fit-ao", "best-fit-ao")
+        if (self.high, self.enters and not by_address, self.tail) != (False, False, True):
+            fit, _, order = row.split("-")
+            parts = {"high": self.high, "enters": self.enters, "tail": self.tail}
+            switches = (f"{name}={'on' if value else 'off'}" for name, value in parts.items())
+            text = f"{_POLICY}:SequentialFit:fit={fit},order={order},{','.join(switches)}"
+        alteration = NewestFirst() if self.newest_first else HOW["one"].get(program)
+        return Job(program, text, self.realloc, alteration)
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """The three choices that are fitted, in words."""
+        return (
+            "high" if self.high else "low",
+            "enters anew" if self.enters else "stays",
+            "counted" if self.tail else "not counted",
+        )
+
+
+FITTED: Final = tuple(
+    Reading(high, enters, tail)
+    for high, enters, tail in product((False, True), (False, True), (True, False))
+)
+CHOSEN: Final = Reading()
+"""The reading of the catalogue, which is the one that comes out nearest on P2C."""
+
+CHANGES: Final[Mapping[str, Reading]] = {
+    "chosen on P2C": CHOSEN,
+    "high end of a split block": replace(CHOSEN, high=True),
+    "remainder enters anew": replace(CHOSEN, enters=True),
+    "tail not counted": replace(CHOSEN, tail=False),
+    "realloc allocates first": replace(CHOSEN, realloc=Realloc.MOVE),
+    "realloc in place if it can": replace(CHOSEN, realloc=Realloc.IN_PLACE),
+    "obstacks freed newest first": replace(CHOSEN, newest_first=True),
+}
+_TOLD_APART: Final = tuple(program for program in TESTED_ON if program != "perl")
+ONLY_ON: Final = {
+    "high end of a split block": _TOLD_APART,
+    "remainder enters anew": _TOLD_APART,
+    "tail not counted": _TOLD_APART,
+    "realloc allocates first": ("espresso", "perl"),
+    "realloc in place if it can": ("espresso", "perl"),
+    "obstacks freed newest first": ("gcc",),
+}
+"""The programs that can tell a change: of Perl the nine rows are printed alike."""
+
+_ALL: Final = frozenset(
+    (
+        *(reading.job(FITTED_ON, row) for reading in FITTED for row in SEQUENTIAL),
+        *(
+            reading.job(program, row)
+            for name, reading in CHANGES.items()
+            for program in ONLY_ON.get(name, TESTED_ON)
+            for row in SEQUENTIAL
+        ),
+    )
+)
+OWN_JOBS: Final = frozenset(job for job in _ALL if job.policy.startswith(str(_POLICY)))
+"""Those whose policy is in Python."""
+JOBS: Final = _ALL - OWN_JOBS
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """How near the nine sequential fits come to print on one program, by one reading.
+
+    `equal` counts cells that equal print, by table. `steps` adds up the growth steps by which the
+    waste (heap less peak live bytes) differs; `distances` are medians over the rows in points of
+    percent, by table; `tau` tells of the order by measure #3.
+    """
+
+    equal: Mapping[int, int]
+    steps: float
+    distances: Mapping[int, float]
+    tau: Tau
+
+
+def fitness(program: str, reading: Reading, runs: Runs) -> Fitness:
+    """Return how near a reading comes."""
+    measured = {row: runs[reading.job(program, row)] for row in SEQUENTIAL}
+    values = {n: {row: percent(run, n) for row, run in measured.items()} for n in NUMBERS}
+    printed = {n: {row: table(n).cells[row][program].value for row in SEQUENTIAL} for n in NUMBERS}
+    return Fitness(
+        {
+            n: sum(equals_print(values[n][row], n, row, program) for row in SEQUENTIAL)
+            for n in NUMBERS
+        },
+        sum(_steps_apart(program, row, run) for row, run in measured.items()),
+        {n: median(abs(values[n][row] - printed[n][row]) for row in SEQUENTIAL) for n in NUMBERS},
+        tau_of(printed[3], values[3]),
+    )
+
+
+def fits(runs: Runs) -> dict[Reading, Fitness]:
+    """Return the fitness on P2C of all eight readings, the nearest first.
+
+    Nearest is who has most cells of both tables as printed, then the fewest steps apart.
+    """
+    found = {reading: fitness(FITTED_ON, reading, runs) for reading in FITTED}
+    return dict(sorted(found.items(), key=lambda one: (-sum(one[1].equal.values()), one[1].steps)))
+
+
+def fitted_table(runs: Runs) -> Table:
+    """Return a row a reading: how near it comes on P2C."""
+    rows = [(*reading.cells, *_figures(fit)) for reading, fit in fits(runs).items()]
+    columns = ("split end", "remainder", "tail", *_COLUMNS)
+    return Table(f"Eight readings of the nine sequential fits on {label(FITTED_ON)}", columns, rows)
+
+
+def tested_table(runs: Runs) -> Table:
+    """Return a row a program and change: the chosen reading, and one thing otherwise."""
+    rows: list[tuple[Value, ...]] = [
+        (label(program), name, *_figures(fitness(program, reading, runs)))
+        for program in TESTED_ON
+        for name, reading in CHANGES.items()
+        if program in ONLY_ON.get(name, TESTED_ON)
+    ]
+    note = (
+        "Equal: of nine cells each. Steps apart: growth steps of 4,096 bytes by which heap less "
+        "peak live bytes differs from print, added up over the nine rows. Median: of the distance "
+        "from print, in points. Tau: pairs in the printed order less pairs turned, over the pairs "
+        "that table 3 tells apart, and its 95 % interval over samples of the rows."
+    )
+    title = "The reading chosen on P2C, and one choice otherwise, on the other genuine programs"
+    return Table(title, ("program", "reading", *_COLUMNS), rows, (note,))
+
+
+_COLUMNS: Final = (
+    "#3 equal",
+    "#4 equal",
+    "steps apart",
+    "#3 median",
+    "#4 median",
+    "tau",
+    "interval",
+)
+
+
+def _figures(fit: Fitness) -> tuple[Value, ...]:
+    return (
+        *(fit.equal[n] for n in NUMBERS),
+        Rounded(fit.steps, 0),
+        *(Rounded(fit.distances[n], 2) for n in NUMBERS),
+        *fit.tau.cells,
+    )
+
+
+def _steps_apart(program: str, row: str, run: Run) -> float:
+    """Return by how many growth steps the waste of a run differs from that of the paper's."""
+    live = printed_heap(program, row).middle / (1 + table(4).cells[row][program].value / 100)
+    printed = printed_heap(program, row).middle - live
+    return abs(run.peak_heap_bytes - run.max_live_bytes - printed) / PRINTED

@@ -1,0 +1,58 @@
+"""The nine sequential fits with every choice that the paper leaves open as a parameter.
+
+As it stands a policy is the catalogue's own, to the address. Sections 2.1.1 to 2.1.3 name the fits
+and the orders of the list and say nothing on the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from simalloc.policy import Fit, Order, PythonPolicy
+
+if TYPE_CHECKING:
+    from simalloc.policy import Block, Heap
+
+
+class SequentialFit(PythonPolicy):
+    """First, next or best fit over one list of free blocks, read in one of several ways."""
+
+    fit = Fit.FIRST
+    order = Order.ADDRESS
+    growth = 64 << 10
+    high = False
+    """Whether the high end of a split block is given out, and not the low one."""
+    enters = False
+    """Whether the remainder of a split enters the list as if newly freed, and does not stay in its
+    place; next fit's rover then goes past it."""
+    tail = True
+    """Whether the heap grows by what the free block at its end lacks, and not by the request."""
+
+    def begin(self, trace: Any) -> None:  # noqa: ARG002 - none of these looks ahead
+        """Look the choices up once, and not at every event."""
+        self._order: Literal["ao", "lifo", "fifo"] = self.order.value
+        self._search = f"{self.fit.value}_fit"
+        self._cut = "split_high" if self.high else "split"
+        self._moves_rover = self.fit is Fit.NEXT
+
+    def malloc(self, heap: Heap, size: int) -> Block:
+        """Find a block, or grow the heap, and cut the request off."""
+        block: Block = getattr(heap, self._search)(size, self._order) or self._grow(heap, size)
+        given: Block = getattr(heap, self._cut)(block, size)
+        if self.enters and given is not block:
+            heap.insert(heap.remove(block))
+        return given
+
+    def free(self, heap: Heap, block: Block) -> None:
+        """Merge a block with its neighbours and list it."""
+        heap.insert(heap.merge(block))
+
+    def _grow(self, heap: Heap, size: int) -> Block:
+        if self.tail:
+            block = heap.grow(size, self.growth)
+        else:
+            more = heap.extend(-(-size // self.growth) * self.growth)
+            block = heap.insert(heap.merge(more))
+        if self._moves_rover:
+            return heap.next_fit(size, self._order) or block
+        return block

@@ -1,0 +1,59 @@
+"""Mallocs that papers measured: each as a policy alone, and with the headers and tables it had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from simalloc.heap import Realloc, simulate_all
+from simalloc.policy import CATALOGUE, policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from experiments.published import Publication
+    from simalloc.heap import Run
+    from simalloc.trace import Trace
+
+    Progress = Callable[[str, float], AbstractContextManager[Callable[[float], None]]]
+    """Opens a progress bar for a label and an amount of work (`simalloc.cli.progress`)."""
+
+SCALE: Final = 1
+"""Headers have their real size beside the program's."""
+
+REALLOC: Final = Realloc.IN_PLACE
+"""Reallocs are the allocator's own."""
+
+Runs = dict[tuple[str, str], "Run"]
+"""Every simulation by the trace's key and the policy's text."""
+
+
+def at_hand(paper: Publication) -> tuple[str, ...]:
+    """Return the paper's policies that the catalogue has, in the paper's order."""
+    return tuple(name for name in paper.policies if name in CATALOGUE)
+
+
+def missing(paper: Publication) -> tuple[str, ...]:
+    """Return the paper's policies that the catalogue does not have."""
+    return tuple(name for name in paper.policies if name not in CATALOGUE)
+
+
+def with_mechanism(name: str) -> str:
+    """Return the text of a policy with its own headers and tables, on the 32-bit machines."""
+    return f"{name}:mechanism=on,word=4"
+
+
+def both_ways(names: Iterable[str]) -> list[str]:
+    """Return the texts of policies alone and with mechanism."""
+    return [text for name in names for text in (name, with_mechanism(name))]
+
+
+def replay(traces: Mapping[str, Trace], texts: Sequence[str], progress: Progress) -> Runs:
+    """Replay every trace under every policy, at scale 1, with the allocators' own reallocs."""
+    policies = [policy(text) for text in texts]
+    runs: Runs = {}
+    for key, trace in traces.items():
+        with progress(key, len(trace) * len(policies)) as advance:
+            done = simulate_all(trace, policies, scale=SCALE, realloc=REALLOC, progress=advance)
+        runs |= {(key, text): run for text, run in zip(texts, done, strict=True)}
+    return runs

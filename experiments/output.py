@@ -1,0 +1,109 @@
+"""What an experiment shows, and the files it is written to, each whole or not there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from io import StringIO
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
+
+from simalloc.files import replacing
+from simalloc.report import Table, write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+
+class Compared(Protocol):
+    """A published table beside the same measured: what the `Comparison` of an experiment is."""
+
+    def table(self) -> Table:
+        """Return it for people."""
+
+    def data(self) -> Table:
+        """Return it for programs."""
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One table for people, and the same for programs."""
+
+    table: Table
+    data: Table
+
+    @classmethod
+    def compared(cls, comparison: Compared) -> Self:
+        """Show a published table beside the measured one."""
+        return cls(comparison.table(), comparison.data())
+
+    @classmethod
+    def plain(cls, table: Table) -> Self:
+        """Show a table as it is; for programs with headings of one line."""
+        one_line = [column.replace("\n", ", ") for column in table.columns]
+        return cls(table, replace(table, columns=one_line))
+
+
+def write_tables(exhibits: Mapping[str, Exhibit], folder: Path, title: str) -> None:
+    """Write every table as CSV, NAME.csv, and all together as Markdown, tables.md."""
+    for name, exhibit in exhibits.items():
+        stream = StringIO()
+        write_table(exhibit.data, "csv", stream)
+        write_text(stream.getvalue(), folder / f"{name}.csv")
+    text = "\n".join(markdown(exhibit.table) for exhibit in exhibits.values())
+    write_text(f"# {title}: every table\n\n{text}", folder / "tables.md")
+
+
+def markdown(table: Table) -> str:
+    """Return a table as Markdown."""
+    stream = StringIO()
+    write_table(table, "markdown", stream)
+    return stream.getvalue()
+
+
+def fill_page(words: Path, facts: Mapping[str, Any], exhibits: Mapping[str, Exhibit]) -> str:
+    """Return a page of plain words: those of a file, with the figures of a run in them.
+
+    `{tables[NAME]}` stands for an exhibit, other fields for facts.
+    """
+    tables = {name: markdown(exhibit.table) for name, exhibit in exhibits.items()}
+    text = words.read_text(encoding="utf-8").format_map({**facts, "tables": tables})
+    return "\n\n".join(map(wrapped, text.split("\n\n")))
+
+
+def listed(items: Sequence[str]) -> str:
+    """Return the items as people list them."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text file as a whole."""
+    with replacing(path) as stream:
+        stream.write(text.encode())
+
+
+def write_figure(draw: Callable[[BinaryIO], None], path: Path) -> None:
+    """Let `draw` write a picture to the stream it is given, and keep it if that went well."""
+    with replacing(path) as stream:
+        draw(stream)
+
+
+def wrapped(block: str) -> str:
+    """Return paragraphs and lists with lines of equal length, all else as it is."""
+    if block.startswith("- "):
+        return "\n".join(_filled(f"- {item}", "  ") for item in block[2:].split("\n- "))
+    if block.startswith(("|", "#", "!", "```", "\n")) or "\n|" in block or block.endswith("**"):
+        return block
+    return _filled(block)
+
+
+def _filled(text: str, indent: str = "") -> str:
+    return fill(
+        " ".join(text.split()),
+        110,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,43 @@
+"""`python -m experiments.rezaei`: measure, print the tables, write the page and its figures."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from experiments.command import run
+from experiments.output import write_figure, write_text
+from experiments.rezaei.figures import draw
+from experiments.rezaei.measuring import measure
+from experiments.rezaei.page import FIGURES, PAGE, exhibits, page
+from simalloc.cli.progress import progress
+from simalloc.report import write_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HELP = """Measure the allocators of Rezaei and others 2016 on traces with the paper's statistics.
+
+Tables go to stdout; the folder gets the page, with what agrees and what does not, and the figures.
+
+Example: python -m experiments.rezaei --out out
+"""
+
+
+def work(out: Path) -> None:
+    """Carry out the experiment."""
+    results = measure(progress)
+    tables = exhibits(results)
+    write_figure(partial(draw, results), out / FIGURES)
+    write_text(page(results, tables), out / PAGE)
+    for table in tables.values():
+        write_table(table, "table", sys.stdout)
+        sys.stdout.write("\n")
+    click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run(_HELP, work))

@@ -1,0 +1,53 @@
+"""`python -m experiments.todays_programs`: measure, print the tables, write the page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from experiments.output import write_text
+from experiments.run import run_command
+from experiments.todays_programs.measuring import measure
+from experiments.todays_programs.page import PAGE, page
+from experiments.todays_programs.pictures import pictures
+from experiments.todays_programs.tables import all_tables
+from simalloc.cli.progress import progress
+from simalloc.files import replacing
+from simalloc.report import write_table
+
+_DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=_DOCS,
+    help="The folder for the page; its pictures go to images/ in it. docs if not given.",
+)
+def command(out: Path) -> None:
+    """Replay programs of today under Johnstone and Wilson's policies, and explain the worst.
+
+    Tables go to stdout; the folder gets the page with its heap maps. It takes about a minute on
+    two cores.
+
+    Example: python -m experiments.todays_programs --out /tmp/page
+    """
+    (out / "images").mkdir(parents=True, exist_ok=True)
+    results = measure(progress)
+    tables = all_tables(results)
+    for name, image in pictures(results):
+        with replacing(out / "images" / name) as stream:
+            stream.write(image)
+    write_text(page(results, tables), out / PAGE)
+    for table in tables.values():
+        write_table(table, "table", sys.stdout)
+        sys.stdout.write("\n")
+    click.echo(f"Written to {out / PAGE}.", err=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(command))

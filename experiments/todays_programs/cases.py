@@ -1,0 +1,66 @@
+"""The programs on which best fit or first fit by address wastes much, and what shows the cause.
+
+Each case has its own question: what is left of the waste if what is suspected is taken away?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from experiments.johnstone_wilson.alterations import Without
+from experiments.johnstone_wilson.replays import Job
+from simalloc.heap import Realloc
+
+if TYPE_CHECKING:
+    from experiments.johnstone_wilson.alterations import Alteration
+
+PAIR: Final = ("best-fit-ao", "first-fit-ao")
+"""The two policies that the paper calls best, which the cases compare."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing made otherwise in a program's replay."""
+
+    name: str
+    alteration: Alteration | None = None
+    realloc: Realloc = Realloc.FREE_FIRST
+
+    def job(self, program: str, policy: str) -> Job:
+        """Return the simulation so changed."""
+        return Job(program, policy, self.realloc, self.alteration)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, and the changes that show what its waste hangs on."""
+
+    program: str
+    changes: tuple[Change, ...]
+
+    @property
+    def picture(self) -> str:
+        """The name of the file with its heap maps."""
+        return f"todays-programs-{self.program}.png"
+
+
+AS_IT_IS: Final = Change("as recorded")
+IN_PLACE: Final = Change("realloc grows in place if it can", realloc=Realloc.IN_PLACE)
+
+
+def _without(size: int, text: str) -> Change:
+    return Change(f"without objects above {text}", Without(size))
+
+
+CASES: Final = (
+    Case("perl5", (AS_IT_IS, IN_PLACE, _without(1 << 20, "1 MiB"))),
+    Case("ginsh", (AS_IT_IS, _without(16 << 10, "16 KiB"))),
+    Case("cc1", (AS_IT_IS, IN_PLACE, _without(1 << 20, "1 MiB"))),
+    Case("varnish", (AS_IT_IS, _without(16 << 10, "16 KiB"), _without(4 << 10, "4 KiB"))),
+    Case("redis", (AS_IT_IS, IN_PLACE, _without(16 << 10, "16 KiB"), _without(4 << 10, "4 KiB"))),
+)
+
+JOBS: Final = tuple(
+    change.job(case.program, policy) for case in CASES for change in case.changes for policy in PAIR
+)

@@ -1,0 +1,18 @@
+"""The programs of today: those that a recipe in traces/recipes records anew."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simalloc.policy import CATALOGUE
+from simalloc.policy.catalogue.johnstone_wilson import POLICIES
+from simalloc.trace.catalogue import catalogue
+
+PROGRAMS: Final = tuple(
+    name
+    for name, entry in catalogue().items()
+    if (entry.path.parent / "recipes" / f"{name}.sh").exists()
+)
+
+ROWS: Final = tuple(name for name in CATALOGUE if name in {one.name for one in POLICIES})
+"""Johnstone & Wilson's sixteen policies."""

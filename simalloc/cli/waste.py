@@ -1,0 +1,124 @@
+"""`simalloc waste`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from simalloc.cli.options import format_option
+from simalloc.cli.policy_option import PolicyCommand, policy_option
+from simalloc.cli.progress import progress
+from simalloc.errors import SimallocError
+from simalloc.heap import Realloc, simulate_all
+from simalloc.heap.real import MODELS, find_allocator, passes, replay_natively
+from simalloc.measure import real_waste, waste
+from simalloc.policy import expand_policies, with_and_without_mechanism
+from simalloc.report import write_table
+from simalloc.report.waste import waste_records_table, waste_table
+from simalloc.trace.catalogue import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.heap.real import Allocator
+    from simalloc.measure import Waste
+    from simalloc.policy import Policy
+    from simalloc.report import Format
+    from simalloc.trace import Trace
+
+
+@click.command(
+    "waste",
+    cls=PolicyCommand,
+    epilog="\b\nExamples:\n"
+    "  simalloc waste espresso -p kingsley best-fit-ao\n"
+    "  simalloc waste redis -p @gabber -a glibc,jemalloc --plot waste.png",
+)
+@click.argument("trace", metavar="TRACE")
+@policy_option(
+    "Policies of the catalogue, as `simalloc run` takes them; each is shown alone and, unless that "
+    "is asked for itself, with its mechanism on.",
+    required=True,
+)
+@click.option(
+    "-a",
+    "--allocators",
+    metavar="NAME,...",
+    help="Real allocators beside them, as `simalloc native` takes them; if not given, those that "
+    "the policies are models of.",
+)
+@click.option("--scale", type=int, default=1, show_default=True, help="Sizes are multiplied by it.")
+@click.option(
+    "--realloc",
+    type=click.Choice([rule.value for rule in Realloc]),
+    default=Realloc.IN_PLACE.value,
+    show_default=True,
+    help="What a realloc does.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A picture: a stacked bar a heap, as .png, .svg or .pdf.",
+)
+@format_option
+def command(
+    trace: str,
+    policies: Sequence[str],
+    allocators: str | None,
+    scale: int,
+    realloc: str,
+    plot: Path | None,
+    table_format: Format,
+) -> None:
+    """Print where the bytes of a heap go when it has its peak.
+
+    They are live, or headers and alignment, rounding to classes, the allocator's own tables,
+    cached, free between live blocks, or free at the top.
+    """
+    described = with_and_without_mechanism(expand_policies(policies))
+    real = _allocators(allocators, described)
+    replayed = load(trace)
+    wastes = [*_wastes(replayed, described, scale, realloc), *_real_wastes(replayed, real)]
+    table = waste_records_table if table_format in {"json", "csv"} else waste_table
+    if plot is not None:
+        _plot(wastes, plot)
+    write_table(table(wastes), table_format, sys.stdout)
+
+
+def _allocators(names: str | None, policies: Sequence[Policy]) -> list[Allocator]:
+    if names is None:
+        modelled = dict.fromkeys(MODELS[p.name] for p in policies if p.name in MODELS)
+        return [find_allocator(name) for name in modelled]
+    return [find_allocator(name.strip()) for name in names.split(",")]
+
+
+def _wastes(trace: Trace, policies: Sequence[Policy], scale: int, realloc: str) -> list[Waste]:
+    """Replay the trace, and once more up to each peak."""
+    with progress(trace.name, len(trace) * len(policies)) as advance:
+        runs = simulate_all(trace, policies, scale=scale, realloc=realloc, progress=advance)
+    with progress("Peaks", len(runs)) as advance:
+        wastes = []
+        for run in runs:
+            wastes.append(waste(trace, run))
+            advance(1)
+    return wastes
+
+
+def _real_wastes(trace: Trace, allocators: Sequence[Allocator]) -> list[Waste]:
+    if not allocators:
+        return []
+    with progress("Real allocators", passes(1) * len(allocators)) as advance:
+        runs = replay_natively(trace, allocators, repeats=1, progress=advance)
+    return [real_waste(run) for run in runs]
+
+
+def _plot(wastes: Sequence[Waste], path: Path) -> None:
+    try:
+        from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - needs an extra
+        from simalloc.report.figures.waste import draw_waste  # noqa: PLC0415
+    except ImportError as error:
+        raise SimallocError("a picture needs matplotlib: pip install 'simalloc[plot]'") from error
+    save_figure(draw_waste(wastes), path)

@@ -1,0 +1,330 @@
+/* Doug Lea's malloc 2.8.6 (policy/families/dlmalloc.md). */
+#include "index/size/groups.h"
+#include "replay/replay.h"
+#include "space/segment.h"
+
+enum { TREES_FROM = 256 }; /* smaller blocks are in lists, the newest first */
+
+struct dlmalloc {
+    struct heap heap;
+    struct groups sizes;
+    uint64_t growth;
+    uint64_t trim;
+    uint64_t map_from;
+    uint64_t foot;  /* what the allocator keeps of its first memory */
+    uint64_t pad;   /* what a growth brings beyond the request */
+    uint64_t extra; /* the same of a segment */
+    uint64_t spare; /* what is left of the top at least */
+    uint64_t small;
+    uint32_t top;    /* the free block at the break; or NO_BLOCK */
+    uint32_t victim; /* the designated victim; or NO_BLOCK. Both are in state free */
+};
+
+static void take_out(struct dlmalloc *state, uint32_t id)
+{
+    if (id != state->top && id != state->victim) {
+        groups_remove(&state->sizes, id, OLDEST_IS_HEAD);
+        return;
+    }
+    if (id == state->top)
+        state->top = NO_BLOCK;
+    else
+        state->victim = NO_BLOCK;
+    state->heap.counters.free_blocks--;
+    state->heap.blocks[id].home = STATE_ALLOCATED;
+}
+
+static void give_role(struct dlmalloc *state, uint32_t *role, uint32_t id)
+{
+    *role = id;
+    state->heap.blocks[id].home = STATE_FREE;
+    state->heap.counters.free_blocks++;
+}
+
+/* Makes a block free that is not counted as allocated any more. */
+static void make_free(struct dlmalloc *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    uint32_t below = heap->blocks[id].previous;
+    uint32_t above = heap->blocks[id].next;
+    uint32_t victim = state->victim;
+    bool was_victim = victim != NO_BLOCK && (below == victim || above == victim);
+    if (heap_is_free(heap, below)) {
+        take_out(state, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_is_free(heap, above)) {
+        take_out(state, above);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_last(heap) == id)
+        give_role(state, &state->top, id);
+    else if (was_victim)
+        give_role(state, &state->victim, id);
+    else
+        groups_insert(&state->sizes, id);
+}
+
+/* Takes the low end of a free block. What is left, if it is not too little to be one, is given the
+ * role, or no role if that is NULL. */
+static uint32_t use(struct dlmalloc *state, uint32_t id, uint64_t size, uint32_t *role)
+{
+    struct heap *heap = &state->heap;
+    uint64_t least = id == state->top ? 1 : heap->setting.minimum;
+    take_out(state, id);
+    if (heap->blocks[id].size - size >= least) {
+        uint32_t rest = heap_cut_high(heap, id, size);
+        heap->counters.splits++;
+        if (role == &state->victim && state->victim != NO_BLOCK) {
+            uint32_t former = state->victim;
+            take_out(state, former);
+            groups_insert(&state->sizes, former);
+        }
+        if (role == NULL)
+            groups_insert(&state->sizes, rest);
+        else
+            give_role(state, role, rest);
+    }
+    heap->counters.allocated += heap->blocks[id].size;
+    return id;
+}
+
+/* The block that a group gives first. */
+static uint32_t first_of(const struct dlmalloc *state, uint32_t head)
+{
+    if (head == NO_BLOCK || state->heap.blocks[head].size >= TREES_FROM)
+        return head;
+    return groups_newest(&state->sizes, head);
+}
+
+static uint32_t place_small(struct dlmalloc *state, uint64_t size, uint64_t *visited)
+{
+    struct heap *heap = &state->heap;
+    uint32_t head = groups_find(&state->sizes, size);
+    if (head == NO_BLOCK && heap->setting.minimum > 8)
+        head = groups_find(&state->sizes, size + 8);
+    if (head != NO_BLOCK) {
+        ++*visited;
+        uint32_t id = first_of(state, head);
+        take_out(state, id);
+        heap->counters.allocated += heap->blocks[id].size;
+        return id;
+    }
+    if (state->victim != NO_BLOCK && heap->blocks[state->victim].size >= size)
+        return NO_BLOCK;
+    uint32_t id = first_of(state, groups_best(&state->sizes, size));
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    ++*visited;
+    return use(state, id, size, &state->victim);
+}
+
+static uint32_t place_large(struct dlmalloc *state, uint64_t size, uint64_t *visited)
+{
+    const struct block *blocks = state->heap.blocks;
+    uint32_t id = groups_best(&state->sizes, size < TREES_FROM ? TREES_FROM : size);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    ++*visited;
+    uint32_t victim = state->victim;
+    if (victim != NO_BLOCK && blocks[victim].size >= size &&
+        blocks[victim].size <= blocks[id].size)
+        return NO_BLOCK;
+    return use(state, id, size, NULL);
+}
+
+/* Raises the break; the new memory joins the top. */
+static bool grow(struct dlmalloc *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    bool first = heap->brk == 0;
+    uint64_t have = state->top == NO_BLOCK ? 0 : heap->blocks[state->top].size;
+    uint32_t id = heap_extend(heap, round_up(size + state->pad - have, state->growth));
+    if (id == NO_BLOCK)
+        return false;
+    heap->counters.growths++;
+    if (first && state->foot > 0)
+        heap->blocks[heap_cut_low(heap, id, state->foot)].home = STATE_TABLE;
+    if (state->top != NO_BLOCK) {
+        take_out(state, state->top);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    give_role(state, &state->top, id);
+    return true;
+}
+
+static uint64_t segment_size(const struct dlmalloc *state, uint64_t size)
+{
+    return round_up(size + state->extra, state->growth);
+}
+
+static uint32_t place(struct dlmalloc *state, uint64_t size, uint64_t *visited)
+{
+    struct heap *heap = &state->heap;
+    uint32_t id = size <= state->small ? place_small(state, size, visited)
+                                       : place_large(state, size, visited);
+    if (id != NO_BLOCK)
+        return id;
+    *visited += state->victim != NO_BLOCK;
+    if (state->victim != NO_BLOCK && heap->blocks[state->victim].size >= size)
+        return use(state, state->victim, size, &state->victim);
+    uint32_t top = state->top;
+    *visited += top != NO_BLOCK;
+    if (top == NO_BLOCK || heap->blocks[top].size < size + state->spare) {
+        if (top != NO_BLOCK && state->map_from != 0 && size >= state->map_from)
+            return segment_allocate(heap, segment_size(state, size));
+        if (!grow(state, size))
+            return NO_BLOCK;
+    }
+    return use(state, state->top, size, &state->top);
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    uint64_t visited = 0;
+    uint32_t id = place((struct dlmalloc *)heap, size, &visited);
+    count_search(heap, visited);
+    return id;
+}
+
+/* Lowers the break when the top has become large. */
+static void trim(struct dlmalloc *state)
+{
+    uint64_t size = state->heap.blocks[state->top].size;
+    if (state->trim == 0 || size <= state->trim || size <= state->foot)
+        return;
+    uint64_t falls = round_up(size - state->foot, state->growth) - state->growth;
+    if (falls > 0 && !heap_lower(&state->heap, falls))
+        state->top = NO_BLOCK;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct dlmalloc *state = (struct dlmalloc *)heap;
+    if (segment_is(heap, id)) {
+        heap_unmap_segment(heap, id);
+        return;
+    }
+    heap->counters.allocated -= heap->blocks[id].size;
+    make_free(state, id);
+    if (state->top == id)
+        trim(state);
+}
+
+/* Takes the low end of the free block above; false if that is not enough. */
+static bool take_above(struct dlmalloc *state, uint32_t id, uint64_t missing)
+{
+    struct heap *heap = &state->heap;
+    uint32_t above = heap->blocks[id].next;
+    uint64_t spare = above == state->top ? state->spare : 0;
+    if (!heap_is_free(heap, above) || heap->blocks[above].size < missing + spare)
+        return false;
+    uint32_t *role = above == state->top      ? &state->top
+                     : above == state->victim ? &state->victim
+                                              : NULL;
+    use(state, above, missing, role);
+    heap_join_next(heap, id);
+    return true;
+}
+
+static uint32_t reallocate_segment(struct dlmalloc *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint64_t have = heap->blocks[id].size;
+    if (size <= state->small)
+        return layer_move(heap, id, size);
+    if (have >= size + state->extra && have - size - state->extra <= 2 * state->growth)
+        return id;
+    return segment_replace(heap, id, segment_size(state, size));
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct dlmalloc *state = (struct dlmalloc *)heap;
+    if (segment_is(heap, id))
+        return reallocate_segment(state, id, size);
+    uint64_t have = heap->blocks[id].size;
+    if (have < size && !take_above(state, id, size - have))
+        return layer_move(heap, id, size);
+    uint64_t over = heap->blocks[id].size - size;
+    if (over >= heap->setting.minimum) {
+        uint32_t high = heap_cut_high(heap, id, size);
+        heap->counters.splits++;
+        heap->counters.allocated -= over;
+        make_free(state, high);
+    }
+    return id;
+}
+
+static bool reserve(struct heap *heap)
+{
+    return heap_reserve(heap) && groups_reserve(&((struct dlmalloc *)heap)->sizes);
+}
+
+DEFINE_LAYER(dlmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
+
+static const struct layer *settle(struct heap *heap)
+{
+    (void)heap;
+    return &layer_dlmalloc;
+}
+
+static bool init(void *memory)
+{
+    struct dlmalloc *state = memory;
+    struct heap *heap = &state->heap;
+    uint64_t word = heap->setting.word;
+    uint64_t unit = heap_unit(heap) | state->growth;
+    state->small = word == 8 ? 240 : 248;
+    if (heap->setting.mechanism) {
+        state->foot = 10 * word;
+        state->pad = 12 * word;
+        state->extra = 8 * word - 1;
+        state->spare = 1;
+        unit |= word;
+    }
+    return heap_init(heap) && groups_init(&state->sizes, heap, unit);
+}
+
+static void release_all(void *memory)
+{
+    struct dlmalloc *state = memory;
+    groups_release(&state->sizes);
+    heap_release(&state->heap);
+}
+
+static const char *check(const void *memory)
+{
+    const struct dlmalloc *state = memory;
+    const struct heap *heap = &state->heap;
+    uint32_t last = heap_last(heap);
+    if (state->top != (heap_is_free(heap, last) ? last : NO_BLOCK))
+        return "the top is not the free block at the break";
+    uint64_t blocks = state->sizes.block_count;
+    blocks += state->top != NO_BLOCK;
+    blocks += state->victim != NO_BLOCK;
+    if (heap->counters.free_blocks != blocks)
+        return "the free blocks are miscounted";
+    const char *wrong = heap_check(heap);
+    return wrong == NULL ? groups_check(&state->sizes) : wrong;
+}
+
+static const struct parameter parameters[] = {
+    UNIT_PARAMETER(struct dlmalloc, growth),
+    SIZE_PARAMETER(struct dlmalloc, trim),
+    SIZE_PARAMETER(struct dlmalloc, map_from),
+};
+
+const struct family dlmalloc = {
+    .name = "dlmalloc",
+    .state_size = sizeof(struct dlmalloc),
+    PARAMETERS(parameters),
+    .blocks_an_event = 5,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+};

@@ -1,0 +1,342 @@
+/* Doug Lea's malloc 2.6.6 (policy/families/lea.md). */
+#include "index/size/groups.h"
+#include "replay/replay.h"
+#include "space/segment.h"
+
+enum { MOST_SEGMENTS = 64, SMALL = 504 };
+
+struct lea {
+    struct heap heap;
+    struct groups bins;
+    uint64_t growth;
+    uint64_t trim;
+    uint64_t map_from;
+    uint64_t keep;      /* of the top, which is left at least */
+    uint64_t tag;       /* bytes that a segment has besides */
+    uint32_t top;       /* the free block at the break; or NO_BLOCK */
+    uint32_t remainder; /* the last remainder; or NO_BLOCK. Both are in state free */
+    uint32_t segments;
+};
+
+/* Where the bins of each width end, and the width. */
+static const struct {
+    uint64_t end;
+    uint64_t width;
+} bin_widths[] = {{512, 1},      {2560, 64},     {10752, 512},
+                  {43520, 4096}, {174592, 32768}, {698880, 262144}};
+
+/* Whether two sizes belong in one bin. */
+static bool share_bin(uint64_t one, uint64_t other)
+{
+    const size_t count = sizeof bin_widths / sizeof *bin_widths;
+    for (size_t i = 0; i < count; i++)
+        if (one < bin_widths[i].end || other < bin_widths[i].end)
+            return one < bin_widths[i].end && other < bin_widths[i].end &&
+                   one / bin_widths[i].width == other / bin_widths[i].width;
+    return true;
+}
+
+/* Takes a free block out of its bin or its role. */
+static void take_out(struct lea *state, uint32_t id)
+{
+    if (id != state->top && id != state->remainder) {
+        groups_remove(&state->bins, id, OLDEST_IS_HEAD);
+        return;
+    }
+    if (id == state->top)
+        state->top = NO_BLOCK;
+    else
+        state->remainder = NO_BLOCK;
+    state->heap.counters.free_blocks--;
+    state->heap.blocks[id].home = STATE_ALLOCATED;
+}
+
+/* Gives a free block a role. */
+static void give_role(struct lea *state, uint32_t *role, uint32_t id)
+{
+    *role = id;
+    state->heap.blocks[id].home = STATE_FREE;
+    state->heap.counters.free_blocks++;
+}
+
+/* Lowers the break when the top has become large. */
+static void trim(struct lea *state)
+{
+    struct heap *heap = &state->heap;
+    uint64_t size = heap->blocks[state->top].size;
+    if (state->trim == 0 || size < state->trim)
+        return;
+    uint64_t falls = round_up(size - state->keep, state->growth) - state->growth;
+    if (falls > 0 && !heap_lower(heap, falls))
+        state->top = NO_BLOCK;
+}
+
+/* Makes a block free that is not counted as allocated any more. */
+static void make_free(struct lea *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    uint32_t below = heap->blocks[id].previous;
+    uint32_t above = heap->blocks[id].next;
+    bool was_top = above != NO_BLOCK && above == state->top;
+    uint32_t remainder = state->remainder;
+    bool was_remainder = remainder != NO_BLOCK && (below == remainder || above == remainder);
+    if (heap_is_free(heap, below)) {
+        take_out(state, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_is_free(heap, above)) {
+        take_out(state, above);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_last(heap) == id) {
+        give_role(state, &state->top, id);
+        if (was_top)
+            trim(state);
+    } else if (was_remainder) {
+        give_role(state, &state->remainder, id);
+    } else {
+        groups_insert(&state->bins, id);
+    }
+}
+
+/* Takes a free block for a request: its low end, if the rest can be a block. */
+static uint32_t use(struct lea *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    bool is_top = id == state->top;
+    take_out(state, id);
+    if (heap->blocks[id].size - size >= heap->setting.minimum) {
+        uint32_t rest = heap_cut_high(heap, id, size);
+        heap->counters.splits++;
+        give_role(state, is_top ? &state->top : &state->remainder, rest);
+    }
+    heap->counters.allocated += heap->blocks[id].size;
+    return id;
+}
+
+/* Raises the break; the new memory joins the top. */
+static bool grow(struct lea *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t id = heap_extend(heap, round_up(size + state->keep, state->growth));
+    if (id == NO_BLOCK)
+        return false;
+    heap->counters.growths++;
+    if (state->top != NO_BLOCK) {
+        take_out(state, state->top);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    give_role(state, &state->top, id);
+    return true;
+}
+
+static uint32_t map(struct lea *state, uint64_t size)
+{
+    uint32_t id = segment_allocate(&state->heap, round_up(size + state->tag, state->growth));
+    state->segments += id != NO_BLOCK;
+    return id;
+}
+
+static bool fits_closely(const struct lea *state, uint32_t id, uint64_t size)
+{
+    uint64_t found = state->heap.blocks[id].size;
+    if (id == NO_BLOCK || found >= size + state->heap.setting.minimum)
+        return false;
+    return size < SMALL ? found <= size + 8 : share_bin(found, size);
+}
+
+static uint32_t place(struct lea *state, uint64_t size, uint64_t *visited)
+{
+    struct heap *heap = &state->heap;
+    uint32_t best = groups_best(&state->bins, size);
+    if (!fits_closely(state, best, size) && state->remainder != NO_BLOCK) {
+        uint32_t remainder = state->remainder;
+        ++*visited;
+        if (heap->blocks[remainder].size >= size)
+            return use(state, remainder, size);
+        take_out(state, remainder);
+        groups_insert(&state->bins, remainder);
+    }
+    if (best != NO_BLOCK) {
+        ++*visited;
+        return use(state, best, size);
+    }
+    uint32_t top = state->top;
+    *visited += top != NO_BLOCK;
+    if (top == NO_BLOCK || heap->blocks[top].size < size + state->keep) {
+        if (state->map_from != 0 && size >= state->map_from && state->segments < MOST_SEGMENTS)
+            return map(state, size);
+        if (!grow(state, size))
+            return NO_BLOCK;
+    }
+    return use(state, state->top, size);
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    uint64_t visited = 0;
+    uint32_t id = place((struct lea *)heap, size, &visited);
+    count_search(heap, visited);
+    return id;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct lea *state = (struct lea *)heap;
+    if (segment_is(heap, id)) {
+        heap_unmap_segment(heap, id);
+        state->segments--;
+        return;
+    }
+    heap->counters.allocated -= heap->blocks[id].size;
+    make_free(state, id);
+}
+
+/* Frees what an allocated block has too much. */
+static uint32_t shrink(struct heap *heap, uint32_t id, uint64_t size)
+{
+    uint64_t over = heap->blocks[id].size - size;
+    if (over >= heap->setting.minimum) {
+        uint32_t high = heap_cut_high(heap, id, size);
+        heap->counters.splits++;
+        heap->counters.allocated -= over;
+        make_free((struct lea *)heap, high);
+    }
+    return id;
+}
+
+/* The bytes of a free neighbour that a block could take in; 0: there is none. */
+static uint64_t takable(const struct lea *state, uint32_t id)
+{
+    return heap_is_free(&state->heap, id) ? state->heap.blocks[id].size : 0;
+}
+
+static void take_in_above(struct lea *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    uint32_t above = heap->blocks[id].next;
+    take_out(state, above);
+    heap->counters.allocated += heap->blocks[above].size;
+    heap_join_next(heap, id);
+}
+
+static void take_in_below(struct lea *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    uint32_t below = heap->blocks[id].previous;
+    take_out(state, below);
+    heap->counters.allocated += heap->blocks[below].size;
+    heap_join_previous(heap, id);
+}
+
+/* Reallocates a block of the break segment with the help of its neighbours; false if that is not
+ * enough. */
+static bool resize_with_neighbours(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct lea *state = (struct lea *)heap;
+    uint64_t have = heap->blocks[id].size;
+    uint32_t next = heap->blocks[id].next;
+    uint64_t above = takable(state, next);
+    uint64_t below = takable(state, heap->blocks[id].previous);
+    uint64_t with_above = size + (above > 0 && next == state->top ? state->keep : 0);
+    if (have < size) {
+        if (above > 0 && have + above >= with_above) {
+            take_in_above(state, id);
+        } else if (below > 0 && above > 0 && have + above + below >= with_above) {
+            take_in_above(state, id);
+            take_in_below(state, id);
+        } else if (below > 0 && have + below >= size) {
+            take_in_below(state, id);
+        } else {
+            return false;
+        }
+    }
+    shrink(heap, id, size);
+    return true;
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct lea *state = (struct lea *)heap;
+    if (segment_is(heap, id))
+        return heap->blocks[id].size >= size + state->tag ? id : layer_move(heap, id, size);
+    if (resize_with_neighbours(heap, id, size))
+        return id;
+    uint32_t other = heap->front->allocate(heap, size);
+    if (other == NO_BLOCK)
+        return NO_BLOCK;
+    if (heap->blocks[id].next == other) {
+        heap_join_next(heap, id);
+        return shrink(heap, id, size);
+    }
+    heap->front->release(heap, id);
+    return other;
+}
+
+static bool reserve(struct heap *heap)
+{
+    return heap_reserve(heap) && groups_reserve(&((struct lea *)heap)->bins);
+}
+
+DEFINE_LAYER(lea, true, allocate, release, reserve, .reallocate = reallocate_block)
+
+static const struct layer *settle(struct heap *heap)
+{
+    (void)heap;
+    return &layer_lea;
+}
+
+static bool init(void *memory)
+{
+    struct lea *state = memory;
+    struct heap *heap = &state->heap;
+    state->keep = heap->setting.mechanism ? heap->setting.minimum : 0;
+    state->tag = heap->setting.mechanism ? heap->setting.word : 0;
+    return heap_init(heap) &&
+           groups_init(&state->bins, heap, heap_unit(heap) | state->growth);
+}
+
+static void release_all(void *memory)
+{
+    struct lea *state = memory;
+    groups_release(&state->bins);
+    heap_release(&state->heap);
+}
+
+static const char *check(const void *memory)
+{
+    const struct lea *state = memory;
+    const struct heap *heap = &state->heap;
+    uint32_t last = heap_last(heap);
+    if (state->top != (heap_is_free(heap, last) ? last : NO_BLOCK))
+        return "the top is not the free block at the break";
+    if (state->segments != heap->segment_count)
+        return "the segments are miscounted";
+    uint64_t blocks = state->bins.block_count;
+    blocks += state->top != NO_BLOCK;
+    blocks += state->remainder != NO_BLOCK;
+    if (heap->counters.free_blocks != blocks)
+        return "the free blocks are miscounted";
+    const char *wrong = heap_check(heap);
+    return wrong == NULL ? groups_check(&state->bins) : wrong;
+}
+
+static const struct parameter parameters[] = {
+    UNIT_PARAMETER(struct lea, growth),
+    SIZE_PARAMETER(struct lea, trim),
+    SIZE_PARAMETER(struct lea, map_from),
+};
+
+const struct family lea = {
+    .name = "lea",
+    .state_size = sizeof(struct lea),
+    PARAMETERS(parameters),
+    .blocks_an_event = 4,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+};

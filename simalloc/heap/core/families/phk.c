@@ -1,0 +1,517 @@
+/* PhK malloc: runs of pages by first fit, pages of chunks of a power of two
+ * (simalloc/policy/families/phk.md). */
+#include <stdlib.h>
+
+#include "index/pages/runs.h"
+#include "replay/replay.h"
+#include "space/table.h"
+
+enum { SMALLEST = 16, CLASSES = 64, NO_PAGE = UINT32_MAX };
+
+/* A page of chunks. Its free chunks are known by their places, those never used apart: they lie
+ * above all others. */
+struct page {
+    uint32_t before; /* in the list of its class, of pages with a free chunk */
+    uint32_t after;  /* there; while the page is unused, the next unused one */
+    uint32_t base;   /* its lowest block: a chunk, or the descriptor */
+    uint32_t uncut;  /* the chunks never used, one cached block; or NO_BLOCK */
+    uint32_t descriptor; /* the chunk elsewhere that describes it, or NO_BLOCK */
+    uint32_t class;
+    uint64_t live;
+    uint64_t freed; /* how many chunks have been given back */
+    uint64_t address;
+    uint64_t places; /* that `ids` and `bits` have room for, a multiple of 64 */
+    uint32_t *ids;   /* by place: the free chunk there */
+    uint64_t *bits;  /* by place: whether that chunk has been given back */
+};
+
+struct phk {
+    struct heap heap; /* a chunk's `mark` is its page's number plus one, that of pages 0 */
+    uint64_t page;
+    uint64_t keep;
+    struct runs runs;
+    bool begun;
+    uint64_t visited;    /* in this event */
+    uint32_t directory;  /* the segment, or NO_BLOCK */
+    uint32_t spare;      /* the run descriptor that describes nothing, or NO_BLOCK */
+    uint32_t *described; /* by run id: its descriptor */
+    uint32_t described_capacity;
+    uint32_t lists[CLASSES]; /* the first page of each class with a free chunk, or NO_PAGE */
+    struct page *pages;
+    uint32_t page_count;
+    uint32_t page_capacity;
+    uint32_t unused; /* chain of pages, or NO_PAGE */
+};
+
+static uint32_t take_chunk(struct phk *state, unsigned class);
+static void free_chunk(struct phk *state, uint32_t id);
+
+static unsigned class_of(uint64_t size)
+{
+    unsigned class = 0;
+    while ((uint64_t)SMALLEST << class < size)
+        class++;
+    return class;
+}
+
+static bool is_small(const struct phk *state, uint64_t size)
+{
+    return size <= state->page / 2;
+}
+
+/* Takes a chunk for the allocator itself. */
+static uint32_t take_table(struct phk *state, uint64_t size)
+{
+    uint32_t id = take_chunk(state, class_of(size));
+    if (id != NO_BLOCK)
+        heap_mark(&state->heap, id, STATE_TABLE);
+    return id;
+}
+
+static uint32_t take_run_descriptor(struct phk *state)
+{
+    return take_table(state, 5 * state->heap.setting.word);
+}
+
+/* Keeps a descriptor that describes nothing any more as the spare one, or frees it. */
+static void spare_descriptor(struct phk *state, uint32_t descriptor)
+{
+    if (descriptor == NO_BLOCK)
+        return;
+    if (state->spare == NO_BLOCK)
+        state->spare = descriptor;
+    else
+        free_chunk(state, descriptor);
+}
+
+/* Maps a larger directory if the heap has outgrown it. */
+static void fit_directory(struct phk *state)
+{
+    struct heap *heap = &state->heap;
+    if (!heap->setting.mechanism)
+        return;
+    uint64_t word = heap->setting.word;
+    uint64_t entries = (unsigned)__builtin_ctzll(state->page) + heap->brk / state->page;
+    if (entries < heap->blocks[state->directory].size / word)
+        return;
+    uint64_t bytes = ((entries - 1) * word / state->page + 2) * state->page;
+    uint32_t directory = heap_map_segment(heap, bytes, 1);
+    if (directory == NO_BLOCK)
+        return;
+    heap->blocks[directory].home = STATE_TABLE;
+    heap_unmap_segment(heap, state->directory);
+    state->directory = directory;
+}
+
+/* Allocates whole pages, which are not yet counted as allocated. */
+static uint32_t take_pages(struct phk *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    for (uint32_t id = state->runs.lowest; id != NO_BLOCK; id = runs_next(&state->runs, heap, id)) {
+        state->visited++;
+        if (heap->blocks[id].size < size)
+            continue;
+        uint32_t rest;
+        uint32_t descriptor = state->described[id];
+        uint32_t taken = runs_take(&state->runs, heap, id, size, &rest);
+        heap->blocks[taken].home = STATE_WASTE;
+        if (rest == NO_BLOCK)
+            spare_descriptor(state, descriptor);
+        return taken;
+    }
+    uint32_t id = heap_extend(heap, size);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    heap->counters.growths++;
+    fit_directory(state);
+    return heap->failure == NULL ? id : NO_BLOCK;
+}
+
+/* Cuts a large run at the break down to what is kept, a page at least. */
+static void lower_break(struct phk *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    if (heap->blocks[id].next == NO_BLOCK && heap->blocks[id].size > state->keep)
+        heap_lower(heap, heap->blocks[id].size - state->keep);
+}
+
+/* Makes a block of pages that is waste a free run. */
+static void free_pages(struct phk *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    bool mechanism = heap->setting.mechanism;
+    if (mechanism && state->spare == NO_BLOCK)
+        state->spare = take_run_descriptor(state);
+    if (heap->failure != NULL)
+        return;
+    uint32_t below = heap->blocks[id].previous;
+    uint32_t above = heap->blocks[id].next;
+    uint32_t low = heap_is_free(heap, below) ? state->described[below] : NO_BLOCK;
+    uint32_t high = heap_is_free(heap, above) ? state->described[above] : NO_BLOCK;
+    uint32_t run = runs_free(&state->runs, heap, id);
+    if (low == NO_BLOCK && high == NO_BLOCK) {
+        state->described[run] = state->spare;
+        state->spare = NO_BLOCK;
+    } else {
+        state->described[run] = low != NO_BLOCK ? low : high;
+    }
+    lower_break(state, run);
+    if (low != NO_BLOCK && high != NO_BLOCK)
+        free_chunk(state, high);
+}
+
+static void enter_list(struct phk *state, uint32_t number, uint32_t before, uint32_t after)
+{
+    struct page *page = &state->pages[number];
+    page->before = before;
+    page->after = after;
+    if (before == NO_PAGE)
+        state->lists[page->class] = number;
+    else
+        state->pages[before].after = number;
+    if (after != NO_PAGE)
+        state->pages[after].before = number;
+}
+
+/* Enters a page almost by address: before the last page that is followed by higher ones only, and not
+ * behind it. */
+static void enter_by_address(struct phk *state, uint32_t number)
+{
+    const struct page *pages = state->pages;
+    uint32_t at = state->lists[pages[number].class];
+    if (at == NO_PAGE) {
+        enter_list(state, number, NO_PAGE, NO_PAGE);
+        return;
+    }
+    while (pages[at].after != NO_PAGE && pages[pages[at].after].address < pages[number].address)
+        at = pages[at].after;
+    enter_list(state, number, pages[at].before, at);
+}
+
+static void leave_list(struct phk *state, uint32_t number)
+{
+    const struct page *page = &state->pages[number];
+    if (page->before == NO_PAGE)
+        state->lists[page->class] = page->after;
+    else
+        state->pages[page->before].after = page->after;
+    if (page->after != NO_PAGE)
+        state->pages[page->after].before = page->before;
+}
+
+static uint32_t new_page_number(struct phk *state)
+{
+    uint32_t number = state->unused;
+    if (number != NO_PAGE) {
+        state->unused = state->pages[number].after;
+        return number;
+    }
+    if (state->page_count == state->page_capacity) {
+        struct page *pages = table_grow(state->pages, sizeof *pages, state->page_count, 1,
+                                        NO_PAGE - 1, &state->page_capacity);
+        if (pages == NULL) {
+            heap_fail(&state->heap, OUT_OF_MEMORY);
+            return NO_PAGE;
+        }
+        state->pages = pages;
+    }
+    number = state->page_count++;
+    state->pages[number] = (struct page){.places = 0};
+    return number;
+}
+
+/* Gives a new page what describes it; what is above that is free. False if it cannot be had. */
+static bool describe_page(struct phk *state, uint32_t number)
+{
+    struct heap *heap = &state->heap;
+    struct page *page = &state->pages[number];
+    uint64_t chunk = (uint64_t)SMALLEST << page->class;
+    if (!heap->setting.mechanism)
+        return true;
+    uint64_t chunks = state->page / chunk;
+    uint64_t bytes = 8 + 2 * heap->setting.word + 4 * ((chunks + 31) / 32);
+    if (chunk > 2 * bytes) {
+        uint32_t descriptor = take_table(state, bytes);
+        state->pages[number].descriptor = descriptor; /* the table of pages may have moved */
+        return descriptor != NO_BLOCK;
+    }
+    page->uncut = heap_cut_high(heap, page->base, round_up(bytes, chunk));
+    heap->blocks[page->base].home = STATE_TABLE;
+    heap->blocks[page->uncut].home = STATE_WASTE;
+    return true;
+}
+
+/* Makes a page of chunks, the first of its list; answers its number, or NO_PAGE. */
+static uint32_t new_page(struct phk *state, unsigned class)
+{
+    struct heap *heap = &state->heap;
+    uint32_t id = take_pages(state, state->page);
+    if (id == NO_BLOCK)
+        return NO_PAGE;
+    uint32_t number = new_page_number(state);
+    if (number == NO_PAGE)
+        return NO_PAGE;
+    struct page *page = &state->pages[number];
+    page->base = page->uncut = id;
+    page->descriptor = NO_BLOCK;
+    page->class = class;
+    page->live = 0;
+    page->freed = 0;
+    page->address = heap->blocks[id].address;
+    if (!describe_page(state, number))
+        return NO_PAGE;
+    heap_mark(heap, state->pages[number].uncut, STATE_CACHED);
+    enter_list(state, number, NO_PAGE, state->lists[class]);
+    return number;
+}
+
+/* Makes sure that a page has room for a place; false, with the heap's failure set, if not. */
+static bool reserve_place(struct phk *state, struct page *page, uint64_t place)
+{
+    if (LIKELY(place < page->places))
+        return true;
+    uint64_t places = place / 64 * 128 + 64;
+    uint32_t *ids = realloc(page->ids, places * sizeof *ids);
+    if (ids != NULL)
+        page->ids = ids;
+    uint64_t *bits = realloc(page->bits, places / 64 * sizeof *bits);
+    if (bits != NULL)
+        page->bits = bits;
+    if (ids == NULL || bits == NULL) {
+        heap_fail(&state->heap, OUT_OF_MEMORY);
+        return false;
+    }
+    for (uint64_t word = page->places / 64; word < places / 64; word++)
+        bits[word] = 0;
+    page->places = places;
+    return true;
+}
+
+/* Takes the lowest chunk that has been given back. */
+static uint32_t take_freed(struct page *page)
+{
+    uint64_t word = 0;
+    while (page->bits[word] == 0)
+        word++;
+    uint64_t place = 64 * word + (unsigned)__builtin_ctzll(page->bits[word]);
+    page->bits[word] &= page->bits[word] - 1;
+    page->freed--;
+    return page->ids[place];
+}
+
+/* Takes a free chunk, allocated. */
+static uint32_t take_chunk(struct phk *state, unsigned class)
+{
+    struct heap *heap = &state->heap;
+    uint32_t number = state->lists[class];
+    if (number != NO_PAGE)
+        state->visited++;
+    else
+        number = new_page(state, class);
+    if (number == NO_PAGE)
+        return NO_BLOCK;
+    struct page *page = &state->pages[number];
+    uint32_t id;
+    if (page->freed > 0) {
+        id = take_freed(page);
+    } else {
+        id = page->uncut;
+        uint64_t chunk = (uint64_t)SMALLEST << class;
+        page->uncut = heap->blocks[id].size > chunk ? heap_cut_off(heap, id, chunk) : NO_BLOCK;
+    }
+    heap_mark(heap, id, STATE_ALLOCATED);
+    heap->blocks[id].mark = number + 1;
+    page->live++;
+    if (page->freed == 0 && page->uncut == NO_BLOCK)
+        leave_list(state, number);
+    return id;
+}
+
+/* Makes one block of a page whose chunks are all free, and frees it. */
+static void dissolve(struct phk *state, uint32_t number)
+{
+    struct heap *heap = &state->heap;
+    leave_list(state, number);
+    uint32_t descriptor = state->pages[number].descriptor;
+    if (descriptor != NO_BLOCK)
+        free_chunk(state, descriptor);
+    struct page *page = &state->pages[number];
+    uint32_t id = page->base;
+    heap_mark(heap, id, STATE_WASTE);
+    while (heap->blocks[id].size < state->page) {
+        heap_mark(heap, heap->blocks[id].next, STATE_WASTE);
+        heap_join_next(heap, id);
+    }
+    for (uint64_t word = 0; word < page->places / 64; word++)
+        page->bits[word] = 0;
+    page->after = state->unused;
+    state->unused = number;
+    free_pages(state, id);
+}
+
+static void free_chunk(struct phk *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    uint32_t number = heap->blocks[id].mark - 1;
+    struct page *page = &state->pages[number];
+    uint64_t place = (heap->blocks[id].address - page->address) >> page->class >> 4;
+    if (!reserve_place(state, page, place))
+        return;
+    heap_mark(heap, id, STATE_CACHED);
+    if (page->freed == 0 && page->uncut == NO_BLOCK)
+        enter_by_address(state, number);
+    page->ids[place] = id;
+    page->bits[place / 64] |= UINT64_C(1) << place % 64;
+    page->freed++;
+    if (--page->live == 0)
+        dissolve(state, number);
+}
+
+/* Maps the directory and makes the spare descriptor. */
+static void begin(struct phk *state)
+{
+    struct heap *heap = &state->heap;
+    state->begun = true;
+    if (!heap->setting.mechanism)
+        return;
+    state->directory = heap_map_segment(heap, state->page, 1);
+    if (state->directory == NO_BLOCK)
+        return;
+    heap->blocks[state->directory].home = STATE_TABLE;
+    state->spare = take_run_descriptor(state);
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct phk *state = (struct phk *)heap;
+    if (UNLIKELY(!state->begun))
+        begin(state);
+    if (heap->failure != NULL)
+        return NO_BLOCK;
+    state->visited = 0;
+    uint32_t id;
+    if (is_small(state, size)) {
+        id = take_chunk(state, class_of(size));
+    } else {
+        id = take_pages(state, round_up(size, state->page));
+        if (id != NO_BLOCK) {
+            heap->blocks[id].mark = 0;
+            heap_mark(heap, id, STATE_ALLOCATED);
+        }
+    }
+    count_search(heap, state->visited);
+    return heap->failure == NULL ? id : NO_BLOCK;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct phk *state = (struct phk *)heap;
+    if (heap->blocks[id].mark != 0) {
+        free_chunk(state, id);
+        return;
+    }
+    heap_mark(heap, id, STATE_WASTE);
+    free_pages(state, id);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    const struct phk *state = (const struct phk *)heap;
+    uint64_t old = heap->blocks[id].size;
+    if (heap->blocks[id].mark == 0)
+        return round_up(size, state->page) == old;
+    return size < old && (size > old / 2 || old == SMALLEST);
+}
+
+static bool reserve(struct heap *heap)
+{
+    struct phk *state = (struct phk *)heap;
+    if (!heap_reserve(heap))
+        return false;
+    if (LIKELY(state->described_capacity == heap->capacity))
+        return true;
+    uint32_t *described = table_resize(state->described, sizeof *described,
+                                       state->described_capacity, heap->capacity);
+    if (described == NULL)
+        return false;
+    state->described = described;
+    state->described_capacity = heap->capacity;
+    return true;
+}
+
+static uint64_t rounded(const struct heap *heap, uint64_t size)
+{
+    const struct phk *state = (const struct phk *)heap;
+    return is_small(state, size) ? (uint64_t)SMALLEST << class_of(size)
+                                 : round_up(size, state->page);
+}
+
+DEFINE_LAYER(phk, true, allocate, release, reserve, .resize = resize, .rounded = rounded)
+
+static const struct layer *settle(struct heap *heap)
+{
+    (void)heap;
+    return &layer_phk;
+}
+
+static bool init(void *memory)
+{
+    struct phk *state = memory;
+    state->unused = NO_PAGE;
+    for (unsigned class = 0; class < CLASSES; class++)
+        state->lists[class] = NO_PAGE;
+    return heap_init(&state->heap);
+}
+
+static void release_all(void *memory)
+{
+    struct phk *state = memory;
+    for (uint32_t number = 0; number < state->page_count; number++) {
+        free(state->pages[number].ids);
+        free(state->pages[number].bits);
+    }
+    table_release(state->pages);
+    table_release(state->described);
+    heap_release(&state->heap);
+}
+
+static const char *check(const void *memory)
+{
+    const struct phk *state = memory;
+    const struct heap *heap = &state->heap;
+    const char *wrong = runs_check(&state->runs, heap);
+    bool mechanism = heap->setting.mechanism;
+    for (uint32_t id = state->runs.lowest; id != NO_BLOCK && wrong == NULL && mechanism;
+         id = runs_next(&state->runs, heap, id))
+        if (heap->blocks[state->described[id]].home != STATE_TABLE)
+            wrong = "a run has no descriptor";
+    return wrong == NULL ? heap_check(heap) : wrong;
+}
+
+static uint64_t cached(const void *memory)
+{
+    const struct phk *state = memory;
+    uint64_t found = 0;
+    for (unsigned class = 0; class < CLASSES; class++)
+        for (uint32_t number = state->lists[class]; number != NO_PAGE;
+             number = state->pages[number].after)
+            found += state->pages[number].freed + (state->pages[number].uncut != NO_BLOCK);
+    return found;
+}
+
+static const struct parameter parameters[] = {
+    UNIT_PARAMETER(struct phk, page),
+    SIZE_PARAMETER(struct phk, keep),
+};
+
+const struct family phk = {
+    .name = "phk",
+    .state_size = sizeof(struct phk),
+    PARAMETERS(parameters),
+    .blocks_an_event = 32,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+    .cached = cached,
+};

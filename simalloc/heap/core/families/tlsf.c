@@ -1,0 +1,288 @@
+/* Two-level segregated fit (simalloc/policy/families/tlsf.md). */
+#include "index/block_ring.h"
+#include "replay/replay.h"
+
+enum { DIVISION = 32, LEVELS = 64, LISTS = LEVELS * DIVISION };
+
+struct tlsf {
+    struct heap heap;
+    uint64_t growth;
+    uint64_t minimum_split;
+    uint64_t least;           /* what is split off has so many bytes */
+    uint64_t header;          /* of a block, besides what it holds */
+    uint64_t levels;          /* bit l: a list of level l has a block */
+    uint32_t in_level[LEVELS]; /* bit i of level l: list 32 * l + i has one */
+    uint32_t lists[LISTS];    /* the newest block of each, linked as a ring */
+};
+
+/* The number of the list that what a block holds belongs to; `begins` says whether the list begins
+ * with it. */
+ALWAYS_INLINE unsigned list_of(const struct tlsf *state, uint64_t holds, bool *begins)
+{
+    uint64_t word = state->heap.setting.word;
+    uint64_t words = holds / word;
+    if (words < 2 * DIVISION) { /* below 32 words, and in the first doubling, a list a word */
+        *begins = holds % word == 0;
+        return (unsigned)words;
+    }
+    unsigned power = 63 - (unsigned)__builtin_clzll(words); /* 6 and more */
+    uint64_t width = word << (power - 5);
+    *begins = holds % width == 0;
+    return (power - 5) * DIVISION + (unsigned)(holds / width);
+}
+
+static uint64_t holds(const struct tlsf *state, uint32_t id)
+{
+    uint64_t size = state->heap.blocks[id].size;
+    return size > state->header ? size - state->header : 0;
+}
+
+/* The first list that has a block, from a number up; LISTS if none has. */
+static unsigned first_list(const struct tlsf *state, unsigned from)
+{
+    unsigned level = from / DIVISION;
+    uint32_t bits = state->in_level[level] & UINT32_MAX << from % DIVISION;
+    if (bits == 0) {
+        uint64_t higher = state->levels & UINT64_MAX << 1 << level;
+        if (higher == 0)
+            return LISTS;
+        level = (unsigned)__builtin_ctzll(higher);
+        bits = state->in_level[level];
+    }
+    return level * DIVISION + (unsigned)__builtin_ctz(bits);
+}
+
+static void insert(struct tlsf *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    heap->counters.free_blocks++;
+    if (heap->blocks[id].next == NO_BLOCK) { /* the tail */
+        heap->blocks[id].home = STATE_FREE;
+        return;
+    }
+    bool begins;
+    unsigned list = list_of(state, holds(state, id), &begins);
+    if (block_ring_insert(&state->lists[list], heap->blocks, id, true)) {
+        state->in_level[list / DIVISION] |= UINT32_C(1) << list % DIVISION;
+        state->levels |= UINT64_C(1) << list / DIVISION;
+    }
+}
+
+/* Takes a free block out of its list; it counts as allocated by its home, not yet by its bytes. */
+static void take_out(struct tlsf *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    heap->counters.free_blocks--;
+    if (heap->blocks[id].home == STATE_FREE) {
+        heap->blocks[id].home = STATE_ALLOCATED;
+        return;
+    }
+    bool begins;
+    unsigned list = list_of(state, holds(state, id), &begins);
+    if (block_ring_remove(&state->lists[list], heap->blocks, id)) {
+        state->in_level[list / DIVISION] &= ~(UINT32_C(1) << list % DIVISION);
+        if (state->in_level[list / DIVISION] == 0)
+            state->levels &= ~(UINT64_C(1) << list / DIVISION);
+    }
+}
+
+/* Makes a block free that is not counted as allocated, merged with its free neighbours. */
+static void enter(struct tlsf *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    uint32_t below = heap->blocks[id].previous;
+    uint32_t above = heap->blocks[id].next;
+    if (heap_is_free(heap, below)) {
+        take_out(state, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_is_free(heap, above)) {
+        take_out(state, above);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    insert(state, id);
+}
+
+/* Splits off what an allocated block has beyond `size`, if that is enough. */
+static void cut(struct tlsf *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    if (heap->blocks[id].size - size < state->least)
+        return;
+    heap->counters.allocated -= heap->blocks[id].size - size;
+    heap->counters.splits++;
+    enter(state, heap_cut_high(heap, id, size));
+}
+
+/* Raises the break until the block at its end, if one is given, has `size` bytes; answers the new
+ * memory, joined to that. */
+static uint32_t raise_break(struct tlsf *state, uint32_t tail, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint64_t have = tail == NO_BLOCK ? 0 : heap->blocks[tail].size;
+    uint32_t id = heap_extend(heap, round_up(size - have, state->growth));
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    heap->counters.growths++;
+    heap->blocks[id].home = STATE_ALLOCATED;
+    if (tail == NO_BLOCK)
+        return id;
+    heap_join_previous(heap, id);
+    return id;
+}
+
+static uint64_t table_size(const struct heap *heap)
+{
+    uint64_t word = heap->setting.word;
+    uint64_t levels = word == 4 ? 24 : 25;
+    return 4 * word + round_up(4 * (levels + 1), word) + 32 * levels * word;
+}
+
+static uint32_t use_tail(struct tlsf *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t tail = heap_last(heap);
+    if (!heap_is_free(heap, tail))
+        return raise_break(state, NO_BLOCK, size);
+    if (heap->blocks[tail].size >= size) {
+        take_out(state, tail);
+        return tail;
+    }
+    take_out(state, tail);
+    heap->counters.coalescings++;
+    return raise_break(state, tail, size);
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct tlsf *state = (struct tlsf *)heap;
+    if (heap->setting.mechanism && heap->brk == 0) {
+        uint32_t table = heap_extend(heap, table_size(heap));
+        heap->blocks[table].home = STATE_TABLE;
+        heap->counters.growths++;
+    }
+    bool begins;
+    unsigned list = list_of(state, size - state->header, &begins);
+    list = first_list(state, list + !begins);
+    count_search(heap, list < LISTS);
+    uint32_t id;
+    if (list < LISTS) {
+        id = state->lists[list];
+        take_out(state, id);
+    } else {
+        id = use_tail(state, size);
+        if (id == NO_BLOCK)
+            return NO_BLOCK;
+    }
+    heap->counters.allocated += heap->blocks[id].size;
+    cut(state, id, size);
+    return id;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    heap->counters.allocated -= heap->blocks[id].size;
+    enter((struct tlsf *)heap, id);
+}
+
+/* Lets a block take its free neighbour above, or the end of the heap; false if that is too little. */
+static bool expand(struct tlsf *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t above = heap->blocks[id].next;
+    uint64_t old = heap->blocks[id].size;
+    bool free = heap_is_free(heap, above);
+    bool last = above == NO_BLOCK || (free && heap->blocks[above].next == NO_BLOCK);
+    uint64_t room = old + (free ? heap->blocks[above].size : 0);
+    if (room < size && !last)
+        return false;
+    if (free) {
+        take_out(state, above);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (room < size) {
+        uint32_t new = heap_extend(heap, round_up(size - room, state->growth));
+        if (new == NO_BLOCK)
+            return false;
+        heap->counters.growths++;
+        heap->counters.coalescings++;
+        heap_join_next(heap, id);
+    }
+    heap->counters.allocated += heap->blocks[id].size - old;
+    return true;
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct tlsf *state = (struct tlsf *)heap;
+    if (size > heap->blocks[id].size && !expand(state, id, size))
+        return false;
+    cut(state, id, size);
+    return true;
+}
+
+DEFINE_LAYER(tlsf, false, allocate, release, heap_reserve, .resize = resize)
+
+static const struct layer *settle(struct heap *heap)
+{
+    (void)heap;
+    return &layer_tlsf;
+}
+
+static bool init(void *memory)
+{
+    struct tlsf *state = memory;
+    const struct setting *setting = &state->heap.setting;
+    state->least = setting->minimum > state->minimum_split ? setting->minimum : state->minimum_split;
+    state->header = setting->header;
+    return heap_init(&state->heap);
+}
+
+static void release_all(void *memory)
+{
+    heap_release(&((struct tlsf *)memory)->heap);
+}
+
+static const char *check(const void *memory)
+{
+    const struct tlsf *state = memory;
+    const struct heap *heap = &state->heap;
+    uint64_t found = heap_is_free(heap, heap_last(heap));
+    for (unsigned list = 0; list < LISTS; list++) {
+        uint32_t first = state->lists[list];
+        if ((first != NO_BLOCK) != (state->in_level[list / DIVISION] >> list % DIVISION & 1))
+            return "a list is not empty, and its bit says so, or the other way round";
+        for (uint32_t id = first; id != NO_BLOCK;) {
+            bool begins;
+            if (list_of(state, holds(state, id), &begins) != list)
+                return "a block is in the list of another size";
+            if (++found > heap->counters.free_blocks)
+                return "a list has a cycle, or the free blocks are miscounted";
+            id = heap->blocks[id].mark;
+            if (id == first)
+                break;
+        }
+    }
+    if (found != heap->counters.free_blocks)
+        return "the lists do not hold exactly the free blocks";
+    return heap_check(heap);
+}
+
+static const struct parameter parameters[] = {
+    UNIT_PARAMETER(struct tlsf, growth),
+    UNIT_PARAMETER(struct tlsf, minimum_split),
+};
+
+const struct family tlsf = {
+    .name = "tlsf",
+    .state_size = sizeof(struct tlsf),
+    PARAMETERS(parameters),
+    .blocks_an_event = 4,
+    .init = init,
+    .release = release_all,
+    .settle = settle,
+    .check = check,
+};

@@ -1,0 +1,88 @@
+/* Blocks in the order in which they came, linked beside the block table: they keep their state. */
+#ifndef SIMALLOC_CHAIN_H
+#define SIMALLOC_CHAIN_H
+
+#include "space/heap.h"
+#include "space/table.h"
+
+/* A block's neighbours in the one chain that it is in. */
+struct link {
+    uint32_t older; /* or NO_BLOCK */
+    uint32_t newer;
+};
+
+/* By block id; one table serves all chains of a heap. */
+struct links {
+    struct link *of;
+    uint32_t capacity;
+};
+
+/* All zero: there are no blocks. */
+struct chain {
+    uint32_t oldest; /* or NO_BLOCK */
+    uint32_t newest;
+    uint32_t count;
+};
+
+/* Makes sure of links for the ids of a block table; false when memory is exhausted. */
+ALWAYS_INLINE bool links_reserve(struct links *links, uint32_t capacity)
+{
+    if (LIKELY(links->capacity == capacity))
+        return true;
+    struct link *of = table_resize(links->of, sizeof *of, links->capacity, capacity);
+    if (of == NULL)
+        return false;
+    links->of = of;
+    links->capacity = capacity;
+    return true;
+}
+
+ALWAYS_INLINE void links_release(struct links *links)
+{
+    table_release(links->of);
+}
+
+/* Adds a block as the newest. */
+ALWAYS_INLINE void chain_push(const struct links *links, struct chain *chain, uint32_t id)
+{
+    links->of[id] = (struct link){.older = chain->newest, .newer = NO_BLOCK};
+    if (chain->newest == NO_BLOCK)
+        chain->oldest = id;
+    else
+        links->of[chain->newest].newer = id;
+    chain->newest = id;
+    chain->count++;
+}
+
+ALWAYS_INLINE void chain_remove(const struct links *links, struct chain *chain, uint32_t id)
+{
+    struct link link = links->of[id];
+    if (link.older == NO_BLOCK)
+        chain->oldest = link.newer;
+    else
+        links->of[link.older].newer = link.newer;
+    if (link.newer == NO_BLOCK)
+        chain->newest = link.older;
+    else
+        links->of[link.newer].older = link.older;
+    chain->count--;
+}
+
+/* Takes the newest block out, or the oldest; NO_BLOCK if there is none. */
+ALWAYS_INLINE uint32_t chain_pop_newest(const struct links *links, struct chain *chain)
+{
+    uint32_t id = chain->newest;
+    if (id != NO_BLOCK)
+        chain_remove(links, chain, id);
+    return id;
+}
+
+ALWAYS_INLINE uint32_t chain_pop_oldest(const struct links *links, struct chain *chain)
+{
+    uint32_t id = chain->oldest;
+    if (id != NO_BLOCK)
+        chain_remove(links, chain, id);
+    return id;
+}
+
+#endif

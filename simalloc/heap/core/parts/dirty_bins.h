@@ -1,0 +1,43 @@
+/* libg++'s heap: freed blocks wait unmerged, first on a list and then in bins
+ * (policy/families/gxx.md). Also what quick fit stands on. */
+#ifndef SIMALLOC_DIRTY_BINS_H
+#define SIMALLOC_DIRTY_BINS_H
+
+#include "index/chain.h"
+
+enum { DIRTY_BINS = 384, DIRTY_BIN_WORDS = DIRTY_BINS / 64 };
+
+/* What a free block's `mark` says of it. */
+enum { IS_DIRTY, IS_CLEAN, IS_REMAINDER };
+
+struct dirty_bins {
+    struct heap *heap;
+    uint64_t growth;
+    uint64_t preallocate;
+    uint64_t minimum; /* the smallest block */
+    uint64_t ends;    /* what the allocator keeps of its first memory */
+    struct links links;
+    struct chain returned; /* freed blocks, cached */
+    struct chain bins[2][DIRTY_BINS];
+    uint64_t used[2][DIRTY_BIN_WORDS]; /* which of them are not empty */
+    uint32_t remainder;                /* the last remainder; or NO_BLOCK */
+    uint32_t rover;                    /* the bin where merging goes on */
+    uint64_t split_before;             /* the size of the latest split */
+    uint64_t free_blocks;
+};
+
+void dirty_bins_init(struct dirty_bins *state, struct heap *heap);
+void dirty_bins_release(struct dirty_bins *state);
+uint32_t dirty_bins_allocate(struct dirty_bins *state, uint64_t size, uint64_t *visited);
+/* Makes an allocated block larger by what is free behind it, or smaller; false if it is too small
+ * then. */
+bool dirty_bins_resize(struct dirty_bins *state, uint32_t id, uint64_t size);
+const char *dirty_bins_check(const struct dirty_bins *state);
+
+ALWAYS_INLINE void dirty_bins_free(struct dirty_bins *state, uint32_t id)
+{
+    heap_mark(state->heap, id, STATE_CACHED);
+    chain_push(&state->links, &state->returned, id);
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* Blocks that are segments of their own: what an allocator maps for one large request. */
+#ifndef SIMALLOC_SEGMENT_H
+#define SIMALLOC_SEGMENT_H
+
+#include "space/heap.h"
+
+/* Whether a block is all of a mapped segment. */
+ALWAYS_INLINE bool segment_is(const struct heap *heap, uint32_t id)
+{
+    return heap->blocks[id].next == heap->blocks[id].previous && heap->blocks[id].next != NO_BLOCK;
+}
+
+/* Maps a segment for an object; NO_BLOCK, with the heap's failure set, if that cannot be. */
+ALWAYS_INLINE uint32_t segment_allocate(struct heap *heap, uint64_t size)
+{
+    uint32_t id = heap_map_segment(heap, size, 1);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    heap_mark(heap, id, STATE_ALLOCATED);
+    heap->counters.growths++;
+    return id;
+}
+
+/* Gives an object a segment of another size, which is no growth; NO_BLOCK as above. */
+ALWAYS_INLINE uint32_t segment_replace(struct heap *heap, uint32_t id, uint64_t size)
+{
+    heap_unmap_segment(heap, id);
+    uint32_t other = heap_map_segment(heap, size, 1);
+    if (other != NO_BLOCK)
+        heap_mark(heap, other, STATE_ALLOCATED);
+    return other;
+}
+
+#endif

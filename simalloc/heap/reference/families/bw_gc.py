@@ -1,0 +1,298 @@
+"""The collector of Boehm, Demers and Weiser: what is freed is garbage until it is collected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.parts.pages import PagedHeap
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.policy.families.bw_gc import BwGc
+
+
+@dataclass(eq=False)
+class ObjectPage:
+    """A page of objects of one size; `uncut` is the low end that has never been used."""
+
+    address: int
+    size: int
+    uncut: int | None
+    live: int = 0
+    """How many objects the program has not freed."""
+    dead: set[int] = field(default_factory=set)
+    """The addresses of the others: garbage, or free."""
+
+
+@dataclass(eq=False)
+class SizeLists:
+    """Where objects of one size come from."""
+
+    free: list[int] = field(default_factory=list)
+    """Free objects, taken from the end."""
+    fresh: ObjectPage | None = None
+    """Then come those of this page that have never been used, from the highest on."""
+    unswept: list[ObjectPage] = field(default_factory=list)
+    """Then the pages that a collection left, swept from the end."""
+
+
+class BwGcHeap(PagedHeap):
+    """The Boehm-Demers-Weiser collector (policy/families/bw_gc.md)."""
+
+    def __init__(self, description: BwGc) -> None:
+        super().__init__(description.page)
+        self._word = description.word
+        self._slop = description.applied_overhead.footer
+        self._roots = description.roots
+        self._divisor = description.divisor
+        self._increment = description.increment
+        self._most = description.most
+        self._tables = description.mechanism
+        # What is left of the memory taken for tables, and the headers that lie in it.
+        self._table_bytes = 0
+        self._headers = 0
+        self._collected_bytes = 0
+        self._pages: dict[int, ObjectPage] = {}
+        self._sizes: dict[int, SizeLists] = {}
+        # Objects of whole pages, and whether the program has freed them.
+        self._large: dict[int, bool] = {}
+        # The run that the next search starts behind; None is before the lowest.
+        self._position: int | None = None
+        # Bytes allocated and given back explicitly since the latest collection.
+        self._allocated_since = 0
+        self._freed_since = 0
+        self.collections = 0
+
+    def malloc(self, size: int) -> int:
+        """Take a free object or pages; where there is none, collect or expand, and try again."""
+        self.visited = 0
+        if not self.brk:
+            self._take_table(2 * self._word * self._page)
+            self._expand(self._increment)
+        if self.rounded(size) > self._page // 2:
+            return self._allocate_pages(size)
+        size = self.rounded(size)
+        lists = self._sizes.get(size)
+        if lists is None:
+            lists = self._sizes[size] = SizeLists()
+            self._take_table(2 * self._page // self._word)
+        while not self._has_free(lists, size):
+            self._collect_or_expand(1)
+        self._allocated_since += size
+        return self._take_object(lists)
+
+    def free(self, address: int) -> None:
+        """Leave the object as garbage: only a collection gives it back."""
+        self.blocks.mark(address, State.CACHED)
+        page = self._pages.get(self._page_of(address))
+        if page is None:
+            self._large[address] = False
+        else:
+            page.live -= 1
+            page.dead.add(address)
+
+    def reallocate(self, address: int, size: int) -> int:
+        """Stay, or move and give the old object back at once: the collector's own realloc does."""
+        if self.reallocate_in_place(address, size):
+            return address
+        moved = self.front.malloc(size)
+        self.free(address)
+        page = self._pages.get(self._page_of(address))
+        if page is None:
+            self._freed_since += self.block_size(address)
+            self._free_pages(address)
+        else:
+            self._freed_since += page.size
+            self._sizes[page.size].free.append(address)
+        return moved
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Stay with what fits and is at least half as large as what is held."""
+        held = self.block_size(address)
+        return size <= held and size - self._slop >= held // 2
+
+    def rounded(self, size: int) -> int:
+        """Return the size of the object: words, of few sizes above eight, or pages."""
+        words = -(-size // self._word)
+        step = 1
+        while words > 8 * step:
+            step *= 2
+        if size - self._slop > 8 * self._word:
+            words = round_up(words, step)
+        if words * self._word > self._page // 2:
+            return round_up(size, self._page)
+        return words * self._word
+
+    def listed(self) -> list[int]:
+        """Return the free runs."""
+        return list(self._runs)
+
+    def cached(self) -> list[int]:
+        """Return all objects that are garbage or free, those never used of a page as one."""
+        large = [address for address, live in self._large.items() if not live]
+        uncut = [page.uncut for page in self._pages.values() if page.uncut is not None]
+        return [*large, *uncut, *(at for p in self._pages.values() for at in p.dead)]
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        assert self._position is None or self._position in self._runs
+        for size, lists in self._sizes.items():
+            for address in lists.free:
+                page = self._pages[self._page_of(address)]
+                assert page.size == size
+                assert address in page.dead, "what is free is not live"
+
+    def _allocate_pages(self, size: int) -> int:
+        """Take a run for a large object."""
+        pages = round_up(size, self._page)
+        run = self._find_run(pages)
+        while run is None:
+            self._collect_or_expand(pages // self._page)
+            run = self._find_run(pages)
+        self._allocated_since += round_up(size, self._word)
+        self._large[run] = True
+        return run
+
+    def _has_free(self, lists: SizeLists, size: int) -> bool:
+        """Say whether there is a free object, after sweeping pages and cutting a new one."""
+        while not lists.free and lists.fresh is None and lists.unswept:
+            self._sweep(lists, lists.unswept.pop())
+        if lists.free or lists.fresh is not None:
+            return True
+        address = self._find_run(self._page)
+        if address is None:
+            return False
+        used = self._page - self._page % size
+        if used < self._page:
+            self.blocks.mark(self.blocks.cut(address, used), State.WASTE)
+        self.blocks.mark(address, State.CACHED)
+        lists.fresh = self._pages[address] = ObjectPage(address, size, address)
+        return True
+
+    def _take_object(self, lists: SizeLists) -> int:
+        """Take the free object that comes next."""
+        self.visited += 1
+        if lists.free:
+            address = lists.free.pop()
+            page = self._pages[self._page_of(address)]
+            page.dead.remove(address)
+        else:
+            assert lists.fresh is not None
+            assert lists.fresh.uncut is not None
+            page, address = lists.fresh, lists.fresh.uncut
+            left = self.block_size(address) - page.size
+            if left:
+                address = self.blocks.cut(address, left)
+            else:
+                page.uncut = lists.fresh = None
+        self.blocks.mark(address, State.ALLOCATED)
+        page.live += 1
+        return address
+
+    def _sweep(self, lists: SizeLists, page: ObjectPage) -> None:
+        """Free all objects of a page that are not live; the highest is then taken first."""
+        lists.free += sorted(page.dead)
+        if page.uncut is not None:
+            lists.fresh = page
+
+    def _find_run(self, size: int) -> int | None:
+        """Take a run by next fit; one that is followed by a smaller one that fits is passed by."""
+        runs = list(self._from_position())
+        for place, run in enumerate(runs):
+            self.visited += 1
+            have = self.block_size(run)
+            following = self.block_size(runs[(place + 1) % len(runs)])
+            if have < size or size <= following < have:
+                continue
+            index = self._runs.index(run)
+            self._take_run(run, size)
+            self._position = self._runs[index] if index < len(self._runs) else None
+            self._describe_runs()
+            return run
+        return None
+
+    def _from_position(self) -> Iterator[int]:
+        """Run over the free runs by address, around, beginning behind the position."""
+        start = 0 if self._position is None else self._runs.index(self._position) + 1
+        yield from self._runs[start:]
+        yield from self._runs[:start]
+
+    def _free_pages(self, address: int) -> None:
+        """Free a large object; the next search starts with the lowest run."""
+        del self._large[address]
+        self._free_run(address)
+        self._position = None
+
+    def _collect_or_expand(self, needed: int) -> None:
+        """Collect if enough was allocated since the last time; else raise the break.
+
+        `needed` and the increments are in pages.
+        """
+        net = self._allocated_since - self._freed_since
+        if net < self._allocated_since // 4:
+            net = self._allocated_since // 8
+        if net * self._divisor >= self._collected_bytes + self._roots:
+            self._collect()
+            return
+        self._expand(self._increment + needed)
+        self._increment = min(self._increment * 3 // 2, self._most)
+
+    def _expand(self, pages: int) -> None:
+        """Raise the break, by a page more that is lost to alignment, and free what is new."""
+        if pages > 2 * self._increment:
+            self._increment = pages // 2
+        before, after = self._collected_bytes, self._collected_bytes + pages * self._page
+        indexed = 1024 * self._page
+        for _ in range(-(-before // indexed), -(-after // indexed)):
+            self._take_table(1024 * self._word)
+        address = self._grow_aligned(after - before)
+        self._collected_bytes = after
+        self._free_run(address)
+        self._position = None
+
+    def _grow_aligned(self, size: int) -> int:
+        """Raise the break; with mechanism by a page more, which is lost to alignment."""
+        address = self._grow(size + (self._page if self._tables else 0))
+        if self._tables:
+            self.blocks.mark(self.blocks.cut(address, size), State.WASTE)
+        return address
+
+    def _take_table(self, size: int) -> None:
+        """Take memory for a table, which is never given back, from what is left or from new."""
+        if not self._tables:
+            return
+        if self._table_bytes < size:
+            taken = (17 * self._page + size) // self._page * self._page
+            self.blocks.mark(self._grow_aligned(taken), State.TABLE)
+            self._table_bytes = taken
+        self._table_bytes -= size
+
+    def _describe_runs(self) -> None:
+        """Take a header for each run, in use or free, that there has not been one for."""
+        while self._headers < len(self._pages) + len(self._large) + len(self._runs) + 1:
+            self._headers += 1
+            self._take_table(5 * self._word + -(-self._page // self._word // 8))
+
+    def _collect(self) -> None:
+        """Give back every page without a live object, and queue the others to be swept."""
+        self.collections += 1
+        self._allocated_since = self._freed_since = 0
+        for lists in self._sizes.values():
+            lists.free, lists.fresh, lists.unswept = [], None, []
+        for address in sorted([*self._pages, *self._large], reverse=True):
+            page = self._pages.get(address)
+            if page is None:
+                if not self._large[address]:
+                    self._free_pages(address)
+            elif page.live:
+                self._sizes[page.size].unswept.append(page)
+            else:
+                del self._pages[address]
+                self._join_page(address)
+                self._free_run(address)
+                self._position = None

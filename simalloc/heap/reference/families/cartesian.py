@@ -1,0 +1,234 @@
+"""The malloc of SunOS 4: better fit in a Cartesian tree (simalloc/policy/families/cartesian.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.policy.families.cartesian import Cartesian
+
+_NODES = 512
+"""How many nodes an array of them has."""
+
+
+@dataclass(eq=False, slots=True)
+class _Node:
+    """A free block in the tree: higher up the larger, from left to right by address."""
+
+    address: int
+    size: int
+    left: _Node | None = None
+    right: _Node | None = None
+
+
+class CartesianHeap(Heap):
+    """Better fit through a Cartesian tree (Stephenson 1983), its nodes outside of the blocks."""
+
+    def __init__(self, description: Cartesian) -> None:
+        super().__init__()
+        overhead = description.applied_overhead
+        self._least = overhead.minimum if description.mechanism else 0
+        word = description.word
+        self._array = _NODES * 4 * word + overhead.header if description.mechanism else 0
+        self._growth = description.growth
+        self._root: _Node | None = None
+        self._nodes = 0
+        self._spare = 0
+
+    def malloc(self, size: int) -> int:
+        """Go down from the root, to the smaller child that fits, until none does."""
+        if _weight(self._root) < size:
+            self._more(size)
+        parent, node = None, self._root
+        self.visited = 0
+        while node is not None:
+            self.visited += 1
+            child = _better(node, size)
+            if child is None:
+                break
+            parent, node = node, child
+        assert node is not None, "the root is large enough"
+        address = node.address
+        if node.size - size <= self._least:
+            self._replace(parent, node, _merged(node.left, node.right))
+            self._spare += 1
+        else:
+            node.address = self._split(address, size)
+            node.size -= size
+            self._replace(parent, node, _demoted(node))
+        self.blocks.mark(address, State.ALLOCATED)
+        return address
+
+    def free(self, address: int) -> None:
+        """Merge with both neighbours, which leave the tree, and put the result into it."""
+        self.blocks.mark(address, State.FREE)
+        for neighbour in self.blocks.free_neighbours(address):
+            self._remove(neighbour)
+            self._coalesce(min(address, neighbour))
+            address = min(address, neighbour)
+        self._insert(address)
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Join a free successor that makes the block large enough; free what is over."""
+        have = self.block_size(address)
+        if have < size:
+            after = self.blocks.after(address)
+            if after is None or not self.blocks.is_free(after):
+                return False
+            if have + self.block_size(after) < size:
+                return False
+            self._remove(after)
+            self.blocks.mark(after, State.ALLOCATED)
+            self.blocks.join(address)
+        if self.block_size(address) - size >= max(self._least, 1):
+            self.free(self._split(address, size))
+        return True
+
+    def listed(self) -> list[int]:
+        """Return the blocks in the tree."""
+        return [node.address for node in self._walk()]
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        for node in self._walk():
+            assert node.size == self.block_size(node.address), "a node knows its block"
+            assert node.size >= max(_weight(node.left), _weight(node.right)), "the larger is higher"
+            assert not self.blocks.free_neighbours(node.address), "free neighbours have merged"
+
+    def _more(self, size: int) -> None:
+        """Raise the break by whole units, whatever is free at its end."""
+        if not self._nodes:
+            self._need_node()
+            self._spare += 1
+        self.free(self._grow(round_up(size, self._growth)))
+
+    def _need_node(self) -> None:
+        """Take a node; if there is none a new array of them is put on top of the heap."""
+        if not self._spare:
+            self._nodes += _NODES
+            self._spare += _NODES
+            if self._array:
+                self.blocks.mark(self._grow(self._array), State.TABLE)
+        self._spare -= 1
+
+    def _insert(self, address: int) -> None:
+        """Put a free block where the first smaller one stands, which is split below it."""
+        self._need_node()
+        new = _Node(address, self.block_size(address))
+        parent, node = None, self._root
+        while node is not None and node.size >= new.size:
+            parent, node = node, node.left if address < node.address else node.right
+        new.left, new.right = _divided(node, address)
+        self._hang(parent, new, address)
+
+    def _remove(self, address: int) -> None:
+        """Take a block out of the tree; its subtrees merge in its place."""
+        parent, node = None, self._root
+        while node is not None and node.address != address:
+            parent, node = node, node.left if address < node.address else node.right
+        assert node is not None, "a free block is in the tree"
+        self._replace(parent, node, _merged(node.left, node.right))
+        self._spare += 1
+
+    def _replace(self, parent: _Node | None, node: _Node, by: _Node | None) -> None:
+        if parent is None:
+            self._root = by
+        elif parent.left is node:
+            parent.left = by
+        else:
+            parent.right = by
+
+    def _hang(self, parent: _Node | None, node: _Node, address: int) -> None:
+        if parent is None:
+            self._root = node
+        elif address < parent.address:
+            parent.left = node
+        else:
+            parent.right = node
+
+    def _walk(self) -> Iterator[_Node]:
+        waiting = [self._root]
+        while waiting:
+            node = waiting.pop()
+            if node is not None:
+                yield node
+                waiting += (node.left, node.right)
+
+
+def _weight(node: _Node | None) -> int:
+    return 0 if node is None else node.size
+
+
+def _better(node: _Node, size: int) -> _Node | None:
+    """Return the smaller child that fits, the left one of equals; None if neither fits."""
+    fitting = [child for child in (node.left, node.right) if child and child.size >= size]
+    return min(fitting, key=_weight, default=None)
+
+
+def _merged(left: _Node | None, right: _Node | None) -> _Node | None:
+    """Make one tree of two, the left one wholly below the right one; of equals the left is up."""
+    top = _Node(0, 0)
+    hook, is_left = top, True
+    while left is not None or right is not None:
+        take_left = _weight(left) >= _weight(right)
+        node = left if take_left else right
+        assert node is not None, "the heavier one is a node"
+        _attach(hook, node, is_left=is_left)
+        if take_left:
+            left = node.right
+        else:
+            right = node.left
+        hook, is_left = node, not take_left
+    _attach(hook, None, is_left=is_left)
+    return top.left
+
+
+def _demoted(node: _Node) -> _Node:
+    """Let a node that has shrunk sink below larger ones; return the root of its subtree."""
+    top = _Node(0, 0)
+    hook, is_left = top, True
+    left, right = node.left, node.right
+    while _weight(left) > node.size or _weight(right) > node.size:
+        take_left = _weight(left) >= _weight(right)
+        child = left if take_left else right
+        assert child is not None, "the heavier one is a node"
+        _attach(hook, child, is_left=is_left)
+        if take_left:
+            left = child.right
+        else:
+            right = child.left
+        hook, is_left = child, not take_left
+    _attach(hook, node, is_left=is_left)
+    node.left, node.right = left, right
+    assert top.left is not None
+    return top.left
+
+
+def _divided(node: _Node | None, address: int) -> tuple[_Node | None, _Node | None]:
+    """Divide a tree into what lies below and what lies above an address."""
+    low, high = _Node(0, 0), _Node(0, 0)
+    low_hook, high_hook = low, high
+    while node is not None:
+        if node.address < address:
+            low_hook.right = node
+            low_hook, node = node, node.right
+        else:
+            high_hook.left = node
+            high_hook, node = node, node.left
+    low_hook.right = high_hook.left = None
+    return low.right, high.left
+
+
+def _attach(hook: _Node, node: _Node | None, *, is_left: bool) -> None:
+    if is_left:
+        hook.left = node
+    else:
+        hook.right = node

@@ -1,0 +1,220 @@
+"""GNU malloc of 1993 and 1995: pages by next fit, and fragments of a power of two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.parts.pages import PagedHeap, power_of_two
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.policy.families.gnu import Gnu
+
+
+@dataclass(eq=False)
+class FragmentPage:
+    """A page of fragments of one size, and which of them are free.
+
+    They are taken from the end of `freed`, and then from the high end of what has never been cut,
+    which begins with the page's second fragment.
+    """
+
+    address: int
+    size: int
+    uncut: int | None
+    freed: list[int] = field(default_factory=list)
+
+
+class GnuHeap(PagedHeap):
+    """GNU malloc (policy/families/gnu.md)."""
+
+    def __init__(self, description: Gnu) -> None:
+        super().__init__(description.page)
+        self._returned = description.returned
+        self._smallest = description.smallest_fragment
+        # The bytes that describe a page, in the table at the heap's start; 0 without mechanism.
+        self._entry = 3 * description.word if description.mechanism else 0
+        self._table: int | None = None
+        self._pages: dict[int, FragmentPage] = {}
+        # For each size of fragment the pages with a free one; they are taken from the last.
+        self._with_room: dict[int, dict[int, FragmentPage]] = {}
+        # The run where the next search starts; None is before the lowest run.
+        self._index: int | None = None
+        # The end of the pages that the allocator knows; a table above them is not among them.
+        self._limit = 0
+
+    def malloc(self, size: int) -> int:
+        """Take a fragment, or whole pages; the very first call makes the table."""
+        if self._entry and self._table is None:
+            self._table = self._new_table(1024)
+        self.visited = 0
+        return self._allocate(size)
+
+    def free(self, address: int) -> None:
+        """Give a fragment or pages back; a page whose fragments are all free is given back."""
+        page = self._pages.get(self._page_of(address))
+        if page is None:
+            self._free_pages(address)
+        else:
+            self._free_fragment(page, address)
+
+    def reallocate(self, address: int, size: int) -> int:
+        """Stay if possible; pages that must grow are freed first, and may grow where they are."""
+        if self.reallocate_in_place(address, size):
+            return address
+        if self._page_of(address) not in self._pages and size > self._page // 2:
+            self._free_pages(address, give_back=False)
+            return self.front.malloc(size)
+        moved = self.front.malloc(size)
+        self.front.free(address)
+        return moved
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Stay with a fragment of the same size; of pages those that are no longer needed go."""
+        held = self.block_size(address)
+        if self._page_of(address) in self._pages:
+            return held // 2 < size <= held
+        needed = round_up(size, self._page)
+        if size <= self._page // 2 or needed > held:
+            return False
+        if needed < held:
+            self._free_pages(self._split(address, needed))
+        return True
+
+    def rounded(self, size: int) -> int:
+        """Return the size of the fragment, or of the pages, that a request takes."""
+        if size <= self._page // 2:
+            return power_of_two(size, self._smallest)
+        return round_up(size, self._page)
+
+    def listed(self) -> list[int]:
+        """Return the free runs."""
+        return list(self._runs)
+
+    def cached(self) -> list[int]:
+        """Return the free fragments, those of a page that have never been cut as one."""
+        pages = [page for pages in self._with_room.values() for page in pages.values()]
+        uncut = [page.uncut for page in pages if page.uncut is not None]
+        return [*uncut, *(fragment for page in pages for fragment in page.freed)]
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        assert self._index is None or self._index in self._runs, "the index stands on a free run"
+        assert self._limit <= self.brk
+
+    def _allocate(self, size: int) -> int:
+        size = self.rounded(size)
+        return self._allocate_fragment(size) if size < self._page else self._allocate_pages(size)
+
+    def _allocate_pages(self, size: int) -> int:
+        """Take the first run from the index on that is large enough; else raise the break."""
+        for run in self._from_index():
+            self.visited += 1
+            if self.block_size(run) >= size:
+                break
+        else:
+            last = self._runs[-1] if self._runs else None
+            if last is None or not self._known_end(last):
+                return self._more_pages(size)
+            new = self._more_pages(size - self.block_size(last))
+            self.blocks.mark(new, State.FREE)
+            run = self._runs[-1]
+            self._coalesce(run)
+        place = self._runs.index(run)
+        self._take_run(run, size)
+        self._index = self._runs[place] if place < len(self._runs) else None
+        return run
+
+    def _from_index(self) -> Iterator[int]:
+        """Run over the free runs by address, around from the index."""
+        start = 0 if self._index is None else self._runs.index(self._index)
+        yield from self._runs[start:]
+        yield from self._runs[:start]
+
+    def _known_end(self, run: int) -> bool:
+        """Say whether a run ends where both the pages that are known and the heap end."""
+        return run + self.block_size(run) == self._limit == self.brk
+
+    def _more_pages(self, size: int) -> int:
+        """Raise the break; a table that has too few entries is replaced by one twice as long."""
+        address = self._grow(size)
+        end = self.brk
+        if self._table is not None:
+            entries = self.block_size(self._table) // self._entry
+            if end // self._page + 1 > entries:
+                while end // self._page + 1 > entries:
+                    entries *= 2
+                old, self._table = self._table, self._new_table(entries)
+                self._free_pages(old)
+        self._limit = end
+        return address
+
+    def _new_table(self, entries: int) -> int:
+        table = self._grow(round_up(entries * self._entry, self._page))
+        self.blocks.mark(table, State.TABLE)
+        return table
+
+    def _free_pages(self, address: int, *, give_back: bool = True) -> None:
+        """Free a run; if it is the last one and long, lower the break by all of it."""
+        run = self._free_run(address)
+        size = self.block_size(run)
+        self._index = run
+        if give_back and size >= self._returned and self._known_end(run):
+            self._give_back(run, size)
+            self._limit -= size
+            self._index = self._runs[-1] if self._runs else None
+
+    def _allocate_fragment(self, size: int) -> int:
+        """Take the first free fragment of the page that came last to have one."""
+        pages = self._with_room.setdefault(size, {})
+        if not pages:
+            address = self._allocate_pages(self._page)
+            uncut = self.blocks.cut(address, size)
+            self.blocks.mark(uncut, State.CACHED)
+            self._pages[address] = pages[address] = FragmentPage(address, size, uncut)
+            return address
+        self.visited += 1
+        page = pages[next(reversed(pages))]
+        fragment = self._next_fragment(page)
+        if not self._room(page):
+            del pages[page.address]
+        self.blocks.mark(fragment, State.ALLOCATED)
+        return fragment
+
+    def _next_fragment(self, page: FragmentPage) -> int:
+        """Take out the free fragment of a page that comes first."""
+        if page.freed:
+            return page.freed.pop()
+        assert page.uncut is not None, "the page has a free fragment"
+        fragment = page.uncut
+        if self.block_size(fragment) == page.size:
+            page.uncut = None
+            return fragment
+        return self.blocks.cut(fragment, self.block_size(fragment) - page.size)
+
+    def _free_fragment(self, page: FragmentPage, fragment: int) -> None:
+        """Put a fragment behind the page's first free one; a full page becomes the first page."""
+        self.blocks.mark(fragment, State.CACHED)
+        pages = self._with_room[page.size]
+        room = self._room(page)
+        if not room:
+            pages[page.address] = page
+            page.freed.append(fragment)
+            return
+        first = self._next_fragment(page)
+        page.freed += [fragment, first]
+        if room + 1 == self._page // page.size:
+            del pages[page.address]
+            del self._pages[page.address]
+            self._join_page(page.address)
+            self._free_pages(page.address)
+
+    def _room(self, page: FragmentPage) -> int:
+        """Return how many fragments of a page are free."""
+        uncut = 0 if page.uncut is None else self.block_size(page.uncut) // page.size
+        return len(page.freed) + uncut

@@ -1,0 +1,107 @@
+"""Quick fit over libg++'s malloc, reconstructed (simalloc/policy/families/quick_fit.md)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.families.gxx import GxxHeap
+from simalloc.heap.reference.parts.overhead import gross_size, round_up
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simalloc.policy.families.quick_fit import QuickFit
+
+
+class QuickFitHeap(GxxHeap):
+    """Exact lists of small cells, cut from a tail area; larger objects go to G++ (DDZ 1993)."""
+
+    def __init__(self, description: QuickFit) -> None:
+        super().__init__(description)
+        self._word = description.word
+        self._cell_header = (
+            description.applied_overhead.header + description.applied_overhead.footer
+        )
+        self._up_to = description.small
+        self._area = description.area
+        self._large = description.large_overhead
+        self._cells: defaultdict[int, list[int]] = defaultdict(list)
+        self._is_cell: set[int] = set()
+        self._tail: int | None = None
+
+    def rounded(self, size: int) -> int:
+        """Return the size of block for a request: whole words in a cell."""
+        data = size - self._cell_header
+        if data <= self._up_to:
+            return round_up(data, self._word) + self._cell_header
+        return gross_size(data, self._large)
+
+    def malloc(self, size: int) -> int:
+        """Return the cell of this size freed last, or cut one; a larger block is G++'s."""
+        rounded = self.rounded(size)
+        if not self._is_small(size):
+            return super().malloc(rounded)
+        self.visited = 0
+        if self._cells[rounded]:
+            self.visited += 1
+            address = self._cells[rounded].pop()
+        else:
+            address = self._cut_tail(rounded)
+        self.blocks.mark(address, State.ALLOCATED)
+        return address
+
+    def free(self, address: int) -> None:
+        """Put a cell on the list of its size; G++ takes a larger block."""
+        if address not in self._is_cell:
+            super().free(address)
+            return
+        self.blocks.mark(address, State.CACHED)
+        self._cells[self.block_size(address)].append(address)
+
+    def reallocate(self, address: int, size: int) -> int:
+        """Keep a cell of the same size; leave it to G++ where no cell is involved; else move."""
+        if address not in self._is_cell and not self._is_small(size):
+            return super().reallocate(address, self.rounded(size))
+        if self.reallocate_in_place(address, size):
+            return address
+        new = self.front.malloc(size)
+        self.front.free(address)
+        return new
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Stay if the block is a cell of the size that the request takes, or as G++ says."""
+        if address in self._is_cell or self._is_small(size):
+            return address in self._is_cell and self.rounded(size) == self.block_size(address)
+        return super().reallocate_in_place(address, self.rounded(size))
+
+    def cached(self) -> Iterable[int]:
+        """Return the free cells, the tail of the area and what waits in G++."""
+        cells = [address for blocks in self._cells.values() for address in blocks]
+        return [*super().cached(), *cells, *([] if self._tail is None else [self._tail])]
+
+    def _cut_tail(self, size: int) -> int:
+        """Cut a cell from the tail of the area; what is left of an old area is wasted."""
+        tail, self._tail = self._tail, None
+        if tail is None or self.block_size(tail) < size:
+            if tail is not None:
+                self.blocks.mark(tail, State.WASTE)
+            tail = self._new_area()
+        if self.block_size(tail) > size:
+            self._tail = self._split(tail, size)
+        self._is_cell.add(tail)
+        return tail
+
+    def _new_area(self) -> int:
+        """Ask G++ for an area; its tags are G++'s table."""
+        area = super().malloc(gross_size(self._area, self._large))
+        self.blocks.mark(area, State.CACHED)
+        if not self._tags:
+            return area
+        tail = self.blocks.cut(area, self._tags)
+        self.blocks.mark(area, State.TABLE)
+        return tail
+
+    def _is_small(self, size: int) -> bool:
+        return size - self._cell_header <= self._up_to

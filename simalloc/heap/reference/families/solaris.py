@@ -1,0 +1,186 @@
+"""The malloc of Solaris' libc (simalloc/policy/families/solaris.md)."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.by_size import BlocksBySize
+from simalloc.heap.reference.parts.cells import Cells
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from simalloc.policy.families.solaris import Solaris
+
+
+class SolarisHeap(Heap):
+    """Frees that wait in a ring, exact lists of small cells, best fit, a bottom block."""
+
+    def __init__(self, description: Solaris) -> None:
+        super().__init__()
+        unit = 2 * description.word
+        self._unit = unit
+        self._header = description.applied_overhead.header
+        self._table = unit if description.mechanism else 0
+        self._least = 6 * unit if description.mechanism else 1
+        self._smallest = 5 * unit
+        self._batch = 8 * unit
+        self._growth = description.growth
+        self._ring = description.ring
+        self._waiting: deque[int] = deque()
+        self._last_freed: int | None = None
+        self._cells = Cells(self.blocks)
+        self._tree = BlocksBySize(newest_first=True)
+        self._bottom: int | None = None
+
+    def rounded(self, size: int) -> int:
+        """Return the size of block for a request: that of a cell if it is small."""
+        data = size - self._header
+        return round_up(data, self._unit) + self._header if data < self._smallest else size
+
+    def malloc(self, size: int) -> int:
+        """Use the block freed last, or else a cell, or the best fit, or the bottom block."""
+        size = self.rounded(size)
+        self.visited = 0
+        found = self._use_last_freed(size)
+        if found is not None:
+            return found
+        self._free_waiting()
+        if self._is_small(size):
+            return self._cell(size)
+        return self._ordinary(size)
+
+    def free(self, address: int) -> None:
+        """Let the block wait; the oldest in a full ring is really freed first."""
+        if len(self._waiting) == self._ring:
+            self._really_free(self._waiting.popleft())
+        self.blocks.mark(address, State.CACHED)
+        self._waiting.append(address)
+        self._last_freed = address
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Take the whole of a free successor, grow at the end of the heap, cut off what is over."""
+        self._free_waiting()
+        size = self.rounded(size)
+        if size == self.block_size(address):
+            return True
+        if self._is_small(size) or self._is_small(self.block_size(address)):
+            return False
+        if size > self.block_size(address):
+            after = self.blocks.after(address)
+            if after is not None and self.blocks.is_free(after):
+                self._leave(after)
+                self.blocks.mark(after, State.ALLOCATED)
+                self.blocks.join(address)
+            if size > self.block_size(address) and self.blocks.after(address) is None:
+                self._extend(address, size)
+        if size > self.block_size(address):
+            return False
+        self._cut(address, size)
+        return True
+
+    def listed(self) -> list[int]:
+        """Return the blocks in the tree and the bottom block."""
+        return [*self._tree, *([] if self._bottom is None else [self._bottom])]
+
+    def cached(self) -> list[int]:
+        """Return what waits in the ring, and the cells."""
+        return [*self._waiting, *self._cells.free_cells()]
+
+    def _use_last_freed(self, size: int) -> int | None:
+        """Hand the block freed last out if it has this size, or cut it if it is larger."""
+        last = self._last_freed
+        if last is None:
+            return None
+        self.visited += 1
+        have = self.block_size(last)
+        if have != size and (self._is_small(size) or have < size):
+            return None
+        self._waiting.pop()
+        self._last_freed = None
+        self.blocks.mark(last, State.ALLOCATED)
+        self._cut(last, size)
+        return last
+
+    def _free_waiting(self) -> None:
+        """Really free what waits, the newest first."""
+        while self._waiting:
+            self._really_free(self._waiting.pop())
+        self._last_freed = None
+
+    def _really_free(self, address: int) -> None:
+        """Put a cell into its list, and merge any other block with its free neighbours."""
+        if self._is_small(self.block_size(address)) and self._cells.free(address):
+            return
+        self.blocks.mark(address, State.FREE)
+        for neighbour in self.blocks.free_neighbours(address):
+            self._leave(neighbour)
+            self._coalesce(min(address, neighbour))
+            address = min(address, neighbour)
+        if self.blocks.after(address) is None:
+            self._bottom = address
+        else:
+            self._tree.enter(address, self.block_size(address))
+
+    def _cell(self, size: int) -> int:
+        """Return a cell, the one freed last first; an empty list gets a new batch."""
+        if not self._cells.has(size):
+            cells = self._batch * size
+            batch = self._ordinary(cells + self._table)
+            if self._table:
+                self.blocks.mark(batch, State.TABLE)
+                batch = self.blocks.cut(batch, self._table)
+            self._cells.add_batch(batch, size, cells)
+        self.visited += 1
+        return self._cells.take(size)
+
+    def _ordinary(self, size: int) -> int:
+        """Return the best fit, or the low end of the bottom block, which grows if it must."""
+        found = self._tree.first(size)
+        if found is None:
+            found = self._bottom
+            if found is None or self.block_size(found) < size:
+                found = self._grow_bottom(size)
+        self.visited += 1
+        self._leave(found)
+        self.blocks.mark(found, State.ALLOCATED)
+        self._cut(found, size)
+        return found
+
+    def _cut(self, address: int, size: int) -> None:
+        """Really free what a block has beyond `size`, if that makes a block."""
+        if self.block_size(address) - size >= self._least:
+            self._really_free(self._split(address, size))
+
+    def _grow_bottom(self, size: int) -> int:
+        """Raise the break; return the bottom block."""
+        if not self.brk and self._table:
+            new = self._grow(round_up(size + self._table, self._growth))
+            self.blocks.mark(new, State.TABLE)
+            new = self.blocks.cut(new, self._table)
+        else:
+            have = 0 if self._bottom is None else self.block_size(self._bottom) - self._table
+            new = self._grow(round_up(size - have, self._growth))
+        self.blocks.mark(new, State.FREE)
+        if self._bottom is None:
+            self._bottom = new
+        else:
+            self._coalesce(self._bottom)
+        return self._bottom
+
+    def _extend(self, address: int, size: int) -> None:
+        """Let an allocated block at the end of the heap grow."""
+        have = self.block_size(address) - self._table
+        self._grow(round_up(size - have, self._growth))
+        self.blocks.join(address)
+
+    def _leave(self, address: int) -> None:
+        if address == self._bottom:
+            self._bottom = None
+        else:
+            self._tree.leave(address)
+
+    def _is_small(self, size: int) -> bool:
+        return size - self._header < self._smallest

@@ -1,0 +1,307 @@
+"""Vo's Vmalloc, method Vmbest (simalloc/policy/families/vmalloc.md)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.nodes import Nodes
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simalloc.policy.families.vmalloc import Vmalloc
+
+
+class VmallocHeap(Heap):
+    """Frees wait in exact caches, a last-free slot and a catch-all list until they are needed.
+
+    All that waits is cached. Free are the tiny blocks, by size and newest first, the tree, and the
+    wild block at the end of the heap.
+    """
+
+    def __init__(self, description: Vmalloc) -> None:
+        super().__init__()
+        overhead = description.applied_overhead
+        word = description.word
+        self._least = overhead.minimum
+        self._alignment = overhead.alignment
+        self._body = 4 * word
+        self._header = overhead.header
+        self._tiny_below = 56 + 2 * word + overhead.header
+        self._segment = 8 * word + overhead.header if description.mechanism else 0
+        self._margin = 12 * word + 2 * overhead.header + 16 if description.mechanism else 0
+        self._growth = description.growth
+        self._page = description.page
+        self._caches: defaultdict[int, list[int]] = defaultdict(list)
+        self._catch_all: list[int] = []
+        self._slot: int | None = None
+        self._junk: set[int] = set()
+        self._tiny: defaultdict[int, list[int]] = defaultdict(list)
+        self._merged: list[int] = []
+        self._tree = Nodes()
+        self._wild: int | None = None
+
+    def malloc(self, size: int) -> int:
+        """Take steps 1 to 5 until one has found a block."""
+        self.visited = 0
+        if size < self._tiny_below and self._caches[size]:
+            self.visited += 1
+            return self._allocate(self._caches[size].pop())
+        found = self._use_slot(size)
+        if found is not None:
+            return found
+        found = self._free_block(size)
+        if found is None:
+            found = self._use_wild(size)
+        self._cut(found, size)
+        return found
+
+    def free(self, address: int) -> None:
+        """Let the block wait; a large one behind a free one has everything reclaimed."""
+        self._wait(address)
+        size = self.block_size(address)
+        if size < self._tiny_below:
+            self._caches[size].append(address)
+        elif self._slot is None:
+            self._slot = address
+        else:
+            self._catch_all.append(address)
+        if size - self._header >= self._page and self._is_free(self.blocks.before(address)):
+            self._reclaim(0)
+
+    def reallocate(self, address: int, size: int) -> int:
+        """Grow over what is free or waits behind the block; else move, and ask for more."""
+        more = self._more(size)
+        if self.reallocate_in_place(address, size):
+            return address
+        generous = round_up(self.block_size(address) + more, self._alignment)
+        new = self.malloc(max(size, generous))
+        self._let_wait_long(address)
+        return new
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Take what is free or waits behind the block; cut it only if it is far too large."""
+        if self.block_size(address) < size:
+            self._merge_forward(address, size)
+        have = self.block_size(address)
+        if have < size and size - self._header > self._growth and self._is_last(address):
+            self._grow(round_up(size - have + self._header, self._growth))
+            self.blocks.join(address)
+            have = self.block_size(address)
+        if have >= size + self._more(size) + self._least:
+            self._let_wait_long(self._split(address, size))
+        return have >= size
+
+    def listed(self) -> list[int]:
+        """Return the tiny blocks, those in the tree and the wild one."""
+        tiny = [address for blocks in self._tiny.values() for address in blocks]
+        return [*tiny, *self._tree, *([] if self._wild is None else [self._wild])]
+
+    def cached(self) -> Iterable[int]:
+        """Return the blocks in the caches, on the catch-all list and in the slot."""
+        return self._junk
+
+    def _use_slot(self, size: int) -> int | None:
+        """Take step 2: the low end of the block freed last, if that is large enough."""
+        found, self._slot = self._slot, None
+        if found is None:
+            return None
+        self.visited += 1
+        if self.block_size(found) < size:
+            self._catch_all.append(found)
+            return None
+        if self.block_size(found) - size >= self._least:
+            self._slot = self._split(found, size)
+            self._junk.add(self._slot)
+        return self._allocate(found)
+
+    def _free_block(self, size: int) -> int | None:
+        """Take step 3: a tiny block or the best fit, reclaiming for as long as that helps."""
+        while True:
+            fitting = [tiny for tiny, blocks in self._tiny.items() if blocks and tiny >= size]
+            if fitting:
+                self.visited += 1
+                return self._allocate(self._tiny[min(fitting)].pop())
+            if self._catch_all:
+                self._reclaim(self._tiny_below)
+            fit = self._tree.fitting(size)
+            if fit is not None:
+                self.visited += 1
+                found = self._tree.of_size(fit)[0]
+                self._tree.leave(found, fit)
+                return self._allocate(found)
+            if not self._reclaim(0):
+                return None
+
+    def _use_wild(self, size: int) -> int:
+        """Take steps 4 and 5: the wild block, after growth if it is too small."""
+        found = self._wild
+        self.visited += 1
+        if found is None or self.block_size(found) < size:
+            found = self._extend(size)
+        else:
+            self._wild = None
+        return self._allocate(found)
+
+    def _extend(self, size: int) -> int:
+        """Raise the break; return the new block, with the free block that it follows."""
+        need = round_up(size - self._header + self._margin, self._growth)
+        if not self.brk:
+            new = self._grow(need)
+            if not self._segment:
+                return new
+            self.blocks.mark(new, State.TABLE)
+            return self._allocate(self.blocks.cut(new, self._segment))
+        have = 0
+        if self._wild is not None:
+            have = self.block_size(self._wild) // self._growth * self._growth
+            if have == need:
+                need += self._growth
+        tail = self.blocks.before(self.brk)
+        new = self._grow(need - have)
+        if not self._is_free(tail):
+            return new
+        assert tail is not None, "there is a free block"
+        self._leave(tail)
+        self._coalesce(tail)
+        return tail
+
+    def _cut(self, address: int, size: int) -> None:
+        """Let what is left of a block wait in the slot; at the end of the heap it may be wild."""
+        if self.block_size(address) - size < self._least:
+            return
+        rest = self._split(address, size)
+        if self._tree and self._is_last(rest):
+            self.blocks.mark(rest, State.FREE)
+            self._wild = rest
+        else:
+            self._wait(rest)
+            self._slot = rest
+
+    def _reclaim(self, from_size: int, wanted: int | None = None) -> int:
+        """Merge what waits, the catch-all list first, then the caches down to a size.
+
+        Returns how many entries the lists had. A cache whose block was merged on the way is done
+        too. The block `wanted` stays as it is then, in no list.
+        """
+        if self._slot is not None:
+            self._catch_all.append(self._slot)
+            self._slot = None
+        count = 0
+        waiting, self._catch_all = self._catch_all, []
+        size = self._tiny_below
+        while True:
+            count += len(waiting)
+            for address in reversed(waiting):
+                if address in self._junk:
+                    block, absorbed = self._merge(address)
+                    from_size = min(from_size, absorbed)
+                    if block != wanted:
+                        self._enter(block)
+            size = max((at for at in self._caches if at < size and self._caches[at]), default=-1)
+            if size < from_size:
+                break
+            waiting = self._caches.pop(size)
+        while self._merged:
+            block = self._merged.pop()
+            self._tree.enter(block, self.block_size(block))
+        return count
+
+    def _merge(self, address: int) -> tuple[int, int]:
+        """Free a waiting block, merge it backward and forward; also with others that wait.
+
+        Returns the block, and the smallest size of those that waited.
+        """
+        self.blocks.mark(address, State.FREE)
+        self._junk.remove(address)
+        smallest = self._tiny_below
+        before = self.blocks.before(address)
+        if before is not None and self._is_free(before):
+            self._leave(before)
+            self._coalesce(before)
+            address = before
+        while True:
+            after = self.blocks.after(address)
+            if after is None:
+                return address, smallest
+            if self._is_free(after):
+                self._leave(after)
+            elif after in self._junk:
+                smallest = min(smallest, self.block_size(after))
+                self._junk.remove(after)
+            else:
+                return address, smallest
+            self._coalesce(address)
+
+    def _merge_forward(self, address: int, size: int) -> None:
+        """Join blocks behind an allocated one that are free or wait, until it is large enough."""
+        while self.block_size(address) < size:
+            after = self.blocks.after(address)
+            if after is None:
+                return
+            if after == self._slot:
+                self._slot = None
+                self._junk.remove(after)
+            elif after in self._junk:
+                self._reclaim(min(self.block_size(after), self._tiny_below), wanted=after)
+            elif self._is_free(after):
+                self._leave(after)
+            else:
+                return
+            self.blocks.mark(after, State.ALLOCATED)
+            self.blocks.join(address)
+
+    def _let_wait_long(self, address: int) -> None:
+        """Put a block on the catch-all list, and what was freed last on top of it."""
+        self._wait(address)
+        self._catch_all.append(address)
+        if self._slot is not None:
+            self._catch_all.append(self._slot)
+            self._slot = None
+
+    def _more(self, size: int) -> int:
+        """Return how much a block may be larger than asked for when it has been reallocated."""
+        data = size - self._header
+        if data < 2 * self._body:
+            return data
+        return data // 2 if data < 1024 else 1024
+
+    def _enter(self, address: int) -> None:
+        """Put a block that has merged where it belongs; the tree takes it at the end."""
+        size = self.block_size(address)
+        if self._is_last(address):
+            self._wild = address
+        elif size < self._tiny_below:
+            self._tiny[size].append(address)
+        else:
+            self._merged.append(address)
+
+    def _leave(self, address: int) -> None:
+        size = self.block_size(address)
+        if address == self._wild:
+            self._wild = None
+        elif size < self._tiny_below:
+            self._tiny[size].remove(address)
+        elif address in self._merged:
+            self._merged.remove(address)
+        else:
+            self._tree.leave(address, size)
+
+    def _wait(self, address: int) -> None:
+        self.blocks.mark(address, State.CACHED)
+        self._junk.add(address)
+
+    def _allocate(self, address: int) -> int:
+        self._junk.discard(address)
+        self.blocks.mark(address, State.ALLOCATED)
+        return address
+
+    def _is_last(self, address: int) -> bool:
+        return self.blocks.after(address) is None
+
+    def _is_free(self, address: int | None) -> bool:
+        return self.blocks.is_free(address)

@@ -1,0 +1,43 @@
+"""Free blocks in the order of their sizes, the oldest or the newest first among equals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sortedcontainers import SortedList
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class BlocksBySize:
+    """Free blocks by size; among equals the one that entered first, or last, comes first."""
+
+    def __init__(self, *, newest_first: bool = False) -> None:
+        self._step = -1 if newest_first else 1
+        self._clock = 0
+        self._key: dict[int, tuple[int, int, int]] = {}
+        self._order: SortedList[tuple[int, int, int]] = SortedList()
+
+    def __iter__(self) -> Iterator[int]:
+        """Run over the addresses, the smallest block first."""
+        return (address for *_, address in self._order)
+
+    def __contains__(self, address: int) -> bool:
+        """Say whether the block is in here."""
+        return address in self._key
+
+    def enter(self, address: int, size: int) -> None:
+        """Add a block."""
+        self._clock += self._step
+        self._key[address] = size, self._clock, address
+        self._order.add(self._key[address])
+
+    def leave(self, address: int) -> None:
+        """Take a block out."""
+        self._order.remove(self._key.pop(address))
+
+    def first(self, size: int) -> int | None:
+        """Return the first of the smallest blocks with at least `size` bytes, if there is one."""
+        place = self._order.bisect_left((size,))
+        return self._order[place][-1] if place < len(self._order) else None

@@ -1,0 +1,72 @@
+"""Runs of pages: what the allocators share that keep small objects in pages of their own."""
+
+from __future__ import annotations
+
+from sortedcontainers import SortedList
+
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.space import State
+
+
+class PagedHeap(Heap):
+    """A heap of whole pages, in runs; free neighbours coalesce at once.
+
+    A page can be cut into chunks, which are then cached while they are free: they merge with no
+    neighbour, and become a page again all at once. `_runs` has the free runs by address.
+    """
+
+    def __init__(self, page: int) -> None:
+        super().__init__()
+        self._page = page
+        self._runs: SortedList[int] = SortedList()
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        assert list(self._runs) == [address for address, _ in self.blocks.in_state(State.FREE)]
+        for run in self._runs:
+            assert self.block_size(run) % self._page == run % self._page == 0, "a run is of pages"
+            assert not self.blocks.free_neighbours(run), "free neighbours have coalesced"
+
+    def _take_run(self, run: int, size: int) -> None:
+        """Allocate the low end of a free run; what is left of it stays free."""
+        self._runs.remove(run)
+        if self.block_size(run) > size:
+            self._runs.add(self._split(run, size))
+        self.blocks.mark(run, State.ALLOCATED)
+
+    def _free_run(self, address: int) -> int:
+        """Free pages and merge them with their free neighbours; return the run's address."""
+        self.blocks.mark(address, State.FREE)
+        neighbours = self.blocks.free_neighbours(address)
+        for neighbour in neighbours:
+            self._runs.remove(neighbour)
+        run = min([address, *neighbours])
+        for _ in neighbours:
+            self._coalesce(run)
+        self._runs.add(run)
+        return run
+
+    def _give_back(self, run: int, size: int) -> None:
+        """Lower the break by `size`, which the run that ends there has at least."""
+        self._runs.remove(run)
+        if self.block_size(run) > size:
+            self._runs.add(run)
+        self._lower(size)
+
+    def _page_of(self, address: int) -> int:
+        """Return the address of the page that `address` lies in."""
+        return address - address % self._page
+
+    def _join_page(self, page: int) -> None:
+        """Make one block again of the chunks that a page was cut into; it is no coalescing."""
+        while self.block_size(page) < self._page:
+            self.blocks.join(page)
+
+
+def power_of_two(size: int, smallest: int) -> int:
+    """Return the smallest power of two times `smallest` that is not below `size`."""
+    chunk = smallest
+    while chunk < size:
+        chunk *= 2
+    return chunk

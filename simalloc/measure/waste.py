@@ -1,0 +1,124 @@
+"""Where the bytes of a heap go: what is live, and what each kind of waste takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.heap import CACHED, FREE, MAPPED_FROM, TABLE, WASTE, moment
+from simalloc.policy import spell
+from simalloc.shown import ShownAsTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from simalloc.heap import Moment, Run
+    from simalloc.heap.real import NativeRun
+    from simalloc.policy.parts import Overhead
+    from simalloc.trace import Trace
+
+PARTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "live": "live",
+        "headers": "headers, alignment",
+        "rounding": "rounding",
+        "tables": "tables",
+        "cached": "cached",
+        "free_inside": "free inside",
+        "free_at_top": "free at the top",
+        "untold": "cannot be told",
+    }
+)
+"""The parts of a heap, by their names in `Waste`, in words."""
+
+
+@dataclass(frozen=True)
+class Waste(ShownAsTable):
+    """Where the bytes of a heap are after an event. Bytes are the program's; they add up."""
+
+    trace: str
+    policy: str
+    """The policy's text, or a real allocator's name."""
+    event: int | None
+    """The event's number, from 0; None for a real allocator."""
+    live: float
+    """Bytes requested and not freed."""
+    headers: float = 0.0
+    """What headers, footers, alignment and a minimum size add to requests."""
+    rounding: float = 0.0
+    """What blocks have beyond that: size classes, remainders not split off, ends of no use."""
+    tables: float = 0.0
+    """What the allocator keeps for itself."""
+    cached: float = 0.0
+    """Free to the program, and not merged with its neighbours."""
+    free_inside: float = 0.0
+    """Free between other blocks, or in a segment of its own."""
+    free_at_top: float = 0.0
+    """Free at the break."""
+    untold: float = 0.0
+    """All that is not live of a real allocator's heap, which does not tell."""
+
+    @property
+    def heap(self) -> float:
+        """The bytes of the whole heap."""
+        return float(sum(getattr(self, part) for part in PARTS))
+
+
+def waste(trace: Trace, run: Run, event: int | None = None) -> Waste:
+    """Return where the bytes of a run's heap are after an event; without one, at its first peak.
+
+    The trace is replayed up to there. Raises `SimallocError` if there is no such event, or the run
+    is not the trace's.
+    """
+    heap = moment(trace, run, event)
+    taken = heap.object >= 0
+    asked, size = heap.requested[taken], heap.size[taken]
+    overhead = run.policy.description.applied_overhead
+    gross = _gross(np.maximum(asked, 1) * run.scale, overhead) / run.scale
+    gross = np.clip(gross, asked, size)
+    free, at_top = _in_state(heap, FREE), _free_at_top(heap, run.scale)
+    return Waste(
+        trace=trace.name,
+        policy=spell(run.policy),
+        event=heap.event,
+        live=float(asked.sum()),
+        headers=float((gross - asked).sum()),
+        rounding=float((size - gross).sum()) + _in_state(heap, WASTE),
+        tables=_in_state(heap, TABLE),
+        cached=_in_state(heap, CACHED),
+        free_inside=free - at_top,
+        free_at_top=at_top,
+    )
+
+
+def real_waste(run: NativeRun) -> Waste:
+    """Return the peak of a real allocator's mapped memory, of which it tells what is live only.
+
+    Live are the most bytes that ever were: when the peak was reached is not known.
+    """
+    live = float(run.max_live_bytes)
+    return Waste(run.trace, run.allocator, None, live, untold=max(0.0, run.peak.mapped - live))
+
+
+def _gross(scaled: NDArray[np.int64], overhead: Overhead) -> NDArray[np.int64]:
+    """Return what requests, in scaled bytes, become before the policy sees them."""
+    size = scaled + overhead.header + overhead.footer
+    rounded = -(-size // overhead.alignment) * overhead.alignment
+    return np.asarray(np.maximum(rounded, overhead.minimum))
+
+
+def _in_state(heap: Moment, state: int) -> float:
+    return float(heap.size[heap.object == state].sum())
+
+
+def _free_at_top(heap: Moment, scale: int) -> float:
+    """Return the size of the free block that ends at the break, 0 if there is none."""
+    below = np.flatnonzero(heap.address < MAPPED_FROM / scale)
+    if not len(below) or heap.object[below[-1]] != FREE:
+        return 0.0
+    return float(heap.size[below[-1]])

@@ -1,0 +1,78 @@
+"""The mallocs of Gabber et al. 2001 (Hummingbird), each from its source where one was found."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simalloc.policy.description import Policy
+from simalloc.policy.families.csri import Csri
+from simalloc.policy.families.gnu import Gnu
+from simalloc.policy.families.lea import Lea
+from simalloc.policy.families.modified_buddy import ModifiedBuddy
+from simalloc.policy.families.phk import Phk
+from simalloc.policy.families.solaris import Solaris
+from simalloc.policy.families.solaris_3x import Solaris3x
+
+GROUP: Final = "gabber"
+
+_REAL: Final = ("real",)
+
+POLICIES: Final = (
+    Policy(
+        "phk",
+        Phk(),
+        source="Kamp, malloc.c of FreeBSD, in NetBSD 1.29 of 2000; Gabber et al. 2001, section 3",
+        reading="The paper's version 42 is taken for the licence's number, not the code's.",
+        groups=_REAL,
+    ),
+    Policy(
+        "solaris-default",
+        Solaris(),
+        source="Sun, libc malloc.c 1.33 of OpenSolaris 2006; Gabber et al. 2001, section 3",
+        reading=(
+            "SunOS 5.6 of the paper is older than the source that was read. The tree splays, but "
+            "where blocks go does not depend on its shape."
+        ),
+        groups=_REAL,
+    ),
+    Policy(
+        "gnu-1995",
+        Gnu(),
+        source="Haertel, gmalloc.c of 1995; Gabber et al. 2001, section 3",
+        reading="1993 and 1995 place alike and differ in bookkeeping only.",
+        groups=_REAL,
+    ),
+    Policy(
+        "modified-binary-buddy",
+        ModifiedBuddy(),
+        source="Gabber et al. 2001, section 3",
+        reading=(
+            "Reconstructed: no source was found. The smallest block, the order of the lists, which "
+            "neighbour merges first and how the heap grows are ours."
+        ),
+    ),
+    Policy(
+        "lea-2.6.6",
+        Lea(),
+        source="Lea, malloc.c 2.6.6 of 2000; Gabber et al. 2001, section 3",
+        reading=(
+            "Without a mechanism the top need not keep a smallest block, and every remainder is "
+            "split off."
+        ),
+        groups=_REAL,
+    ),
+    Policy(
+        "csri-1.18",
+        Csri(),
+        source="Moraes, malloc 1.18alpha of CSRI, Toronto; Gabber et al. 2001, section 3",
+        reading="A word has 4 bytes, as on x86; bins and tags scale with it.",
+        groups=_REAL,
+    ),
+    Policy(
+        "solaris-3x",
+        Solaris3x(),
+        source="Sun, libmalloc malloc.c of OpenSolaris 2006; Gabber et al. 2001, section 3",
+        reading="A request for nothing gets a cell; the real one answers it with no block at all.",
+        groups=_REAL,
+    ),
+)

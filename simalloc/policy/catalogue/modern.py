@@ -1,0 +1,30 @@
+"""The mallocs of today."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simalloc.policy.description import Policy
+from simalloc.policy.families.dlmalloc import Dlmalloc
+from simalloc.policy.families.tlsf import Tlsf
+
+GROUP: Final = "modern"
+
+_REAL: Final = ("real",)
+
+POLICIES: Final = (
+    Policy(
+        "dlmalloc-2.8.6",
+        Dlmalloc(),
+        source="Lea, malloc.c 2.8.6 of 2012",
+        reading="The shapes of the trees do not matter for where blocks go and are not modelled.",
+        groups=_REAL,
+    ),
+    Policy(
+        "tlsf",
+        Tlsf(),
+        source="Conte, tlsf.c; Masmano et al. 2004",
+        reading="The pool is as large as it must be, and the heap is the part of it that was used.",
+        groups=_REAL,
+    ),
+)

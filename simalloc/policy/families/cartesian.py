@@ -1,0 +1,36 @@
+"""The malloc of SunOS 4: better fit in a Cartesian tree."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Overhead, Unit
+
+
+class Machine(Enum):
+    """Whose headers a block has."""
+
+    M68K = "68k"
+    """One word."""
+    SPARC = "sparc"
+    """Two words, the second of which fills up to the alignment of a double."""
+
+
+@dataclass(frozen=True)
+class Cartesian(Family):
+    """Better fit through a Cartesian tree, larger blocks higher up, left to right by address."""
+
+    family: ClassVar[str] = "cartesian tree"
+    reference: ClassVar[str] = "cartesian:CartesianHeap"
+
+    growth: Unit = 4096
+    """The page: the heap grows by multiples of it."""
+    machine: Machine = Machine.M68K
+    """Whose headers blocks have with a mechanism."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """One word for the size, on a SPARC padded to two."""
+        unit = self.word * (2 if self.machine is Machine.SPARC else 1)
+        return Overhead(header=unit, alignment=unit, minimum=2 * unit)

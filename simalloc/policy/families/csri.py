@@ -1,0 +1,26 @@
+"""CSRI malloc, Moraes', of the University of Toronto."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Overhead, Unit
+
+
+@dataclass(frozen=True)
+class Csri(Family):
+    """Eight bins by size, each a circular list searched by first fit from a rover."""
+
+    family: ClassVar[str] = "csri"
+    reference: ClassVar[str] = "csri:CsriHeap"
+
+    growth: Unit = 4096
+    """The heap grows by multiples of this; always by more than the request."""
+    minimum_split: Unit = 1
+    """A remainder smaller than this is not split off; with mechanism=on, than four words."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """A tag word in front and one behind, and two links in a free block."""
+        word = self.word
+        return Overhead(header=word, footer=word, alignment=word, minimum=4 * word)

@@ -1,0 +1,27 @@
+"""Doug Lea's malloc 2.8.6."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Amount, Overhead, Unit
+
+
+@dataclass(frozen=True)
+class Dlmalloc(Family):
+    """Lists of small sizes and trees of large ones, a designated victim and a top."""
+
+    family: ClassVar[str] = "dlmalloc"
+    reference: ClassVar[str] = "dlmalloc:DlmallocHeap"
+
+    growth: Unit = 4096
+    """The page: what the break rises and falls by multiples of."""
+    trim: Amount = 2 * 1024 * 1024
+    """The break is lowered when the top has more bytes than this after a free; 0: never."""
+    map_from: Amount = 256 * 1024
+    """Requests this large may get a segment of their own; 0: none does."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """One word for the size; the word behind it is there in free blocks only."""
+        return Overhead(header=self.word, alignment=2 * self.word, minimum=4 * self.word)

@@ -1,0 +1,36 @@
+"""GNU malloc, Haertel's, of 1993 and 1995."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.errors import PolicyError
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import MAX_UNIT, Overhead, Range, Unit
+
+
+@dataclass(frozen=True)
+class Gnu(Family):
+    """Pages by next fit; small objects in fragments of a power of two, a page for each size."""
+
+    family: ClassVar[str] = "gnu"
+    reference: ClassVar[str] = "gnu:GnuHeap"
+
+    page: Annotated[int, Range(64, MAX_UNIT)] = 4096
+    """A power of two; requests of more than half of it take whole pages."""
+    returned: Unit = 32768
+    """The free run below the break is given back, all of it, when it has this many bytes."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.page & (self.page - 1):
+            raise PolicyError(f"page is {self.page}; it takes a power of two")
+
+    @property
+    def smallest_fragment(self) -> int:
+        """The size of the smallest fragment: two words, as a free one has two links."""
+        return 2 * self.word
+
+    @property
+    def overhead(self) -> Overhead:
+        """Nothing: fragments have neither header nor footer."""
+        return Overhead()

@@ -1,0 +1,25 @@
+"""libg++'s malloc: Doug Lea's version 2.5."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Overhead, Range, Unit
+
+
+@dataclass(frozen=True)
+class Gxx(Family):
+    """Freed blocks wait on a list, then in bins, and merge only when nothing else is left."""
+
+    family: ClassVar[str] = "g++"
+    reference: ClassVar[str] = "gxx:GxxHeap"
+
+    growth: Unit = 8192
+    """The heap grows by multiples of this."""
+    preallocate: Annotated[int, Range(0, 64)] = 5
+    """So many more blocks are cut when a split is for the same size as the one before."""
+
+    @property
+    def large_overhead(self) -> Overhead:
+        """What is added to the request of a block in the bins."""
+        return self.applied_overhead

@@ -1,0 +1,27 @@
+"""Doug Lea's malloc 2.6.6."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Amount, Overhead, Unit
+
+
+@dataclass(frozen=True)
+class Lea(Family):
+    """Best fit through bins, a last remainder that is used before, and a top that can fall."""
+
+    family: ClassVar[str] = "lea"
+    reference: ClassVar[str] = "lea:LeaHeap"
+
+    growth: Unit = 4096
+    """The page: what the break rises and falls by multiples of."""
+    trim: Amount = 128 * 1024
+    """The break is lowered when the top has this many bytes after a free; 0: never."""
+    map_from: Amount = 128 * 1024
+    """Requests this large may get a segment of their own; 0: none does."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """One word for the size; the word behind it is there in free blocks only."""
+        return Overhead(header=self.word, alignment=2 * self.word, minimum=4 * self.word)

@@ -1,0 +1,35 @@
+"""PhK malloc, that of FreeBSD from 1995 on."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.errors import PolicyError
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import MAX_UNIT, Overhead, Range, Unit
+
+
+@dataclass(frozen=True)
+class Phk(Family):
+    """Pages by first fit; small objects in chunks of a power of two, a page for each size."""
+
+    family: ClassVar[str] = "phk"
+    reference: ClassVar[str] = "phk:PhkHeap"
+
+    page: Annotated[int, Range(1024, MAX_UNIT)] = 4096
+    """A power of two; requests of more than half of it take whole pages."""
+    keep: Unit = 65536
+    """The free run below the break is cut to this, whole pages and one at least, when larger."""
+
+    smallest: ClassVar[int] = 16
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.page & (self.page - 1):
+            raise PolicyError(f"page is {self.page}; it takes a power of two")
+        if self.keep % self.page:
+            raise PolicyError(f"keep is {self.keep}; it takes whole pages, one at least")
+
+    @property
+    def overhead(self) -> Overhead:
+        """Nothing: chunks have neither header nor footer."""
+        return Overhead()

@@ -1,0 +1,30 @@
+"""Quick fit over libg++'s malloc."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.policy.families.gxx import Gxx
+from simalloc.policy.parts import Overhead, Range, Unit
+
+
+@dataclass(frozen=True)
+class QuickFit(Gxx):
+    """Exact lists of small cells that are cut from an area; larger blocks are G++'s."""
+
+    family: ClassVar[str] = "quick fit"
+    reference: ClassVar[str] = "quick_fit:QuickFitHeap"
+
+    small: Annotated[int, Range(1, 1 << 15)] = 32
+    """Requests of up to this many bytes take cells."""
+    area: Unit = 4096
+    """The bytes asked of G++ to cut cells from."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """One word for the size of a cell."""
+        return Overhead(header=self.word, alignment=self.word, minimum=2 * self.word)
+
+    @property
+    def large_overhead(self) -> Overhead:
+        """What is added to the request of a block in the bins: with a mechanism, G++'s tags."""
+        return super(Gxx, self).overhead if self.mechanism else self.applied_overhead

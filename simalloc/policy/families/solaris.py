@@ -1,0 +1,26 @@
+"""The malloc of Solaris' libc."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Overhead, Range, Unit
+
+
+@dataclass(frozen=True)
+class Solaris(Family):
+    """Frees wait in a ring; small cells in exact lists; best fit, newest first among equals."""
+
+    family: ClassVar[str] = "solaris"
+    reference: ClassVar[str] = "solaris:SolarisHeap"
+
+    growth: Unit = 8192
+    """The heap grows by multiples of this; 64-bit builds have 16K."""
+    ring: Annotated[int, Range(1, 4096)] = 32
+    """How many freed blocks wait for the next malloc."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """A word, padded to the alignment of two."""
+        unit = 2 * self.word
+        return Overhead(header=unit, alignment=unit, minimum=2 * unit)

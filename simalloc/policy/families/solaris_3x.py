@@ -1,0 +1,28 @@
+"""The malloc of Solaris' -lmalloc, from System V Release 4."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Overhead, Unit
+
+
+@dataclass(frozen=True)
+class Solaris3x(Family):
+    """Next fit over an unsorted queue, merged while it is searched; small cells by the hundred."""
+
+    family: ClassVar[str] = "solaris-3x"
+    reference: ClassVar[str] = "solaris_3x:Solaris3xHeap"
+
+    cells: Unit = 100
+    """The cells of a holding block."""
+    growth: Unit = 2048
+    """The heap grows by multiples of this."""
+    minimum_split: Unit = 1
+    """A remainder smaller than this is not split off; with mechanism=on, than four words."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """A word that points to the next block, padded to two; a free block has two links more."""
+        word = self.word
+        return Overhead(header=2 * word, alignment=2 * word, minimum=4 * word)

@@ -1,0 +1,25 @@
+"""Vo's Vmalloc, method Vmbest."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Overhead, Unit
+
+
+@dataclass(frozen=True)
+class Vmalloc(Family):
+    """Freed blocks wait until they are needed; best fit; the last block of the heap comes last."""
+
+    family: ClassVar[str] = "vmalloc"
+    reference: ClassVar[str] = "vmalloc:VmallocHeap"
+
+    growth: Unit = 32768
+    """The heap grows by multiples of this."""
+    page: Unit = 8192
+    """Freeing a block this large behind a free one has all that waits reclaimed."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """Two words, for the segment and the size; two more for the links of a tiny free block."""
+        return Overhead(header=2 * self.word, alignment=8, minimum=4 * self.word)

@@ -1,0 +1,51 @@
+"""Where the bytes of heaps go, as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.measure.waste import PARTS
+from simalloc.report.table import Rounded, Table
+from simalloc.report.units import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.measure import Waste
+    from simalloc.report.table import Value
+
+
+def waste_table(wastes: Sequence[Waste]) -> Table:
+    """Return a row a heap: its bytes, by what they are; parts that no heap has are left out."""
+    parts = [part for part in PARTS if any(getattr(waste, part) for waste in wastes)]
+    rows: list[tuple[Value, ...]] = [
+        (
+            waste.policy,
+            _bytes(waste.heap),
+            percent(waste.heap / waste.live - 1) if waste.live else None,
+            *(_bytes(getattr(waste, part)) for part in parts),
+        )
+        for waste in wastes
+    ]
+    columns = ("policy", "heap", "above live %", *(PARTS[part] for part in parts))
+    names = ", ".join(dict.fromkeys(waste.trace for waste in wastes))
+    notes = _notes(wastes)
+    return Table(f"Where the bytes are; {names}", columns, rows, notes)
+
+
+def waste_records_table(wastes: Sequence[Waste]) -> Table:
+    """Return a row a heap with every part, for JSON and CSV."""
+    columns = ("trace", "policy", "event", "heap", *PARTS)
+    rows = [tuple(getattr(waste, column) for column in columns) for waste in wastes]
+    return Table("Where the bytes are", columns, rows)
+
+
+def _bytes(size: float) -> Value:
+    return Rounded(size, 0)
+
+
+def _notes(wastes: Sequence[Waste]) -> list[str]:
+    notes = ["Bytes of the program; `simalloc waste --help` says what the columns are."]
+    if any(waste.event is None for waste in wastes):
+        notes.append("A real allocator does not tell what its memory is: live is the peak of live.")
+    return notes

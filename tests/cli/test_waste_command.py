@@ -1,0 +1,79 @@
+"""`simalloc waste`: what it prints and draws, and how it ends on what is wrong."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from simalloc.cli import main
+from simalloc.measure.waste import PARTS
+from simalloc.trace import Trace, write_trace
+
+
+def waste(*args):
+    return CliRunner().invoke(main, ["waste", *map(str, args)])
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "small.npz"
+    write_trace(Trace.from_events([0, 0, 2, 1], [1, 2, 1, 2], [10, 20, 30, 0], name="small"), path)
+    return path
+
+
+def test_a_row_alone_and_a_row_with_mechanism(trace):
+    result = waste(trace, "-p", "best-fit-ao", "first-fit-ao:mechanism=on", "--format", "json")
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)
+    assert [row["policy"] for row in rows] == [
+        "best-fit-ao",
+        "best-fit-ao:mechanism=on",
+        "first-fit-ao:mechanism=on",
+    ]
+    for row in rows:
+        assert sum(row[part] for part in PARTS) == row["heap"] == 4096
+    assert [row["headers"] for row in rows] == [0, 14, 14], "10 bytes take 24"
+
+
+def test_real_allocators_stand_beside_when_asked_for(trace):
+    result = waste(trace, "-p", "best-fit-ao", "-a", "glibc", "--format", "csv")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1].startswith("small,glibc,,")
+
+
+def test_the_table_says_what_its_bytes_are(trace):
+    shown = waste(trace, "-p", "best-fit-ao").stdout
+    assert "headers, alignment" in shown
+    assert "cached" not in shown, "no heap has any"
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_a_picture(trace, tmp_path, ending):
+    path = tmp_path / f"waste.{ending}"
+    assert waste(trace, "-p", "best-fit-ao", "--plot", path).exit_code == 0
+    assert path.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (["-p", "nonesuch"], "nonesuch"),
+        (["-p", "best-fit-ao", "-a", "nonesuch"], "there is no allocator 'nonesuch'"),
+        (["-p", "best-fit-ao", "--scale", "0"], "scale is 0"),
+        (["-p", "best-fit-ao", "--plot", "waste.bmp"], ".png, .svg or .pdf"),
+        ([], "-p"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_code_2(trace, args, complaint):
+    result = waste(trace, *args)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert not result.stdout
+
+
+def test_a_trace_without_events_has_no_peak(tmp_path):
+    path = tmp_path / "empty.npz"
+    write_trace(Trace.from_events([], [], [], name="empty"), path)
+    result = waste(path, "-p", "best-fit-ao")
+    assert result.exit_code == 2
+    assert "has no events" in result.stderr

@@ -1,0 +1,103 @@
+"""Where the bytes of a heap go: every part on heaps worked out by hand, and that they add up."""
+
+import pytest
+
+from simalloc.errors import SimallocError
+from simalloc.heap import simulate
+from simalloc.heap.real import NativeRun, PeakMemory
+from simalloc.measure import real_waste, waste
+from simalloc.measure.waste import PARTS
+from simalloc.policy import policy, with_and_without_mechanism
+from simalloc.trace import Trace, read_trace
+from simalloc.trace.catalogue import find_trace
+
+MALLOC, FREE = 0, 1
+
+
+def taken_apart(events, text, *, event=None, scale=1):
+    """Return the waste of a policy on (op, object, size) events; -1 for the last of them."""
+    op, number, size = zip(*events, strict=True)
+    trace = Trace.from_events(op, number, size, name="t")
+    run = simulate(trace, text, scale=scale, realloc="in-place")
+    return waste(trace, run, len(events) - 1 if event == -1 else event)
+
+
+def parts(found):
+    return {name: getattr(found, name) for name in PARTS if getattr(found, name)}
+
+
+def test_a_fit_alone_has_live_bytes_and_the_rest_of_its_growth():
+    found = taken_apart([(MALLOC, 1, 100)], "best-fit-ao:growth=4K")
+    assert parts(found) == {"live": 100, "free_at_top": 3996}
+    assert (found.heap, found.event, found.trace, found.policy) == (4096, 0, "t", "best-fit-ao")
+
+
+def test_free_inside_is_what_lies_between_live_blocks():
+    events = [(MALLOC, 1, 96), (MALLOC, 2, 1000), (MALLOC, 3, 3000), (FREE, 2, 0)]
+    found = taken_apart(events, "best-fit-ao", event=-1)
+    assert parts(found) == {"live": 3096, "free_inside": 1000}
+
+
+def test_headers_are_what_a_request_grows_by():
+    # 96 + 4 + 4 to a multiple of 8 is 104; 1 takes the minimum of 16.
+    events = [(MALLOC, 1, 96), (MALLOC, 2, 1)]
+    found = taken_apart(events, "best-fit-ao:mechanism=on,word=4", event=-1)
+    assert parts(found) == {"live": 97, "headers": 23, "free_at_top": 3976}
+
+
+def test_a_size_class_rounds():
+    found = taken_apart([(MALLOC, 1, 33)], "simple-seg-2n")
+    assert parts(found) == {"live": 33, "rounding": 31, "free_at_top": 4032}
+
+
+def test_a_request_of_nothing_has_a_header_of_a_byte():
+    found = taken_apart([(MALLOC, 1, 0)], "best-fit-ao")
+    assert parts(found) == {"headers": 1, "free_at_top": 4095}
+
+
+def test_cached_blocks_are_not_free():
+    events = [(MALLOC, 1, 96), (MALLOC, 2, 4000), (FREE, 1, 0)]
+    found = taken_apart(events, "best-fit-ao:cache=10", event=-1)
+    assert parts(found) == {"live": 4000, "cached": 96}
+
+
+def test_bytes_are_the_programs_at_any_scale():
+    found = taken_apart([(MALLOC, 1, 100)], "best-fit-ao:growth=64K", scale=16)
+    assert parts(found) == {"live": 100, "free_at_top": 3996}
+
+
+@pytest.mark.parametrize("name", ["best-fit-ao", "simple-seg-2n", "double-buddy", "lea-2.6.1"])
+@pytest.mark.parametrize("how", ["", ":mechanism=on"])
+def test_the_parts_add_up_to_the_peak(name, how):
+    trace = read_trace(find_trace("make"))
+    run = simulate(trace, name + how, scale=1, realloc="in-place")
+    found = waste(trace, run)
+    assert found.heap == run.peak_heap_bytes
+    assert found.live == run.live_bytes_at_peak_heap
+    assert all(getattr(found, part) >= 0 for part in PARTS)
+
+
+def test_no_such_event_is_an_error():
+    with pytest.raises(SimallocError, match="event 7"):
+        taken_apart([(MALLOC, 1, 100)], "best-fit-ao", event=7)
+
+
+def test_a_real_allocator_tells_no_more_than_its_memory():
+    peak = PeakMemory(1000, 900)
+    run = NativeRun("t", "glibc", "libc.so", True, 5, 600, peak, peak, (1.0,))  # noqa: FBT003
+    assert parts(real_waste(run)) == {"live": 600, "untold": 400}
+    assert real_waste(run).event is None
+
+
+def test_each_policy_is_followed_by_itself_with_mechanism():
+    names = ["best-fit-ao", "first-fit-ao:mechanism=on", "next-fit-ao:header=8"]
+    texts = [
+        (found.name, found.description.mechanism)
+        for found in with_and_without_mechanism(map(policy, names))
+    ]
+    assert texts == [
+        ("best-fit-ao", False),
+        ("best-fit-ao", True),
+        ("first-fit-ao", True),
+        ("next-fit-ao", False),
+    ]

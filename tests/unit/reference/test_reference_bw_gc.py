@@ -1,0 +1,105 @@
+"""The collector on heaps small enough to follow policy/families/bw_gc.md by hand."""
+
+import pytest
+
+from simalloc.heap.reference import heap_for
+from simalloc.heap.reference.space import State
+from simalloc.policy.families.bw_gc import BwGc
+
+
+def heap(*sizes, **parameters):
+    """Return a heap of pages of 64 bytes that grows by a page at first, with objects of `sizes`."""
+    made = heap_for(BwGc(**{"page": 64, "roots": 0, "increment": 1, **parameters}))
+    for size in sizes:
+        made.malloc(size)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("size", "rounded"),
+    [(1, 4), (29, 32), (32, 32), (33, 40), (57, 64), (65, 80), (2048, 2048), (2049, 4096)],
+)
+def test_sizes_are_few_above_eight_words(size, rounded):
+    assert heap_for(BwGc()).rounded(size) == rounded
+
+
+def test_a_new_page_is_used_from_its_high_end():
+    made = heap()
+    assert [made.malloc(16) for _ in range(4)] == [48, 32, 16, 0]
+    made = heap(20)
+    assert made.blocks.in_state(State.WASTE) == [(60, 4)]
+
+
+def test_what_is_freed_is_not_used_before_a_collection():
+    made = heap(16, 16, increment=2)
+    made.free(48)
+    assert made.malloc(16) == 16
+    assert made.blocks.in_state(State.CACHED) == [(0, 16), (48, 16)]
+
+
+def test_a_collection_waits_until_enough_was_allocated():
+    made = heap(*[16] * 4)
+    for address in (0, 16, 32, 48):
+        made.free(address)
+    assert (made.malloc(16), made.collections, made.brk) == (48, 1, 64)
+    made = heap(*[16] * 4, roots=193)  # 64 * 4 is below 64 + 193
+    made.free(0)
+    assert (made.malloc(16), made.collections, made.brk) == (112, 0, 192)
+
+
+def test_pages_are_swept_from_the_lowest_and_used_from_their_highest_object():
+    made = heap(*[16] * 8, increment=2)
+    for address in (0, 16, 64, 112):
+        made.free(address)
+    assert [made.malloc(16) for _ in range(4)] == [16, 0, 112, 64]
+    assert made.collections == 1
+
+
+def test_only_a_collection_gives_pages_back():
+    made = heap(100, 100, increment=4)
+    assert (made.brk, made.free_blocks()) == (256, [])
+    made.free(0)
+    assert made.malloc(100) == 0
+    assert (made.collections, made.brk) == (1, 256)
+
+
+def test_each_growth_is_half_as_large_again():
+    made = heap(*[16] * 4, increment=4, roots=1 << 20)
+    made.malloc(200)
+    assert (made.brk, made.growths) == (4 * 64 + (4 + 4) * 64, 2)
+    made.malloc(64 * 40)  # 46 pages, whose half is the increment, and then 34
+    assert made.brk == (4 + 8 + 46) * 64
+    made.malloc(64 * 50)
+    assert made.brk == (4 + 8 + 46 + 84) * 64
+
+
+def test_a_run_is_passed_by_if_the_next_one_is_smaller_and_fits():
+    made = heap(192, 64, 128, 64, increment=7)
+    made.free(0)
+    made.free(256)
+    made.malloc(64 * 20)  # collects, and then grows
+    assert made.collections == 1
+    assert made.malloc(64) == 256
+
+
+def test_realloc_gives_the_old_object_back_at_once():
+    made = heap(16, increment=2)
+    assert made.reallocate(48, 10) == 48
+    assert made.reallocate(48, 7) == 120
+    assert made.malloc(16) == 48
+
+
+def test_garbage_is_counted_as_free_blocks():
+    made = heap(16, 16)
+    made.free(48)
+    assert made.free_block_count == 2  # with the two that were never used
+    made.check()
+
+
+def test_tables_and_a_lost_page_with_each_growth():
+    made = heap_for(BwGc(mechanism=True))
+    made.malloc(100)
+    assert made.blocks.in_state(State.TABLE) == [(0, 25 * 4096)]
+    assert made.blocks.total[State.WASTE] == 2 * 4096 + 4096 % 112
+    assert made.brk == (26 + 17) * 4096
+    made.check()

@@ -1,0 +1,95 @@
+"""dlmalloc 2.8.6 on heaps small enough to follow the rules by hand."""
+
+from small_traces import trace
+
+from simalloc.heap.reference import heap_for, replay
+from simalloc.heap.reference.space import State
+from simalloc.heap.run import Realloc
+from simalloc.policy.families.dlmalloc import Dlmalloc
+
+
+def heap(*sizes, **parameters):
+    """Return a heap that grows by 2000 bytes, with blocks of `sizes` allocated from its start."""
+    made = heap_for(Dlmalloc(**{"growth": 2000, "trim": 0, "map_from": 0} | parameters))
+    for size in sizes:
+        made.malloc(size)
+    return made
+
+
+def test_small_lists_go_newest_first():
+    made = heap(20, 10, 20, 10, 20, 10)
+    for address in (30, 0, 60):
+        made.free(address)
+    assert [made.malloc(20) for _ in range(3)] == [60, 0, 30]
+
+
+def test_the_rest_of_a_small_split_is_the_victim_and_is_used_before_the_trees():
+    made = heap(100, 10, 60, 10, 300, 10)
+    for address in (0, 110, 180):
+        made.free(address)
+    assert (made.malloc(50), made.visited) == (110, 1)  # 160 to 170 is the victim
+    assert (made.malloc(8), made.visited) == (160, 1)
+    assert (made.malloc(30), made.visited) == (0, 1)  # the victim, 2 bytes, enters its list
+    assert (made.malloc(2), made.visited) == (168, 1)
+    assert (made.malloc(70), made.visited) == (30, 1)  # the victim
+
+
+def test_a_large_request_prefers_a_victim_that_fits_as_well():
+    made = heap(400, 10, 300, 10)
+    made.free(0)
+    made.malloc(40)  # 40 to 400 is the victim
+    made.free(410)
+    assert (made.malloc(300), made.visited) == (410, 1)  # the tree's block fits better
+    made.free(410)
+    assert (made.malloc(310), made.visited) == (40, 1)  # it is too small
+    made = heap(300, 10, 340, 10)
+    made.free(310)
+    made.malloc(40)  # 350 to 650 is the victim
+    made.free(0)
+    assert (made.malloc(280), made.visited) == (350, 2)  # 300 bytes each
+
+
+def test_equal_large_blocks_go_oldest_first():
+    made = heap(*[300, 10] * 4)
+    for address in (620, 0, 310):
+        made.free(address)
+    assert [made.malloc(300) for _ in range(3)] == [620, 0, 310]
+
+
+def test_the_top_keeps_a_foot_with_a_mechanism():
+    made = heap(16, mechanism=True, growth=4096)
+    assert made.blocks.in_state(State.TABLE) == [(0, 40)]
+    assert made.free_blocks() == [(56, 4040)]
+    made.malloc(4032)
+    assert (made.brk, made.free_blocks()) == (4096, [(4088, 8)])
+    made.malloc(16)
+    assert made.brk == 8192
+    assert made.free_blocks() == [(4104, 4088)]
+
+
+def test_growth_counts_the_top():
+    made = heap(1500)
+    assert (made.malloc(2500), made.brk) == (1500, 4000)
+
+
+def test_the_break_falls_when_the_top_is_large():
+    made = heap(1000, 4000, trim=4000)
+    made.free(1000)
+    assert (made.brk, made.free_blocks()) == (2000, [(1000, 1000)])
+
+
+def test_a_large_request_has_a_segment_of_its_own():
+    made = heap(map_from=2500)
+    assert made.malloc(2500) == 0, "not the first one"
+    address = made.malloc(2500)
+    assert (made.blocks.mapped, address >= 1 << 62) == (8000, True)
+    assert made.reallocate(address, 3000) == address
+    assert made.reallocate(address, 9000) != address
+    assert made.blocks.mapped == 4000 + 10000
+
+
+def test_a_realloc_takes_the_low_end_of_what_follows():
+    made = trace("m0:10 m1:20 m2:10 f1 r0:25 r2:30 r0:40")
+    answer = replay(made, Dlmalloc(growth=1000), scale=1, realloc=Realloc.IN_PLACE, check=True)
+    assert answer.addresses.tolist() == [0, 10, 30, -1, 0, 30, 60]
+    assert answer.free_blocks.tolist()[-1] == 2
