@@ -20,7 +20,9 @@ papers: page
 	$(BIN)/python -m experiments.rezaei --out docs > out/rezaei.txt
 	$(BIN)/python -m experiments.ellermann --out docs > out/ellermann.txt
 	$(BIN)/python -m experiments.detlefs --out docs > out/detlefs.txt
-	$(BIN)/python -m experiments.gabber --out docs > out/gabber.txt
+	$(BIN)/python -m experiments.gabber --full --out docs > out/gabber.txt
+	$(BIN)/python -m experiments.todays_programs --out docs > out/todays-programs.txt
+	$(BIN)/python -m experiments.bounds --out docs > out/bounds.txt
 
 test: lint unit site sanitize
 

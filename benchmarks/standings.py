@@ -7,7 +7,7 @@ import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
 
-from simalloc.policy import CATALOGUE, GROUPS
+from simalloc.policy import GROUPS, HEAPS
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Cells = dict[tuple[str, str], float]
 
 _GROUPS: Final[Mapping[str, frozenset[str]]] = {
     "Johnstone & Wilson's": frozenset(GROUPS["johnstone-wilson"]),
-    "all policies": frozenset(CATALOGUE),
+    "all policies": frozenset(HEAPS),
 }
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from simalloc.api.bounds import best_possible as best_possible
     from simalloc.api.catalogues import policies as policies
     from simalloc.api.catalogues import traces as traces
+    from simalloc.api.device import device as device
     from simalloc.api.heaps import check as check
     from simalloc.api.heaps import heap_map as heap_map
     from simalloc.api.heaps import pins as pins
@@ -69,6 +70,7 @@ _HOME: Final = {
     "best_possible": "api.bounds",
     "check": "api.heaps",
     "describe": "api.traces",
+    "device": "api.device",
     "draw_fragmentation": "api.pictures",
     "draw_free_sizes": "api.pictures",
     "draw_heap_maps": "api.pictures",

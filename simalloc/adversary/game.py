@@ -148,7 +148,7 @@ class _Plain:
     """The heap of the reference engine."""
 
     def __init__(self, setting: Setting) -> None:
-        self._objects = Objects(setting.policy.description, setting.scale, Realloc.FREE_FIRST)
+        self._objects = Objects(setting.family(), setting.scale, Realloc.FREE_FIRST)
         self._objects.heap.trace = _NOTHING
         self._event = 0
         self.peak = 0

@@ -25,6 +25,10 @@ COMMANDS: Final = {
         "simalloc.cli.info",
         "Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.",
     ),
+    "device": Command(
+        "simalloc.cli.device",
+        "Say what a program would need of a GPU under other settings of PyTorch's allocator.",
+    ),
     "record": Command("simalloc.cli.record", "Run COMMAND and record what it asks of malloc."),
     "import": Command("simalloc.cli.import_log", "Turn an allocation log into a trace."),
     "export": Command("simalloc.cli.export", "Write a trace as a log that other tools read."),

@@ -51,12 +51,14 @@ def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], c
 @click.option(
     "--lenient", is_flag=True, help="Skip and count what is wrong, instead of giving up at it."
 )
+@click.option("--device", type=int, metavar="N", help="Which device of a snapshot with several.")
 @click.option("--name", help="The trace's name; that of the log unless given.")
 def command(
     log: str,
     trace: str,
     from_format: str | None,
     lenient: bool,  # noqa: FBT001 - click passes a flag
+    device: int | None,
     name: str | None,
     deaths: Deaths | None,
     **patterns: str | None,
@@ -74,6 +76,7 @@ def command(
             from_format=how,
             lenient=lenient,
             deaths=deaths,
+            device=device,
             name=name,
             progress=advance,
         )

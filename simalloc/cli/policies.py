@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simalloc.cli.options import format_option
-from simalloc.policy import ALL, GROUPS, expand_policies, rules_of, spell
+from simalloc.policy import CATALOGUE, GROUPS, expand_policies, rules_of, spell
 from simalloc.report import write_table
 from simalloc.report.policies import group_tables, policies_table, policy_tables
 from simalloc.report.prose import write_prose
@@ -36,7 +36,7 @@ def command(names: Sequence[str], table_format: Format) -> None:
     they are and may be, the source of its rules and how it is read where it is silent, the rules
     themselves, and an example. JSON and CSV have a row a policy.
     """
-    policies = expand_policies(names or ALL)
+    policies = expand_policies(names) if names else tuple(CATALOGUE.values())
     if table_format in {"json", "csv"}:
         write_table(policies_table(policies), table_format, sys.stdout)
     elif len(policies) == len(names) and not any(name.startswith("@") for name in names):

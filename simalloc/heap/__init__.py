@@ -1,6 +1,8 @@
 """What a policy's decisions do to the heap: the simulation, in C and in plain Python."""
 
 from simalloc.heap.check import Checked, check
+from simalloc.heap.device_core import figures_in_core
+from simalloc.heap.device_figures import DeviceFigures
 from simalloc.heap.moment import (
     CACHED,
     FREE,
@@ -26,12 +28,14 @@ __all__ = [
     "WASTE",
     "Checked",
     "Counters",
+    "DeviceFigures",
     "Moment",
     "Realloc",
     "Run",
     "Tiling",
     "Timeline",
     "check",
+    "figures_in_core",
     "moment",
     "simulate",
     "simulate_all",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from simalloc.heap.device_figures import DeviceFigures
     from simalloc.policy import Policy
 
 
@@ -86,8 +87,9 @@ class Run(ShownAsTable):
     (nan where there are none). `live_bytes_at_peak_heap` belongs to the event after which the heap
     first had its peak, `heap_bytes_at_max_live` to the one after which live bytes first had theirs.
     `addresses` (int64, scaled bytes) has the object's address after each event, -1 for a free; it
-    is kept on request. `seconds` is the time of the replay alone. `found` is
-    there for `best-possible` alone.
+    is kept on request. `seconds` is the time of the replay alone. `found` is there for
+    `best-possible` alone, and `device` for device allocators, whose run ends with the first request
+    that cannot be served.
     """
 
     trace: str
@@ -108,4 +110,5 @@ class Run(ShownAsTable):
     timeline: Timeline = field(repr=False, compare=False)
     addresses: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
     seconds: float = field(default=0.0, compare=False)
+    device: DeviceFigures | None = None
     found: Found | None = None

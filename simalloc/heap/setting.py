@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simalloc.errors import SimallocError
+from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import Realloc
 from simalloc.policy import PythonCode
 from simalloc.policy import policy as find_policy
+from simalloc.policy.device import Device
 from simalloc.policy.families.offline import Offline
 
 if TYPE_CHECKING:
-    from simalloc.policy import AnyPolicy, Policy
+    from simalloc.policy import AnyPolicy, Family, Policy
     from simalloc.trace import EventSource
 
 
@@ -36,12 +37,19 @@ class Setting:
         described = find_policy(policy)
         rule = find_realloc(realloc, described)
         check_scale(scale)
+        if isinstance(described.description, Device):
+            scale = 1  # its constants are bytes
         return cls(source, described, scale, rule)
 
     @property
     def is_offline(self) -> bool:
         """Whether the whole trace is placed at once, and not an event after the other."""
         return isinstance(self.policy.description, Offline)
+
+    @property
+    def is_device(self) -> bool:
+        """Whether a device's memory is allocated, and no heap."""
+        return isinstance(self.policy.description, Device)
 
     def simulation(
         self, *, checked: bool = False, portable: bool = False, events: int | None = None
@@ -50,7 +58,7 @@ class Setting:
 
         `checked` verifies the whole heap after each event; `portable` renounces vector code.
         """
-        description = self.policy.description
+        description = self.family()
         return Simulation(
             description.core,
             len(self.source) if events is None else events,
@@ -61,6 +69,13 @@ class Setting:
             description.core_parameters(),
             **self._decider(),
         )
+
+    def family(self) -> Family:
+        """Return the description of a heap; raises `PolicyError` if it is of none."""
+        description = self.policy.description
+        if isinstance(description, Device):
+            raise PolicyError(f"{self.policy.name} is a device allocator: this is of heaps alone")
+        return description
 
     def _decider(self) -> dict[str, Any]:
         """Return the Python object that decides, if one does."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap.device import simulate_device
 from simalloc.heap.offline import simulate_offline
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.setting import Setting
@@ -60,6 +61,14 @@ def simulate(
     setting = Setting.of(source, policy, scale, realloc)
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
+    if setting.is_device:
+        return simulate_device(
+            setting,
+            engine=engine,
+            addresses=addresses,
+            checked=checked,
+            progress=progress,
+        )
     if setting.is_offline:
         return simulate_offline(
             setting, engine=engine, addresses=addresses or engine == "reference", progress=progress

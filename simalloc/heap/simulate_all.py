@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import TYPE_CHECKING, Final
 
+from simalloc.heap.device import simulate_devices
 from simalloc.heap.offline import simulate_offline
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import parts_of, replay, run_of, stride_of, strides
@@ -43,12 +44,20 @@ def simulate_all(
     Raises as `simulate` does.
     """
     settings = [Setting.of(source, policy, scale, realloc) for policy in policies]
-    lanes = [_Lane(setting, setting.simulation()) for setting in settings if not setting.is_offline]
-    with closing(strides(source)) as events:
-        _Convoy(events, lanes, progress).go()
+    of_devices = simulate_devices([each for each in settings if each.is_device], progress)
+    lanes = [
+        _Lane(setting, setting.simulation())
+        for setting in settings
+        if not setting.is_offline and not setting.is_device
+    ]
+    if lanes:
+        with closing(strides(source)) as events:
+            _Convoy(events, lanes, progress).go()
     runs = map(_Lane.run, lanes)
     return [
-        simulate_offline(setting, progress=progress) if setting.is_offline else next(runs)
+        simulate_offline(setting, progress=progress)
+        if setting.is_offline
+        else next(of_devices if setting.is_device else runs)
         for setting in settings
     ]
 

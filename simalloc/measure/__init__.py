@@ -1,5 +1,6 @@
 """What a policy's decisions cost."""
 
+from simalloc.measure.device import Outcome, WhatIf, search, what_if
 from simalloc.measure.fragmentation import Fragmentation, fragmentation
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
@@ -12,11 +13,13 @@ __all__ = [
     "Fragmentation",
     "FreeSizes",
     "HeapMap",
+    "Outcome",
     "Pin",
     "Pins",
     "Rank",
     "Stays",
     "Waste",
+    "WhatIf",
     "fragmentation",
     "free_sizes",
     "heap_map",
@@ -25,5 +28,7 @@ __all__ = [
     "rank_values",
     "ranking",
     "real_waste",
+    "search",
     "waste",
+    "what_if",
 ]

@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import PlanError, PolicyError
-from simalloc.policy.catalogue import CATALOGUE, GROUPS, spell_exactly
+from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAPS, spell_exactly
 from simalloc.policy.catalogue import policy as find_policy
 from simalloc.policy.description import Policy
 from simalloc.policy.python import OwnPolicy, PythonPolicy, is_own, own_policy
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ALL: Final = "all"
-"""The word for every policy of the catalogue."""
+"""The word for every policy of the catalogue that keeps a heap."""
 
 Grid = dict[str, "int | str | Sequence[int | str]"]
 """Parameters by name, each with a value or with several to be tried."""
@@ -53,7 +53,9 @@ def _matching(name: str) -> list[str]:
     """Return the names of the catalogue that a name, a group, a pattern or `all` stands for."""
     if name.startswith("@"):
         return list(GROUPS.get(name[1:], ()))
-    return [known for known in CATALOGUE if name == ALL or fnmatchcase(known, name)]
+    if name == ALL:
+        return list(HEAPS)
+    return [known for known in CATALOGUE if fnmatchcase(known, name)]
 
 
 def _named(given: object, folder: Path | None) -> list[Policy]:

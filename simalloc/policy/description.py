@@ -14,6 +14,7 @@ from simalloc.shown import ShownAsTable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from simalloc.policy.device import Device
     from simalloc.policy.families import Family
 
 _COMMA: Final = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
@@ -29,7 +30,7 @@ class Policy(ShownAsTable):
     """
 
     name: str
-    description: Family
+    description: Family | Device
     source: str = ""
     reading: str = ""
     groups: tuple[str, ...] = field(default=(), compare=False)

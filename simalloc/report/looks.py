@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from simalloc.bound import Placement
 from simalloc.heap import Run
-from simalloc.measure import Fragmentation, Pins, Waste, fragmentation
+from simalloc.measure import Fragmentation, Pins, Waste, WhatIf, fragmentation
 from simalloc.policy import Policy, spell, spell_value
+from simalloc.report.device import device_tables
 from simalloc.report.html import html
 from simalloc.report.runs import MEASURES
 from simalloc.report.statistics import bars, statistics_tables
@@ -53,6 +54,11 @@ def tables_of(thing: object) -> Sequence[Table]:
 @tables_of.register(Table)
 def _(table: Table) -> Sequence[Table]:
     return [table]
+
+
+@tables_of.register(WhatIf)
+def _(found: WhatIf) -> Sequence[Table]:
+    return device_tables(found)
 
 
 @tables_of.register(Trace)

@@ -48,6 +48,7 @@ def record(run: Run) -> dict[str, Any]:
         **asdict(run.counters),
         "bound_bytes": None if run.found is None else run.found.bound_bytes,
         "found": None if run.found is None else str(run.found),
+        **(asdict(run.device) if run.device else {}),
     }
     plain: dict[str, Any] = _plain(fields)
     return plain
@@ -81,8 +82,8 @@ def runs_table(runs: Sequence[Run], *, speed: bool = True) -> Table:
 def runs_records_table(runs: Sequence[Run]) -> Table:
     """Return a row a run with every figure, for CSV."""
     records = [flat_record(run) for run in runs]
-    columns = tuple(records[0]) if records else ()
-    return Table("Runs", columns, [tuple(row[name] for name in columns) for row in records])
+    columns = tuple(dict.fromkeys(name for each in records for name in each))
+    return Table("Runs", columns, [tuple(row.get(name) for name in columns) for row in records])
 
 
 def _row(run: Run) -> tuple[str | float | None, ...]:

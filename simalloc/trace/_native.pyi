@@ -63,6 +63,7 @@ class Decoder(LiveSlots):
         /,
     ) -> tuple[bool, int, int, int]: ...
 
+def pickle_is_plain(content: bytes, /) -> bool: ...
 def live_bytes(
     op: NDArray[np.uint8],
     size: NDArray[np.int64],

@@ -119,6 +119,20 @@ def load(
     return _load_log(path, progress)
 
 
+def load_device(
+    name_or_path: str | os.PathLike[str],
+    *,
+    device: int | None = None,
+    lenient: bool = False,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Trace:
+    """Return a trace as `load` does; of a log of several devices that of the one chosen."""
+    path = find_trace(name_or_path)
+    if is_trace_file(path):
+        return read_trace(path, progress)
+    return load_log(path, device=device, lenient=lenient, progress=progress)
+
+
 def open_source(
     name_or_path: str | os.PathLike[str], *, progress: Callable[[float], None] = lambda _: None
 ) -> EventSource:

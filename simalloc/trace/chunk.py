@@ -1,7 +1,8 @@
 """How a run of events is packed into bytes: what the project's file stores and the digest covers.
 
 docs/trace-format.md has it to the byte. A chunk keeps no more than it must: ops in two bits, the
-size of what is allocated, and for the other events how many objects ago theirs was allocated.
+size of what is allocated, and for the other events how many objects ago theirs was allocated (0:
+it is of no object).
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from simalloc.errors import TraceError
-from simalloc.trace.events import Op
+from simalloc.trace.events import Op, allocates
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 CHUNK_EVENTS: Final = 1 << 20
@@ -36,10 +39,11 @@ def pack(
 ) -> Packed:
     """Pack a run of valid events; `allocated` objects came before it."""
     quads = np.zeros(((len(op) + 3) // 4, 4), np.uint8)
-    quads.reshape(-1)[: len(op)] = op
+    quads.reshape(-1)[: len(op)] = np.minimum(op, Op.USE)
     packed_op = np.bitwise_or.reduce(quads << np.array([0, 2, 4, 6], np.uint8), axis=1)
     ages = np.cumsum(op == Op.MALLOC) + allocated - objects
-    return Packed(packed_op, to_planes(size[op != Op.FREE]), to_planes(ages[op != Op.MALLOC]))
+    ages[op == Op.EMPTY] = 0
+    return Packed(packed_op, to_planes(size[allocates(op)]), to_planes(ages[op != Op.MALLOC]))
 
 
 def check_packed(packed: Packed, events: int) -> None:
@@ -82,11 +86,20 @@ class Digest:
     def __init__(self) -> None:
         self._sha256 = hashlib.sha256()
 
-    def update(self, packed: Packed) -> None:
-        """Add the next chunk: its three arrays, each behind its number of bytes (uint64)."""
-        for column in packed:
-            self._sha256.update(column.nbytes.to_bytes(8, "little"))
-            self._sha256.update(np.ascontiguousarray(column).data)
+    def update(self, packed: Packed, identifying: Mapping[str, NDArray[np.uint8]]) -> None:
+        """Add the next chunk: its three arrays, and the columns of `IDENTIFYING` by their names.
+
+        Each array stands behind its number of bytes (uint64), and a column behind its name.
+        """
+        for array in packed:
+            self._add(array)
+        for name, planes in identifying.items():
+            self._sha256.update(name.encode())
+            self._add(planes)
+
+    def _add(self, array: NDArray[np.uint8]) -> None:
+        self._sha256.update(array.nbytes.to_bytes(8, "little"))
+        self._sha256.update(np.ascontiguousarray(array).data)
 
     def hexdigest(self) -> str:
         """Return the digest so far."""

@@ -14,6 +14,8 @@ from simalloc.trace.header import Header, Totals
 from simalloc.trace.memory import borrow
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from simalloc.trace.chunk import Packed
@@ -30,13 +32,15 @@ class Decoding:
         self._digest = Digest()
         self._events = 0
 
-    def begin(self, packed: Packed, events: int) -> None:
-        """Take the next chunk, of so many events, to hand.
+    def begin(
+        self, packed: Packed, events: int, identifying: Mapping[str, NDArray[np.uint8]]
+    ) -> None:
+        """Take the next chunk, of so many events, to hand; the digest covers the columns given.
 
         Raises `TraceError` if it is not the only way to pack them.
         """
         check_packed(packed, events)
-        self._digest.update(packed)
+        self._digest.update(packed, identifying)
         self._decoder.begin(*packed, events)
 
     def decode(

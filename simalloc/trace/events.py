@@ -24,9 +24,15 @@ OPTIONAL_COLUMNS: Final[Mapping[str, np.dtype[Any]]] = {
     "thread": np.dtype(np.uint32),
     "time": np.dtype(np.int64),
     "site": np.dtype(np.uint32),
+    "stream": np.dtype(np.uint32),
+    "pool": np.dtype(np.uint32),
 }
 """Columns that only some logs have: bytes asked for (0: none), thread number, nanoseconds since
-the start, call-site number."""
+the start, call-site number; of a device's allocator the stream that asks, or uses an object from
+now on, and the private pool (0: none)."""
+
+IDENTIFYING: Final = ("stream", "pool")
+"""The optional columns on which a placement can depend: they are part of a trace's identity."""
 
 
 _BYTES_AN_EVENT: Final = 21
@@ -47,6 +53,16 @@ class Op(IntEnum):
     MALLOC = 0
     FREE = 1
     REALLOC = 2
+    USE = 3
+    """Another stream, the event's, uses the object from now on; heaps take no notice."""
+    EMPTY = 4
+    """The program has its allocator give back what is cached; of no object (-1, in slot 0)."""
+
+
+def allocates(op: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which events ask for bytes."""
+    asks: NDArray[np.bool_] = (op == Op.MALLOC) | (op == Op.REALLOC)
+    return asks
 
 
 def enter(
@@ -81,12 +97,14 @@ class Reason(IntEnum):
     SIZE = 6
     TOO_MANY = 7
     TOTAL = 8
+    USE_OF_DEAD = 9
 
 
 _TEXTS: Final = {
-    Reason.OP: "op {op} is none of malloc (0), free (1), realloc (2)",
+    Reason.OP: "op {op} is none of malloc (0), free (1), realloc (2), use (3), empty (4)",
     Reason.FREE_OF_DEAD: "frees object {key}, which is not live: unknown or freed before",
     Reason.REALLOC_OF_DEAD: "reallocates object {key}, which is not live: unknown or freed before",
+    Reason.USE_OF_DEAD: "another stream uses object {key}, which is not live",
     Reason.MALLOC_OF_LIVE: "allocates object {key}, which is still live: its free is missing",
     Reason.MOVE_TO_LIVE: "moves object {key} to where another is still live: its free is missing",
     Reason.SIZE: f"asks for {{size}} bytes; a size lies between 0 and {MAX_SIZE}",

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import TraceError
 from simalloc.trace.chunk import CHUNK_EVENTS
-from simalloc.trace.events import OPTIONAL_COLUMNS
+from simalloc.trace.events import IDENTIFYING, OPTIONAL_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from simalloc.trace._native import LiveSlots
 
-VERSION: Final = 1
+VERSION: Final = 2
+"""What is written. Version 1 had no ops `use` and `empty`, and no columns `stream` and `pool`."""
+
+_READ: Final = (1, VERSION)
 
 _IDENTITY: Final = {
     "format": "simalloc trace",
@@ -79,12 +82,13 @@ class Header:
             given = None
         if not isinstance(given, dict) or given.get("format") != _IDENTITY["format"]:
             raise TraceError("its header is not that of a simalloc trace")
-        if given.get("version") != VERSION:
+        if given.get("version") not in _READ:
             raise TraceError(
-                f"is a trace of version {given.get('version')!r}; this simalloc reads {VERSION}"
+                f"is a trace of version {given.get('version')!r}; this simalloc reads {_READ[0]} "
+                f"to {VERSION}"
             )
         if not _is_complete(given):
-            raise TraceError("its header is not as version 1 has it")
+            raise TraceError(f"its header is not as version {given['version']} has it")
         return cls(
             Totals(**given["totals"]),
             given["sha256"],
@@ -95,13 +99,15 @@ class Header:
 
 
 def _is_complete(given: dict[str, Any]) -> bool:
-    """Whether a header has all that version 1 asks for, and of the right kinds."""
+    """Whether a header has all that its version asks for, and of the right kinds."""
     kinds = {"name": str, "provenance": dict, "columns": list, "totals": dict, "sha256": str}
     if given.get("chunk_events") != _IDENTITY["chunk_events"]:
         return False
     if not all(isinstance(given.get(key), kind) for key, kind in kinds.items()):
         return False
     if given["columns"] != [name for name in OPTIONAL_COLUMNS if name in given["columns"]]:
+        return False
+    if given["version"] == 1 and not set(IDENTIFYING).isdisjoint(given["columns"]):
         return False
     totals = given["totals"]
     return totals.keys() == {part.name for part in fields(Totals)} and all(

@@ -11,7 +11,7 @@ import numpy as np
 from simalloc.errors import TraceError
 from simalloc.trace._native import LiveTable
 from simalloc.trace.chunk import CHUNK_EVENTS
-from simalloc.trace.events import OPTIONAL_COLUMNS, Op, Reason, complaint
+from simalloc.trace.events import OPTIONAL_COLUMNS, Reason, allocates, complaint
 from simalloc.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class Intake(ABC):
     def _enter(self, part: Events) -> tuple[int, Reason]:
         room = self._buffer.part(self._filled, self._filled + len(part.op))
         room.op[:] = part.op
-        np.multiply(part.size, part.op != Op.FREE, out=room.size)  # some logs repeat it there
+        np.multiply(part.size, allocates(part.op), out=room.size)  # some logs repeat it there
         entered, reason = self.table.enter(
             room.op, part.key, room.size, room.object, room.slot, part.new_key
         )

@@ -12,7 +12,7 @@ from simalloc.machine import memory_bytes
 from simalloc.trace.archive import DAMAGE, ZIP_START, Archive
 from simalloc.trace.chunk import CHUNK_EVENTS, MAX_PLANES, Packed
 from simalloc.trace.decoding import Decoding
-from simalloc.trace.events import bytes_in_memory
+from simalloc.trace.events import IDENTIFYING, bytes_in_memory
 from simalloc.trace.header import Header
 from simalloc.trace.intake import Chunk
 from simalloc.trace.memory import PIECE
@@ -73,7 +73,8 @@ class TraceReader:
         decoding = Decoding()
         for number, events in enumerate(self._lengths()):
             with self._errors(f"chunk {number} is damaged"):
-                decoding.begin(self._packed(number, events), events)
+                identifying = self._identifying(number, events)
+                decoding.begin(self._packed(number, events), events, identifying)
             for start in range(0, events, STRETCH_EVENTS):
                 stretch = Stretch.empty(min(STRETCH_EVENTS, events - start))
                 with self._errors(f"chunk {number} is damaged"):
@@ -113,10 +114,14 @@ class TraceReader:
         decoding, clock = Decoding(), Clock()
         for number, chunk in enumerate(chunks):
             with self._errors(f"chunk {number} is damaged"):
-                decoding.begin(self._packed(number, len(chunk)), len(chunk))
+                identifying = self._identifying(number, len(chunk))
+                decoding.begin(self._packed(number, len(chunk)), len(chunk), identifying)
                 decoding.decode(chunk.op, chunk.size, chunk.slot, objects=chunk.object)
                 for name, values in chunk.columns.items():
-                    values[:] = unpack_column(name, self._column(name, number, len(chunk)), clock)
+                    planes = identifying.get(name)
+                    if planes is None:
+                        planes = self._column(name, number, len(chunk))
+                    values[:] = unpack_column(name, planes, clock)
             yield chunk
         with self._errors("is damaged"):
             decoding.check(self.header)
@@ -132,6 +137,14 @@ class TraceReader:
             for name in ("size", "age")
         )
         return Packed(op, size, age)
+
+    def _identifying(self, number: int, events: int) -> dict[str, NDArray[np.uint8]]:
+        """Read the columns of a chunk that the digest covers."""
+        return {
+            name: self._column(name, number, events)
+            for name in IDENTIFYING
+            if name in self.header.columns
+        }
 
     def _column(self, name: str, number: int, events: int) -> NDArray[np.uint8]:
         """Read a chunk of an optional column."""

@@ -10,8 +10,16 @@ import numpy as np
 
 from simalloc.shown import ShownAsTable
 from simalloc.trace._native import LiveTable, live_bytes
-from simalloc.trace.chunk import CHUNK_EVENTS, Digest, pack
-from simalloc.trace.events import OPTIONAL_COLUMNS, Op, as_column, enter, optional_columns
+from simalloc.trace.chunk import CHUNK_EVENTS, Digest, pack, to_planes
+from simalloc.trace.events import (
+    IDENTIFYING,
+    OPTIONAL_COLUMNS,
+    Op,
+    allocates,
+    as_column,
+    enter,
+    optional_columns,
+)
 from simalloc.trace.source import Stretch, empty_spans
 
 if TYPE_CHECKING:
@@ -25,8 +33,9 @@ class Trace(ShownAsTable):
     """An immutable allocation trace, valid by construction (use `Trace.from_events`).
 
     Objects are numbered 0, 1, 2 ... in the order of their malloc events. Every column has one entry
-    an event: `op` (uint8, see `Op`), `object` (int64), `size` (int64, bytes requested; 0 for a
-    free), `slot` (uint32) and, where the log has them, `alignment`, `thread`, `time` and `site`.
+    an event: `op` (uint8, see `Op`), `object` (int64), `size` (int64, bytes requested; 0 where
+    nothing is), `slot` (uint32) and, where the log has them, `alignment`, `thread`, `time`, `site`,
+    `stream` and `pool`.
 
     `slot` numbers the object among those live at the same time: a malloc takes the slot freed last
     or else a new one. `slots` of them, the most that are ever live at once, are enough to replay.
@@ -42,6 +51,8 @@ class Trace(ShownAsTable):
     thread: NDArray[np.uint32] | None = None
     time: NDArray[np.int64] | None = None
     site: NDArray[np.uint32] | None = None
+    stream: NDArray[np.uint32] | None = None
+    pool: NDArray[np.uint32] | None = None
     name: str = "trace"
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -59,8 +70,8 @@ class Trace(ShownAsTable):
         """Validate a sequence of events and make a trace of it.
 
         `op`, `object` and `size` are one-dimensional and of equal length; `columns` may hold
-        `alignment`, `thread`, `time` and `site`. The objects' numbers may be any int64 that is
-        unique among live objects: they are renumbered in allocation order.
+        `alignment`, `thread`, `time`, `site`, `stream` and `pool`. The objects' numbers
+        may be any int64 that is unique among live objects: they are renumbered in allocation order.
 
         Raises `TraceError`, naming the event, for a free or realloc of an object that is not live,
         a malloc of one that is, a size that is negative or above `MAX_SIZE`, or an unknown op.
@@ -68,7 +79,7 @@ class Trace(ShownAsTable):
         ops = as_column(op, np.dtype(np.uint8), "op")
         keys = as_column(object, np.dtype(np.int64), "object", len(ops))
         sizes = as_column(size, np.dtype(np.int64), "size", len(ops))
-        sizes[ops == Op.FREE] = 0  # some logs repeat the object's size here
+        sizes[~allocates(ops)] = 0  # some logs repeat the object's size here
         objects = np.empty(len(ops), np.int64)
         slots = np.empty(len(ops), np.uint32)
         table = LiveTable()
@@ -122,14 +133,16 @@ class Trace(ShownAsTable):
     def sha256(self) -> str:
         """Return the SHA-256 of the events, in hexadecimal: the trace's identity.
 
-        The digest covers op, object and size as the project's file packs them
-        (docs/trace-format.md); names, provenance and optional columns do not count.
+        The digest covers op, object, size, stream and pool as the project's file packs them
+        (docs/trace-format.md); names, provenance and the other optional columns do not count.
         """
         digest = Digest()
         allocated = 0
+        identifying = [each for each in self.columns.items() if each[0] in IDENTIFYING]
         for start in range(0, len(self), CHUNK_EVENTS):
             part = slice(start, start + CHUNK_EVENTS)
-            digest.update(pack(self.op[part], self.object[part], self.size[part], allocated))
+            packed = pack(self.op[part], self.object[part], self.size[part], allocated)
+            digest.update(packed, {name: to_planes(column[part]) for name, column in identifying})
             allocated += int(np.count_nonzero(self.op[part] == Op.MALLOC))
         return digest.hexdigest()
 

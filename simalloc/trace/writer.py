@@ -12,7 +12,7 @@ import numpy as np
 
 from simalloc.files import legible, replacing
 from simalloc.trace.chunk import Digest, pack
-from simalloc.trace.events import Op
+from simalloc.trace.events import IDENTIFYING, Op
 from simalloc.trace.header import Header, Totals
 from simalloc.trace.intake import Chunk, Events, Intake
 from simalloc.trace.optional import Clock, pack_column
@@ -90,11 +90,16 @@ class TraceWriter(Intake):
 
     def _store(self, chunk: Chunk) -> None:
         packed = pack(chunk.op, chunk.object, chunk.size, self._allocated)
-        self._digest.update(packed)
+        optional = {
+            name: pack_column(name, values, self._clock) for name, values in chunk.columns.items()
+        }
+        self._digest.update(
+            packed, {name: optional[name] for name in IDENTIFYING if name in optional}
+        )
         for name, column in zip(packed._fields, packed, strict=True):
             self._write(f"{name}.{self._chunks}", column)
-        for name, values in chunk.columns.items():
-            self._write(f"{name}.{self._chunks}", pack_column(name, values, self._clock))
+        for name, column in optional.items():
+            self._write(f"{name}.{self._chunks}", column)
         self._allocated += int(np.count_nonzero(chunk.op == Op.MALLOC))
         self._chunks += 1
 

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from benchmarks.turnover import write_turnover
-from simalloc.policy import CATALOGUE
+from simalloc.policy import HEAPS
 from simalloc.trace import Trace, write_trace
 
 FIELDS = {
@@ -77,11 +77,11 @@ def test_json_is_the_contract(trace):
 def test_all_policies_in_every_format(trace):
     for form in ("table", "markdown"):
         result = simalloc("run", trace, "-p", "all", "--format", form)
-        assert all(name in result.stdout for name in CATALOGUE)
+        assert all(name in result.stdout for name in HEAPS)
     rows = list(
         csv.DictReader(io.StringIO(simalloc("run", trace, "-p", "all", "--format", "csv").stdout))
     )
-    assert [row["policy"] for row in rows] == list(CATALOGUE)
+    assert [row["policy"] for row in rows] == list(HEAPS)
     assert all(float(row["fragmentation_4"]) >= 0 for row in rows)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
-from simalloc.policy import CATALOGUE, GROUPS
+from simalloc.policy import GROUPS, HEAPS
 from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
 from traces import ONLINE, cases
@@ -49,7 +49,7 @@ def assert_same(one, other, where=""):
 @pytest.mark.parametrize("name", ONLINE)
 @given(data=st.data())
 def test_on_drawn_traces(name, core, data):
-    case = data.draw(cases(CATALOGUE[name]))
+    case = data.draw(cases(HEAPS[name]))
     options = {"scale": case.scale, "realloc": case.realloc}
     assert_same(
         outcome(core, case.trace, case.policy, checked=True, **options),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simalloc.heap.reference import replay
-from simalloc.policy import CATALOGUE
+from simalloc.policy import HEAPS
 from simalloc.policy.families.binned_fit import BinnedFit
 from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.trace.trace import Op
@@ -23,7 +23,7 @@ def run(case, **changes):
 @pytest.mark.parametrize("name", ONLINE)
 @given(data=st.data())
 def test_the_heap_is_sound_after_every_event(name, data):
-    case = data.draw(cases(CATALOGUE[name]))
+    case = data.draw(cases(HEAPS[name]))
     raw = run(case, check=True)
     if not case.policy.parameters.get("trim"):
         assert (np.diff(raw.heap) >= 0).all()
@@ -35,13 +35,13 @@ def test_the_heap_is_sound_after_every_event(name, data):
 
 
 @pytest.mark.parametrize("name", [
-    name for name, policy in CATALOGUE.items()
+    name for name, policy in HEAPS.items()
     if isinstance(policy.description, SequentialFit | BinnedFit)
 ])  # fmt: skip
 @given(data=st.data())
 def test_fits_do_not_depend_on_the_unit_of_measure(name, data):
     """Ten times the sizes in ten times the units go to ten times the addresses."""
-    case = data.draw(cases(CATALOGUE[name], parts=False))
+    case = data.draw(cases(HEAPS[name], parts=False))
     sizes = {
         key: value * 10
         for key, value in case.policy.parameters.items()

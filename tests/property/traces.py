@@ -40,7 +40,7 @@ from simalloc.trace.trace import Op, Trace
 
 LARGEST = 1 << 40
 
-ONLINE = sorted(name for name, row in CATALOGUE.items() if "bound" not in row.groups)
+ONLINE = sorted(name for name, row in CATALOGUE.items() if not {"bound", "device"} & {*row.groups})
 """The policies that place objects as they come."""
 
 

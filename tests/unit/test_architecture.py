@@ -61,14 +61,16 @@ ROOMS = {
     "policy": {
         "parts": set(),
         "families": {"parts"},
+        "device": {"parts"},
         "python": {"parts", "families"},
-        "catalogue": {"parts", "families", "python"},
+        "catalogue": {"parts", "families", "python", "device"},
     },
     "heap/reference": {
         "space": set(),
         "parts": {"space"},
         "families": {"space", "parts", "python"},
         "python": {"space", "parts"},
+        "device": set(),
     },
 }
 """What the folders of a part may import of each other; the modules beside them are free."""

@@ -111,7 +111,9 @@ class Objects:
         self._live = 0
 
     def carry_out(self, op: int, number: int, size: int) -> int:
-        """Do one event; return the object's address after it, -1 for a free."""
+        """Do one event; return the object's address after it, -1 if there is no object any more."""
+        if op in {Op.USE, Op.EMPTY}:
+            return -1 if op == Op.EMPTY else self._where[number][0]
         if op == Op.FREE:
             self._front.free(self._remove(number))
             return -1

@@ -9,6 +9,7 @@ import numpy as np
 
 from simalloc.heap.reference.replay import Replay, replay
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
+from simalloc.policy import Family
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +34,9 @@ def simulate_reference(
     With `check` the invariants of the heap are asserted after each event. Raises `SimallocError` if
     the heap would exceed 2**62 scaled bytes.
     """
-    raw = replay(trace, policy.description, scale=scale, realloc=realloc, check=check)
+    description = policy.description
+    assert isinstance(description, Family), "device allocators have a replay of their own"
+    raw = replay(trace, description, scale=scale, realloc=realloc, check=check)
     return run_of_replay(raw, trace, policy, scale=scale, realloc=realloc)
 
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { OP_FREE = 1 };
+enum { OP_FREE = 1, OP_REALLOC = 2 };
 
 /* A block that is live while the events go by. */
 struct standing {
@@ -97,6 +97,8 @@ static bool add_event(const struct heap_map *map, struct sums *cells,
     uint32_t number = placements->slot[event];
     int64_t address = placements->address[event];
     int64_t now = (int64_t)event;
+    if (placements->op[event] > OP_REALLOC)
+        return true; /* of a device's allocator alone */
     if (number >= placements->slots)
         return false;
     struct standing *block = &slots[number];

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.description import Policy, read_parameters
+from simalloc.policy.families import Family
 from simalloc.policy.modules import modules_in
 from simalloc.policy.python import OwnPolicy, PythonPolicy, is_own, own_policy, policy_of
 
@@ -30,6 +31,11 @@ CATALOGUE: Final[Mapping[str, Policy]] = MappingProxyType(
         for row in module.POLICIES
     }
 )
+
+HEAPS: Final[Mapping[str, Policy]] = MappingProxyType(
+    {name: row for name, row in CATALOGUE.items() if isinstance(row.description, Family)}
+)
+"""Those that keep a heap, and no device's memory."""
 
 _HOMES: Final = {row.name: module.__name__ for module in _MODULES for row in module.POLICIES}
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from simalloc.errors import TraceError
 from simalloc.files import keep_apart, replacing
+from simalloc.trace.events import Op
 from simalloc.trace.formats.importing import import_log
 from simalloc.trace.formats.registry import WRITERS
 from simalloc.trace.formats.stream import compressed
@@ -57,7 +58,10 @@ def export_trace(
             source = folder / "trace.npz"
         reader = stack.enter_context(TraceReader(source))
         writer, totals = WRITERS[to_format], reader.header.totals
-        blocks = writer.write(reader.header, _reported(reader, progress))
+        chunks = _reported(reader, progress)
+        if not writer.has_devices:
+            chunks = _of_heaps(chunks, to_format)
+        blocks = writer.write(reader.header, chunks)
         stream = _target(target, stack)
         for block in compressed(blocks, str(target)):
             stream.write(block)
@@ -68,6 +72,15 @@ def _target(target: str | os.PathLike[str], stack: ExitStack) -> BinaryIO:
     if str(target) == STDOUT:
         return sys.stdout.buffer
     return stack.enter_context(replacing(target))
+
+
+def _of_heaps(chunks: Iterator[Chunk], to_format: str) -> Iterator[Chunk]:
+    """Yield the chunks; raises `TraceError` for events that only text can tell."""
+    for chunk in chunks:
+        if chunk.op.max(initial=0) > Op.REALLOC:
+            reason = "the trace has events of a device's allocator (use, empty), which"
+            raise TraceError(f"{reason} {to_format} cannot tell; text can")
+        yield chunk
 
 
 def _reported(reader: TraceReader, progress: Callable[[float], None] | None) -> Iterator[Chunk]:

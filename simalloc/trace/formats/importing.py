@@ -61,7 +61,11 @@ class Opened:
         if self.log.guessed and self.log.deaths:
             stated["deaths"] = f"guessed: the {self.log.deaths} of the equal objects"
         told = {"left_out": left_out, "sites": list(self.log.sites.names)}
-        return {**stated, **{name: value for name, value in told.items() if value}}
+        return {
+            **stated,
+            **{name: value for name, value in told.items() if value},
+            **self.log.told,
+        }
 
     def read(self) -> Reading:
         """Read the log; raises `TraceError`, now or later, for what cannot be read."""
@@ -97,6 +101,7 @@ def open_log(
     from_format: str | Format | None = None,
     lenient: bool = False,
     deaths: Deaths | None = None,
+    device: int | None = None,
 ) -> Iterator[Opened]:
     """Open a log, a path or `-` for standard input, and tell its format unless it is given.
 
@@ -113,7 +118,8 @@ def open_log(
             size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
             stream = LogStream(raw, str(source), lenient=lenient)
         given = FORMATS[from_format] if isinstance(from_format, str) else from_format
-        yield Opened(Log(stream, lenient, deaths), given or detect(stream), size)
+        log = Log(stream, lenient, deaths, device=device)
+        yield Opened(log, given or detect(stream), size)
 
 
 def import_log(
@@ -123,6 +129,7 @@ def import_log(
     from_format: str | Format | None = None,
     lenient: bool = False,
     deaths: Deaths | None = None,
+    device: int | None = None,
     name: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Imported:
@@ -130,13 +137,15 @@ def import_log(
 
     `from_format` is a format's name, or a format of one's own (`PatternFormat`). `deaths` says
     which of several equal objects dies where the log does not; the trace's name and provenance say
-    so.
+    so. `device` chooses one, where a log has several.
     `progress` is called with the share of the log that was read since its last call. Raises
     `TraceError`, and leaves nothing behind, for a log that is wrong; if `lenient`, what can be
     skipped is skipped and counted. Raises `OSError` if `target` is the log itself.
     """
     keep_apart(target, [source])
-    with open_log(source, from_format=from_format, lenient=lenient, deaths=deaths) as opened:
+    with open_log(
+        source, from_format=from_format, lenient=lenient, deaths=deaths, device=device
+    ) as opened:
         reading = opened.read()
         called = opened.called(name or _name(source))
         with TraceWriter(target, name=called, columns=reading.columns) as writer:
@@ -154,10 +163,13 @@ def load_log(
     from_format: str | Format | None = None,
     lenient: bool = False,
     deaths: Deaths | None = None,
+    device: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Trace:
     """Return a log as a trace in memory; raises and tells its progress as `import_log` does."""
-    with open_log(source, from_format=from_format, lenient=lenient, deaths=deaths) as opened:
+    with open_log(
+        source, from_format=from_format, lenient=lenient, deaths=deaths, device=device
+    ) as opened:
         reading = opened.read()
         collector = Collector(reading.columns)
         for batch in _told(opened, reading.batches, progress):

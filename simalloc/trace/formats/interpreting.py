@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from simalloc.trace.formats.lines import Rows
     from simalloc.trace.formats.log import Log
 
-_LIMITS: Final = {"alignment": MAX_SIZE, "thread": 2**32 - 1, "site": 2**32 - 1}
+_LIMITS: Final = {
+    name: np.iinfo(dtype).max for name, dtype in OPTIONAL_COLUMNS.items() if name != "time"
+} | {"alignment": MAX_SIZE}
 
 
 class Interpreter:

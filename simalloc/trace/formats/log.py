@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from simalloc.errors import TraceError
 from simalloc.trace.sites import SiteNames
@@ -42,8 +42,9 @@ class Log:
 
     `left_out` counts what the log has and the trace has not, by what it is. Where the reader can go
     on after a mistake it calls `complain`, which is an error unless the log is read leniently.
-    `sites` has the names of call sites that the log tells. `deaths` is the guess that was asked
-    for, and `guessed` says whether it was needed.
+    `sites` has the names of call sites that the log tells, and `told` what else is for the trace's
+    provenance. Of a log of several devices, `device` is the one to be read. `deaths` is the guess
+    that was asked for, and `guessed` says whether it was needed.
     """
 
     stream: LogStream
@@ -52,6 +53,8 @@ class Log:
     guessed: bool = False
     left_out: dict[str, Tally] = field(default_factory=dict)
     sites: SiteNames = field(default_factory=SiteNames)
+    device: int | None = None
+    told: dict[str, Any] = field(default_factory=dict)
 
     def leave_out(self, what: str, count: int = 1, line: int | None = None) -> None:
         """Count something that no trace holds, such as a failed allocation."""

@@ -53,14 +53,16 @@ FORMATS: Final[dict[str, Format]] = {each.name: each for each in _FORMATS}
 
 
 class Writer(NamedTuple):
-    """How a trace is written in a format, and whether that has reallocs."""
+    """How a trace is written in a format, and what that has."""
 
     write: Callable[[Header, Iterable[Chunk]], Iterator[bytes]]
     has_reallocs: bool
+    has_devices: bool = False
+    """Whether it has what a trace tells of a device's allocator alone."""
 
 
 WRITERS: Final = {
-    "text": Writer(text.write, has_reallocs=True),
+    "text": Writer(text.write, has_reallocs=True, has_devices=True),
     "rep": Writer(rep.write, has_reallocs=True),
     "gabber": Writer(gabber.write, has_reallocs=False),
     "lifetimes": Writer(lifetimes.write, has_reallocs=False),

@@ -47,6 +47,11 @@ static enum reason enter(struct decoder *decoder, uint8_t op, int64_t object, in
         return REASON_SIZE;
     if (op == OP_MALLOC)
         return add(decoder, size, slot);
+    static const enum reason of_dead[] = {
+        [OP_FREE] = REASON_FREE_OF_DEAD,
+        [OP_REALLOC] = REASON_REALLOC_OF_DEAD,
+        [OP_USE] = REASON_USE_OF_DEAD,
+    };
     uint64_t age = (uint64_t)decoder->live.objects - (uint64_t)object;
     uint32_t *place = &recent->ring[(uint64_t)object & recent->mask];
     struct key_entry *old = NULL;
@@ -56,9 +61,11 @@ static enum reason enter(struct decoder *decoder, uint8_t op, int64_t object, in
     }
     *slot = *place;
     if (UNLIKELY(*slot == NO_SLOT))
-        return op == OP_FREE ? REASON_FREE_OF_DEAD : REASON_REALLOC_OF_DEAD;
+        return of_dead[op];
     if (op == OP_REALLOC)
         return live_slots_resize(&decoder->live, *slot, size);
+    if (op == OP_USE)
+        return REASON_NONE;
     live_slots_give_back(&decoder->live, *slot);
     if (UNLIKELY(old != NULL))
         key_map_remove(&recent->old, old);
@@ -73,15 +80,22 @@ static bool enter_carefully(struct decoder *decoder, const struct decoded *into,
 {
     uint64_t size = 0, age = 0;
     uint8_t op = into->op[i];
-    decoding->sound = op <= OP_REALLOC && (op == OP_FREE || cursor_take(&decoder->sizes, &size)) &&
+    decoding->sound = (!op_allocates(op) || cursor_take(&decoder->sizes, &size)) &&
                       (op == OP_MALLOC || cursor_take(&decoder->ages, &age));
     if (!decoding->sound)
         return false;
-    decoding->object = (int64_t)((uint64_t)decoder->live.objects - age);
+    bool empty = op == OP_USE && age == 0;
+    decoding->object =
+        empty ? NO_OBJECT : (int64_t)((uint64_t)decoder->live.objects - age);
     into->size[i] = (int64_t)size;
     if (into->object != NULL)
         into->object[i] = decoding->object;
-    decoding->why = enter(decoder, op, decoding->object, (int64_t)size, &into->slot[i]);
+    if (empty) {
+        into->op[i] = OP_EMPTY;
+        into->slot[i] = 0;
+    } else {
+        decoding->why = enter(decoder, op, decoding->object, (int64_t)size, &into->slot[i]);
+    }
     if (into->live != NULL)
         into->live[i] = decoder->live.live_bytes;
     return decoding->why == REASON_NONE;

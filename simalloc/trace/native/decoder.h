@@ -5,8 +5,8 @@
 #include "planes.h"
 #include "recent.h"
 
-/* A chunk: 2-bit ops, four a byte; `sizes` of the mallocs and reallocs and `ages` of the frees and
- * reallocs, in order. */
+/* A chunk: 2-bit ops, four a byte; `sizes` of the mallocs and reallocs and `ages` of all events but
+ * mallocs, in order. The fourth op is OP_USE, or with an age of 0 OP_EMPTY. */
 struct packed {
     size_t count; /* of events */
     const uint8_t *ops;

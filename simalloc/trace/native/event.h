@@ -6,7 +6,19 @@
 
 #define MAX_SIZE (INT64_C(1) << 47) /* bytes of a request */
 
-enum op { OP_MALLOC = 0, OP_FREE = 1, OP_REALLOC = 2 };
+enum op {
+    OP_MALLOC = 0,
+    OP_FREE = 1,
+    OP_REALLOC = 2,
+    OP_USE = 3,   /* another stream uses the object from now on */
+    OP_EMPTY = 4, /* what is cached is given back; of no object */
+};
+
+/* Whether an event has a size. */
+static inline int op_allocates(uint8_t op)
+{
+    return op == OP_MALLOC || op == OP_REALLOC;
+}
 
 /* Why an event is not valid; events.py has the words. */
 enum reason {
@@ -19,6 +31,7 @@ enum reason {
     REASON_SIZE,
     REASON_TOO_MANY,
     REASON_TOTAL,
+    REASON_USE_OF_DEAD,
     REASON_MEMORY, /* no memory for the table itself */
     REASON_COUNT,
 };

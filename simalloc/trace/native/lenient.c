@@ -5,7 +5,8 @@
 /* Whether an event that is wrong for this reason can be left out. */
 static bool can_skip(enum reason why)
 {
-    return why == REASON_FREE_OF_DEAD || why == REASON_REALLOC_OF_DEAD || why == REASON_SIZE;
+    return why == REASON_FREE_OF_DEAD || why == REASON_REALLOC_OF_DEAD ||
+           why == REASON_USE_OF_DEAD || why == REASON_SIZE;
 }
 
 /* Frees what still has the key that event `i` gives out, as the log should have done before. */
@@ -42,7 +43,7 @@ void live_table_enter_lenient(struct live_table *table, const struct events *eve
             free_holder(table, events, i, &kept->object[n], &kept->slot[n]);
         if (lost_free || why == REASON_NONE) {
             kept->op[n] = lost_free ? OP_FREE : events->op[i];
-            kept->size[n] = kept->op[n] == OP_FREE ? 0 : events->size[i];
+            kept->size[n] = lost_free || !op_allocates(events->op[i]) ? 0 : events->size[i];
             kept->source[n++] = (int64_t)i;
         }
         i += !lost_free; /* its key is free now: it is entered in the next turn */

@@ -7,6 +7,10 @@ bool live_bytes(size_t count, const uint8_t *op, const int64_t *size, const uint
 {
     int64_t now = 0;
     for (size_t i = 0; i < count; i++) {
+        if (op[i] > OP_REALLOC) {
+            live[i] = now;
+            continue;
+        }
         if (slot[i] >= slots)
             return false;
         int64_t holds = op[i] == OP_FREE ? 0 : size[i];

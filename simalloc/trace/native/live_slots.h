@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #define NO_SLOT UINT32_MAX
+#define NO_OBJECT INT64_C(-1) /* of an event that is of none; its slot is 0 */
 
 struct live_slots {
     int64_t *sizes;      /* of the object in each slot */

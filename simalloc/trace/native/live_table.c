@@ -68,6 +68,14 @@ static enum reason take_away(struct live_table *table, int64_t key, int64_t *obj
     return REASON_NONE;
 }
 
+static enum reason use(const struct live_table *table, int64_t key, int64_t *object, uint32_t *slot)
+{
+    if (!live_table_find(table, key, slot))
+        return REASON_USE_OF_DEAD;
+    *object = table->objects[*slot];
+    return REASON_NONE;
+}
+
 static enum reason resize(struct live_table *table, int64_t key, int64_t new_key, int64_t size,
                           int64_t *object, uint32_t *slot)
 {
@@ -102,7 +110,13 @@ enum reason live_table_enter_one(struct live_table *table, const struct events *
         return take_away(table, key, object, slot);
     if (events->op[i] == OP_REALLOC)
         return resize(table, key, events->new_key ? events->new_key[i] : key, size, object, slot);
-    return REASON_OP;
+    if (events->op[i] == OP_USE)
+        return use(table, key, object, slot);
+    if (events->op[i] != OP_EMPTY)
+        return REASON_OP;
+    *object = NO_OBJECT;
+    *slot = 0;
+    return REASON_NONE;
 }
 
 size_t live_table_enter(struct live_table *table, const struct events *events, int64_t *object,

@@ -1,6 +1,7 @@
 /* simalloc.trace._native: the hot loops over a trace's columns, for Python. */
 #include "../../native/columns.h"
 #include "live_bytes.h"
+#include "pickle_scan.h"
 #include "scan.h"
 #include "types.h"
 
@@ -155,7 +156,24 @@ static PyObject *find_live_spans(PyObject *module, PyObject *args)
     return Py_NewRef(Py_None);
 }
 
+static PyObject *is_plain(PyObject *module, PyObject *content)
+{
+    char *bytes;
+    Py_ssize_t length;
+    bool plain;
+    (void)module;
+    if (PyBytes_AsStringAndSize(content, &bytes, &length) < 0)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    plain = pickle_is_plain((const uint8_t *)bytes, (size_t)length);
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(plain);
+}
+
 static PyMethodDef functions[] = {
+    {"pickle_is_plain", is_plain, METH_O,
+     "pickle_is_plain(content) -> bool\n--\n\n"
+     "Whether a pickle holds nothing that could do harm to who reads it (pickle_scan.h)."},
     {"live_bytes", find_live_bytes, METH_VARARGS,
      "live_bytes(op, size, slot, live, held)\n--\n\n"
      "Fill in what is live after each event of a whole trace; held has an int64 0 for each slot."},

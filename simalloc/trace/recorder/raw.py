@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RAW_SUFFIX: Final = ".raw"
 CHUNK_EVENTS: Final = 1 << 18
+_RECORDED: Final = ("alignment", "thread", "time", "site")
 _EVERY_RECORD: Final = 2**64 - 1
 _NOTHING_LOST: Final = 2**64 - 1
 
@@ -143,7 +144,7 @@ class RawRecording:
                 np.empty(CHUNK_EVENTS, np.int64),
                 np.empty(CHUNK_EVENTS, np.int64),
                 np.empty(CHUNK_EVENTS, np.int64),
-                *(np.empty(CHUNK_EVENTS, dtype) for dtype in OPTIONAL_COLUMNS.values()),
+                *(np.empty(CHUNK_EVENTS, OPTIONAL_COLUMNS[name]) for name in _RECORDED),
             )
             columns: dict[str, Any] = vars(chunk)
             try:

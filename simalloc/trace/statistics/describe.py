@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 
+_COUNTED: Final = (Op.MALLOC, Op.FREE, Op.REALLOC)
 _PARTS: Final = 9
 """Of the work, for its progress: those that take time."""
 
@@ -119,7 +120,7 @@ def describe(
 
 
 def _counts(trace: Trace) -> Counts:
-    mallocs, frees, reallocs = (int(np.count_nonzero(trace.op == op)) for op in Op)
+    mallocs, frees, reallocs = (int(np.count_nonzero(trace.op == op)) for op in _COUNTED)
     objects = mallocs + reallocs
     total = int(trace.size.sum())
     return Counts(

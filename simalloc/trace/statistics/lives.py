@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from simalloc.trace.events import Op
+from simalloc.trace.events import Op, allocates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def lives_of(trace: Trace, realloc: Counting = "new") -> Lives:
     """Return the lives of a trace's objects."""
     ends = _frees(trace)
     if realloc == "new":
-        born = np.flatnonzero(trace.op != Op.FREE)
+        born = np.flatnonzero(allocates(trace.op))
         died = _ends_of_births(trace.object[born], born, ends)
         size = trace.size[born]
     else:

@@ -3,5 +3,14 @@
 from simalloc.trace.workloads.catalogue import WORKLOADS, Workload, workload
 from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.synthetic import uniform
+from simalloc.trace.workloads.training import Decoder, training_steps
 
-__all__ = ["WORKLOADS", "Workload", "trace_of_lives", "uniform", "workload"]
+__all__ = [
+    "WORKLOADS",
+    "Decoder",
+    "Workload",
+    "trace_of_lives",
+    "training_steps",
+    "uniform",
+    "workload",
+]

@@ -10,7 +10,7 @@ from simalloc.heap import Realloc, moment, simulate
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay
 from simalloc.measure import fragmentation
-from simalloc.policy import CATALOGUE, Policy, Series
+from simalloc.policy import HEAPS, Policy, Series
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
@@ -178,7 +178,7 @@ def test_more_events_than_the_trace_has_are_refused():
     assert simulation.figures()["events"] == len(HOLE)
 
 
-@pytest.mark.parametrize("name", [name for name in CATALOGUE if name != "best-possible"])
+@pytest.mark.parametrize("name", [name for name in HEAPS if name != "best-possible"])
 def test_the_heap_can_be_looked_at(name):
     simulation_blocks = _blocks_after(HOLE, name)
     addresses, sizes, slots = simulation_blocks

@@ -9,7 +9,7 @@ import pytest
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import simulate, simulate_all
-from simalloc.policy import CATALOGUE, PythonPolicy
+from simalloc.policy import HEAPS, PythonPolicy
 from simalloc.trace import Op, Trace, open_trace, write_trace
 
 SIZES = np.random.default_rng(3).integers(1, 400, 1500)
@@ -43,9 +43,9 @@ def test_a_file_gives_what_the_trace_in_memory_gives(file):
 
 
 def test_side_by_side_is_one_by_one(file):
-    alone = [simulate(TRACE, one, scale=4, realloc="move") for one in CATALOGUE.values()]
+    alone = [simulate(TRACE, one, scale=4, realloc="move") for one in HEAPS.values()]
     for source in (TRACE, file):
-        together = simulate_all(source, list(CATALOGUE), scale=4, realloc="move")
+        together = simulate_all(source, list(HEAPS), scale=4, realloc="move")
         assert together == alone
         for own, other in zip(together, alone, strict=True):
             for part in dataclasses.fields(own.timeline):
@@ -63,7 +63,7 @@ def test_the_file_is_read_once(file, monkeypatch):
     opened = []
     read = type(file).stretches
     monkeypatch.setattr(type(file), "stretches", lambda self: opened.append(self) or read(self))
-    simulate_all(file, list(CATALOGUE))
+    simulate_all(file, list(HEAPS))
     assert opened == [file]
 
 
@@ -84,8 +84,8 @@ def test_an_interruption_stops_every_policy(file):
 
     threads = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
-        simulate_all(file, list(CATALOGUE), progress=interrupt)
-    assert len(advances) < 2 * len(CATALOGUE)
+        simulate_all(file, list(HEAPS), progress=interrupt)
+    assert len(advances) < 2 * len(HEAPS)
     assert threading.active_count() == threads
 
 

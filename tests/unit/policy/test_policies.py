@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from simalloc.errors import PolicyError
-from simalloc.policy import CATALOGUE, FAMILIES, GROUPS, format_size, parse_size, policy, spell
+from simalloc.policy import (
+    CATALOGUE,
+    FAMILIES,
+    GROUPS,
+    HEAPS,
+    format_size,
+    parse_size,
+    policy,
+    spell,
+)
 from simalloc.policy.description import read_parameters, spell_parameters
 from simalloc.policy.families.offline import Offline
 from simalloc.policy.parts import read_value
@@ -39,7 +48,49 @@ def test_parameters_are_set_by_name():
     assert both.parameters == {"order": "fifo", "growth": 8192, "growth_3x": 12288}
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pytorch:fraction=0.95,settings='max_split_size_mb:64,expandable_segments:True',capacity=80G",
+        "pytorch:roundup_power2_divisions='[64:8,>:1]'",
+        "pytorch-expandable:roundup_power2_divisions=4",
+        "ort-arena:extend=same-as-requested",
+        "bfc:fraction=0.75,growth=off,capacity=8G",
+    ],
+)
+def test_device_allocators_are_spelled_with_quotes(text):
+    assert spell(policy(text)) == text
+    assert policy(spell(policy(text))) == policy(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("pytorch:settings='max_split_size_mb:64", "not closed"),
+        ("pytorch:settings='max_split_size_mb'", "not of the form KEY:VALUE"),
+        ("pytorch:settings='max_split:64'", "there is no setting 'max_split'"),
+        ("pytorch:settings=max_split_size_mb:x", "max_split_size_mb cannot be 'x'"),
+        ("pytorch:settings=max_split_size_mb:10", "it takes 20 or more"),
+        ("pytorch:settings=expandable_segments:yes", "cannot be 'yes'"),
+        ("pytorch:settings=backend:cudaMallocAsync", "the driver's"),
+        ("pytorch:roundup_power2_divisions=3", "not a power of two"),
+        ("pytorch:roundup_power2_divisions='[3:4]'", "3 is not a power of two"),
+        ("pytorch:roundup_power2_divisions='[x]'", "is not MIB:DIVISIONS"),
+        ("pytorch:fraction=0.5", "give that too"),
+        ("pytorch:fraction=1.5,capacity=1G", "from 0 to 1"),
+        ("pytorch:fraction=nan,capacity=1G", "from 0 to 1"),
+        ("pytorch:large_segment_size_mb=10", "more than 10"),
+        ("bfc:growth=off", "needs a capacity"),
+        ("rmm-pool:initial=2,maximum=1", "no less than initial"),
+        ("ort-arena:initial_chunk=0", "takes a size"),
+    ],
+)
+def test_device_allocators_that_cannot_be(text, complaint):
+    with pytest.raises(PolicyError, match=re.escape(complaint)):
+        policy(text)
+
+
+@pytest.mark.parametrize("name", HEAPS)
 def test_what_is_spelled_is_read_again(name):
     assert spell(policy(name)) == name
     changed = policy(name, header="64K")
@@ -113,6 +164,7 @@ def test_every_row_is_in_a_group_and_of_a_known_family():
     for row in CATALOGUE.values():
         assert row.groups
         assert all(row.name in GROUPS[group] for group in row.groups)
+    for row in HEAPS.values():
         assert FAMILIES[row.family] is type(row.description)
 
 

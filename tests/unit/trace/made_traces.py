@@ -9,16 +9,22 @@ SIZES = st.one_of(st.integers(0, 64), st.integers(0, 1 << 40), st.just(MAX_SIZE)
 
 
 @st.composite
-def traces(draw, max_events=40):
-    """A valid trace with objects of every age, and now and then the optional columns."""
+def traces(draw, max_events=40, *, devices=True):
+    """A valid trace with objects of every age, and now and then the optional columns.
+
+    Unless `devices`, it has nothing that a device's allocator alone is told.
+    """
+    known = tuple(Op) if devices else (Op.MALLOC, Op.FREE, Op.REALLOC)
     ops, keys, sizes, live = [], [], [], []
     for key in range(draw(st.integers(0, max_events))):
-        op = draw(st.sampled_from(Op)) if live else Op.MALLOC
+        op = draw(st.sampled_from(known)) if live else Op.MALLOC
         ops.append(op)
-        sizes.append(0 if op is Op.FREE else draw(SIZES))
+        sizes.append(draw(SIZES) if op in {Op.MALLOC, Op.REALLOC} else 0)
         if op is Op.MALLOC:
             live.append(key)
             keys.append(key)
+        elif op is Op.EMPTY:
+            keys.append(-1)
         else:
             place = draw(st.integers(0, len(live) - 1))
             keys.append(live.pop(place) if op is Op.FREE else live[place])
@@ -31,6 +37,9 @@ def traces(draw, max_events=40):
             "time": draw(_column(count, st.integers(-(2**63), 2**63 - 1))),
             "site": None,
         }
+    if devices and draw(st.booleans()):
+        for name in ("stream", "pool"):
+            optional[name] = draw(_column(len(ops), st.integers(0, 2)))
     return Trace.from_events(
         np.array(ops, np.uint8),
         np.array(keys, np.int64),

@@ -96,16 +96,31 @@ SNAPSHOT = {
 @pytest.mark.parametrize("protocol", [2, 4, 5])
 def test_a_snapshot_of_pytorch(log, protocol):
     trace = load_log(log(pickle.dumps(SNAPSHOT, protocol)))
-    assert events(trace) == [(M, 0, 512), (M, 1, 1024), (F, 0, 0)]
-    assert trace.thread.tolist() == [0, 1, 0]
-    assert trace.time.tolist() == [0, 7000, 9000]
+    assert events(trace) == [(M, 0, 512), (M, 1, 1024), (F, 0, 0), (M, 2, 1 << 40)]
+    assert trace.stream.tolist() == [0, 1, 0, 0]
+    assert trace.time.tolist()[:3] == [0, 7000, 9000]
     assert trace.provenance == {
         "log": "log.txt",
         "format": "pytorch",
-        "left_out": {"allocations that failed": 1},
         "sites": ["", "forward (model.py:3)"],
+        "device": {
+            "number": 1,
+            "settings": "",
+            "live_at_start": {"objects": 0, "bytes": 0},
+            "recorded": {
+                "first_reserved_bytes": 0,
+                "peak_reserved_bytes": 0,
+                "final_reserved_bytes": 0,
+                "segment_alloc": 1,
+                "segment_map": 0,
+                "segment_free": 0,
+                "segment_unmap": 0,
+                "oom": 1,
+                "empty_cache": 0,
+            },
+        },
     }
-    assert trace.site.tolist() == [1, 1, 1]
+    assert trace.site.tolist() == [1, 1, 1, 0]
 
 
 def test_names_in_a_snapshot_take_memory_in_proportion(log):
@@ -211,7 +226,7 @@ def test_a_snapshot_takes_memory_in_proportion(log, code):
         ({"device_traces": [[entry("alloc", 1, 2**70)]]}, "an entry is not"),
         ({"device_traces": [[entry("alloc", 1, size=True)]]}, "an entry is not"),
         ({"device_traces": [[entry("alloc", 1, 5)], [entry("alloc", 1, 5)]]}, "devices 0, 1"),
-        ({"device_traces": [[entry("free_completed", 1, 5)]]}, "frees object 0x1"),
+        ({"device_traces": [[entry("alloc", 1, 5)]], "segments": [5]}, "has segments that are not"),
     ],
 )
 def test_what_is_wrong_with_a_snapshot(log, snapshot, words):

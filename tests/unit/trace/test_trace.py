@@ -8,7 +8,7 @@ from made_traces import traces
 from simalloc.errors import TraceError
 from simalloc.trace import MAX_SIZE, Op, Trace
 from simalloc.trace._native import LiveTable
-from simalloc.trace.events import enter
+from simalloc.trace.events import allocates, enter
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
@@ -32,7 +32,8 @@ def test_objects_are_numbered_in_allocation_order_and_slots_used_again():
         ([(M, 1, 8), (M, 1, 8)], 1, "still live"),
         ([(M, 1, -1)], 0, "asks for -1 bytes"),
         ([(M, 1, MAX_SIZE + 1)], 0, f"asks for {MAX_SIZE + 1} bytes"),
-        ([(3, 1, 8)], 0, "op 3"),
+        ([(5, 1, 8)], 0, "op 5"),
+        ([(3, 1, 0)], 0, "uses object 1, which is not live"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_event(events, event, words):
@@ -97,15 +98,24 @@ def test_the_native_table_refuses_arrays_of_another_kind(wrong):
         LiveTable().enter(*good, np.empty(3, np.uint32))
 
 
-@given(traces())
+@given(traces(devices=False))
 def test_the_digest_is_that_of_the_events_alone(trace):
     again = Trace.from_events(trace.op, trace.object + 7, trace.size, name="other")
     assert again.sha256() == trace.sha256()
 
 
+def test_the_digest_tells_streams():
+    columns = [0, 0], [1, 2], [8, 8]
+    digests = {
+        Trace.from_events(*columns, **streams).sha256()
+        for streams in ({}, {"stream": [0, 0]}, {"stream": [0, 1]}, {"pool": [0, 1]})
+    }
+    assert len(digests) == 4
+
+
 @given(traces(max_events=12))
 def test_the_digest_tells_every_event(trace):
-    for place in np.flatnonzero(trace.op != F):
+    for place in np.flatnonzero(allocates(trace.op)):
         size = trace.size.copy()
         size[place] += -1 if size[place] else 1
         assert Trace.from_events(trace.op, trace.object, size).sha256() != trace.sha256()

@@ -23,8 +23,9 @@ void replay_watch(const struct replay *replay, const struct events *event, uint3
 {
     struct heap *heap = replay->heap;
     uint32_t block = replay->objects.blocks[event->slot[0]];
+    bool of_none = block == NO_BLOCK || event->op[0] > OP_USE; /* OP_EMPTY is of no object */
     if (event->address != NULL)
-        event->address[0] = block == NO_BLOCK ? -1 : (int64_t)heap->blocks[block].address;
+        event->address[0] = of_none ? -1 : (int64_t)heap->blocks[block].address;
     if (!replay->checked)
         return;
     heap->failure = replay->family->check(heap);

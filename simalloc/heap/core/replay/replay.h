@@ -48,6 +48,8 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
     _Static_assert(OP_MALLOC == 0 && NO_BLOCK == 0, "a malloc of no object yet is told at once");
     if (LIKELY((op | block) == 0))
         return allocate(heap, size);
+    if (UNLIKELY(op == OP_USE || op == OP_EMPTY))
+        return block;
     if (UNLIKELY(op != OP_REALLOC || block == NO_BLOCK)) {
         heap_fail(heap, "the events are not those of a valid trace");
         return NO_BLOCK;

@@ -1,0 +1,110 @@
+"""Blocks that tile segments, and what all allocators count of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """A piece of a segment. Its neighbours are None at the ends of the segment."""
+
+    address: int
+    size: int
+    stream: int = 0
+    previous: Block | None = None
+    next: Block | None = None
+    in_use: bool = False
+    """Also while it waits for another stream."""
+    requested: int = 0
+    """Bytes that the program asked for, while it is in use."""
+    mapped: bool = True
+    """False of addresses in an expandable segment that have no memory."""
+    expandable: bool = False
+    entered: int = 0
+    """The searches of its pool when it entered it."""
+    users: set[int] = field(default_factory=set)
+    """Other streams that use it."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of its segment."""
+        return self.previous is None and self.next is None
+
+    def cut(self, size: int) -> Block:
+        """Shorten the block to `size`, and return the rest, which comes behind it."""
+        rest = Block(
+            self.address + size,
+            self.size - size,
+            self.stream,
+            previous=self,
+            next=self.next,
+            mapped=self.mapped,
+            expandable=self.expandable,
+        )
+        if self.next is not None:
+            self.next.previous = rest
+        self.next, self.size = rest, size
+        return rest
+
+    def absorb(self, neighbour: Block) -> None:
+        """Take in the block before or behind this one."""
+        if neighbour is self.previous:
+            self.address, self.previous = neighbour.address, neighbour.previous
+            if self.previous is not None:
+                self.previous.next = self
+        else:
+            self.next = neighbour.next
+            if self.next is not None:
+                self.next.previous = self
+        self.size += neighbour.size
+
+
+@dataclass
+class Gauge:
+    """A figure that rises and falls."""
+
+    now: int = 0
+    peak: int = 0
+
+    def add(self, amount: int) -> None:
+        """Change it."""
+        self.now += amount
+        self.peak = max(self.peak, self.now)
+
+
+@dataclass
+class Statistics:
+    """What `torch.cuda.memory_stats` calls by these names, in bytes; and counts."""
+
+    requested: Gauge = field(default_factory=Gauge)
+    allocated: Gauge = field(default_factory=Gauge)
+    active: Gauge = field(default_factory=Gauge)
+    reserved: Gauge = field(default_factory=Gauge)
+    inactive_split: Gauge = field(default_factory=Gauge)
+    segments: int = 0
+    """Segments that were ever taken."""
+    retries: int = 0
+    ooms: int = 0
+    splits: int = 0
+    coalescings: int = 0
+    at_peak: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """Reserved, requested, active and inactive_split when reserved first had its peak."""
+
+    def note_peak(self) -> None:
+        """Keep what the bytes are for, if more is reserved than ever."""
+        if self.reserved.now > self.at_peak[0]:
+            gauges = self.reserved, self.requested, self.active, self.inactive_split
+            self.at_peak = gauges[0].now, gauges[1].now, gauges[2].now, gauges[3].now
+
+    def hand_out(self, size: int, requested: int) -> None:
+        """Count a block that comes into use."""
+        self.allocated.add(size)
+        self.active.add(size)
+        self.requested.add(requested)
+
+    def take_back(self, size: int, requested: int) -> None:
+        """Count a block that was freed and waits for nothing."""
+        self.allocated.add(-size)
+        self.active.add(-size)
+        self.requested.add(-requested)

@@ -1,0 +1,48 @@
+"""A search for the settings with the smallest device."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from simalloc.measure.device.smallest import STEP, run_at
+from simalloc.measure.device.what_if import Outcome, described, outcome_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simalloc.trace import Trace
+
+_EXPANDABLE: Final = ("", "expandable_segments:True")
+_SPLITS: Final = ("", *(f"max_split_size_mb:{size}" for size in (20, 32, 64, 128, 256, 512)))
+_ROUNDINGS: Final = ("", *(f"roundup_power2_divisions:{number}" for number in (2, 4, 8, 16)))
+_COLLECTIONS: Final = (
+    "",
+    "garbage_collection_threshold:0.8,per_process_memory_fraction:0.99",
+)
+
+CANDIDATES: Final = tuple(
+    ",".join(filter(None, parts))
+    for parts in product(_COLLECTIONS, _EXPANDABLE, _SPLITS, _ROUNDINGS)
+)
+
+
+def search(
+    trace: Trace,
+    best: Outcome,
+    capacities: Sequence[int] = (),
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Outcome:
+    """Return the outcome with the smallest device of all settings that are searched, or `best`.
+
+    Each candidate is run on a device one step smaller than the best so far needs, which most do not
+    survive for long; only those that do are looked at further.
+    """
+    for settings in CANDIDATES:
+        less = best.smallest - STEP
+        if less > 0 and not run_at(trace, described(settings, less), less).first_oom_event:
+            best = outcome_of(trace, settings, capacities, fits=less)
+        if progress is not None:
+            progress(1)
+    return best

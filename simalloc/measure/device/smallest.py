@@ -1,0 +1,52 @@
+"""The smallest device on which a program runs to its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from simalloc.heap import figures_in_core
+
+if TYPE_CHECKING:
+    from simalloc.heap import DeviceFigures
+    from simalloc.policy.device import PyTorch
+    from simalloc.trace import Trace
+
+STEP: Final = 2 << 20
+"""Capacities that are tried are multiples of this: what a device grants."""
+
+
+def smallest_device(
+    trace: Trace, description: PyTorch, figures: DeviceFigures, fits: int | None = None
+) -> tuple[int, DeviceFigures]:
+    """Return the least capacity without an out-of-memory, and the figures of a run at it.
+
+    It is found by bisection between what was requested at once and what was reserved at most, of
+    which `figures`, of a device without end, tell; or `fits`, where that is known to be enough.
+    Whether a program runs is not strictly monotone in the capacity: a smaller device might do by
+    chance.
+    """
+    fails = max(up(figures.peak_requested_bytes) - STEP, 0)
+    enough = fits or max(up(figures.peak_reserved_bytes), STEP)
+    found = run_at(trace, description, enough)
+    while found.first_oom_event:  # of what is reserved at most, a memory fraction is allowed
+        enough += max(STEP, up(enough // 64))
+        found = run_at(trace, description, enough)
+    while enough - fails > STEP:
+        middle = fails + (enough - fails) // STEP // 2 * STEP
+        tried = run_at(trace, description, middle)
+        if tried.first_oom_event:
+            fails = middle
+        else:
+            enough, found = middle, tried
+    return enough, found
+
+
+def up(size: int) -> int:
+    """Return the next capacity."""
+    return -(-size // STEP) * STEP
+
+
+def run_at(trace: Trace, description: PyTorch, capacity: int) -> DeviceFigures:
+    """Return the figures of a run on a device of a capacity."""
+    return figures_in_core(trace, replace(description, capacity=capacity))

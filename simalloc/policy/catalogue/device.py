@@ -1,0 +1,53 @@
+"""Caching allocators of deep-learning frameworks (docs/device-memory.md)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simalloc.policy.description import Policy
+from simalloc.policy.device import Bfc, NoCache, OrtArena, PyTorch, RmmPool
+
+GROUP: Final = "device"
+
+_ADDRESSES: Final = (
+    "Each segment lies at the next higher address, at a multiple of 2 MiB, and none is used twice."
+)
+_PYTORCH: Final = "PyTorch 2.15, c10/cuda/CUDACachingAllocator.cpp and c10/core/AllocatorConfig.cpp"
+_EVENTS: Final = " A stream that uses a block is done when the next request comes."
+
+POLICIES: Final = (
+    Policy("pytorch", PyTorch(), source=_PYTORCH, reading=_ADDRESSES + _EVENTS),
+    Policy(
+        "pytorch-expandable",
+        PyTorch(expandable_segments=True),
+        source=_PYTORCH,
+        reading=_EVENTS.strip(),
+    ),
+    Policy(
+        "bfc",
+        Bfc(),
+        source="TensorFlow 2.21, tsl/framework/bfc_allocator.cc",
+        reading=f"{_ADDRESSES} As TensorFlow has it when memory growth is asked for.",
+    ),
+    Policy(
+        "ort-arena",
+        OrtArena(),
+        source="ONNX Runtime 1.32, onnxruntime/core/framework/bfc_arena.cc",
+        reading=(
+            f"{_ADDRESSES} Streams are not told apart: which waits for which, no trace says. An "
+            "empty is a shrink."
+        ),
+    ),
+    Policy(
+        "rmm-pool",
+        RmmPool(),
+        source="RAPIDS Memory Manager, rmm/mr/pool_memory_resource",
+        reading=f"{_ADDRESSES} A block is freed by the stream that it was taken by.",
+    ),
+    Policy(
+        "no-cache",
+        NoCache(),
+        source="cudaMalloc and cudaFree for each object",
+        reading="Sizes are rounded to 2 MiB, as devices with large pages do.",
+    ),
+)

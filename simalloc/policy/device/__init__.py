@@ -1,0 +1,16 @@
+"""Descriptions of the caching allocators that deep-learning frameworks put before a device."""
+
+from simalloc.policy.device.arenas import Bfc, Extend, NoCache, OrtArena, RmmPool
+from simalloc.policy.device.base import Device
+from simalloc.policy.device.pytorch import PyTorch, PyTorchRules
+
+__all__ = [
+    "Bfc",
+    "Device",
+    "Extend",
+    "NoCache",
+    "OrtArena",
+    "PyTorch",
+    "PyTorchRules",
+    "RmmPool",
+]

@@ -1,0 +1,115 @@
+"""The text of PYTORCH_ALLOC_CONF (or PYTORCH_CUDA_ALLOC_CONF): `key:value,key:value`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import PolicyError
+
+if TYPE_CHECKING:
+    from simalloc.policy.parts import Value
+
+INTERVALS: Final = 16
+"""Intervals of sizes that can have divisions of their own: below 2 MiB, 2, 4 ... from 32 GiB on."""
+
+_PART: Final = re.compile(r"\s*([A-Za-z0-9_]+)\s*:\s*(\[[^\]]*\]|[^,\[\]]*?)\s*(?:,|$)")
+_ENTRY: Final = re.compile(r"\s*(\d+|>)\s*:\s*(\d+)\s*")
+_WITHOUT_EFFECT: Final = frozenset(
+    {
+        "backend",
+        "graph_capture_record_stream_reuse",
+        "pinned_background_threads",
+        "pinned_num_register_threads",
+        "pinned_reserve_segment_size_mb",
+        "pinned_use_background_threads",
+        "pinned_use_cuda_host_register",
+        "pinned_use_hip_host_register",
+        "release_lock_on_cudamalloc",
+        "release_lock_on_hipmalloc",
+        "throw_on_cudamalloc_oom",
+    }
+)
+"""Settings that change nothing of where device memory lies."""
+
+
+def parse_settings(text: str) -> dict[str, Value]:
+    """Return the settings of a text as parameters of `pytorch`.
+
+    Raises `PolicyError` for text of another form, unknown keys, and values that a key cannot take.
+    """
+    given: dict[str, Value] = {}
+    at = 0
+    while at < len(text):
+        part = _PART.match(text, at)
+        if part is None:
+            raise PolicyError(f"settings {text!r}: {text[at:]!r} is not of the form KEY:VALUE")
+        key, value = part.groups()
+        read = _read(key, value, text)
+        if read is not None:
+            given[read[0]] = read[1]
+        at = part.end()
+    return given
+
+
+def _read(key: str, value: str, text: str) -> tuple[str, Value] | None:
+    """Return the parameter and value of one setting, None for one without effect here."""
+    try:
+        if key in {"max_split_size_mb", "max_non_split_rounding_mb", "large_segment_size_mb"}:
+            return key, int(value)
+        if key == "garbage_collection_threshold":
+            return key, float(value)
+        if key == "per_process_memory_fraction":
+            return "fraction", float(value)
+        if key == "expandable_segments":
+            return key, {"True": True, "False": False}[value]
+    except (ValueError, KeyError):
+        raise PolicyError(f"settings {text!r}: {key} cannot be {value!r}") from None
+    if key == "roundup_power2_divisions":
+        parse_divisions(value)
+        return key, value
+    if key == "backend" and value != "native":
+        raise PolicyError(f"settings {text!r}: backend {value} is the driver's, which is not known")
+    if key not in _WITHOUT_EFFECT:
+        raise PolicyError(f"settings {text!r}: there is no setting {key!r}")
+    return None
+
+
+def parse_divisions(text: str) -> tuple[int, ...]:
+    """Return the divisions of each interval that `roundup_power2_divisions` names.
+
+    A plain number is for all. In a list an entry names an interval by its lower end in MiB; the
+    first also fills all smaller ones, and `>` all above the last one named.
+    """
+    if not text:
+        return (0,) * INTERVALS
+    if not text.startswith("["):
+        return (_divisions(text, text),) * INTERVALS
+    divisions = [0] * INTERVALS
+    last = -1
+    for number, entry in enumerate(text.strip("[] ").split(",")):
+        match = _ENTRY.fullmatch(entry)
+        if match is None:
+            raise PolicyError(f"roundup_power2_divisions {text!r}: {entry!r} is not MIB:DIVISIONS")
+        value = _divisions(match[2], text)
+        if match[1] == ">":
+            divisions[last + 1 :] = [value] * (INTERVALS - last - 1)
+            continue
+        last = _interval(int(match[1]), text)
+        first = 0 if number == 0 else last
+        divisions[first : last + 1] = [value] * (last + 1 - first)
+    return tuple(divisions)
+
+
+def _interval(mib: int, text: str) -> int:
+    if mib == 0 or mib & (mib - 1):
+        raise PolicyError(f"roundup_power2_divisions {text!r}: {mib} is not a power of two")
+    return min(mib.bit_length() - 1, INTERVALS - 1)
+
+
+def _divisions(value: str, text: str) -> int:
+    if not value.strip().isdecimal() or (number := int(value)) & (number - 1):
+        raise PolicyError(
+            f"roundup_power2_divisions {text!r}: {value!r} is not a power of two or 0"
+        )
+    return number

@@ -1,0 +1,106 @@
+"""TensorFlow's BFC allocator, ONNX Runtime's arena, RAPIDS' pool, and no cache at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from math import floor
+from typing import ClassVar
+
+from simalloc.errors import PolicyError
+from simalloc.policy.device.base import MIB, UNLIMITED, Device, check_share
+from simalloc.policy.parts import check_unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bfc(Device):
+    """Best fit with coalescing in regions that double (TensorFlow, XLA, JAX).
+
+    JAX is `bfc:growth=off,collection=off,fraction=0.75,capacity=...`.
+    """
+
+    family: ClassVar[str] = "bfc"
+
+    fraction: float = 1.0
+    """Of the capacity that the allocator may take."""
+    growth: bool = True
+    """Take regions as they are needed; off: one region of all that may be taken."""
+    collection: bool = True
+    """Give back regions that are wholly free before memory is said to be out."""
+    split_fraction: float = 0.0
+    """Of the limit: a remainder of so much is always split off; 0: of 128 MiB."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_share("fraction", self.fraction)
+        check_share("split_fraction", self.split_fraction)
+        if not self.capacity and (not self.growth or self.fraction < 1):
+            raise PolicyError("bfc needs a capacity with growth=off or a fraction below 1")
+
+    @property
+    def limit(self) -> int:
+        """The bytes that may be taken in all."""
+        return floor(self.fraction * self.capacity) if self.capacity else UNLIMITED
+
+    @property
+    def always_split(self) -> int:
+        """The bytes of a remainder that is always split off."""
+        return floor(self.split_fraction * self.limit) if self.split_fraction else 128 * MIB
+
+
+class Extend(Enum):
+    """How ONNX Runtime's arena extends (`arena_extend_strategy` 0 and 1)."""
+
+    NEXT_POWER_OF_TWO = "next-power-of-two"
+    SAME_AS_REQUESTED = "same-as-requested"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrtArena(Device):
+    """ONNX Runtime's arena: the same idea with other steps; streams are not told apart."""
+
+    family: ClassVar[str] = "ort arena"
+
+    extend: Extend = Extend.NEXT_POWER_OF_TWO
+    initial_chunk: int = MIB
+    """`initial_chunk_size_bytes`: the first step."""
+    initial_growth: int = 2 * MIB
+    """`initial_growth_chunk_size_bytes`: the step after memory was given back."""
+    max_dead: int = 128 * MIB
+    """`max_dead_bytes_per_chunk`: a remainder of so much is always split off."""
+    max_extend: int = 1024 * MIB
+    """`max_power_of_two_extend_bytes`: the largest step."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("initial_chunk", "initial_growth", "max_dead", "max_extend"):
+            check_unit(name, getattr(self, name))
+
+    @property
+    def limit(self) -> int:
+        """The bytes that may be taken in all."""
+        return self.available
+
+
+@dataclass(frozen=True, kw_only=True)
+class RmmPool(Device):
+    """The pool of the RAPIDS Memory Manager: best fit, doubling, never shrinking."""
+
+    family: ClassVar[str] = "rmm pool"
+
+    initial: int = 0
+    """Bytes taken at the start."""
+    maximum: int = 0
+    """Bytes that may be taken in all; 0: no end."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.initial < 0 or self.maximum < 0 or 0 < self.maximum < self.initial:
+            raise PolicyError("initial and maximum take bytes, the maximum no less than initial")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoCache(Device):
+    """Every request asks the device, every free gives back."""
+
+    family: ClassVar[str] = "no cache"

@@ -1,0 +1,101 @@
+"""PyTorch's caching allocator: its settings, as parameters and as the text that PyTorch takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import floor
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from simalloc.errors import PolicyError
+from simalloc.policy.device.alloc_conf import parse_divisions, parse_settings
+from simalloc.policy.device.base import MIB, Device, check_share
+
+if TYPE_CHECKING:
+    from simalloc.policy.parts import Value
+
+
+class PyTorchRules(NamedTuple):
+    """The settings as the rules need them; sizes in bytes, and None where there is no limit."""
+
+    divisions: tuple[int, ...]
+    """Of a power of two, for each of 16 intervals of sizes; 0: none."""
+    max_split: int | None
+    """Blocks of so much are never split."""
+    non_split_rounding: int
+    """How much larger such a block may be than what it serves."""
+    large_segment: int
+    allowed: int | None
+    """What may be reserved in all."""
+    collected_above: int | None
+    """Old blocks are given back when more is reserved."""
+    expandable: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class PyTorch(Device):
+    """PyTorch's caching allocator of CUDA memory (2.15; earlier versions differ in limits).
+
+    Parameters have the names of `PYTORCH_ALLOC_CONF`; `settings` takes that text as it is, and
+    wins.
+    """
+
+    family: ClassVar[str] = "pytorch"
+
+    fraction: float = 1.0
+    """`per_process_memory_fraction`: of the capacity that may be reserved."""
+    max_split_size_mb: int = 0
+    """Blocks of so many MiB are never split; 0: all are."""
+    max_non_split_rounding_mb: int = 0
+    """How many MiB larger a block that is not split may be; 0: as the large segment."""
+    large_segment_size_mb: int = 20
+    """MiB taken from the device for requests of 1 to 10 MiB."""
+    roundup_power2_divisions: str = ""
+    """Steps between powers of two to which sizes are rounded, as `4` or `[64:8,256:4,>:1]`."""
+    garbage_collection_threshold: float = 0.0
+    """Of what may be reserved: above it old blocks are given back before new ones are asked for."""
+    expandable_segments: bool = False
+    """Map pages into one range of addresses instead of taking segments."""
+    settings: str = ""
+    """The text of PYTORCH_ALLOC_CONF."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.rules  # noqa: B018 - raises what is wrong with the settings
+
+    @cached_property
+    def resolved(self) -> PyTorch:
+        """The same with what `settings` says as parameters."""
+        given: dict[str, Value] = parse_settings(self.settings) if self.settings else {}
+        return replace(self, settings="", **given) if given else self  # type: ignore[arg-type]
+
+    @cached_property
+    def rules(self) -> PyTorchRules:
+        """What the settings come to; raises `PolicyError` for those that cannot be."""
+        given = self.resolved
+        return given._own_rules() if given is not self else self._own_rules()  # noqa: SLF001
+
+    def _own_rules(self) -> PyTorchRules:
+        large = self.large_segment_size_mb
+        if large <= 10:
+            raise PolicyError(f"large_segment_size_mb is {large}; it takes more than 10")
+        for name in ("max_split_size_mb", "max_non_split_rounding_mb"):
+            if getattr(self, name) and not large <= getattr(self, name) < 1 << 40:
+                raise PolicyError(f"{name} is {getattr(self, name)}; it takes {large} or more")
+        check_share("per_process_memory_fraction", self.fraction)
+        check_share("garbage_collection_threshold", self.garbage_collection_threshold)
+        if self.fraction < 1 and not self.capacity:
+            raise PolicyError("a memory fraction is one of the device's capacity: give that too")
+        allowed = floor(self.fraction * self.capacity) if self.fraction < 1 else None
+        collects = allowed is not None and self.garbage_collection_threshold > 0
+        return PyTorchRules(
+            divisions=parse_divisions(self.roundup_power2_divisions),
+            max_split=self.max_split_size_mb * MIB or None,
+            non_split_rounding=(self.max_non_split_rounding_mb or large) * MIB,
+            large_segment=large * MIB,
+            allowed=allowed,
+            collected_above=floor(self.garbage_collection_threshold * allowed)
+            if collects and allowed is not None
+            else None,
+            expandable=self.expandable_segments,
+        )

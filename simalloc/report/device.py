@@ -1,0 +1,162 @@
+"""What a program needs of a device's memory, as tables and as sentences."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.report.table import Rounded, Table
+from simalloc.report.units import spell_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.measure import Outcome, WhatIf
+    from simalloc.report.table import Value
+
+_MIB: Final = 1 << 20
+_SMALL: Final = 1000 * _MIB
+DEFAULT: Final = "default"
+"""What no settings at all are called."""
+
+
+def device_tables(found: WhatIf) -> list[Table]:
+    """Return the model beside the real run, if that is known, and a row for each settings."""
+    tables = [settings_table(found)]
+    return [model_table(found), *tables] if found.recorded else tables
+
+
+def model_table(found: WhatIf) -> Table:
+    """Return what the real allocator did beside what the model does with the same settings."""
+    real, model = found.recorded or {}, found.model
+    taken = real.get("segment_alloc", 0) + real.get("segment_map", 0)
+    back = real.get("segment_free", 0) + real.get("segment_unmap", 0)
+    rows: list[Sequence[Value]] = [
+        _beside(
+            "peak reserved, MiB", real.get("peak_reserved_bytes", 0), model.peak_reserved_bytes
+        ),
+        _beside(
+            "reserved in the end", real.get("final_reserved_bytes", 0), model.final_reserved_bytes
+        ),
+        ("reserved at the start", _mib(real.get("first_reserved_bytes", 0)), None, None),
+        ("calls that took memory", taken, model.device_alloc, None),
+        ("calls that gave it back", back, model.device_free, None),
+        ("out of memory", real.get("oom", 0), model.ooms, None),
+    ]
+    notes = [f"Settings: {found.settings or DEFAULT}; the model's device is empty and has no end."]
+    if real.get("first_reserved_bytes"):
+        notes.append("The model's calls include those for what was live when the record began.")
+    return Table("Model beside real", ("", "real", "model", "difference %"), rows, notes)
+
+
+def settings_table(found: WhatIf) -> Table:
+    """Return a row for each settings, and for what no allocator can go below; in MiB."""
+    columns = [
+        *("settings", "peak reserved", "requested", "rounding", "split free", "whole free"),
+        *("smallest device", "retries", "calls"),
+        *(f"fits {spell_capacity(capacity)}" for capacity in found.capacities),
+    ]
+    rows = [_outcome(outcome, found.capacities) for outcome in found.outcomes]
+    empty = [None] * (len(columns) - 2)
+    rows += [
+        ("bound: live bytes", _mib(found.live), *empty),
+        ("bound: live, of 512 bytes", _mib(found.live_rounded), *empty),
+        ("bound: no cache", _mib(found.no_cache), *empty),
+    ]
+    return Table("Settings, MiB", columns, rows, sentences(found))
+
+
+def sentences(found: WhatIf) -> tuple[str, ...]:
+    """Return what the outcomes come to, in words."""
+    best, said = found.best, []
+    for capacity in found.capacities:
+        spelled = spell_capacity(capacity)
+        if found.live > capacity:
+            said.append(
+                f"No setting can help on {spelled}: {found.live:,} bytes are requested and live at "
+                "once."
+            )
+        elif not any(outcome.fits(capacity) for outcome in found.outcomes):
+            said.append(f"None of these settings fits {spelled}.")
+    said.append(
+        f"The smallest device, {best.smallest // _MIB:,} MiB, does with {best.settings or DEFAULT}:"
+    )
+    said.append(paste(best.settings))
+    said.append(
+        "Retries and calls (taking + giving back) are those on the smallest device. A program that "
+        "reacts to an out-of-memory would ask for other things."
+    )
+    return tuple(said)
+
+
+def paste(settings: str) -> str:
+    """Return a line for a shell that sets the settings."""
+    return f"export PYTORCH_ALLOC_CONF='{settings}'" if settings else "unset PYTORCH_ALLOC_CONF"
+
+
+def device_record(found: WhatIf) -> dict[str, Any]:
+    """Return everything in plain values, ready for JSON; bytes throughout."""
+    return {
+        "trace": found.trace,
+        "events": found.events,
+        "settings": found.settings,
+        "recorded": found.recorded,
+        "model": asdict(found.model),
+        "outcomes": [_record(outcome) for outcome in found.outcomes],
+        "live_bytes": found.live,
+        "live_bytes_rounded_to_512": found.live_rounded,
+        "no_cache_bytes": found.no_cache,
+        "best_settings": found.best.settings,
+        "smallest_device_bytes": found.best.smallest,
+        "impossible_capacities": [each for each in found.capacities if found.live > each],
+    }
+
+
+def spell_capacity(capacity: int) -> str:
+    """Spell a capacity as exactly as people give it."""
+    return spell_bytes(capacity)
+
+
+def _record(outcome: Outcome) -> dict[str, Any]:
+    figures = outcome.figures
+    return {
+        "settings": outcome.settings,
+        "peak_reserved_bytes": figures.peak_reserved_bytes,
+        "requested_bytes_at_peak": figures.requested_bytes_at_peak,
+        "rounding_bytes": outcome.rounding,
+        "split_free_bytes": outcome.split_free,
+        "whole_free_bytes": outcome.whole_free,
+        "device_alloc": figures.device_alloc,
+        "device_free": figures.device_free,
+        "smallest_device_bytes": outcome.smallest,
+        "smallest_device": asdict(outcome.there),
+        "capacities": [
+            {"capacity": capacity, "fits": not at.first_oom_event, **asdict(at)}
+            for capacity, at in outcome.at.items()
+        ],
+    }
+
+
+def _outcome(outcome: Outcome, capacities: Sequence[int]) -> Sequence[Value]:
+    there = outcome.there
+    return (
+        outcome.settings or DEFAULT,
+        _mib(outcome.figures.peak_reserved_bytes),
+        _mib(outcome.figures.requested_bytes_at_peak),
+        _mib(outcome.rounding),
+        _mib(outcome.split_free),
+        _mib(outcome.whole_free),
+        _mib(outcome.smallest),
+        there.retries,
+        f"{there.device_alloc:,}+{there.device_free:,}",
+        *("yes" if outcome.fits(capacity) else "no" for capacity in capacities),
+    )
+
+
+def _beside(what: str, real: int, model: int) -> Sequence[Value]:
+    return what, _mib(real), _mib(model), Rounded(100 * (model / real - 1), 2) if real else None
+
+
+def _mib(size: int) -> Rounded:
+    """Return MiB, with a decimal where it matters."""
+    return Rounded(size / _MIB, 1 if size % _MIB and size < _SMALL else 0)

@@ -1,0 +1,154 @@
+"""Reads the pickle of a snapshot: data alone, so that nothing in it can run, and in little memory.
+
+Most of a snapshot are the entries of its history. Each is turned into a row of numbers. A pickle
+that is not too large is looked through first; if it makes plain data alone, the unpickler in C
+reads it. All others are read in Python, where an entry becomes its row as soon as it is read.
+"""
+
+from __future__ import annotations
+
+import pickle
+from array import array
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+
+from simalloc.trace._native import pickle_is_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ACTIONS: Final = (
+    *("alloc", "free", "free_completed", "free_requested", "oom"),
+    *("segment_alloc", "segment_free", "segment_map", "segment_unmap"),
+)
+"""What an entry may tell; its row has the number."""
+ALLOC, FREE, COMPLETED, REQUESTED, OOM, SEGMENT, SEGMENT_BACK, MAP, UNMAP = range(len(ACTIONS))
+NO_EVENT: Final = len(ACTIONS)
+WRONG: Final = NO_EVENT + 1
+
+FIELDS: Final = ("action", "address", "size", "stream", "pool", "time", "site", "empties")
+"""The numbers of a row. `empties`: whether empty_cache was called, 2: this cannot be known."""
+UNKNOWN: Final = 2
+
+_NUMBERS: Final = {action: number for number, action in enumerate(ACTIONS)}
+_NO_EVENTS: Final = frozenset({"snapshot", "annotate", "user_defined", "workspace_snapshot"})
+_IN_C: Final = 1 << 27
+"""Bytes of a pickle that is read in C: objects take ten times as much."""
+_MOST: Final = 2**52  # of a number: more than any address, and microseconds of a century
+_EMPTY_CACHE: Final = ("empty_cache", "emptyCache")
+
+
+class Row(int):
+    """Stands for an entry: its place in `Entries.rows`."""
+
+    __slots__ = ()
+
+
+class Entries:
+    """The rows of all entries, whichever device they are of.
+
+    `number_site` makes a number of frames.
+    """
+
+    def __init__(self, number_site: Callable[[list[Any]], int]) -> None:
+        self.rows = array("q")
+        self._number_site = number_site
+        self._sites: dict[int, tuple[int, int]] = {}
+        self._pools: dict[tuple[Any, ...], int] = {(0, 0): 0}
+
+    def take(self, entry: dict[Any, Any]) -> Row:
+        """Add an entry's row."""
+        place = Row(len(self.rows) // len(FIELDS))
+        self.rows.extend(self._row(entry))
+        return place
+
+    def pool(self, given: object) -> int:
+        """Return the number of a pool's id; 0 is the pool of all that has none of its own."""
+        if not isinstance(given, (tuple, list)) or not all(type(part) is int for part in given):
+            return 0
+        return self._pools.setdefault(tuple(given), len(self._pools))
+
+    def _row(self, entry: dict[Any, Any]) -> tuple[int, ...]:
+        action = entry["action"]
+        number = _NUMBERS.get(action, WRONG) if isinstance(action, str) else WRONG
+        if number == WRONG:
+            known = isinstance(action, str) and action in _NO_EVENTS
+            return (NO_EVENT if known else WRONG, *(len(FIELDS) - 1) * (0,))
+        numbers: list[Any] = [
+            entry.get("addr", 0 if number == OOM else None),
+            entry.get("size"),
+            entry.get("stream", 0),
+            entry.get("time_us", 0),
+        ]
+        if not all(type(each) is int and 0 <= each < _MOST for each in numbers):
+            return (WRONG, *(len(FIELDS) - 1) * (0,))
+        address, size, stream, time = numbers
+        pool = self.pool(entry.get("pool_id", entry.get("segment_pool_id")))
+        site, empties = self._site(entry.get("frames"))
+        return number, address, size, stream, pool, time, site, empties
+
+    def _site(self, frames: object) -> tuple[int, int]:
+        """Return the number of frames, and whether they are of empty_cache."""
+        if not isinstance(frames, list) or not frames:
+            return 0, UNKNOWN
+        known = self._sites.get(id(frames))  # the unpickler's memo keeps them
+        if known is None:
+            names = (frame.get("name") for frame in frames if isinstance(frame, dict))
+            empties = any(isinstance(name, str) and name.endswith(_EMPTY_CACHE) for name in names)
+            known = self._sites[id(frames)] = self._number_site(frames), int(empties)
+        return known
+
+
+def unpickled(content: bytes, entries: Entries) -> Any:
+    """Return the object of a pickle, with a `Row` for each entry; any error if it is damaged."""
+    if len(content) > _IN_C or not pickle_is_plain(content):
+        return Unpickler(BytesIO(content), entries).load()
+    snapshot = PlainUnpickler(BytesIO(content)).load()
+    traces = snapshot.get("device_traces") if isinstance(snapshot, dict) else None
+    for trace in traces if isinstance(traces, list) else ():
+        for place, entry in enumerate(trace if isinstance(trace, list) else ()):
+            if isinstance(entry, dict) and "action" in entry:
+                trace[place] = entries.take(entry)
+    return snapshot
+
+
+class PlainUnpickler(pickle.Unpickler):
+    """The unpickler in C, of pickles that have been looked through."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        """Refuse whatever the pickle names."""
+        raise pickle.UnpicklingError(f"it names {module}.{name}; a snapshot holds data alone")
+
+
+class Unpickler(pickle._Unpickler):  # noqa: SLF001 - the docstring says why
+    """Unpickles numbers, texts and containers alone, and entries as rows.
+
+    It is the unpickler in Python. That in C makes its memo as long as the largest number in the
+    file says: a few bytes can take all memory. So can a bytearray, which no snapshot has.
+    """
+
+    def __init__(self, stream: BytesIO, entries: Entries) -> None:
+        super().__init__(stream)
+        self._entries = entries
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        """Refuse whatever the pickle names."""
+        raise pickle.UnpicklingError(f"it names {module}.{name}; a snapshot holds data alone")
+
+    def get_extension(self, code: int) -> NoReturn:
+        """Refuse what is named by a number."""
+        raise pickle.UnpicklingError(f"it names extension {code}; a snapshot holds data alone")
+
+    def load_items(self: Any) -> None:
+        """Fill a dict; if it is an entry, its row takes its place."""
+        super().load_setitems()  # type: ignore[misc]
+        filled = self.stack[-1]
+        if type(filled) is dict and "action" in filled:
+            self.stack[-1] = self._entries.take(filled)
+            filled.clear()
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        code: load
+        for code, load in pickle._Unpickler.dispatch.items()  # noqa: SLF001 - as above
+        if code != pickle.BYTEARRAY8[0]
+    } | {pickle.SETITEMS[0]: load_items}

@@ -1,0 +1,110 @@
+"""`simalloc device`: from a snapshot to a table of settings."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+MIB = 1 << 20
+
+
+def entry(action, addr, size, time):
+    return {"action": action, "addr": addr, "size": size, "stream": 0, "time_us": time}
+
+
+@pytest.fixture
+def snapshot(tmp_path):
+    """A program of two phases: blocks of 30 MiB, then of 50 MiB, each with a small one beside."""
+    time = 0
+    entries, segments = [], []
+    for number in range(4):
+        address = number * 100 * MIB
+        entries.append(entry("segment_alloc", address, 30 * MIB, time))
+        entries.append(entry("alloc", address, 30 * MIB, time))
+    for number in range(4):
+        entries.append(entry("free_requested", number * 100 * MIB, 30 * MIB, time))
+        entries.append(entry("free_completed", number * 100 * MIB, 30 * MIB, time))
+    for number in range(2):
+        address = (number + 10) * 100 * MIB
+        entries.append(entry("segment_alloc", address, 50 * MIB, time))
+        entries.append(entry("alloc", address, 50 * MIB, time))
+    segments += [block(each * 100 * MIB, 30 * MIB, "inactive") for each in range(4)]
+    segments += [block(each * 100 * MIB, 50 * MIB, "active_allocated") for each in (10, 11)]
+    path = tmp_path / "snapshot.pickle"
+    path.write_bytes(pickle.dumps({"device_traces": [entries], "segments": segments}))
+    return path
+
+
+def block(address, size, state):
+    whole = {"address": address, "size": size, "requested_size": size, "state": state}
+    return {
+        "device": 0,
+        "address": address,
+        "total_size": size,
+        "stream": 0,
+        "blocks": [whole],
+    }
+
+
+def simalloc(*arguments):
+    command = [sys.executable, "-m", "simalloc", "device", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_every_figure_in_json(snapshot):
+    result = simalloc(snapshot, "--capacity", "150M", "--capacity", "100MiB", "--format", "json")
+    assert (result.returncode, result.stderr) == (0, "")
+    (found,) = json.loads(result.stdout)
+    assert found["recorded"]["peak_reserved_bytes"] == 220 * MIB
+    assert found["model"]["peak_reserved_bytes"] == 220 * MIB
+    assert found["live_bytes"] == 120 * MIB
+    first, expandable = found["outcomes"][:2]
+    assert first["settings"] == ""
+    assert first["smallest_device_bytes"] == 120 * MIB
+    assert first["smallest_device"]["retries"] == 1
+    assert [each["fits"] for each in first["capacities"]] == [True, False]
+    assert expandable["peak_reserved_bytes"] == 120 * MIB
+    assert found["impossible_capacities"] == [100 * MIB]
+    parts = ("requested_bytes_at_peak", "rounding_bytes", "split_free_bytes", "whole_free_bytes")
+    for outcome in found["outcomes"]:
+        assert sum(outcome[part] for part in parts) == outcome["peak_reserved_bytes"]
+
+
+def test_the_tables_say_what_it_comes_to(snapshot):
+    result = simalloc(snapshot, "--capacity", "100M", "--settings", "max_split_size_mb:25")
+    assert "Model beside real" in result.stdout
+    assert "max_split_size_mb:25" in result.stdout
+    assert "No setting can help on 100 MiB: 125,829,120 bytes" in result.stdout
+    assert "PYTORCH_ALLOC_CONF" in result.stdout
+
+
+def test_a_search_ends_in_a_line_for_a_shell(snapshot):
+    result = simalloc(snapshot, "--search", "--format", "json")
+    (found,) = json.loads(result.stdout)
+    assert found["smallest_device_bytes"] == 120 * MIB
+
+
+def test_a_trace_does_as_well(snapshot, tmp_path):
+    path = tmp_path / "trace.npz"
+    command = [sys.executable, "-m", "simalloc", "import", snapshot, "-o", path]
+    subprocess.run(command, check=True, capture_output=True)
+    assert simalloc(path, "--format", "csv").stdout == simalloc(snapshot, "--format", "csv").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--settings", "colour:red"], "there is no setting 'colour'"),
+        (["--settings", "max_split_size_mb:5"], "it takes 20 or more"),
+        (["--capacity", "much"], "is not a size"),
+        (["--capacity", "0"], "between 1 byte"),
+        (["--device", "3"], "has no events of device 3"),
+    ],
+)
+def test_what_cannot_be_is_one_line(snapshot, arguments, words):
+    result = simalloc(snapshot, *arguments)
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert result.stdout == ""

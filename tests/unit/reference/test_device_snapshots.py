@@ -1,0 +1,135 @@
+"""Every address and every segment that real GPUs' allocators gave, by the reference.
+
+The allocator is put into the state in which the recorded one was when the history began, and its
+device hands out the addresses that the real one did.
+"""
+
+import gzip
+import pickle
+from pathlib import Path
+
+import pytest
+
+from simalloc.heap.reference.device.blocks import Block
+from simalloc.heap.reference.device.pytorch import PyTorchAllocator
+from simalloc.policy import policy
+
+TRUTH = Path(__file__).parents[4] / "shared" / "traces" / "device"
+SNAPSHOTS = ["decomfl_start_to_end", "magma27", "medium_512_training", "silmont_tiny"]
+MIB = 1 << 20
+
+
+class Recorded:
+    """A snapshot of one device that only ever took memory."""
+
+    def __init__(self, name):
+        with gzip.open(TRUTH / f"{name}.pickle.gz") as file:
+            snapshot = pickle.load(file)
+        self.history = max(snapshot["device_traces"], key=len)
+        self.segments = {each["address"]: each for each in snapshot["segments"]}
+        self.taken = [each for each in self.history if each["action"] == "segment_alloc"]
+
+    def live_at_start(self):
+        """Return the requested sizes of what was live before the history, by address."""
+        live = {
+            block["address"]: block["requested_size"]
+            for segment in self.segments.values()
+            for block in segment["blocks"]
+            if block["state"] == "active_allocated"
+        }
+        for entry in reversed(self.history):
+            if entry["action"] == "free_completed":
+                live[entry["addr"]] = entry["size"]
+            elif entry["action"] == "alloc":
+                del live[entry["addr"]]
+        return live
+
+    def block_sizes(self, live, rounded):
+        """Return the sizes of the blocks that were live before the history."""
+        first_used = {}
+        for entry in self.history:
+            if entry["action"] == "alloc":
+                first_used.setdefault(entry["addr"], len(first_used))
+        kept = {
+            block["address"]: block["size"]
+            for segment in self.segments.values()
+            for block in segment["blocks"]
+            if block["state"] == "active_allocated"
+        }
+        freed = {e["addr"] for e in self.history if e["action"] == "free_completed"}
+        sizes = {}
+        for address, requested in live.items():
+            if address not in freed:
+                sizes[address] = kept[address]
+                continue
+            end = address + rounded(requested)
+            segment = self._segment_of(address)
+            border = segment["address"] + segment["total_size"]
+            behind = min((each for each in live if address < each < border), default=border)
+            gap = behind - end if segment["segment_type"] == "large" else 0
+            inside = [used for used in first_used if end <= used < end + gap]
+            first = min(inside, key=first_used.get, default=None)
+            if 0 < gap <= MIB:
+                end += gap
+            elif first is not None and first - end <= MIB:
+                end = first
+            sizes[address] = end - address
+        return sizes
+
+    def _segment_of(self, address):
+        return self.segments[max(each for each in self.segments if each <= address)]
+
+
+def begin(allocator, recorded):
+    """Put the allocator into the state at which the history begins; return the live blocks."""
+    live = recorded.live_at_start()
+    sizes = recorded.block_sizes(live, allocator.rounded)
+    later = {each["addr"] for each in recorded.taken}
+    blocks = {}
+    for address, segment in recorded.segments.items():
+        if address in later:
+            continue
+        pool = allocator.pool(0, small=segment["segment_type"] == "small")
+        rest = Block(address, segment["total_size"], segment["stream"])
+        allocator.statistics.reserved.add(rest.size)
+        end = address + rest.size
+        for at in sorted(each for each in live if address <= each < end):
+            if at > rest.address:
+                gap, rest = rest, rest.cut(at - rest.address)
+                pool.put(gap)
+            block = rest
+            rest = block.cut(sizes[at]) if block.size > sizes[at] else None
+            block.in_use, block.requested = True, live[at]
+            allocator._pool_of[block] = pool
+            allocator.statistics.hand_out(block.size, live[at])
+            blocks[at] = block
+        if rest is not None:
+            pool.put(rest)
+    return blocks
+
+
+@pytest.mark.skipif(not TRUTH.exists(), reason="the ground truth lies beside the project")
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_every_address_and_every_segment(name):
+    recorded = Recorded(name)
+    allocator = PyTorchAllocator(policy("pytorch").description)
+    blocks = begin(allocator, recorded)
+    asked = []
+
+    def allocate(size):
+        asked.append(size)
+        return recorded.taken[len(asked) - 1]["addr"]
+
+    allocator.device.allocate = allocate
+    placed = []
+    for entry in recorded.history:
+        if entry["action"] == "alloc":
+            block = allocator.malloc(entry["size"], entry["stream"], 0)
+            placed.append((block.address, entry["addr"]))
+            blocks[entry["addr"]] = block
+        elif entry["action"] == "free_completed":
+            allocator.free(blocks.pop(entry["addr"]))
+    assert [ours for ours, _ in placed] == [real for _, real in placed]
+    assert asked == [each["size"] for each in recorded.taken]
+    final = sum(segment["total_size"] for segment in recorded.segments.values())
+    assert allocator.statistics.reserved.now == final

@@ -1,0 +1,186 @@
+"""Device allocators: the worked example by hand, and what PyTorch's own allocator did."""
+
+import csv
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simalloc.heap import simulate
+from simalloc.heap.reference.device import replay_device
+from simalloc.policy import policy
+from simalloc.trace import Op, Trace
+from simalloc.trace.formats.importing import load_log
+
+TRUTH = Path(__file__).parents[4] / "shared" / "traces" / "device"
+MIB = 1 << 20
+
+EXAMPLE = [
+    (Op.MALLOC, 1, 3_000_000),
+    (Op.MALLOC, 2, 600),
+    (Op.MALLOC, 3, 25_000_000),
+    (Op.FREE, 1, 0),
+    (Op.MALLOC, 4, 12_000_000),
+    (Op.FREE, 3, 0),
+    (Op.MALLOC, 5, 24_000_000),
+    (Op.MALLOC, 6, 1_100_000),
+    (Op.FREE, 5, 0),
+    (Op.MALLOC, 7, 30_000_000),
+    (Op.FREE, 2, 0),
+    (Op.FREE, 7, 0),
+    (Op.EMPTY, 0, 0),
+    (Op.MALLOC, 8, 5_000_000),
+]
+CAPACITY = "capacity=80G"
+
+
+def example():
+    return Trace.from_events(*zip(*EXAMPLE, strict=True), name="example")
+
+
+@pytest.mark.parametrize("engine", ["reference", "core"])
+@pytest.mark.parametrize(
+    ("text", "peak", "final", "allocated", "taken", "freed"),
+    [
+        (f"pytorch:{CAPACITY}", 79_691_776, 46_137_344, 43_167_232, 4, 2),
+        (f"pytorch-expandable:{CAPACITY}", 85_983_232, 41_943_040, 43_101_696, 5, 3),
+        (f"pytorch:{CAPACITY},max_split_size_mb=21", 79_691_776, 20_971_520, 44_558_848, 4, 3),
+        (
+            f"pytorch:{CAPACITY},settings='roundup_power2_divisions:4'",
+            *(81_788_928, 20_971_520, 47_449_088, 4, 3),
+        ),
+        (f"bfc:{CAPACITY}", 75_497_472, 75_497_472, 46_655_232, 4, 0),
+        ("ort-arena", 75_497_472, 41_943_040, 46_655_232, 4, 1),
+        ("ort-arena:extend=same-as-requested", 70_001_152, 20_000_256, 43_100_928, 6, 3),
+        ("rmm-pool", 124_001_280, 124_001_280, 43_100_928, 5, 0),
+        ("no-cache", 48_234_496, 20_971_520, 48_234_496, 8, 5),
+    ],
+)
+def test_the_worked_example(engine, text, peak, final, allocated, taken, freed):
+    figures = simulate(example(), text, engine=engine, checked=True).device
+    assert figures.peak_reserved_bytes == peak
+    assert figures.final_reserved_bytes == final
+    assert figures.peak_allocated_bytes == allocated
+    assert (figures.device_alloc, figures.device_free) == (taken, freed)
+    assert figures.peak_requested_bytes == 43_100_600
+    assert (figures.first_oom_event, figures.retries, figures.ooms) == (0, 0, 0)
+
+
+def test_where_the_blocks_of_the_example_lie():
+    replay = replay_device(example(), policy("pytorch").description, check=True)
+    one, two, three, four = 0, 20 * MIB, 22 * MIB, 46 * MIB
+    placed = [one, two, three, -1, one, -1, three, three + 24_000_000, -1, four, -1, -1, -1]
+    assert replay.addresses.tolist() == [*placed, one + 12_000_256]
+    reserved = [20, 22, 46, 46, 46, 46, 46, 46, 46, 76, 76, 76, 44, 44]
+    assert replay.heap.tolist() == [each * MIB for each in reserved]
+    assert replay.allocated.tolist()[-3:] == [13_166_080, 13_166_080, 18_166_272]
+
+
+def test_where_expandable_blocks_of_the_example_lie():
+    text = f"pytorch-expandable:{CAPACITY}"
+    replay = replay_device(example(), policy(text).description, check=True)
+    small = replay.addresses[1]
+    assert replay.addresses.tolist() == [
+        *(0, small, 3_000_320, -1, 28_000_768, -1, 0, 24_000_000, -1, 40_001_024, -1, -1, -1, 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("size", "settings", "rounded"),
+    [
+        (1, "", 512),
+        (513, "", 1024),
+        (1200, "roundup_power2_divisions:4", 1536),
+        (3_000_000, "roundup_power2_divisions:4", 3_145_728),
+        (1 << 21, "roundup_power2_divisions:4", 1 << 21),
+        (70 * MIB, "roundup_power2_divisions:[64:8,256:4,>:1]", 72 * MIB),
+        (3 * MIB - 5, "roundup_power2_divisions:[64:8,256:4,>:1]", 3 * MIB),
+        (130 * MIB + 1, "roundup_power2_divisions:[64:8,256:4,>:1]", 130 * MIB + 512),
+        (300 * MIB, "roundup_power2_divisions:[64:8,256:4,>:1]", 320 * MIB),
+        (600 * MIB + 1, "roundup_power2_divisions:[64:8,256:4,>:1]", 600 * MIB + 512),
+    ],
+)
+def test_rounding(size, settings, rounded):
+    trace = Trace.from_events([Op.MALLOC], [0], [size])
+    run = simulate(trace, policy("pytorch", settings=settings), engine="reference")
+    assert run.device.peak_allocated_bytes == rounded
+
+
+def test_a_request_that_cannot_be_served_ends_the_run():
+    run = simulate(example(), "pytorch:capacity=60M", engine="reference")
+    assert run.events == run.device.first_oom_event == 10
+    assert (run.device.retries, run.device.ooms) == (1, 1)
+
+
+def test_a_block_that_another_stream_uses_stays_until_the_next_request():
+    trace = Trace.from_events(
+        [Op.MALLOC, Op.USE, Op.FREE, Op.MALLOC, Op.MALLOC],
+        [0, 0, 0, 1, 2],
+        [600, 0, 0, 600, 600],
+        stream=[0, 1, 0, 0, 1],
+    )
+    replay = replay_device(trace, policy("pytorch").description, check=True)
+    assert replay.addresses.tolist() == [0, 0, -1, 0, 2 * MIB]
+    assert replay.figures.peak_active_bytes == 2048
+    assert replay.free_blocks.tolist() == [1, 1, 1, 1, 2]
+
+
+@cache
+def workload(arguments):
+    """Return one of the generated workloads."""
+    program = [sys.executable, str(TRUTH / "gpu_workloads.py"), *arguments.split()]
+    with Path(f"{arguments}.txt").open("w") as output:
+        subprocess.run(program, stdout=output, check=True)
+    return load_log(output.name)
+
+
+def expected():
+    path = TRUTH / "expected.csv"
+    return list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
+
+
+NAMES = {
+    "first_oom_event": "first_oom_event",
+    "peak_requested": "peak_requested_bytes",
+    "peak_allocated": "peak_allocated_bytes",
+    "peak_reserved": "peak_reserved_bytes",
+    "final_reserved": "final_reserved_bytes",
+    "peak_inactive_split": "peak_inactive_split_bytes",
+    "segments_made": "segments",
+    "device_alloc": "device_alloc",
+    "device_free": "device_free",
+    "retries": "retries",
+}
+
+
+@pytest.mark.skipif(not TRUTH.exists(), reason="the ground truth lies beside the project")
+def test_what_the_compiled_allocator_did(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for row in expected():
+        described = policy(
+            "pytorch",
+            settings=row["settings"],
+            capacity=int(row["capacity"]),
+            fraction=float(row["fraction"] or 1),
+        )
+        engines = ["core"] if "train" not in row["workload"] else ["core", "reference"]
+        for engine in engines:
+            figures = simulate(workload(row["workload"]), described, engine=engine).device
+            found = {name: getattr(figures, ours) for name, ours in NAMES.items()}
+            assert found == {name: int(row[name]) for name in NAMES}, row
+
+
+@pytest.mark.parametrize("name", ["pytorch", "pytorch-expandable", "bfc", "ort-arena", "rmm-pool"])
+def test_no_allocator_takes_more_than_there_is(name):
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(1, 30 * MIB, 400)
+    op = np.repeat([Op.MALLOC, Op.FREE], 400)
+    order = np.argsort(np.concatenate((np.arange(400), np.arange(400) + rng.integers(1, 40, 400))))
+    objects = np.tile(np.arange(400), 2)[order]
+    trace = Trace.from_events(op[order], objects, np.tile(sizes, 2)[order])
+    run = simulate(trace, f"{name}:capacity=300M", engine="reference", checked=True)
+    assert run.peak_heap_bytes <= 300 * MIB
+    assert run.device.first_oom_event > 0

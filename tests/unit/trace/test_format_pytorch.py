@@ -1,0 +1,174 @@
+"""What a snapshot of PyTorch says of the time before it, of other devices and of the allocator."""
+
+import pickle
+
+import pytest
+
+from simalloc.errors import TraceError
+from simalloc.trace import Op
+from simalloc.trace._native import pickle_is_plain
+from simalloc.trace.formats import pytorch_pickle
+from simalloc.trace.formats.importing import load_log
+
+M, F, E = Op.MALLOC, Op.FREE, Op.EMPTY
+MIB = 1 << 20
+
+
+def entry(action, addr=0, size=0, **more):
+    return {"action": action, "addr": addr, "size": size, "stream": 0, **more}
+
+
+def segment(address, total, *blocks, **more):
+    return {
+        "device": 0,
+        "address": address,
+        "total_size": total,
+        "stream": 0,
+        "segment_pool_id": (0, 0),
+        "blocks": [
+            {"address": at, "size": size, "requested_size": asked, "state": state}
+            for at, size, asked, state in blocks
+        ],
+        **more,
+    }
+
+
+def snapshot(*entries, segments=(), settings=None):
+    whole = {"device_traces": [list(entries)], "segments": list(segments)}
+    return pickle.dumps({**whole, "allocator_settings": settings} if settings else whole)
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_plain_pickles_are_told(protocol):
+    data = {"a": [1, -5, 2**40, 2**80, 1.5, None, True, "text" * 90, (1,), (1, 2, 3, 4), ()]}
+    assert pickle_is_plain(pickle.dumps(data, protocol))
+    assert not pickle_is_plain(pickle.dumps(pytest.approx, protocol))
+    assert not pickle_is_plain(pickle.dumps(data, protocol)[:-1])
+    assert not pickle_is_plain(b"")
+    assert not pickle_is_plain(b"\x80\x02}r\xff\xff\xff\x7f.")  # a memo of 2**31 entries
+    assert not pickle_is_plain(b"X\xff\xff\xff\xff.")
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 27])
+def test_both_unpicklers_give_the_same(log, monkeypatch, limit):
+    monkeypatch.setattr(pytorch_pickle, "_IN_C", limit)
+    frames = [{"name": "forward", "filename": "m.py", "line": 3}]
+    content = snapshot(entry("alloc", 1, 5, frames=frames), entry("alloc", 2, 6, frames=frames))
+    trace = load_log(log(content))
+    assert events(trace) == [(M, 0, 5), (M, 1, 6)]
+    assert trace.site.tolist() == [1, 1]
+
+
+def events(trace):
+    return list(zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True))
+
+
+def test_what_was_live_before_comes_first_by_address(log):
+    content = snapshot(
+        entry("alloc", 0x500, 7),
+        entry("free_requested", 0x900, 30),
+        entry("free_completed", 0x900, 30),
+        entry("alloc", 0x900, 5),
+        segments=[
+            segment(
+                0x100,
+                0x1000,
+                (0x100, 0x400, 600, "active_allocated"),
+                (0x500, 0x400, 7, "active_allocated"),
+                (0x900, 0x200, 5, "active_allocated"),
+                (0xB00, 0x600, 0, "inactive"),
+            )
+        ],
+    )
+    trace = load_log(log(content))
+    assert events(trace) == [(M, 0, 600), (M, 1, 30), (M, 2, 7), (F, 1, 0), (M, 3, 5)]
+    told = trace.provenance["device"]
+    assert told["live_at_start"] == {"objects": 2, "bytes": 630}
+    assert told["recorded"]["peak_reserved_bytes"] == 0x1000
+
+
+def test_a_history_without_completed_frees(log):
+    trace = load_log(log(snapshot(entry("alloc", 1, 5), entry("free_requested", 1, 5))))
+    assert events(trace) == [(M, 0, 5), (F, 0, 0)]
+
+
+def test_a_device_is_chosen(log):
+    content = pickle.dumps({"device_traces": [[entry("alloc", 1, 5)], [entry("alloc", 1, 9)]]})
+    assert load_log(log(content), device=1).size.tolist() == [9]
+    assert load_log(log(content), lenient=True).size.tolist() == [5]
+    with pytest.raises(TraceError, match="has no events of device 2; it has some of 0, 1"):
+        load_log(log(content), device=2)
+    with pytest.raises(TraceError, match="--device chooses"):
+        load_log(log(content))
+
+
+def test_pools_are_numbered(log):
+    trace = load_log(
+        log(
+            snapshot(
+                entry("alloc", 1, 5, pool_id=(0, 0)),
+                entry("alloc", 2, 5, pool_id=(0, 3)),
+                entry("alloc", 3, 5, segment_pool_id=(0, 7)),
+                entry("alloc", 4, 5, pool_id=(0, 3)),
+            )
+        )
+    )
+    assert trace.pool.tolist() == [0, 1, 2, 1]
+
+
+def given_back(*after, frames=None, peak=100 * MIB):
+    """Return a history that makes room once, and gives back again with 40 MiB reserved."""
+    more = {"frames": [{"name": frames, "filename": "x.py", "line": 1}]} if frames else {}
+    return snapshot(
+        entry("segment_alloc", 0, peak),
+        entry("segment_free", 0, peak),
+        entry("segment_alloc", 0, 20 * MIB),
+        entry("segment_alloc", 1, 20 * MIB),
+        entry("alloc", 1, 5),
+        entry("segment_free", 2, 10 * MIB, **more),
+        entry("segment_free", 3, 10 * MIB, **more),
+        *after,
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "empties"),
+    [
+        (given_back(), 1),
+        (given_back(entry("segment_alloc", 9, 20 * MIB)), 1),
+        (given_back(entry("segment_alloc", 9, 70 * MIB)), 0),
+        (given_back(entry("oom", 0, 5)), 0),
+        (given_back(entry("segment_alloc", 9, 70 * MIB), frames="empty_cache"), 1),
+        (given_back(frames="forward"), 0),
+    ],
+)
+def test_the_program_empties_the_cache(log, content, empties):
+    trace = load_log(log(content))
+    assert trace.op.tolist().count(E) == empties
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"}, "max_split_size_mb:64"),
+        ({"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, "expandable_segments:True"),
+        (
+            {
+                "PYTORCH_CUDA_ALLOC_CONF": "",
+                "max_split_size": 64 * MIB,
+                "garbage_collection_threshold": 0.5,
+                "expandable_segments": True,
+                "roundup_power2_divisions": {"1": 4, "2": 0},
+            },
+            (
+                "max_split_size_mb:64,garbage_collection_threshold:0.5,expandable_segments:True,"
+                "roundup_power2_divisions:[1:4,2:0]"
+            ),
+        ),
+        ({"max_split_size": -1, "expandable_segments": False}, ""),
+        ("nonsense", ""),
+    ],
+)
+def test_settings_become_their_text(log, settings, text):
+    trace = load_log(log(snapshot(entry("alloc", 1, 5), settings=settings)))
+    assert trace.provenance["device"]["settings"] == text
