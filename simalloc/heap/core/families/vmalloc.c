@@ -206,10 +206,10 @@ static uint32_t grow(struct vmalloc *state, uint64_t size)
     struct heap *heap = &state->heap;
     const struct setting *setting = &heap->setting;
     bool first = heap->brk == 0;
-    uint64_t need = size - state->header;
+    uint64_t need = size;
     uint64_t table = 0;
     if (setting->mechanism) {
-        need += 12 * setting->word + 2 * state->header + 16;
+        need += 12 * setting->word + state->header + 16;
         table = 8 * setting->word + state->header;
     }
     need = round_up(need, state->growth);

@@ -33,7 +33,7 @@ class VmallocHeap(Heap):
         self._header = overhead.header
         self._tiny_below = 56 + 2 * word + overhead.header
         self._segment = 8 * word + overhead.header if description.mechanism else 0
-        self._margin = 12 * word + 2 * overhead.header + 16 if description.mechanism else 0
+        self._margin = 12 * word + overhead.header + 16 if description.mechanism else 0
         self._growth = description.growth
         self._page = description.page
         self._caches: defaultdict[int, list[int]] = defaultdict(list)
@@ -149,7 +149,7 @@ class VmallocHeap(Heap):
 
     def _extend(self, size: int) -> int:
         """Raise the break; return the new block, with the free block that it follows."""
-        need = round_up(size - self._header + self._margin, self._growth)
+        need = round_up(size + self._margin, self._growth)
         if not self.brk:
             new = self._grow(need)
             if not self._segment:
