@@ -6,7 +6,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 NATIVE := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
 .DELETE_ON_ERROR:
-.PHONY: tables page test lint unit sanitize clean
+.PHONY: tables page papers test lint unit sanitize clean
 
 tables: out/tables.txt
 	@cat $<
@@ -14,6 +14,11 @@ tables: out/tables.txt
 # The page of plain words in docs, made anew.
 page: out/tables.txt
 	cp out/johnstone-wilson.md out/johnstone-wilson-figure-1.png docs
+
+# The pages of all papers, each made by the run of its experiment.
+papers: page
+	$(BIN)/python -m experiments.rezaei --out docs > out/rezaei.txt
+	$(BIN)/python -m experiments.ellermann --out docs > out/ellermann.txt
 
 test: lint unit sanitize
 

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from simalloc.api.bounds import best_possible as best_possible
     from simalloc.api.catalogues import policies as policies
     from simalloc.api.catalogues import traces as traces
     from simalloc.api.heaps import check as check
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from simalloc.api.simulation import simulate as simulate
     from simalloc.api.simulation import simulate_all as simulate_all
     from simalloc.api.traces import describe as describe
+    from simalloc.api.traces import read_log as read_log
     from simalloc.api.traces import read_trace as read_trace
+    from simalloc.api.workloads import workload as workload
     from simalloc.errors import SimallocError as SimallocError
     from simalloc.heap import Run as Run
     from simalloc.measure import HeapMap as HeapMap
@@ -51,7 +54,6 @@ if TYPE_CHECKING:
     from simalloc.sweep import sweep as sweep
     from simalloc.trace import Trace as Trace
     from simalloc.trace import write_trace as write_trace
-    from simalloc.trace.workloads import workload as workload
 
 _HOME: Final = {
     "HeapMap": "measure",
@@ -64,6 +66,7 @@ _HOME: Final = {
     "SimallocError": "errors",
     "Trace": "trace",
     "Waste": "measure",
+    "best_possible": "api.bounds",
     "check": "api.heaps",
     "describe": "api.traces",
     "draw_fragmentation": "api.pictures",
@@ -80,6 +83,7 @@ _HOME: Final = {
     "pins": "api.heaps",
     "policies": "api.catalogues",
     "policy": "policy",
+    "read_log": "api.traces",
     "read_trace": "api.traces",
     "record": "api.recording",
     "simulate": "api.simulation",
@@ -87,7 +91,7 @@ _HOME: Final = {
     "sweep": "sweep",
     "traces": "api.catalogues",
     "waste": "api.heaps",
-    "workload": "trace.workloads",
+    "workload": "api.workloads",
     "write_trace": "trace",
 }
 """Where each name is at home; the imports above say the same to type checkers."""

@@ -46,7 +46,7 @@ class Catalogue(Mapping[str, Item]):
 
 def policies() -> Catalogue[Policy]:
     """Return the catalogue of policies by name, each with its source and how that was read."""
-    return Catalogue(CATALOGUE, _without(policies_table(), "reading"))
+    return Catalogue(CATALOGUE, _without(policies_table(CATALOGUE.values()), "groups", "reading"))
 
 
 def traces() -> Catalogue[Entry]:

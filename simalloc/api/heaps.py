@@ -85,7 +85,7 @@ def check(
     trace: Source,
     *,
     scale: int = 16,
-    realloc: Realloc | str = "free-first",
+    realloc: Realloc | str | None = None,
     progress: bool | None = None,
 ) -> Checked:
     """Replay a trace under a policy and verify the whole heap after each event.

@@ -24,7 +24,7 @@ def simulate(
     policy: AnyPolicy,
     *,
     scale: int = 16,
-    realloc: Realloc | str = "free-first",
+    realloc: Realloc | str | None = None,
     addresses: bool = False,
     progress: bool | None = None,
 ) -> Run:
@@ -34,7 +34,8 @@ def simulate(
     replayed and may be of any length. The policy is a `Policy`, text such as
     `"first-fit-ao:growth=64K"`, or a class derived from `PythonPolicy`. Sizes are multiplied by
     `scale` before the policy sees them, and byte figures divided by it afterwards. `realloc` says
-    what a realloc does: `"free-first"`, `"move"` or `"in-place"`. With `addresses` the run keeps
+    what a realloc does: `"free-first"`, `"move"` or `"in-place"`; None is in place if the policy's
+    mechanism is on, else free-first. With `addresses` the run keeps
     where each object was. `progress` shows how far it is; None: in notebooks.
 
     Raises `TraceError` and `PolicyError` for what does not exist.
@@ -56,7 +57,7 @@ def simulate_all(
     policies: AnyPolicy | Iterable[AnyPolicy] | Mapping[str, Grid] = "all",
     *,
     scale: int = 16,
-    realloc: Realloc | str = "free-first",
+    realloc: Realloc | str | None = None,
     progress: bool | None = None,
 ) -> Runs:
     """Replay one trace or several under several policies, on all cores.

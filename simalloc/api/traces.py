@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace, catalogue
+from simalloc.trace.formats.importing import load_log
+from simalloc.trace.formats.pattern import PatternFormat
 from simalloc.trace.statistics import describe as describe_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from simalloc.trace import EventSource
     from simalloc.trace.statistics import Statistics
@@ -32,6 +34,33 @@ def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
         return source
     with any_progress(Path(source).name, 1.0, shown=progress) as bar:
         return catalogue.load(source, progress=bar)
+
+
+def read_log(
+    path: str | os.PathLike[str],
+    *,
+    patterns: Mapping[str, str] | None = None,
+    deaths: Literal["newest", "oldest"] | None = None,
+    lenient: bool = False,
+    progress: bool | None = None,
+) -> Trace:
+    r"""Return the trace of an allocation log, as `simalloc import` reads it.
+
+    `patterns` reads a log of one's own: regular expressions for `malloc`, `free` and, if needed,
+    `realloc` and `ignore`, with groups `size`, `id` and `old`. Without `id`, mallocs are numbered
+    from 0:
+
+        patterns={"malloc": r"Alloc\((?P<size>\d+)\)", "free": r"Free\((?P<id>\d+)\)"}
+
+    `deaths` guesses which of several equal objects a free is of, where the log does not say
+    (heaptrack). If `lenient`, what is wrong is skipped and counted in the trace's provenance.
+    `progress` shows how far it is; None: in notebooks.
+
+    Raises `TraceError` for a log that is wrong, and `OSError` for one that cannot be opened.
+    """
+    own = None if patterns is None else PatternFormat(patterns)
+    with any_progress(Path(path).name, 1.0, shown=progress) as bar:
+        return load_log(path, from_format=own, lenient=lenient, deaths=deaths, progress=bar)
 
 
 def describe(source: Source, *, added: int = 0, progress: bool | None = None) -> Statistics:

@@ -17,6 +17,10 @@ COMMANDS: Final = {
         "simalloc.cli.report",
         "Write a page: how much memory traces waste, under which policy, and why.",
     ),
+    "best-possible": Command(
+        "simalloc.cli.best_possible",
+        "Find how small the heap could have been for one who knows the whole trace.",
+    ),
     "info": Command(
         "simalloc.cli.info",
         "Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.",
@@ -36,9 +40,20 @@ COMMANDS: Final = {
     "compare": Command("simalloc.cli.compare", "Print what changed between two files of results."),
     "merge": Command("simalloc.cli.merge", "Put the runs of several files of results into one."),
     "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
-    "policies": Command("simalloc.cli.policies", "List the catalogue of policies."),
+    "policies": Command(
+        "simalloc.cli.policies", "List the catalogue of policies, or say all that is known of one."
+    ),
 }
 """Every command by its name: its module, which holds it as `command`, and its summary."""
+
+
+def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click passes a flag
+    if not asked:
+        return
+    from simalloc.version import code_version  # noqa: PLC0415 - reads the sources
+
+    click.echo(f"simalloc {code_version()}")
+    context.exit()
 
 
 @click.group(
@@ -47,6 +62,13 @@ COMMANDS: Final = {
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="\b\nExample:\n  simalloc run espresso -p first-fit-ao -p best-fit-lifo:growth=64K",
 )
-@click.version_option(package_name="simalloc", prog_name="simalloc")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the release and a digest of the sources that decide results, and exit.",
+)
 def main() -> None:
     """Replay a program's allocations under any placement policy and see what each wastes."""

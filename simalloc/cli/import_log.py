@@ -8,23 +8,45 @@ from typing import TYPE_CHECKING
 import click
 
 from simalloc.cli.progress import progress
+from simalloc.trace.formats import pattern
 from simalloc.trace.formats.importing import import_log
 from simalloc.trace.formats.registry import FORMATS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simalloc.trace.formats.importing import Imported
+    from simalloc.trace.formats.log import Deaths, Format
+
+
+def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    return click.option(f"--{kind}", metavar="REGEX", help=f"--from pattern: {groups}")
 
 
 @click.command(
     "import",
     epilog="\b\nExamples:\n"
     "  simalloc import server.log.zst -o server.npz\n"
-    "  my-tool | simalloc import - -o trace.npz --from text --name my-tool",
+    "  my-tool | simalloc import - -o trace.npz --from text --name my-tool\n"
+    "  simalloc import my.log -o trace.npz --from pattern \\\n"
+    "    --malloc 'Alloc\\((?P<size>\\d+)\\)' --free 'Free\\((?P<id>\\d+)\\)'",
 )
 @click.argument("log")
 @click.option("-o", "--output", "trace", required=True, metavar="TRACE", help="The trace to write.")
 @click.option(
-    "--from", "from_format", type=click.Choice(list(FORMATS)), help="The format, if not detected."
+    "--from",
+    "from_format",
+    type=click.Choice([*FORMATS, pattern.NAME]),
+    help="The format, if not detected; `pattern` for a log of one's own.",
+)
+@_pattern_option("malloc", "a malloc's line, with (?P<size>...) and perhaps (?P<id>...).")
+@_pattern_option("free", "a free's line, with (?P<id>...).")
+@_pattern_option("realloc", "a realloc's line, with size, id and perhaps (?P<old>...).")
+@_pattern_option("ignore", "lines that are no events.")
+@click.option(
+    "--deaths",
+    type=click.Choice(["newest", "oldest"]),
+    help="Which of several equal objects a free is of, where the log does not say (heaptrack).",
 )
 @click.option(
     "--lenient", is_flag=True, help="Skip and count what is wrong, instead of giving up at it."
@@ -36,24 +58,42 @@ def command(
     from_format: str | None,
     lenient: bool,  # noqa: FBT001 - click passes a flag
     name: str | None,
+    deaths: Deaths | None,
+    **patterns: str | None,
 ) -> None:
     """Turn an allocation log into a trace.
 
     LOG is a file, or - for standard input. Its format and compression (gzip, bzip2, xz, zstd) are
     told from its content. What the trace leaves out is counted on stderr.
     """
+    how = _format(from_format, {kind: text for kind, text in patterns.items() if text is not None})
     with progress(log, 1.0) as advance:
         imported = import_log(
-            log, trace, from_format=from_format, lenient=lenient, name=name, progress=advance
+            log,
+            trace,
+            from_format=how,
+            lenient=lenient,
+            deaths=deaths,
+            name=name,
+            progress=advance,
         )
     _report(Path(trace).name, imported)
 
 
+def _format(name: str | None, patterns: dict[str, str]) -> str | Format | None:
+    if name == pattern.NAME:
+        return pattern.PatternFormat(patterns)
+    if patterns:
+        raise click.UsageError(f"--{min(patterns)} is for --from pattern")
+    return name
+
+
 def _report(trace: str, imported: Imported) -> None:
     totals = imported.totals
+    guess = f"; deaths guessed: the {imported.deaths} of the equal" if imported.deaths else ""
     click.echo(
         f"{trace}: {totals.events:,} events on {totals.objects:,} objects, "
-        f"at most {totals.max_live_bytes:,} bytes live (from {imported.format.title})",
+        f"at most {totals.max_live_bytes:,} bytes live (from {imported.format.title}{guess})",
         err=True,
     )
     for what, tally in imported.left_out.items():

@@ -8,19 +8,54 @@ from typing import TYPE_CHECKING
 import click
 
 from simalloc.cli.options import format_option
+from simalloc.policy import ALL, GROUPS, expand_policies, rules_of, spell
 from simalloc.report import write_table
-from simalloc.report.policies import policies_table
+from simalloc.report.policies import group_tables, policies_table, policy_tables
+from simalloc.report.prose import write_prose
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.policy import Policy
     from simalloc.report import Format
 
 
-@click.command("policies", epilog="\b\nExample:\n  simalloc policies --format markdown")
+@click.command(
+    "policies",
+    epilog="\b\nExamples:\n"
+    "  simalloc policies @johnstone-wilson\n"
+    "  simalloc policies best-fit-lifo\n"
+    "  simalloc policies --format markdown",
+)
+@click.argument("names", nargs=-1, metavar="[NAME|@GROUP]...")
 @format_option
-def command(table_format: Format) -> None:
-    """List the catalogue of policies.
+def command(names: Sequence[str], table_format: Format) -> None:
+    """List the catalogue of policies, or say all that is known of one.
 
-    Each has a name, the family whose mechanism it uses, its parameters, the source of its rules,
-    and how they are read where the source is silent.
+    There is a line a policy, by group. Of one that is named: its family, its parameters with what
+    they are and may be, the source of its rules and how it is read where it is silent, the rules
+    themselves, and an example. JSON and CSV have a row a policy.
     """
-    write_table(policies_table(), table_format, sys.stdout)
+    policies = expand_policies(names or ALL)
+    if table_format in {"json", "csv"}:
+        write_table(policies_table(policies), table_format, sys.stdout)
+    elif len(policies) == len(names) and not any(name.startswith("@") for name in names):
+        for policy in policies:
+            _write_policy(policy, table_format)
+    else:
+        for table in group_tables(policies):
+            write_table(table, table_format, sys.stdout)
+
+
+def _write_policy(policy: Policy, table_format: Format) -> None:
+    """Write all that is known of a policy."""
+    for table in policy_tables(policy):
+        write_table(table, table_format, sys.stdout)
+    others = [name for name in GROUPS["johnstone-wilson"] if name != policy.name]
+    rules = rules_of(policy)
+    if table_format == "table":
+        write_prose(rules, sys.stdout)
+    else:
+        click.echo(f"\n{rules}")
+    click.echo("docs/policies.md has what is common to all policies.")
+    click.echo(f"\nExample:\n  simalloc run espresso -p {spell(policy)} {others[0]}")

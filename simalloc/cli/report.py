@@ -57,7 +57,7 @@ def command(
     output: Path,
     policies: Sequence[str],
     scale: int,
-    realloc: str,
+    realloc: str | None,
     native: bool,  # noqa: FBT001 - click passes every option by name
 ) -> None:
     """Write a page: how much memory traces waste, under which policy, and why.
@@ -118,8 +118,9 @@ def _natives(trace: Trace) -> list[NativeRun]:
 
 
 def _command(
-    traces: Sequence[str], output: Path, policies: Sequence[str], scale: int, realloc: str
+    traces: Sequence[str], output: Path, policies: Sequence[str], scale: int, realloc: str | None
 ) -> str:
     chosen = [part for name in policies for part in ("-p", name)]
-    options = ["--scale", str(scale), "--realloc", realloc, "-o", output.name]
+    rule = ["--realloc", realloc] if realloc else []
+    options = ["--scale", str(scale), *rule, "-o", output.name]
     return shlex.join(["simalloc", "report", *traces, *chosen, *options])

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME=VALUE",
     help="Only runs with this in a column or parameter; VALUE may be a pattern, and "
-    "code=latest is the version of the latest run. May be given several times.",
+    "code=latest is the version of each policy's latest run. May be given several times.",
 )
 @click.option("--failed", is_flag=True, help="Print the runs that ended with an error, and why.")
 @click.option(

@@ -48,7 +48,7 @@ def command(
     traces: Sequence[str],
     policies: Sequence[str],
     scale: int,
-    realloc: str,
+    realloc: str | None,
     table_format: Format,
 ) -> None:
     """Replay traces under policies and print what each wastes.
@@ -70,7 +70,7 @@ def command(
 
 
 def _run_all(
-    source: EventSource, policies: Sequence[Policy], scale: int, realloc: str
+    source: EventSource, policies: Sequence[Policy], scale: int, realloc: str | None
 ) -> list[Run]:
     with progress(source.name, len(source) * len(policies)) as advance:
         return simulate_all(source, policies, scale=scale, realloc=realloc, progress=advance)

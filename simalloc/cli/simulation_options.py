@@ -14,7 +14,6 @@ scale_option: Final = click.option(
 realloc_option: Final = click.option(
     "--realloc",
     type=click.Choice([rule.value for rule in Realloc]),
-    default=Realloc.FREE_FIRST.value,
-    show_default=True,
-    help="What a realloc does.",
+    default=None,
+    help="What a realloc does. Default: in-place for policies with mechanism=on, else free-first.",
 )

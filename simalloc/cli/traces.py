@@ -21,7 +21,7 @@ def command(table_format: Format) -> None:
     """List the catalogue of traces.
 
     Each can be given by its bare name in every command. The folders searched are the one in the
-    environment variable SIMALLOC_TRACES, traces/ in the current directory, and traces/ in the clone
-    that simalloc is installed from.
+    environment variable SIMALLOC_TRACES, traces/ in the current directory, and the traces that are
+    installed with simalloc.
     """
     write_table(traces_table(), table_format, sys.stdout)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simalloc.errors import PolicyError
-from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay_all, run_of
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from simalloc.heap.run import Run
+    from simalloc.heap.run import Realloc, Run
     from simalloc.policy import AnyPolicy
     from simalloc.trace import EventSource
 
@@ -49,7 +48,7 @@ def check(
     trace: EventSource,
     *,
     scale: int = 16,
-    realloc: Realloc | str = Realloc.FREE_FIRST,
+    realloc: Realloc | str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Checked:
     """Replay a trace under a policy and verify the whole heap after each event.

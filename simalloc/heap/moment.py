@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap.offline import OfflineHeap
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import replay
 
@@ -99,12 +100,13 @@ def tilings(trace: Trace, run: Run, events: Iterable[int]) -> Iterator[Tiling]:
         yield _tiling(simulation)
 
 
-def _begin(trace: Trace, run: Run) -> Simulation:
+def _begin(trace: Trace, run: Run) -> Simulation | OfflineHeap:
     check_run(trace, run)
-    return Setting(trace, run.policy, run.scale, run.realloc).simulation()
+    setting = Setting(trace, run.policy, run.scale, run.realloc)
+    return OfflineHeap(setting) if setting.is_offline else setting.simulation()
 
 
-def _replay_to_peak(simulation: Simulation, trace: Trace, run: Run) -> int:
+def _replay_to_peak(simulation: Simulation | OfflineHeap, trace: Trace, run: Run) -> int:
     """Replay until the heap first has its peak and return that event."""
     if not len(trace):
         raise SimallocError(f"{trace.name} has no events, so its heap has no peak")
@@ -120,11 +122,16 @@ def _replay_to_peak(simulation: Simulation, trace: Trace, run: Run) -> int:
     raise SimallocError(f"the run does not belong to {trace.name}: its peak is never reached")
 
 
-def _replay_events(simulation: Simulation, trace: Trace, start: int, stop: int) -> None:
-    replay(simulation, trace.stretch.part(start, stop))
+def _replay_events(
+    simulation: Simulation | OfflineHeap, trace: Trace, start: int, stop: int
+) -> None:
+    if isinstance(simulation, OfflineHeap):
+        simulation.go_to(stop)
+    else:
+        replay(simulation, trace.stretch.part(start, stop))
 
 
-def _tiling(simulation: Simulation) -> Tiling:
+def _tiling(simulation: Simulation | OfflineHeap) -> Tiling:
     count = simulation.block_count()
     tiling = Tiling(*(np.empty(count, np.int64) for _ in Tiling._fields))
     simulation.blocks(*tiling)

@@ -34,6 +34,9 @@ class Counters:
     free_blocks_peak: int
     visited_mean: float
     visited_worst: int
+    visited_at_free_mean: float
+    visited_at_free_worst: int
+    coalescing_frees: int
     internal_bytes_at_peak_heap: float
     external_bytes_at_peak_heap: float
 
@@ -54,6 +57,27 @@ class Timeline:
 
 
 @dataclass(frozen=True)
+class Found:
+    """How the heap of `best-possible` was found.
+
+    `bound_bytes` is the peak of live bytes as blocks take them: no placement is lower. `is_bound`
+    says that the heap has just that. `how` is the one of the `tries` that found it; a search that
+    was `stopped` by Ctrl-C had more to try.
+    """
+
+    bound_bytes: float
+    is_bound: bool
+    how: str
+    tries: int
+    stopped: bool
+
+    def __str__(self) -> str:
+        what = "the bound itself" if self.is_bound else f"the best of {self.tries:,} tries"
+        stopped = ", stopped before the last" if self.stopped and not self.is_bound else ""
+        return f"{what}{stopped}: {self.how}"
+
+
+@dataclass(frozen=True)
 class Run(ShownAsTable):
     """One trace under one policy. Byte figures are divided by `scale`.
 
@@ -62,7 +86,8 @@ class Run(ShownAsTable):
     (nan where there are none). `live_bytes_at_peak_heap` belongs to the event after which the heap
     first had its peak, `heap_bytes_at_max_live` to the one after which live bytes first had theirs.
     `addresses` (int64, scaled bytes) has the object's address after each event, -1 for a free; it
-    is kept on request. `seconds` is the time of the replay alone.
+    is kept on request. `seconds` is the time of the replay alone. `found` is
+    there for `best-possible` alone.
     """
 
     trace: str
@@ -83,3 +108,4 @@ class Run(ShownAsTable):
     timeline: Timeline = field(repr=False, compare=False)
     addresses: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
     seconds: float = field(default=0.0, compare=False)
+    found: Found | None = None

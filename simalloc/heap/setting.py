@@ -12,6 +12,7 @@ from simalloc.heap._core import Simulation
 from simalloc.heap.run import Realloc
 from simalloc.policy import PythonCode
 from simalloc.policy import policy as find_policy
+from simalloc.policy.families.offline import Offline
 
 if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy, Policy
@@ -29,22 +30,30 @@ class Setting:
 
     @classmethod
     def of(
-        cls, source: EventSource, policy: AnyPolicy, scale: int, realloc: Realloc | str
+        cls, source: EventSource, policy: AnyPolicy, scale: int, realloc: Realloc | str | None
     ) -> Setting:
         """Return what was asked for; raises as `simulate` does if there is no such thing."""
-        described, rule = find_policy(policy), find_realloc(realloc)
+        described = find_policy(policy)
+        rule = find_realloc(realloc, described)
         check_scale(scale)
         return cls(source, described, scale, rule)
 
-    def simulation(self, *, checked: bool = False, portable: bool = False) -> Simulation:
-        """Return an empty heap of the C core, for the events of the source.
+    @property
+    def is_offline(self) -> bool:
+        """Whether the whole trace is placed at once, and not an event after the other."""
+        return isinstance(self.policy.description, Offline)
+
+    def simulation(
+        self, *, checked: bool = False, portable: bool = False, events: int | None = None
+    ) -> Simulation:
+        """Return an empty heap of the C core, for the events of the source or so many.
 
         `checked` verifies the whole heap after each event; `portable` renounces vector code.
         """
         description = self.policy.description
         return Simulation(
             description.core,
-            len(self.source),
+            len(self.source) if events is None else events,
             self.scale,
             self.realloc.value,
             checked,
@@ -61,8 +70,14 @@ class Setting:
         return {}
 
 
-def find_realloc(rule: Realloc | str) -> Realloc:
-    """Return a realloc rule by its name; raises `SimallocError` if there is none."""
+def find_realloc(rule: Realloc | str | None, policy: Policy) -> Realloc:
+    """Return a realloc rule by its name; raises `SimallocError` if there is none.
+
+    None is the rule of the policy: its allocator's own if the mechanism is on, which is in place,
+    else free-first.
+    """
+    if rule is None:
+        return Realloc.IN_PLACE if policy.description.mechanism else Realloc.FREE_FIRST
     try:
         return Realloc(rule)
     except ValueError:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap.reference import simulate_reference
+from simalloc.heap.offline import simulate_offline
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.setting import Setting
-from simalloc.policy import PythonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -27,8 +26,8 @@ ENGINES: Final = ("core", "core-portable", "reference")
 
 STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
-OWN_STRIDE: Final = 1 << 14
-"""The same if a policy is in Python, which may take its time."""
+SLOW_STRIDE: Final = 1 << 14
+"""The same if an event may take long, as in Python or in a tree that is never balanced."""
 
 
 def simulate(
@@ -36,7 +35,7 @@ def simulate(
     policy: AnyPolicy,
     *,
     scale: int = 16,
-    realloc: Realloc | str = Realloc.FREE_FIRST,
+    realloc: Realloc | str | None = None,
     engine: str = "core",
     addresses: bool = False,
     checked: bool = False,
@@ -47,18 +46,27 @@ def simulate(
     `source` is a `Trace`, or a `TraceFile`, which is read as it is replayed and may be of any
     length. `policy` may be text such as `first-fit-ao:growth=64K`, or one of one's own in Python.
     Sizes are multiplied by `scale` before the policy sees them and byte figures divided by it
-    afterwards. `realloc` says what a realloc does (`free-first`, `move` or `in-place`). `engine` is
-    `core`, in C, `core-portable`, in C without vector code, or `reference`, in plain Python, which
-    takes the whole trace into memory; all give the same answer. With `addresses` the run keeps
-    every object's address; with `checked` the whole heap is verified after each event, slowly.
-    `progress` is called with the number of events done since its last call.
+    afterwards. `realloc` says what a realloc does (`free-first`, `move` or `in-place`; None: in
+    place if the policy's mechanism is on, else free-first). `engine` is `core`, in C,
+    `core-portable`, in C without vector code, or `reference`, in plain Python, which takes the
+    whole trace into memory; all give the same answer. With `addresses` the run keeps every object's
+    address; with `checked` the whole heap is verified after each event, slowly. `progress` is
+    called with the number of events done since its last call.
 
     Raises `PolicyError` for a policy that does not exist or whose Python code fails, `TraceError`
     for a file that is damaged, `SimallocError` if the heap outgrows its address space of 2**62
     bytes or memory runs out.
     """
     setting = Setting.of(source, policy, scale, realloc)
+    if engine not in ENGINES:
+        raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
+    if setting.is_offline:
+        return simulate_offline(
+            setting, engine=engine, addresses=addresses or engine == "reference", progress=progress
+        )
     if engine == "reference":
+        from simalloc.heap.reference import simulate_reference  # noqa: PLC0415 - rarely needed
+
         return simulate_reference(
             source.in_memory(),
             setting.policy,
@@ -66,8 +74,6 @@ def simulate(
             realloc=setting.realloc,
             check=checked,
         )
-    if engine not in ENGINES:
-        raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
     simulation = setting.simulation(checked=checked, portable=engine == "core-portable")
     placed = np.empty(len(source), np.int64) if addresses else None
     seconds = replay_all(simulation, setting, placed, progress)
@@ -107,7 +113,7 @@ def strides(source: EventSource, policy: Policy | None = None) -> Generator[Stre
 
 def stride_of(policy: Policy) -> int:
     """Return how many events are carried out between two looks at progress and Ctrl-C."""
-    return OWN_STRIDE if isinstance(policy.description, PythonCode) else STRIDE
+    return SLOW_STRIDE if policy.description.is_slow else STRIDE
 
 
 def parts_of(stretch: Stretch, length: int) -> Generator[Stretch]:
@@ -167,6 +173,9 @@ def run_of(
             free_blocks_peak=int(figures["peak_free_blocks"]),
             visited_mean=_quotient(figures["visited"], figures["searches"]),
             visited_worst=int(figures["visited_worst"]),
+            visited_at_free_mean=figures["visited_at_free"] / max(figures["deallocations"], 1),
+            visited_at_free_worst=int(figures["visited_at_free_worst"]),
+            coalescing_frees=int(figures["coalescing_frees"]),
             internal_bytes_at_peak_heap=(allocated_then - live_then * scale) / scale,
             external_bytes_at_peak_heap=(heap_then - allocated_then) / scale,
         ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import TYPE_CHECKING, Final
 
-from simalloc.heap.run import Realloc
+from simalloc.heap.offline import simulate_offline
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import parts_of, replay, run_of, stride_of, strides
 from simalloc.machine import core_count
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from simalloc.heap._core import Simulation
-    from simalloc.heap.run import Run
+    from simalloc.heap.run import Realloc, Run
     from simalloc.policy import AnyPolicy
     from simalloc.trace import EventSource, Stretch
 
@@ -33,7 +33,7 @@ def simulate_all(
     policies: Sequence[AnyPolicy],
     *,
     scale: int = 16,
-    realloc: Realloc | str = Realloc.FREE_FIRST,
+    realloc: Realloc | str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
     """Replay a trace under all policies on all cores; Ctrl-C stops them within a stride.
@@ -43,10 +43,14 @@ def simulate_all(
     Raises as `simulate` does.
     """
     settings = [Setting.of(source, policy, scale, realloc) for policy in policies]
-    lanes = [_Lane(setting, setting.simulation()) for setting in settings]
+    lanes = [_Lane(setting, setting.simulation()) for setting in settings if not setting.is_offline]
     with closing(strides(source)) as events:
         _Convoy(events, lanes, progress).go()
-    return [run_of(lane.simulation, lane.setting, seconds=lane.seconds) for lane in lanes]
+    runs = map(_Lane.run, lanes)
+    return [
+        simulate_offline(setting, progress=progress) if setting.is_offline else next(runs)
+        for setting in settings
+    ]
 
 
 @dataclass(eq=False)
@@ -63,6 +67,10 @@ class _Lane:
     def holds_gil(self) -> bool:
         """Whether its policy is in Python."""
         return isinstance(self.setting.policy.description, PythonCode)
+
+    def run(self) -> Run:
+        """Return what has come out."""
+        return run_of(self.simulation, self.setting, seconds=self.seconds)
 
     def advance(self, stopped: Callable[[], bool]) -> int:
         """Carry out the next stride, unless stopped on the way; return its number of events."""

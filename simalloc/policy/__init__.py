@@ -6,6 +6,7 @@ from simalloc.policy.catalogue import (
     GROUP_TITLES,
     GROUPS,
     AnyPolicy,
+    modules_of,
     policy,
     spell,
     spell_exactly,
@@ -14,6 +15,7 @@ from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name
 from simalloc.policy.description import Policy
 from simalloc.policy.families import FAMILIES, Family
 from simalloc.policy.mechanism import with_and_without_mechanism
+from simalloc.policy.parameters import Parameter, parameters_of, rules_of
 from simalloc.policy.parts import (
     Fit,
     Order,
@@ -49,6 +51,7 @@ __all__ = [
     "Order",
     "Overhead",
     "OwnPolicy",
+    "Parameter",
     "Policy",
     "PythonCode",
     "PythonPolicy",
@@ -58,9 +61,12 @@ __all__ = [
     "format_size",
     "is_own",
     "is_policy_name",
+    "modules_of",
     "own_policy",
+    "parameters_of",
     "parse_size",
     "policy",
+    "rules_of",
     "spell",
     "spell_exactly",
     "spell_value",

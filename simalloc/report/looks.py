@@ -10,6 +10,7 @@ from functools import singledispatch
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from simalloc.bound import Placement
 from simalloc.heap import Run
 from simalloc.measure import Fragmentation, Pins, Waste, fragmentation
 from simalloc.policy import Policy, spell, spell_value
@@ -97,9 +98,22 @@ def _(run: Run) -> Sequence[Table]:
         **_percents(fragmentation(run)),
         peak_heap_bytes=run.peak_heap_bytes,
         peak_live_bytes=run.max_live_bytes,
+        found=None if run.found is None else str(run.found),
         heap_over_time=bars(_spans(line.heap_high.tolist())),
         live_bytes_over_time=bars(_spans(line.live_high.tolist()), run.peak_heap_bytes),
         **asdict(run.counters),
+    )
+
+
+@tables_of.register(Placement)
+def _(placement: Placement) -> Sequence[Table]:
+    return _facts(
+        "Best possible placement",
+        heap_bytes=placement.height,
+        peak_live_bytes=placement.bound,
+        is_the_bound_itself="yes" if placement.is_bound else "no",
+        found=placement.how,
+        tries=placement.tries,
     )
 
 

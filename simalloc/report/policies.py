@@ -1,23 +1,109 @@
-"""The catalogue of policies as a table."""
+"""The catalogue of policies as tables, and all that is known of one."""
 
 from __future__ import annotations
 
-from simalloc.policy import CATALOGUE, Policy, spell_value
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
+
+from simalloc.policy import GROUP_TITLES, Policy, parameters_of, spell, spell_value
+from simalloc.policy.parts import plain_value
 from simalloc.report.table import Table
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
-def policies_table() -> Table:
-    """Return a row a policy: name, family, parameters as `policy()` reads them, source, reading."""
+    from simalloc.policy.parts import Value
+
+_NOTES = (
+    "Parameters can be changed by name, as in first-fit-ao:growth=64K.",
+    "`simalloc policies NAME` says all that is known of one.",
+)
+
+
+def policies_table(policies: Iterable[Policy]) -> Table:
+    """Return a row a policy with what names it, its source, and how that was read."""
     return Table(
         "Policies",
-        ("name", "family", "parameters", "source", "reading"),
+        ("name", "groups", "family", "parameters", "source", "reading"),
         [
-            (policy.name, policy.family, _parameters(policy), policy.source, policy.reading)
-            for policy in CATALOGUE.values()
+            (
+                policy.name,
+                ", ".join(policy.groups),
+                policy.family,
+                _parameters(policy),
+                policy.source,
+                policy.reading,
+            )
+            for policy in policies
         ],
-        ("Parameters can be changed by name, as in first-fit-ao:growth=64K.",),
+        _NOTES[:1],
     )
 
 
+def group_tables(policies: Sequence[Policy]) -> list[Table]:
+    """Return a table a group with a line a policy; a policy of two groups is in both.
+
+    The lines have what makes a policy what it is: the parameters that its family has otherwise.
+    """
+    members: dict[str, list[Policy]] = {}
+    for policy in policies:
+        for group in policy.groups or ("",):
+            members.setdefault(group, []).append(policy)
+    *rest, last = [
+        Table(
+            _title(group),
+            ("name", "family", "parameters"),
+            [(one.name, one.family, _characteristic(one)) for one in ones],
+        )
+        for group, ones in members.items()
+    ]
+    return [*rest, Table(last.title, last.columns, last.rows, _NOTES)]
+
+
+def policy_tables(policy: Policy) -> list[Table]:
+    """Return what is known of a policy, and its parameters."""
+    facts = [
+        ("groups", ", ".join(f"@{group}" for group in policy.groups)),
+        ("family", f"{policy.family}: {_summary(policy)}"),
+        ("source", policy.source),
+        ("reading", policy.reading),
+        ("mechanism=on", _overhead(policy)),
+    ]
+    return [
+        Table(f"Policy {spell(policy)}", ("", ""), [fact for fact in facts if fact[1]]),
+        Table(
+            "Parameters",
+            ("name", "value", "takes", "meaning"),
+            [(one.name, one.value, one.takes, one.meaning) for one in parameters_of(policy)],
+        ),
+    ]
+
+
+def _summary(policy: Policy) -> str:
+    return (type(policy.description).__doc__ or "").partition("\n")[0]
+
+
+def _overhead(policy: Policy) -> str:
+    """Say what the allocator's own mechanism adds to a request."""
+    overhead = asdict(policy.description.overhead)
+    return ", ".join(f"{name} {size}" for name, size in overhead.items()) + " bytes"
+
+
+def _title(group: str) -> str:
+    if not group:
+        return "In no group"
+    return f"@{group}: {GROUP_TITLES[group]}" if group in GROUP_TITLES else f"@{group}"
+
+
+def _characteristic(policy: Policy) -> str:
+    """Return the parameters that are not at the defaults of the policy's family."""
+    plain = {part.name: plain_value(part.default) for part in fields(policy.description)}
+    return _spelled({name: v for name, v in policy.parameters.items() if plain.get(name) != v})
+
+
 def _parameters(policy: Policy) -> str:
-    return ", ".join(f"{name}={spell_value(value)}" for name, value in policy.parameters.items())
+    return _spelled(policy.parameters)
+
+
+def _spelled(parameters: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name}={spell_value(value)}" for name, value in parameters.items())

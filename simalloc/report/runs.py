@@ -46,6 +46,8 @@ def record(run: Run) -> dict[str, Any]:
         "fragmentation_1_by_bytes": measures.mean_by_bytes,
         "seconds": run.seconds,
         **asdict(run.counters),
+        "bound_bytes": None if run.found is None else run.found.bound_bytes,
+        "found": None if run.found is None else str(run.found),
     }
     plain: dict[str, Any] = _plain(fields)
     return plain
@@ -70,7 +72,10 @@ def runs_table(runs: Sequence[Run], *, speed: bool = True) -> Table:
     if speed:
         columns.append("ns/event")
         rows = [(*row, _nanoseconds(run)) for row, run in zip(rows, runs, strict=True)]
-    return Table("Fragmentation", columns, rows, MEASURES_NOTES)
+    found = tuple(
+        f"{spell(run.policy)} of {run.trace}: {run.found}." for run in runs if run.found is not None
+    )
+    return Table("Fragmentation", columns, rows, (*MEASURES_NOTES, *found))
 
 
 def runs_records_table(runs: Sequence[Run]) -> Table:

@@ -42,7 +42,7 @@ class Rounded(float):
 Format = Literal["table", "json", "csv", "markdown", "latex"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
-_PIPE_WIDTH: Final = 120
+PIPE_WIDTH: Final = 120
 _SIGNIFICANT_DIGITS: Final = 4
 
 
@@ -108,7 +108,7 @@ def _write_terminal(table: Table, stream: TextIO) -> None:
     for row in table.rows:
         grid.add_row(*(Text(spell(value)) for value in row))
     console = Console(file=stream, highlight=False)
-    width = console.width if stream.isatty() else _PIPE_WIDTH
+    width = console.width if stream.isatty() else PIPE_WIDTH
     console.width = 1 << 16  # measured without a limit: numbers and names are never cut
     console.width = max(width, console.measure(grid).minimum)
     console.print(grid)

@@ -12,6 +12,7 @@ from simalloc.report import Table
 from simalloc.report.frames import frame
 from simalloc.report.html import html
 from simalloc.sweep.measures import Measure
+from simalloc.sweep.provenance import provenance, varying
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -125,11 +126,8 @@ class Pivot:
 
     def varying(self) -> list[str]:
         """Return what tells the rows apart: the policy, and whatever is not the same for all."""
-        return [
-            name
-            for name in Setting._fields
-            if name == "policy" or len({getattr(row, name) for row in self.settings}) > 1
-        ]
+        rows = [setting._asdict() for setting in self.settings]
+        return ["policy", *varying(rows, Setting._fields[1:])]
 
     def labels(self) -> list[str]:
         """Return the names of the traces, with their content where a name alone is not enough."""
@@ -141,15 +139,12 @@ class Pivot:
 
     def notes(self) -> tuple[str, ...]:
         """Return where the numbers come from, and what is missing."""
-        common = [
-            f"{name} {getattr(self.settings[0], name)}"
-            for name in Setting._fields[1:]
-            if name not in self.varying()
-        ]
+        rows = [setting._asdict() for setting in self.settings]
+        shared = provenance(rows, Setting._fields[1:])
         gaps = int(np.isnan(self.values).sum())
         return (
             f"Traces: {', '.join(column.label for column in self.traces)} (name and SHA-256).",
-            *([f"Everywhere: {', '.join(common)}."] if common else ()),
+            *([shared] if shared else ()),
             *([f"{gaps} cells are empty, and so are averages over them."] if gaps else ()),
         )
 

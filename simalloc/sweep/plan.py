@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from simalloc.errors import PlanError, SimallocError
 from simalloc.heap import Realloc
-from simalloc.heap.setting import check_scale
+from simalloc.heap.setting import check_scale, find_realloc
 from simalloc.policy.several import listed
 from simalloc.sweep.task import Task
 
@@ -24,13 +24,14 @@ class Plan:
     sources: tuple[Source, ...]
     policies: tuple[Policy, ...]
     scales: tuple[int, ...] = (16,)
-    reallocs: tuple[Realloc, ...] = (Realloc.FREE_FIRST,)
+    reallocs: tuple[Realloc | None, ...] = (None,)
+    """None is each policy's own rule."""
     timelines: bool = False
 
     def tasks(self) -> list[Task]:
         """Return the runs, each once, even if the plan names it in several ways."""
         tasks = (
-            Task(source, policy, scale, realloc, self.timelines)
+            Task(source, policy, scale, find_realloc(realloc, policy), self.timelines)
             for source, policy, scale, realloc in product(
                 self.sources, self.policies, self.scales, self.reallocs
             )
@@ -54,8 +55,10 @@ def check_scales(scales: object) -> tuple[int, ...]:
     return tuple(values)
 
 
-def check_reallocs(reallocs: object) -> tuple[Realloc, ...]:
+def check_reallocs(reallocs: object) -> tuple[Realloc | None, ...]:
     """Return the realloc rules of a plan; raises `PlanError` for one that does not exist."""
+    if reallocs is None:
+        return (None,)
     values = listed(reallocs)
     known = [rule.value for rule in Realloc]
     for value in values:

@@ -59,7 +59,7 @@ def plan_of(document: dict[str, Any], folder: Path) -> Plan:
         sources,
         expand_policies(policies, folder),
         check_scales(document.get("scales", [16])),
-        check_reallocs(document.get("reallocs", ["free-first"])),
+        check_reallocs(document.get("reallocs")),
         _keeps_timelines(document.get("keep", [])),
     )
 

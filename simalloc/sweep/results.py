@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from simalloc.errors import PolicyError, ResultsError
 from simalloc.measure.bootstrap import RESAMPLES
-from simalloc.policy import parse_size
+from simalloc.policy import base_name, parse_size
 from simalloc.report.frames import frame
 from simalloc.report.html import html
 from simalloc.sweep.pivot import Pivot, pivot
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 LATEST: Final = "latest"
-"""As a value of `code`: the version under which the latest run was made."""
+"""As a value of `code`: the version under which a policy's latest run was made."""
 
 _ORDER: Final = ("trace", "policy", "scale", "realloc", "code")
 
@@ -85,14 +85,17 @@ class Results(Sequence[Row]):
 
         A condition is on a column or a parameter of policies: `trace="gcc"`, `scale=16`,
         `growth="64K"`. Text may be a pattern such as `policy="first-fit-*"`; `code="latest"` is the
-        version of the latest run. Raises `ResultsError` for a name that no row has.
+        version of each policy's latest run. Raises `ResultsError` for a name that no row has.
         """
         rows = self._rows
         for name, wanted in conditions.items():
             if rows and not any(name in row or name in row["parameters"] for row in rows):
                 raise ResultsError(f"the results have no column or parameter {name!r}")
-            value = self._latest() if (name, wanted) == ("code", LATEST) else wanted
-            rows = tuple(row for row in rows if _meets(row, name, value))
+            if (name, wanted) == ("code", LATEST):
+                latest = self._latest()
+                rows = tuple(row for row in rows if row["code"] == latest[base_name(row["policy"])])
+            else:
+                rows = tuple(row for row in rows if _meets(row, name, wanted))
         return self._only(rows)
 
     def pivot(self, measure: str | int = 4) -> Pivot:
@@ -130,9 +133,10 @@ class Results(Sequence[Row]):
     def _only(self, rows: Iterable[Row]) -> Results:
         return Results(rows, self._path)
 
-    def _latest(self) -> str:
-        latest = max(self._rows, key=lambda row: str(row["finished"]), default={"code": ""})
-        return str(latest["code"])
+    def _latest(self) -> dict[str, str]:
+        """Return the version of each policy's latest run."""
+        by_time = sorted(self._rows, key=lambda row: str(row["finished"]))
+        return {base_name(row["policy"]): row["code"] for row in by_time}
 
     def _repr_html_(self) -> str:
         return html(self.table())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simalloc.report import Table
 from simalloc.report.runs import MEASURES, MEASURES_NOTES
 from simalloc.sweep.measures import Measure, distinct
+from simalloc.sweep.provenance import provenance, varying
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,12 +40,12 @@ def records_table(rows: Sequence[Row]) -> Table:
 
 def runs_table(rows: Sequence[Row]) -> Table:
     """Return a row a run with the four measures in percent, and bytes, or with its error."""
-    varying = [name for name in _SETTING if len(distinct(row[name] for row in rows)) > 1]
+    apart = varying(rows, _SETTING)
     errors = ["error"] if any(row["error"] is not None for row in rows) else []
     measures = [Measure.of(number) for number in MEASURES]
     cells = [
         (
-            *(row[name] for name in ("trace", "policy", *varying)),
+            *(row[name] for name in ("trace", "policy", *apart)),
             *(measure.shown(measure.value(row)) if measure.column in row else None
               for measure in measures),
             *(row.get(name) for name in ("peak_heap_bytes", "max_live_bytes", *errors)),
@@ -52,8 +53,8 @@ def runs_table(rows: Sequence[Row]) -> Table:
         for row in rows
     ]  # fmt: skip
     percents = [f"#{number} %" for number in MEASURES]
-    columns = ("trace", "policy", *varying, *percents, "peak heap", "peak live", *errors)
-    return Table("Results", columns, cells, _notes(rows, varying))
+    columns = ("trace", "policy", *apart, *percents, "peak heap", "peak live", *errors)
+    return Table("Results", columns, cells, _notes(rows))
 
 
 def failures_table(rows: Sequence[Row]) -> Table:
@@ -62,10 +63,7 @@ def failures_table(rows: Sequence[Row]) -> Table:
     return Table("Failed runs", columns, [[row[name] for name in columns] for row in rows])
 
 
-def _notes(rows: Sequence[Row], varying: Sequence[str]) -> tuple[str, ...]:
+def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the provenance that all rows share."""
-    common = [f"{name} {rows[0][name]}" for name in _SETTING if rows and name not in varying]
-    return (
-        *MEASURES_NOTES,
-        *([f"Everywhere: {', '.join(common)}."] if common else []),
-    )
+    shared = provenance(rows, _SETTING)
+    return (*MEASURES_NOTES, *([shared] if shared else []))

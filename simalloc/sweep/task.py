@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate
-from simalloc.policy import OwnPolicy, Policy, spell_exactly
+from simalloc.policy import OwnPolicy, Policy, modules_of, spell_exactly
 from simalloc.report.runs import flat_record
 from simalloc.version import code_version
 
@@ -55,7 +55,7 @@ class Task:
             spell_exactly(self.policy),
             self.scale,
             self.realloc.value,
-            code_version(),
+            code_version(self.policy.description.core, modules_of(self.policy)),
         )
 
     @property
@@ -73,7 +73,7 @@ class Outcome:
 
     The row holds the fields of `Key`, `trace` (its name), `parameters` (all of the policy's, by
     name), `finished` (UTC), `host`, `error` (None or why it failed) and, unless it failed, every
-    figure of `simalloc.report.runs.flat_record`.
+    figure of `simalloc.report.runs.flat_record` that the run has.
     """
 
     key: Key
@@ -97,7 +97,8 @@ def carry_out(
     except Exception as error:  # noqa: BLE001 - one run's failure must not stop the others
         return failure(task, error)
     names = {"trace": task.source.name, "policy": task.key.policy}
-    row = _identity(task) | flat_record(run) | names | {"error": None}
+    figures = {name: value for name, value in flat_record(run).items() if value is not None}
+    row = _identity(task) | figures | names | {"error": None}
     return Outcome(task.key, row, run.timeline if task.timeline else None)
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from simalloc.errors import TraceError
-from simalloc.trace.formats.importing import load_log
 from simalloc.trace.header import Totals
 from simalloc.trace.reader import SUFFIX, TraceReader, is_trace_file, read_trace
 from simalloc.trace.trace_file import open_trace
@@ -58,11 +57,14 @@ def folders() -> list[Path]:
     """Return the folders where traces are looked for, in order.
 
     They are what the environment variable SIMALLOC_TRACES names, `traces` in the current
-    directory, and `traces` beside the package (in a clone of the project).
+    directory, and the shipped traces: installed with the package, or in a clone of the project
+    `traces` beside it.
     """
     named = os.environ.get(FOLDER_VARIABLE)
-    beside = Path(__file__).resolve().parents[2] / "traces"
-    candidates = [*([Path(named)] if named else []), Path("traces"), beside]
+    here = Path(__file__).resolve()
+    installed = here.with_name("shipped")
+    shipped = installed if installed.is_dir() else here.parents[2] / "traces"
+    candidates = [*([Path(named)] if named else []), Path("traces"), shipped]
     return [folder for folder in candidates if folder.is_dir()]
 
 
@@ -114,7 +116,7 @@ def load(
     path = find_trace(name_or_path)
     if is_trace_file(path):
         return read_trace(path, progress)
-    return load_log(path, progress=progress)
+    return _load_log(path, progress)
 
 
 def open_source(
@@ -126,7 +128,13 @@ def open_source(
     another format is read into memory, with `progress` as `load` tells it.
     """
     path = find_trace(name_or_path)
-    return open_trace(path) if is_trace_file(path) else load_log(path, progress=progress)
+    return open_trace(path) if is_trace_file(path) else _load_log(path, progress)
+
+
+def _load_log(path: Path, progress: Callable[[float], None]) -> Trace:
+    from simalloc.trace.formats.importing import load_log  # noqa: PLC0415 - most are traces
+
+    return load_log(path, progress=progress)
 
 
 def _entries(folder: Path) -> dict[str, Entry]:

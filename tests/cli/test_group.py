@@ -13,7 +13,8 @@ from click.testing import CliRunner
 from simalloc.cli import COMMANDS, main
 from simalloc.cli.group import LazyGroup
 from simalloc.errors import SimallocError
-from simalloc.policy import CATALOGUE
+from simalloc.policy import CATALOGUE, GROUPS
+from simalloc.version import code_version
 
 
 def simalloc(*args):
@@ -57,7 +58,7 @@ def test_without_a_command_the_help_goes_to_stderr():
 
 
 def test_version():
-    assert simalloc("--version").stdout.startswith("simalloc, version ")
+    assert simalloc("--version").stdout == f"simalloc {code_version()}\n"
 
 
 @pytest.mark.parametrize(
@@ -136,3 +137,32 @@ def test_policies_lists_the_whole_catalogue():
     rows = json.loads(simalloc("policies", "--format", "json").stdout)
     assert [row["name"] for row in rows] == list(CATALOGUE)
     assert all(row["source"] for row in rows)
+    lines = simalloc("policies").stdout.splitlines()
+    for name, row in CATALOGUE.items():
+        assert any(line.split()[:1] == [name] and row.family in line for line in lines)
+    assert max(map(len, lines)) <= 120
+    group = simalloc("policies", "@real", "--format", "csv").stdout.splitlines()
+    assert [line.partition(",")[0] for line in group[1:]] == list(GROUPS["real"])
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_policies_tells_all_of_one(form):
+    text = simalloc("policies", "double-buddy:growth=8K", "--format", form).stdout
+    for words in ("section 2.3.2; Wise 1978", "two systems", "growth_3x", "8K", "multiple of 24",
+                  "header 4, footer 4, alignment 8, minimum 16 bytes", "even multiple of its size",
+                  "simalloc run espresso -p double-buddy:growth=8K"):  # fmt: skip
+        assert words.lower() in text.lower()
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_what_policies_says_of_each(name):
+    named = simalloc("policies", name).stdout
+    assert CATALOGUE[name].source.split(",")[0] in named
+    assert "Allocation." in named
+
+
+def test_policies_that_do_not_exist():
+    for name, reason in (("worst-fit", "no policy"), ("@nobody", "there is no group @nobody")):
+        result = simalloc("policies", name)
+        assert result.exit_code == 2
+        assert reason in result.stderr

@@ -19,7 +19,8 @@ FIELDS = {
     "trace", "policy", "parameters", "scale", "events", "objects", "peak_heap_bytes",
     "final_heap_bytes", "max_live_bytes", "live_bytes_at_peak_heap", "heap_bytes_at_max_live",
     "fragmentation", "seconds", "growths", "splits", "coalescings", "free_blocks_mean",
-    "free_blocks_peak", "visited_mean", "visited_worst",
+    "free_blocks_peak", "visited_mean", "visited_worst", "visited_at_free_mean",
+    "visited_at_free_worst", "coalescing_frees",
 }  # fmt: skip
 
 

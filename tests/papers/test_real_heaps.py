@@ -26,6 +26,7 @@ MODELS = {
     "gnu93": "gnu-1993",
     "lea266": "lea-2.6.6",
     "lea286": "dlmalloc-2.8.6",
+    "gxx25": "g++-2.5",
     "csri": "csri-1.18",
     "tlsf": "tlsf",
 }

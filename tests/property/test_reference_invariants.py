@@ -12,7 +12,7 @@ from simalloc.policy import CATALOGUE
 from simalloc.policy.families.binned_fit import BinnedFit
 from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.trace.trace import Op
-from traces import cases
+from traces import ONLINE, cases
 
 
 def run(case, **changes):
@@ -20,7 +20,7 @@ def run(case, **changes):
     return replay(case.trace, case.policy.description, **given)
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", ONLINE)
 @given(data=st.data())
 def test_the_heap_is_sound_after_every_event(name, data):
     case = data.draw(cases(CATALOGUE[name]))
@@ -30,7 +30,8 @@ def test_the_heap_is_sound_after_every_event(name, data):
     assert (raw.live * case.scale <= raw.allocated).all()
     assert (raw.allocated <= raw.heap).all()
     assert ((raw.addresses == -1) == (case.trace.op == Op.FREE)).all()
-    assert (raw.visited <= raw.free_blocks.max(initial=0) + 1).all()
+    # A remainder may make a search of its own for the place where it belongs.
+    assert (raw.visited <= 2 * raw.free_blocks.max(initial=0) + 1).all()
 
 
 @pytest.mark.parametrize("name", [

@@ -13,23 +13,31 @@ from hypothesis import strategies as st
 
 from simalloc.heap.run import Realloc
 from simalloc.policy import CATALOGUE, Order, Policy
+from simalloc.policy.families.address_trees import AddressTrees, TreeFit
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 from simalloc.policy.families.csri import Csri
 from simalloc.policy.families.dlmalloc import Dlmalloc
 from simalloc.policy.families.double_buddy import DoubleBuddy
 from simalloc.policy.families.gnu import Gnu
+from simalloc.policy.families.gxx import Gxx
 from simalloc.policy.families.lea import Lea
 from simalloc.policy.families.modified_buddy import ModifiedBuddy
 from simalloc.policy.families.phk import Phk
+from simalloc.policy.families.quick_fit import QuickFit
+from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.families.solaris import Solaris
 from simalloc.policy.families.solaris_3x import Solaris3x
 from simalloc.policy.families.tlsf import Tlsf
+from simalloc.policy.parts import Coalescing, Spacing
 from simalloc.trace.trace import Op, Trace
 
 LARGEST = 1 << 40
+
+ONLINE = sorted(name for name, row in CATALOGUE.items() if "bound" not in row.groups)
+"""The policies that place objects as they come."""
 
 
 @dataclass
@@ -230,6 +238,12 @@ _OVERHEAD = st.one_of(
         }
     ),
 )
+_CLASSED = {
+    "growth": _unit,
+    "interval": st.sampled_from([1, 16, 64, 1000]),
+    "minimum_split": st.sampled_from([1, 16, 100]),
+    "count_tail": st.booleans(),
+}
 
 _threshold = st.sampled_from([0, 1, 500, 3000, 1 << 16])
 _page = st.sampled_from([1024, 4096])
@@ -248,12 +262,29 @@ PARAMETERS = {
         "growth_3x": _buddy_unit.map(lambda unit: unit * 3 // 2),
         "order": _order,
     },
+    AddressTrees: {
+        **_CLASSED,
+        "fit": st.sampled_from(TreeFit),
+        "trees": st.sampled_from([1, 2, 8, 9]),
+        "coalescing": st.sampled_from(Coalescing),
+        "rebalance": st.sampled_from([1, 7, 40]),
+    },
+    SegregatedFit: {
+        **_CLASSED,
+        "fit": st.sampled_from(ListFit),
+        "order": st.sampled_from(ListOrder),
+        "spacing": st.sampled_from(Spacing),
+        "classes": st.sampled_from([1, 2, 8, 9]),
+        "coalescing": st.sampled_from([Coalescing.NONE, Coalescing.ALL]),
+    },
     ModifiedBuddy: {"growth": _buddy_unit, "order": _order},
     Csri: {"growth": _unit, "minimum_split": st.sampled_from([1, 16])},
     Dlmalloc: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Gnu: {"page": _page, "returned": st.sampled_from([100, 8192, 32768])},
+    Gxx: {"growth": _unit, "preallocate": st.sampled_from([0, 1, 5])},
     Lea: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Phk: {"page": _page, "keep": st.sampled_from([4096, 65536])},
+    QuickFit: {"growth": _unit, "area": st.sampled_from([100, 4096])},
     Solaris: {"growth": _unit, "ring": st.sampled_from([1, 3, 32])},
     Solaris3x: {
         "cells": st.sampled_from([2, 100]),
@@ -280,7 +311,7 @@ def variants(draw, policy, *, parts=True):
 
 def policies():
     """Draw any policy of the catalogue, with any parameters."""
-    return st.sampled_from(sorted(CATALOGUE)).flatmap(lambda name: variants(CATALOGUE[name]))
+    return st.sampled_from(ONLINE).flatmap(lambda name: variants(CATALOGUE[name]))
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ PACKAGE = Path(__file__).parents[2] / "simalloc"
 LAYERS = [
     "callable_package errors files machine progress shown version",
     "trace policy",
+    "bound",
     "heap",
-    "measure",
+    "adversary measure",
     "report",
     "sweep",
     "api cli",

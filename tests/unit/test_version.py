@@ -5,15 +5,38 @@ import re
 import pytest
 
 from simalloc import version
+from simalloc.policy import modules_of, policy
+
+FAMILIES = {
+    "heap/core/space/heap.h": "",
+    "heap/core/replay/replay.c": '#include "families/family.h"',
+    "heap/core/families/family.h": '#include "families/all.h"\n#include "parts/layer.h"',
+    "heap/core/families/all.h": "",
+    "heap/core/families/list_fit.c": '#include "index/list/fit_list.h"',
+    "heap/core/families/binned_fit.c": '#include "parts/bins.h"',
+    "heap/core/index/list/fit_list.h": "",
+    "heap/core/index/list/choice.c": "",
+    "heap/core/parts/layer.h": "",
+    "heap/core/parts/bins.h": "",
+    "heap/core/parts/bins.c": "",
+    "policy/families/base.py": "",
+    "policy/families/__init__.py": "",
+    "policy/catalogue/__init__.py": "",
+    "policy/families/sequential_fit.py": "",
+    "policy/families/binned_fit.py": "",
+    "policy/catalogue/johnstone_wilson.py": "",
+    "policy/catalogue/other.py": "",
+}
+MODULES = ("simalloc.policy.families.sequential_fit", "simalloc.policy.catalogue.johnstone_wilson")
 
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     for name in ("heap/a.py", "heap/core/b.c", "policy/c.py", "measure/d.py", "heap/reference/e.py",
-                 "report/f.py", "heap/core/notes.txt"):  # fmt: skip
+                 "report/f.py", "heap/core/notes.txt", *FAMILIES):  # fmt: skip
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(name)
+        path.write_text(FAMILIES.get(name, name))
     monkeypatch.setattr(version, "_PACKAGE", tmp_path)
     monkeypatch.setattr(version, "code_version", version.code_version.__wrapped__)
     return tmp_path
@@ -35,3 +58,46 @@ def test_what_does_not_decide_leaves_it(package, name):
     before = version.code_version()
     (package / name).write_text("changed")
     assert version.code_version() == before
+
+
+def version_of_list_fit():
+    return version.code_version("list fit", MODULES)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("heap/a.py", "policy/c.py", "measure/d.py", "heap/core/space/heap.h"),
+        *("heap/core/replay/replay.c", "heap/core/families/family.h", "heap/core/parts/layer.h"),
+        *("heap/core/families/list_fit.c", "heap/core/index/list/fit_list.h"),
+        *("heap/core/index/list/choice.c", "policy/families/base.py"),
+        *("policy/families/sequential_fit.py", "policy/catalogue/johnstone_wilson.py"),
+    ],
+)
+def test_what_a_family_depends_on_changes_its_version(package, name):
+    before = version_of_list_fit()
+    (package / name).write_text("changed")
+    assert version_of_list_fit() != before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("heap/core/families/binned_fit.c", "heap/core/families/all.h", "heap/core/parts/bins.c"),
+        *("heap/core/families/new.c", "policy/families/binned_fit.py", "policy/families/new.py"),
+        *("policy/catalogue/other.py", "heap/reference/e.py"),
+    ],
+)
+def test_another_family_leaves_a_version(package, name):
+    before = version_of_list_fit()
+    (package / name).write_text("changed")
+    assert version_of_list_fit() == before
+
+
+def test_the_code_of_families_differs_here():
+    rows = {name: policy(name) for name in ("first-fit-ao", "next-fit-ao", "lea-2.6.1")}
+    first, following, lea = (
+        version.code_version(row.description.core, modules_of(row)) for row in rows.values()
+    )
+    assert first == following != lea
+    assert version.code_version() not in {first, lea}

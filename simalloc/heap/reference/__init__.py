@@ -7,7 +7,7 @@ place every object at the same address.
 from simalloc.heap.reference.families import heap_for
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.replay import Replay, replay
-from simalloc.heap.reference.simulate import simulate_reference
+from simalloc.heap.reference.simulate import run_of_replay, simulate_reference
 from simalloc.heap.reference.space import MAX_BREAK
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "Replay",
     "heap_for",
     "replay",
+    "run_of_replay",
     "simulate_reference",
 ]

@@ -19,8 +19,10 @@ class Heap(ABC):
 
     Sizes are gross: headers and the like have been added. `growths`, `splits` and `coalescings`
     count from the start, `visited` belongs to the latest malloc (docs/policies.md, The heap and the
-    replay). `event` is the number of the event under way, and `trace` the trace that is replayed.
-    `front` is what the program calls: the heap itself, or what its calls go through.
+    replay). `deallocations` are those that searched for the place of the block, `visited_at_free`
+    what all of them looked at. `event` is the number of the event under way, and `trace` the trace
+    that is replayed. `front` is what the program calls: the heap itself, or what its calls go
+    through.
     """
 
     def __init__(self, *, has_break: bool = True) -> None:
@@ -30,6 +32,9 @@ class Heap(ABC):
         self.splits = 0
         self.coalescings = 0
         self.visited = 0
+        self.deallocations = 0
+        self.visited_at_free = 0
+        self.visited_at_free_worst = 0
         self.event = 0
         self.trace: Trace | None = None
 
@@ -69,6 +74,12 @@ class Heap(ABC):
     @abstractmethod
     def listed(self) -> Iterable[int]:
         """Return the addresses of the blocks that the family's own structures hold as free."""
+
+    def count_deallocation(self, visited: int) -> None:
+        """Count a deallocation whose search for the block's place has looked at so many blocks."""
+        self.deallocations += 1
+        self.visited_at_free += visited
+        self.visited_at_free_worst = max(self.visited_at_free_worst, visited)
 
     def cached(self) -> Iterable[int]:
         """Return the addresses of the blocks that the family itself keeps cached."""

@@ -43,6 +43,10 @@ class Replay:
     growths: int
     splits: int
     coalescings: int
+    deallocations: int
+    visited_at_free: int
+    visited_at_free_worst: int
+    coalescing_frees: int
     seconds: float
 
 
@@ -60,7 +64,7 @@ def replay(
     naming the event, if the heap would exceed 2**62 scaled bytes.
     """
     start = time.perf_counter()
-    objects = _Objects(description, scale, realloc)
+    objects = Objects(description, scale, realloc)
     objects.heap.trace = trace
     states = np.empty((5, len(trace)), np.int64)
     events = zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True)
@@ -84,11 +88,15 @@ def replay(
         growths=objects.heap.growths,
         splits=objects.heap.splits,
         coalescings=objects.heap.coalescings,
+        deallocations=objects.heap.deallocations,
+        visited_at_free=objects.heap.visited_at_free,
+        visited_at_free_worst=objects.heap.visited_at_free_worst,
+        coalescing_frees=objects.coalescing_frees,
         seconds=time.perf_counter() - start,
     )
 
 
-class _Objects:
+class Objects:
     """The live objects of a replay, each with its address and the bytes that were asked for."""
 
     def __init__(self, description: Family, scale: int, realloc: Realloc) -> None:
@@ -97,6 +105,7 @@ class _Objects:
         self._front = Front(heap, description)
         self._overhead = description.applied_overhead
         self.visited: list[int] = []
+        self.coalescing_frees = 0
         self._scale = scale
         self._realloc = realloc
         self._where: dict[int, tuple[int, int]] = {}
@@ -105,7 +114,9 @@ class _Objects:
     def carry_out(self, op: int, number: int, size: int) -> int:
         """Do one event; return the object's address after it, -1 for a free."""
         if op == Op.FREE:
+            coalescings = self.heap.coalescings
             self._front.free(self._remove(number))
+            self.coalescing_frees += self.heap.coalescings != coalescings
             return -1
         address = self._malloc(size) if op == Op.MALLOC else self._reallocate(number, size)
         self._where[number] = address, size

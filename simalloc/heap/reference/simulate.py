@@ -34,6 +34,13 @@ def simulate_reference(
     the heap would exceed 2**62 scaled bytes.
     """
     raw = replay(trace, policy.description, scale=scale, realloc=realloc, check=check)
+    return run_of_replay(raw, trace, policy, scale=scale, realloc=realloc)
+
+
+def run_of_replay(
+    raw: Replay, trace: Trace, policy: Policy, *, scale: int, realloc: Realloc
+) -> Run:
+    """Return what the states after each event of a trace come to."""
     live, scaled = _or_zero(raw.live), _or_zero(raw.heap)
     # argmax() finds the first event of the highest; as fractions some would be as high as others.
     at_peak, at_max = int(np.argmax(scaled)), int(np.argmax(live))
@@ -106,6 +113,9 @@ def _counters(raw: Replay, scale: int, at_peak: int) -> Counters:
         free_blocks_peak=int(raw.free_blocks.max(initial=0)),
         visited_mean=mean(raw.visited),
         visited_worst=int(raw.visited.max(initial=0)),
+        visited_at_free_mean=raw.visited_at_free / max(raw.deallocations, 1),
+        visited_at_free_worst=raw.visited_at_free_worst,
+        coalescing_frees=raw.coalescing_frees,
         # Differences of whole numbers: those of quotients would lose digits.
         internal_bytes_at_peak_heap=(allocated - live * scale) / scale,
         external_bytes_at_peak_heap=(heap - allocated) / scale,

@@ -31,6 +31,8 @@ CATALOGUE: Final[Mapping[str, Policy]] = MappingProxyType(
     }
 )
 
+_HOMES: Final = {row.name: module.__name__ for module in _MODULES for row in module.POLICIES}
+
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         group: tuple(row.name for row in CATALOGUE.values() if group in row.groups)
@@ -40,9 +42,18 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """The names of the policies in each group."""
 
 GROUP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
-    {module.GROUP: (module.__doc__ or "").partition("\n")[0] for module in _MODULES}
+    {
+        "johnstone-wilson": "the sixteen policies of Johnstone & Wilson 1998",
+        "gabber": "the allocators of Gabber 2001",
+        "detlefs": "the allocators of Detlefs, Dosser & Zorn 1993",
+        "rezaei": "the allocators of Rezaei and others 2016",
+        "ellermann": "the methods of Ellermann 2014",
+        "real": "allocators of the past",
+        "modern": "allocators of today",
+        "device": "caching allocators of deep-learning frameworks",
+    }
 )
-"""What each group is, in a sentence."""
+"""What the groups are."""
 
 
 AnyPolicy = Policy | PythonPolicy | type[PythonPolicy] | str
@@ -72,6 +83,13 @@ def policy(text: AnyPolicy, **parameters: Value) -> Policy:
         raise PolicyError(f"there is no policy {name!r}; {hint}")
     given = read_parameters(text, tail)
     return CATALOGUE[name].with_parameters(**{**given, **parameters})
+
+
+def modules_of(policy: Policy) -> tuple[str, ...]:
+    """Return the modules that say what a policy is: of its family, and of its row if it has one."""
+    families = [kind.__module__ for kind in type(policy.description).__mro__]
+    home = _HOMES.get(policy.name)
+    return (*families, *([home] if home else []))
 
 
 def spell(policy: Policy) -> str:

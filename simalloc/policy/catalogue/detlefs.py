@@ -28,7 +28,7 @@ POLICIES: Final = (
         "g++-2.5",
         Gxx(),
         source="Lea, malloc.c 2.5 of 1993-08-07; Detlefs, Dosser & Zorn 1993, section 2",
-        reading="Version 2.5 is taken for the paper's: its own history says that it was made for it.",
+        reading="Version 2.5 is taken for the paper's: its history says that it was made for it.",
         groups=_REAL,
     ),
     Policy(

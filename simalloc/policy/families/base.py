@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, ClassVar, Final, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 from simalloc.errors import PolicyError
 from simalloc.policy.parts import MAX_UNIT, Amount, Overhead, Range, Unit
-
-WORDS: Final = (4, 8)
-"""The sizes of a machine word, in bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +24,12 @@ class Family:
     """The family's name."""
     reference: ClassVar[str]
     """The module in `heap/reference/families` and its class that carry it out: `module:Class`."""
+    is_slow: ClassVar[bool] = False
+    """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
 
     mechanism: bool = False
     """Whether blocks have the headers and tables of the allocator described."""
-    word: int = 4
+    word: Annotated[int, Range(4, 8, 4)] = 4
     """The bytes of a machine word, 4 or 8, which headers and tables are made of."""
     header: Amount = 0
     """Bytes added in front of each request."""
@@ -47,10 +46,8 @@ class Family:
 
     def __post_init__(self) -> None:
         family: Any = type(self)  # can be hashed, as not all of its instances can
-        for name, kind in _ranges(family).items():
+        for name, kind in parameter_ranges(family).items():
             kind.check(name, getattr(self, name))
-        if self.word not in WORDS:
-            raise PolicyError(f"word is {self.word}; it takes 4 or 8")
         by_hand = [
             part.name for part in fields(Overhead) if getattr(self, part.name) != part.default
         ]
@@ -113,7 +110,7 @@ def shared_defaults(family: Any) -> dict[str, Any]:
 
 
 @cache
-def _ranges(family: Any) -> dict[str, Range]:
+def parameter_ranges(family: Any) -> dict[str, Range]:
     """Return the range of each parameter that has one."""
     return {
         name: extra

@@ -19,6 +19,7 @@ class DoubleBuddy(Family):
     reference: ClassVar[str] = "double_buddy:DoubleBuddyHeap"
 
     order: Order = Order.ADDRESS
+    """Which free block of a size is taken."""
     growth: Annotated[int, Range(16, MAX_UNIT, 16)] = 4096
     """A power of two; the system of sizes 2**N grows by it, or by the block if that is larger."""
     growth_3x: Annotated[int, Range(24, MAX_UNIT, 24)] = 6144

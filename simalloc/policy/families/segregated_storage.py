@@ -15,6 +15,7 @@ class SegregatedStorage(Family):
     reference: ClassVar[str] = "segregated_storage:SegregatedStorageHeap"
 
     series: Series
+    """The sizes of blocks."""
     growth: Unit = 4096
     """Cut into blocks when the list of a power-of-two size is empty; a larger block comes alone."""
     growth_3x: Unit = 6144

@@ -15,7 +15,9 @@ class SequentialFit(Splitting, Family):
     reference: ClassVar[str] = "sequential_fit:SequentialFitHeap"
 
     fit: Fit
+    """Which of the blocks that are large enough is taken."""
     order: Order
+    """How the list is ordered: newest first, oldest first, or by address."""
     growth: Unit = 4096
     """The heap grows by multiples of this."""
 

@@ -1,5 +1,7 @@
 """The orthogonal parts that policies are made of, and how they are spelled in text."""
 
+from simalloc.policy.parts.classes import Spacing
+from simalloc.policy.parts.merging import Coalescing
 from simalloc.policy.parts.overhead import Overhead
 from simalloc.policy.parts.placement import Fit, Order
 from simalloc.policy.parts.ranges import MAX_UNIT, Amount, Range, Unit, check_unit
@@ -17,11 +19,13 @@ from simalloc.policy.parts.values import (
 __all__ = [
     "MAX_UNIT",
     "Amount",
+    "Coalescing",
     "Fit",
     "Order",
     "Overhead",
     "Range",
     "Series",
+    "Spacing",
     "Splitting",
     "Unit",
     "Value",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -17,3 +17,7 @@ class Overhead:
     footer: int = 0
     alignment: int = 1
     minimum: int = 1
+
+    def at_least(self, minimum: int) -> Overhead:
+        """Return the same with a minimum that is not below this one."""
+        return replace(self, minimum=max(self.minimum, minimum))

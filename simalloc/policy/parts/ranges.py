@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from simalloc.errors import PolicyError
+from simalloc.policy.parts.values import format_size
 
 MAX_UNIT: Final = 1 << 40
 """The largest growth unit, in scaled bytes."""
@@ -21,7 +22,7 @@ class Range:
 
     def __str__(self) -> str:
         of = f" that is a multiple of {self.multiple}" if self.multiple > 1 else ""
-        return f"a size from {self.low} to {self.high}{of}"
+        return f"a size from {format_size(self.low)} to {format_size(self.high)}{of}"
 
     def check(self, name: str, value: int) -> None:
         """Raise `PolicyError` unless the parameter `name` may have this value."""

@@ -11,22 +11,22 @@ from simalloc.errors import PolicyError
 Value = float | str
 """A parameter's value as tables show it: a choice by its spelling."""
 
-_SIZE: Final = re.compile(r"(\d+)([KMG]?)")
+_SIZE: Final = re.compile(r"(\d+)([KMGT]?)")
 _SWITCH: Final = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
-_FACTOR: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_FACTOR: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
     """Return the bytes that text such as `4096`, `64K` or `1M` stands for; K is 1024."""
     match = _SIZE.fullmatch(text.strip().upper())
     if match is None:
-        raise PolicyError(f"{text!r} is not a size; write a whole number, or one with K, M or G")
+        raise PolicyError(f"{text!r} is not a size; write a whole number, or one with K, M, G or T")
     return int(match[1]) * _FACTOR[match[2]]
 
 
 def format_size(size: int) -> str:
     """Spell a size as `parse_size` reads it, as short as it is exact."""
-    for letter in "GMK":
+    for letter in "TGMK":
         if size and size % _FACTOR[letter] == 0:
             return f"{size // _FACTOR[letter]}{letter}"
     return str(size)
@@ -87,5 +87,5 @@ def _words(kind: type[Any]) -> str:
     if kind is bool:
         return "on or off"
     if kind is int:
-        return "a size: a whole number, or one with K, M or G"
+        return "a size: a whole number, or one with K, M, G or T"
     return "a number" if kind is float else f"a {kind.__name__}"

@@ -83,6 +83,7 @@ class PythonCode(Family):
 
     family: ClassVar[str] = "python"
     reference: ClassVar[str] = "python:PythonHeap"
+    is_slow: ClassVar[bool] = True
 
     code: Code
     values: tuple[tuple[str, Value], ...]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
-from simalloc.heap import Realloc, simulate, simulate_all
+from simalloc.heap import simulate, simulate_all
 from simalloc.measure import (
     fragmentation,
     free_sizes,
@@ -37,7 +37,7 @@ _NAMED: Final = 2
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """One policy looked at closely; `role` says why: best, worst or chosen."""
+    """One policy looked at closely; `role` says why: best, worst, chosen or possible."""
 
     role: str
     run: Run
@@ -55,6 +55,8 @@ class Findings:
     """The trace's file or name, as a command finds it."""
     statistics: Statistics
     runs: Sequence[Run]
+    possible: Run
+    """What one could do who knew the whole trace."""
     natives: Sequence[NativeRun]
     mapped: Sequence[Mapped]
     free: Sequence[FreeSizes]
@@ -79,7 +81,7 @@ def find_out(
     given: str,
     chosen: Sequence[str] = (),
     scale: int = 16,
-    realloc: str = Realloc.FREE_FIRST.value,
+    realloc: str | None = None,
     natives: Sequence[NativeRun] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Findings:
@@ -93,15 +95,19 @@ def find_out(
     if not len(trace):
         raise SimallocError(f"{trace.name} has no events, so there is nothing to report")
     policies = policies_of(chosen)
-    runs = simulate_all(trace, policies, scale=scale, realloc=realloc, progress=progress)
+    both = simulate_all(trace, policies, scale=scale, realloc=realloc, progress=progress)
+    possible = next(run for run in both if run.found is not None)
+    runs = [run for run in both if run.found is None]
     # Of equal heaps the better average first; the catalogue's order after that.
     runs.sort(key=lambda run: (run.peak_heap_bytes, fragmentation(run).mean))
     closely = expand_policies(chosen) if chosen else ()
     roles = _roles(runs, {spell(policy) for policy in closely})
+    if spell(possible.policy) in map(spell, closely):
+        roles.append(("possible", possible))
     mapped = [_look_closely(trace, run, role, COLUMNS) for role, run in roles]
     free = [free_sizes(trace, run) for run in (runs[0], runs[-1])]
     wastes = [*_wastes(trace, [run.policy for _, run in roles]), *map(real_waste, natives)]
-    return Findings(trace, given, describe(trace), runs, natives, mapped, free, wastes)
+    return Findings(trace, given, describe(trace), runs, possible, natives, mapped, free, wastes)
 
 
 def with_columns(findings: Findings, columns: int) -> Findings:
@@ -124,7 +130,7 @@ def _roles(runs: Sequence[Run], chosen: Collection[str]) -> list[tuple[str, Run]
 def _wastes(trace: Trace, policies: Sequence[Policy]) -> list[Waste]:
     """Return what the heaps' peaks consist of, alone and with mechanism, at scale 1."""
     described = with_and_without_mechanism(policies)
-    runs = simulate_all(trace, described, scale=1, realloc=Realloc.IN_PLACE)
+    runs = simulate_all(trace, described, scale=1, realloc="in-place")
     return [waste(trace, run) for run in runs]
 
 

@@ -25,12 +25,18 @@ class _Row(NamedTuple):
 
 
 def ranking_table(findings: Findings) -> str:
-    """Return all policies and real allocators by what they need, below the bound."""
+    """Return all policies and real allocators by what they need, below what is possible."""
     live = findings.best.max_live_bytes
     rows = sorted((*_policies(findings), *_natives(findings)), key=lambda row: row.peak)
     bound = _Row("bound", "peak live: the bound", live, ("", "", "", "0.0", ""))
+    possible = _Row(
+        "bound",
+        "best possible, knowing the future",
+        findings.possible.peak_heap_bytes,
+        ("", "", "", _percent(fragmentation(findings.possible)[4]), ""),
+    )
     most = findings.worst.peak_heap_bytes
-    body = "\n".join(_row(row, most, live) for row in (bound, *rows))
+    body = "\n".join(_row(row, most, live) for row in (bound, possible, *rows))
     heads = "".join(
         f'<th class="{"minor" if name != "#4" else ""}" scope="col">{name} %</th>'
         for name in (f"#{number}" for number in MEASURES)

@@ -7,6 +7,7 @@ import shlex
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from simalloc.heap.setting import find_realloc
 from simalloc.policy import spell
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.lives import draw_lives
@@ -205,7 +206,8 @@ def _again(findings: Findings) -> str:
 
 def _options(run: Run) -> str:
     scale = f" --scale {run.scale}" if run.scale != 16 else ""
-    return scale + (f" --realloc {run.realloc.value}" if run.realloc.value != "free-first" else "")
+    own = find_realloc(None, run.policy)
+    return scale + (f" --realloc {run.realloc.value}" if run.realloc is not own else "")
 
 
 def _code(name: str, best: Run, worst: Run) -> str:

@@ -1,4 +1,4 @@
-"""heaptrack: the raw file is read; the interpreted one has lost the addresses and is refused."""
+"""heaptrack: the raw file is read here; the interpreted one, which has no addresses, by a guess."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.trace.events import Op
+from simalloc.trace.formats import heaptrack_interpreted
 from simalloc.trace.formats.grammar import Grammar
+from simalloc.trace.formats.heaptrack_clock import TICK, Clock
 from simalloc.trace.formats.line_format import LineFormat
 from simalloc.trace.formats.stream import HEAD_BYTES
-from simalloc.trace.formats.times import nanoseconds
 from simalloc.trace.sites import FRAMES, PATH
 
 if TYPE_CHECKING:
@@ -24,26 +25,9 @@ if TYPE_CHECKING:
     from simalloc.trace.formats.log import Log, Reading
 
 _START: Final = rb"v [0-9a-f]+ [0-9a-f]+\r?\n"
-_INTERPRETED: Final = re.compile(_START + rb"(?:[^\n]*\n)*?[sia] ")
-_MILLISECOND: Final = 1_000_000  # nanoseconds
-_TICK, _NODE, _MODULE = 1, 2, 3  # of the lines that are no events, in the field `kind`
+_NODE, _MODULE = TICK + 1, TICK + 2  # of the lines that are no events, in the field `kind`
 _MOST_MODULES: Final = 1 << 14
 _LONGEST_NAME: Final = 200  # of a module, which stands in many paths
-
-
-class _Clock:
-    """Gives each event the time of the last `c` line before it, every ten milliseconds or so."""
-
-    def __init__(self) -> None:
-        self._now = 0
-
-    def __call__(self, log: Log, rows: Rows) -> Rows:
-        ticks = np.flatnonzero(rows.fields["kind"] == _TICK)
-        times = nanoseconds(log, rows, rows.fields["milliseconds"], _MILLISECOND)[ticks]
-        known = np.concatenate(([self._now], times))
-        self._now = int(known[-1])
-        time = known[np.searchsorted(ticks, np.arange(len(rows.op)), side="right")]
-        return rows._replace(fields={**rows.fields, "time": time})
 
 
 class _CallPaths:
@@ -105,7 +89,7 @@ class _CallPaths:
 
 
 def _change() -> Change:
-    clock, paths = _Clock(), _CallPaths()
+    clock, paths = Clock(), _CallPaths()
 
     def change(log: Log, rows: Rows) -> Rows:
         paths.note(log, rows)
@@ -119,18 +103,22 @@ class HeaptrackFormat(LineFormat):
     """The raw file; an interpreted one begins alike."""
 
     def read(self, log: Log) -> Reading:
-        """Read the log's events, or say how to record a file that has the addresses."""
-        if _INTERPRETED.match(log.stream.peek(HEAD_BYTES)):
+        """Read the log's events; raises `TraceError` for a guess that is missing or not needed."""
+        if not heaptrack_interpreted.FORMAT.sniff(log.stream.peek(HEAD_BYTES)):
+            return super().read(log)
+        if log.deaths is None:
             raise log.wrong(
                 "is a file that heaptrack has interpreted: it no longer says which object a free "
-                "is of. Record again with `heaptrack --raw COMMAND`, and import the .raw.zst file"
+                "is of. `simalloc import --deaths newest` (or oldest) guesses which of the equal "
+                "ones dies; `heaptrack --raw COMMAND` records a file that says it"
             )
-        return super().read(log)
+        log.guessed = True
+        return heaptrack_interpreted.FORMAT.read(log)
 
 
 FORMAT: Final = HeaptrackFormat(
     name="heaptrack",
-    title="heaptrack --raw",
+    title="heaptrack",
     looks=re.compile(_START),
     grammar=Grammar(
         {

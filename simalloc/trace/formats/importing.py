@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from io import BufferedReader
 
-    from simalloc.trace.formats.log import Batch, Format, Tally
+    from simalloc.trace.formats.log import Batch, Deaths, Format, Reading, Tally
     from simalloc.trace.intake import Intake
     from simalloc.trace.trace import Trace
 
@@ -58,27 +58,51 @@ class Opened:
         """What a trace of the log says about where it comes from."""
         left_out = {what: tally.count for what, tally in self.log.left_out.items()}
         stated = {"log": Path(self.log.stream.name).name, "format": self.format.name}
+        if self.log.guessed and self.log.deaths:
+            stated["deaths"] = f"guessed: the {self.log.deaths} of the equal objects"
         told = {"left_out": left_out, "sites": list(self.log.sites.names)}
         return {**stated, **{name: value for name, value in told.items() if value}}
 
+    def read(self) -> Reading:
+        """Read the log; raises `TraceError`, now or later, for what cannot be read."""
+        reading = self.format.read(self.log)
+        if self.log.deaths and not self.log.guessed:
+            raise self.log.wrong(
+                f"says which object each free is of ({self.format.title}), so that no guess is "
+                "needed: leave out --deaths"
+            )
+        return reading
+
+    def called(self, name: str) -> str:
+        """Return the trace's name, which says where deaths are guessed."""
+        return f"{name} (deaths guessed: {self.log.deaths})" if self.log.guessed else name
+
 
 class Imported(NamedTuple):
-    """What came out of a log: the trace's totals, and what the log has and the trace has not."""
+    """What came out of a log: the trace's totals, and what the log has and the trace has not.
+
+    `deaths` is the guess that was needed to tell which objects die, if one was.
+    """
 
     totals: Totals
     format: Format
+    deaths: Deaths | None
     left_out: Mapping[str, Tally]
 
 
 @contextmanager
 def open_log(
-    source: str | os.PathLike[str], *, from_format: str | None = None, lenient: bool = False
+    source: str | os.PathLike[str],
+    *,
+    from_format: str | Format | None = None,
+    lenient: bool = False,
+    deaths: Deaths | None = None,
 ) -> Iterator[Opened]:
-    """Open a log, a path or `-` for standard input, and tell its format unless it is named.
+    """Open a log, a path or `-` for standard input, and tell its format unless it is given.
 
     Raises `TraceError` for an unknown format and for damaged compression.
     """
-    if from_format is not None and from_format not in FORMATS:
+    if isinstance(from_format, str) and from_format not in FORMATS:
         raise TraceError(f"there is no format {from_format!r}; there are {', '.join(FORMATS)}")
     with ExitStack() as stack:
         if str(source) == STDIN:
@@ -88,49 +112,57 @@ def open_log(
             raw = stack.enter_context(Path(source).open("rb"))
             size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
             stream = LogStream(raw, str(source), lenient=lenient)
-        log = Log(stream, lenient)
-        yield Opened(log, FORMATS[from_format] if from_format else detect(stream), size)
+        given = FORMATS[from_format] if isinstance(from_format, str) else from_format
+        yield Opened(Log(stream, lenient, deaths), given or detect(stream), size)
 
 
 def import_log(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    from_format: str | None = None,
+    from_format: str | Format | None = None,
     lenient: bool = False,
+    deaths: Deaths | None = None,
     name: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Imported:
     """Write a trace of a log, in bounded memory.
 
+    `from_format` is a format's name, or a format of one's own (`PatternFormat`). `deaths` says
+    which of several equal objects dies where the log does not; the trace's name and provenance say
+    so.
     `progress` is called with the share of the log that was read since its last call. Raises
     `TraceError`, and leaves nothing behind, for a log that is wrong; if `lenient`, what can be
     skipped is skipped and counted. Raises `OSError` if `target` is the log itself.
     """
     keep_apart(target, [source])
-    with open_log(source, from_format=from_format, lenient=lenient) as opened:
-        reading = opened.format.read(opened.log)
-        with TraceWriter(target, name=name or _name(source), columns=reading.columns) as writer:
+    with open_log(source, from_format=from_format, lenient=lenient, deaths=deaths) as opened:
+        reading = opened.read()
+        called = opened.called(name or _name(source))
+        with TraceWriter(target, name=called, columns=reading.columns) as writer:
             for batch in _told(opened, reading.batches, progress):
                 feed(opened.log, batch, writer)
             writer.provenance.update(opened.provenance)
-    return Imported(Totals.of(writer.table, writer.events), opened.format, opened.log.left_out)
+    totals = Totals.of(writer.table, writer.events)
+    guess = opened.log.deaths if opened.log.guessed else None
+    return Imported(totals, opened.format, guess, opened.log.left_out)
 
 
 def load_log(
     source: str | os.PathLike[str],
     *,
-    from_format: str | None = None,
+    from_format: str | Format | None = None,
     lenient: bool = False,
+    deaths: Deaths | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Trace:
     """Return a log as a trace in memory; raises and tells its progress as `import_log` does."""
-    with open_log(source, from_format=from_format, lenient=lenient) as opened:
-        reading = opened.format.read(opened.log)
+    with open_log(source, from_format=from_format, lenient=lenient, deaths=deaths) as opened:
+        reading = opened.read()
         collector = Collector(reading.columns)
         for batch in _told(opened, reading.batches, progress):
             feed(opened.log, batch, collector)
-    return collector.trace(_name(source), opened.provenance)
+    return collector.trace(opened.called(_name(source)), opened.provenance)
 
 
 def _told(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from simalloc.errors import TraceError
 from simalloc.trace.sites import SiteNames
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
     from simalloc.trace.formats.stream import LogStream
     from simalloc.trace.intake import Events
+
+
+Deaths = Literal["newest", "oldest"]
+"""Which of several equal objects a free is taken to be of, where a log does not say."""
 
 
 @dataclass
@@ -38,11 +42,14 @@ class Log:
 
     `left_out` counts what the log has and the trace has not, by what it is. Where the reader can go
     on after a mistake it calls `complain`, which is an error unless the log is read leniently.
-    `sites` has the names of call sites that the log tells.
+    `sites` has the names of call sites that the log tells. `deaths` is the guess that was asked
+    for, and `guessed` says whether it was needed.
     """
 
     stream: LogStream
     lenient: bool = False
+    deaths: Deaths | None = None
+    guessed: bool = False
     left_out: dict[str, Tally] = field(default_factory=dict)
     sites: SiteNames = field(default_factory=SiteNames)
 

@@ -177,7 +177,7 @@ def test_what_is_no_policy_is_said_to_be_none(policy):
         simalloc.simulate(TRACES[0], policy)
 
 
-@pytest.mark.parametrize("rule", ["foo", None, []])
+@pytest.mark.parametrize("rule", ["foo", 3, []])
 def test_a_realloc_rule_that_there_is_not_is_an_error(rule):
     with pytest.raises(SimallocError, match="there are free-first, move, in-place"):
         simalloc.simulate(TRACES[0], "first-fit-ao", realloc=rule)

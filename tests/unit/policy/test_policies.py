@@ -1,5 +1,6 @@
 """Policies by name and in text."""
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from simalloc.errors import PolicyError
 from simalloc.policy import CATALOGUE, FAMILIES, GROUPS, format_size, parse_size, policy, spell
 from simalloc.policy.description import read_parameters, spell_parameters
+from simalloc.policy.families.offline import Offline
 from simalloc.policy.parts import read_value
 
 JOHNSTONE_WILSON = [
@@ -40,7 +42,7 @@ def test_parameters_are_set_by_name():
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_what_is_spelled_is_read_again(name):
     assert spell(policy(name)) == name
-    changed = policy(name, quick="64K")
+    changed = policy(name, header="64K")
     assert changed != policy(name)
     assert policy(spell(changed)) == changed
 
@@ -58,7 +60,7 @@ def test_what_is_spelled_is_read_again(name):
         ("first-fit-ao:order='ao", "quote is not closed"),
         ("@johnstone-wilson", "is a group, and one policy is asked for"),
         ("first-fit-ao:minimum_split=0", "minimum_split is 0; it takes a size from 1"),
-        ("first-fit-ao:word=5", "it takes 4 or 8"),
+        ("first-fit-ao:word=5", "word is 5; it takes a size from 4 to 8 that is a multiple of 4"),
         ("first-fit-ao:mechanism=on,header=8", "the allocator's own header"),
         ("first-fit-ao:growth=4K,growth=8K", "growth is given twice"),
         ("first-fit-ao:growth=0", "takes a size"),
@@ -114,7 +116,7 @@ def test_every_row_is_in_a_group_and_of_a_known_family():
         assert FAMILIES[row.family] is type(row.description)
 
 
-@pytest.mark.parametrize("family", FAMILIES.values())
+@pytest.mark.parametrize("family", [kind for kind in FAMILIES.values() if kind is not Offline])
 def test_every_family_is_one_place(family):
     module = sys.modules[family.__module__]
     rules = Path(module.__file__).with_suffix(".md").read_text("utf-8")
@@ -122,3 +124,18 @@ def test_every_family_is_one_place(family):
     assert "**Allocation.**" in rules
     reference, _, name = family.reference.partition(":")
     assert hasattr(import_module(f"simalloc.heap.reference.families.{reference}"), name)
+
+
+def test_who_knows_all_keeps_no_lists():
+    with pytest.raises(PolicyError, match="cache is 3; who knows all keeps nothing back"):
+        policy("best-possible:cache=3")
+    assert Offline.reference == ""
+
+
+def test_the_page_on_adding_counts_right():
+    root = Path(__file__).parents[3]
+    page = (root / "docs/adding-a-policy.md").read_text("utf-8")
+    table = re.findall(r"^\| `(\S+kingsley\S+)` \| (\d+) \|", page, re.MULTILINE)
+    assert len(table) == 6
+    for path, lines in table:
+        assert len((root / path).read_text("utf-8").splitlines()) == int(lines), path

@@ -1,6 +1,7 @@
 """Plans: what they stand for, and the line of whatever is wrong in them."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from conftest import small_trace
@@ -62,6 +63,15 @@ def test_a_group_stands_for_its_rows():
         PlanError, match=r"there is no group @nobody; there are .*@johnstone-wilson"
     ):
         expand_policies("@nobody")
+
+
+def test_a_plan_without_a_realloc_rule_takes_each_policys_own():
+    document = {
+        "traces": [small_trace(1)],
+        "policies": {"first-fit-ao": {"mechanism": ["off", "on"]}},
+    }
+    tasks = plan_of(document, Path()).tasks()
+    assert [task.realloc.value for task in tasks] == ["free-first", "in-place"]
 
 
 def test_names_texts_and_policies_in_a_list():

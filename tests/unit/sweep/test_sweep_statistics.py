@@ -148,7 +148,10 @@ def test_where_takes_patterns_numbers_sizes_and_the_latest_code():
     assert len(results.where(policy="p0", trace="t1")) == 1
     assert len(results.where(growth="64K")) == len(results.where(growth=65536)) == 2
     assert len(results.where(scale="16")) == 6
-    assert {found["code"] for found in results.where(code="latest")} == {"2+bc"}
+    latest = {(found["policy"], found["code"]) for found in results.where(code="latest")}
+    assert latest == {("p0:growth=65536", "2+bc"), ("p1", "1+a")}, (
+        "each policy has a code of its own"
+    )
     assert len(results.where(growth="nonsense")) == 0
 
 

@@ -348,11 +348,6 @@ def test_names_are_no_more_than_a_header_holds(load, tmp_path):
     assert read_trace(tmp_path / "trace.npz").provenance["sites"] == names
 
 
-def test_a_file_that_heaptrack_interpreted_is_refused():
-    with pytest.raises(TraceError, match="heaptrack --raw"):
-        load_log(LOGS / "requests.heaptrack.zst")
-
-
 LTRACE_ENTRIES = """\
 malloc@libc.so.6(6)                              = 0x10
 _ZnwmSt11align_val_t@libstdc++.so.6(8, 64)       = 0x40

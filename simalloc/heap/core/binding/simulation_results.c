@@ -12,7 +12,7 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
     const struct measures *measures = &replay->measures;
     const struct counters *counters = &replay->heap->counters;
     return Py_BuildValue(
-        "{sK sK sK sK sK sK sK sK sK sd sK sd sK sK sK sK sK sK sK sK}",
+        "{sK sK sK sK sK sK sK sK sK sd sK sd sK sK sK sK sK sK sK sK sK sK sK sK}",
         "events", measures->events,
         "heap", replay->heap->mapped,
         "live", measures->live,
@@ -32,7 +32,11 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
         "coalescings", counters->coalescings,
         "searches", counters->searches,
         "visited", counters->visited,
-        "visited_worst", counters->visited_worst);
+        "visited_worst", counters->visited_worst,
+        "deallocations", counters->deallocations,
+        "visited_at_free", counters->visited_at_free,
+        "visited_at_free_worst", counters->visited_at_free_worst,
+        "coalescing_frees", counters->coalescing_frees);
 }
 
 PyObject *simulation_timeline(PyObject *object, PyObject *unused)

@@ -2,7 +2,7 @@
 #include "index/size/groups.h"
 #include "replay/replay.h"
 
-enum { SMALL_UNITS = 5, CELL_SIZES = SMALL_UNITS + 1, CELLS_A_UNIT = 8 };
+enum { SMALL_UNITS = 4, CELL_SIZES = SMALL_UNITS + 1, CELLS_A_UNIT = 8 };
 
 /* Cells of one size. */
 struct cells {
@@ -28,7 +28,7 @@ struct solaris {
 
 static bool is_small(const struct solaris *state, uint64_t size)
 {
-    return size - state->overhead < SMALL_UNITS * state->unit;
+    return size - state->overhead <= SMALL_UNITS * state->unit;
 }
 
 static uint64_t rounded(const struct heap *heap, uint64_t size)

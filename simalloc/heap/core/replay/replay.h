@@ -84,7 +84,9 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
         uint32_t block = *object;
         if (op == OP_FREE && LIKELY(block != NO_BLOCK)) {
             *object = NO_BLOCK;
+            uint64_t coalescings = heap->counters.coalescings;
             release(heap, block);
+            heap->counters.coalescing_frees += heap->counters.coalescings != coalescings;
             if (falls && UNLIKELY(heap->news) && !note_news(batch, i, heap))
                 break;
         } else {

@@ -55,6 +55,10 @@ struct counters {
     uint64_t searches;
     uint64_t visited; /* by all searches together */
     uint64_t visited_worst;
+    uint64_t deallocations;   /* that searched for the place of the block */
+    uint64_t visited_at_free; /* by all these searches together */
+    uint64_t visited_at_free_worst;
+    uint64_t coalescing_frees; /* frees of the program's that made one block of two or more */
     uint64_t free_blocks;   /* now, without the cached ones */
     uint64_t cached_blocks; /* now */
     uint64_t allocated;     /* scaled bytes of allocated blocks, now */
@@ -332,6 +336,15 @@ ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
     heap->counters.visited += visited;
     if (visited > heap->counters.visited_worst)
         heap->counters.visited_worst = visited;
+}
+
+/* Counts a deallocation whose search for the block's place has looked at so many blocks. */
+ALWAYS_INLINE void count_deallocation(struct heap *heap, uint64_t visited)
+{
+    heap->counters.deallocations++;
+    heap->counters.visited_at_free += visited;
+    if (visited > heap->counters.visited_at_free_worst)
+        heap->counters.visited_at_free_worst = visited;
 }
 
 ALWAYS_INLINE uint64_t round_up(uint64_t size, uint64_t unit)

@@ -72,8 +72,7 @@ class GxxHeap(Heap):
         """Grow over free blocks behind, or move; what has been grown over stays with the block."""
         if self.reallocate_in_place(address, size):
             return address
-        again = round_up(size + self._tags, self._alignment)
-        new = self.front.malloc(again)
+        new = self.front.malloc(round_up(size + self._tags, self._alignment))
         self.front.free(address)
         return new
 

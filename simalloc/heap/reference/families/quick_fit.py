@@ -62,10 +62,11 @@ class QuickFitHeap(GxxHeap):
 
     def reallocate(self, address: int, size: int) -> int:
         """Keep a cell of the same size; leave it to G++ where no cell is involved; else move."""
-        if address not in self._is_cell and not self._is_small(size):
-            return super().reallocate(address, self.rounded(size))
         if self.reallocate_in_place(address, size):
             return address
+        if address not in self._is_cell and not self._is_small(size):
+            # G++ asks itself for what holds the block with its tags, and adds them again.
+            size = round_up(self.rounded(size), self._alignment) + self._cell_header
         new = self.front.malloc(size)
         self.front.free(address)
         return new
@@ -97,9 +98,9 @@ class QuickFitHeap(GxxHeap):
         """Ask G++ for an area; its tags are G++'s table."""
         area = super().malloc(gross_size(self._area, self._large))
         self.blocks.mark(area, State.CACHED)
-        if not self._tags:
+        if not self._ends:
             return area
-        tail = self.blocks.cut(area, self._tags)
+        tail = self.blocks.cut(area, self._ends)
         self.blocks.mark(area, State.TABLE)
         return tail
 

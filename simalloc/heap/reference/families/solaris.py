@@ -22,10 +22,11 @@ class SolarisHeap(Heap):
         super().__init__()
         unit = 2 * description.word
         self._unit = unit
-        self._header = description.applied_overhead.header
+        overhead = description.applied_overhead
+        self._tags = overhead.header + overhead.footer
         self._table = unit if description.mechanism else 0
         self._least = 6 * unit if description.mechanism else 1
-        self._smallest = 5 * unit
+        self._small_up_to = 4 * unit
         self._batch = 8 * unit
         self._growth = description.growth
         self._ring = description.ring
@@ -37,8 +38,9 @@ class SolarisHeap(Heap):
 
     def rounded(self, size: int) -> int:
         """Return the size of block for a request: that of a cell if it is small."""
-        data = size - self._header
-        return round_up(data, self._unit) + self._header if data < self._smallest else size
+        if not self._is_small(size):
+            return size
+        return round_up(size - self._tags, self._unit) + self._tags
 
     def malloc(self, size: int) -> int:
         """Use the block freed last, or else a cell, or the best fit, or the bottom block."""
@@ -183,4 +185,4 @@ class SolarisHeap(Heap):
             self._tree.leave(address)
 
     def _is_small(self, size: int) -> bool:
-        return size - self._header < self._smallest
+        return size - self._tags <= self._small_up_to

@@ -1,0 +1,1 @@
+"""Ellermann 2014: first, next and best fit, binning and caching."""

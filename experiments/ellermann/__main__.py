@@ -1,0 +1,45 @@
+"""`python -m experiments.ellermann`: measure, print the tables, write the page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from experiments.ellermann.measuring import measure
+from experiments.ellermann.page import PAGE, exhibits, page
+from experiments.output import write_text
+from experiments.run import run_command
+from simalloc.cli.progress import progress
+from simalloc.report import write_table
+
+
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: python -m experiments.ellermann --out out",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("out"),
+    show_default=True,
+    help="The folder for the page; it is made if need be.",
+)
+def command(out: Path) -> None:
+    """Measure the methods of Ellermann 2014 on the paper's two workloads.
+
+    Tables go to stdout; the folder gets the page, with why next fit lost to first fit there.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    results = measure(progress)
+    tables = exhibits(results)
+    write_text(page(results, tables), out / PAGE)
+    for table in tables.values():
+        write_table(table, "table", sys.stdout)
+        sys.stdout.write("\n")
+    click.echo(f"Written to {out}/; {out / PAGE} says what they tell.", err=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(command))

@@ -1,0 +1,127 @@
+"""The page for docs: its words are in `page.md`, the figures in them come from the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from experiments.ellermann.measuring import POLICIES, WALKED, WORKLOADS
+from experiments.output import markdown
+from simalloc.report import Rounded, Table
+from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS, ELLERMANN_RATE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from experiments.ellermann.measuring import Results
+
+PAGE: Final = "ellermann.md"
+
+GLIBC_SECONDS: Final = 365.57
+"""Section 4.2: what glibc took for 300,000 allocations of small sizes."""
+MISS: Final = 100
+"""Nanoseconds: more than a miss of all caches takes."""
+
+_WORDS: Final = Path(__file__).with_name("page.md")
+
+
+def exhibits(results: Results) -> dict[str, Table]:
+    """Return every table by its name."""
+    return {"methods": methods_table(results), "walks": walks_table(results)}
+
+
+def methods_table(results: Results) -> Table:
+    """Return what each method looks at, and the space that it takes."""
+    rows = []
+    for name in WORKLOADS:
+        for text in POLICIES:
+            run = results.runs[name, text]
+            counters = run.counters
+            more = 100 * (run.peak_heap_bytes / run.max_live_bytes - 1)
+            rows.append(
+                (
+                    name.removeprefix("ellermann-"),
+                    text,
+                    Rounded(counters.visited_mean, 1),
+                    counters.visited_worst,
+                    Rounded(counters.free_blocks_mean, 0),
+                    counters.splits,
+                    counters.coalescings,
+                    Rounded(more, 1),
+                )
+            )
+    columns = (
+        "sizes",
+        "method",
+        "blocks looked at",
+        "worst",
+        "free blocks",
+        "splits",
+        "merges",
+        "heap over live %",
+    )
+    return Table("Generated workloads: searches and space", columns, rows)
+
+
+def walks_table(results: Results) -> Table:
+    """Return what the paper's own two methods look at in all."""
+    rows = [
+        (
+            name.removeprefix("ellermann-"),
+            text,
+            Rounded(results.runs[name, text].counters.visited_mean, 1),
+            Rounded(results.walks[name, text].at_free, 1),
+            Rounded(results.per_pair(name, text), 1),
+            Rounded(results.walks[name, text].pages, 1),
+        )
+        for name in WORKLOADS
+        for text in WALKED
+    ]
+    columns = ("sizes", "method", "at an allocation", "at a free", "together", "pages of 1,000")
+    return Table("Blocks looked at in a list without boundary tags", columns, rows)
+
+
+def page(results: Results, tables: Mapping[str, Table]) -> str:
+    """Return the page as Markdown."""
+    small, large = WORKLOADS
+    first, following = WALKED
+    pairs = {(name, text): results.per_pair(name, text) for name in WORKLOADS for text in WALKED}
+    gains = [pairs[name, first] / pairs[name, following] for name in WORKLOADS]
+    microseconds = [pairs[small, text] * MISS / 1000 for text in WALKED]
+    printed = 1e6 * GLIBC_SECONDS / ELLERMANN_OBJECTS
+
+    def search(name: str, text: str) -> float:
+        return results.runs[name, text].counters.visited_mean
+
+    def more(name: str) -> float:
+        heaps = [results.runs[name, text].peak_heap_bytes for text in WALKED]
+        return 100 * (heaps[1] / heaps[0] - 1)
+
+    return _WORDS.read_text(encoding="utf-8").format(
+        tables={name: markdown(table) for name, table in tables.items()},
+        rate=ELLERMANN_RATE,
+        glibc=GLIBC_SECONDS,
+        live=2 * ELLERMANN_RATE,
+        first_search=search(small, first),
+        next_search=search(small, following),
+        first_search_large=search(large, first),
+        next_search_large=search(large, following),
+        first_free=results.walks[small, first].at_free,
+        next_free=results.walks[small, following].at_free,
+        first_blocks=results.runs[small, first].counters.free_blocks_mean,
+        next_blocks=results.runs[small, following].counters.free_blocks_mean,
+        first_pair=pairs[small, first],
+        next_pair=pairs[small, following],
+        gain=gains[0],
+        gain_large=gains[1],
+        search_gain=search(small, first) / search(small, following),
+        more_heap=more(small),
+        more_heap_large=more(large),
+        first_pages=results.walks[small, first].pages,
+        next_pages=results.walks[small, following].pages,
+        printed_us=printed,
+        miss=MISS,
+        first_us=microseconds[0],
+        next_us=microseconds[1],
+        share=100 * (microseconds[0] - microseconds[1]) / printed,
+    )

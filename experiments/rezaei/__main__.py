@@ -1,0 +1,49 @@
+"""`python -m experiments.rezaei`: measure, print the tables, write the page and its figures."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from experiments.output import write_figure, write_text
+from experiments.rezaei.figures import draw
+from experiments.rezaei.measuring import measure
+from experiments.rezaei.page import FIGURES, PAGE, exhibits, page
+from experiments.run import run_command
+from simalloc.cli.progress import progress
+from simalloc.report import write_table
+
+
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: python -m experiments.rezaei --out out",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("out"),
+    show_default=True,
+    help="The folder for the page and its figures; it is made if need be.",
+)
+def command(out: Path) -> None:
+    """Measure the allocators of Rezaei and others 2016 on traces with the paper's statistics.
+
+    Tables go to stdout; the folder gets the figures, and the page with what agrees and what does
+    not.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    results = measure(progress)
+    tables = exhibits(results)
+    write_figure(partial(draw, results), out / FIGURES)
+    write_text(page(results, tables), out / PAGE)
+    for table in tables.values():
+        write_table(table, "table", sys.stdout)
+        sys.stdout.write("\n")
+    click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(command))

@@ -1,0 +1,219 @@
+"""What the paper says in its text, sentence by sentence, and what comes out here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from experiments.rezaei.measuring import (
+    ALLOCATORS,
+    COALESCING,
+    SBT_BETTER_WC,
+    SEGREGATED,
+    SIMPLE,
+    generated,
+)
+from experiments.rezaei.metrics import internal, nodes, nodes_with_free, wasted, worst
+from experiments.rezaei.published import printed
+from experiments.rezaei.tables import coalescing_percent, selected
+from simalloc.report import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from experiments.rezaei.measuring import Results
+    from simalloc.heap import Run
+
+
+class Claim(NamedTuple):
+    """A statement, where it stands in the paper, what is measured, and whether that agrees."""
+
+    name: str
+    section: str
+    text: str
+    here: str
+    holds: bool
+
+
+def claims(results: Results) -> list[Claim]:
+    """Return every statement that can be measured; figures are medians over generated traces."""
+    return [
+        *_search(results),
+        *_growths(results),
+        *_space(results),
+        *_numbers(results),
+    ]
+
+
+def claims_table(results: Results) -> Table:
+    """Return the statements as a table."""
+    rows = [
+        (one.section, one.text, one.here, "yes" if one.holds else "no") for one in claims(results)
+    ]
+    return Table("The text's statements", ("section", "the paper", "here", "agrees"), rows)
+
+
+def _search(results: Results) -> list[Claim]:
+    def at(text: str) -> float:
+        return results.median(text, nodes)
+
+    lists = _gain(results, nodes, ("sqf-ff", "sqf-bf"), ("sqf-ffwc", "sqf-bfwc"))
+    trees = _gain(results, nodes, ("abt-ff", "abt-bf"), ("abt-ffwc", "abt-bfwc"))
+    many_lists = _gain(results, nodes, ("sqf-ff", "sqf-bf"), ("sgf-ff", "sgf-bf"))
+    many_trees = _gain(results, nodes, ("abt-ff", "abt-bf"), ("sbt-ff", "sbt-bf"))
+    few = selected(results)
+    in_trees = sum(text.startswith(("abt", "sbt")) for text in few)
+    order = sorted(ALLOCATORS, key=at)
+    total, list_total = (results.median(text, nodes_with_free) for text in ("abt-ffwc", "sqf-ffwc"))
+    return [
+        Claim(
+            "trees",
+            "5.2.1",
+            "Six of the eight that search least at an allocation are trees",
+            f"{in_trees} of {len(few)}: {', '.join(few)}",
+            in_trees >= printed()["text"]["selected_trees"],
+        ),
+        Claim(
+            "sbt first",
+            "5.2.1",
+            "First and better fit SBT behave best",
+            f"{order[0]} and {order[1]}",
+            set(order[:2]) == {"sbt-ff", "sbt-better"},
+        ),
+        Claim(
+            "coalescing",
+            "5.2.1",
+            "Coalescing shortens searches more in lists than in trees",
+            f"{lists:.1f} and {trees:.1f} times",
+            lists > trees,
+        ),
+        Claim(
+            "segregation",
+            "5.2.1",
+            "So does segregation",
+            f"{many_lists:.1f} and {many_trees:.1f} times",
+            many_lists > many_trees,
+        ),
+        Claim(
+            "both ends",
+            "5.2.1",
+            "With deallocations added, trees can still be compared with lists",
+            f"first fit with coalescing: ABT {total:.1f} nodes, SqF {list_total:.1f}",
+            total < list_total,
+        ),
+    ]
+
+
+def _growths(results: Results) -> list[Claim]:
+    def spread(texts: Sequence[str]) -> float:
+        calls = [results.median(text, lambda run: run.counters.growths) for text in texts]
+        return 100 * (max(calls) / min(calls) - 1)
+
+    simple, merged, segregated = map(spread, (SIMPLE, COALESCING, SEGREGATED))
+    calls = sorted(SIMPLE, key=lambda text: results.median(text, lambda run: run.counters.growths))
+    return [
+        Claim(
+            "level",
+            "5.2.1",
+            "Segregation levels the calls of sbrk",
+            f"the most are {segregated:.0f} % above the fewest; {simple:.0f} % without "
+            f"segregation, {merged:.0f} % with coalescing",
+            segregated < simple,
+        ),
+        Claim(
+            "best calls",
+            "5.2.2",
+            "ABT-FF and SqF-BF call sbrk least of those without coalescing",
+            f"{calls[0]} and {calls[1]}",
+            set(calls[:2]) == {"abt-ff", "sqf-bf"},
+        ),
+    ]
+
+
+def _space(results: Results) -> list[Claim]:
+    tree, one_list = (results.median(text, internal) for text in ("abt-ff", "sqf-ff"))
+    small, large = (results.median(text, wasted) for text in ("sqf-bfwc", SBT_BETTER_WC))
+    heap = {
+        text: results.median(text, lambda run: run.peak_heap_bytes)
+        for text in ("sqf-bfwc", SBT_BETTER_WC)
+    }
+    gain = 100 * (1 - heap["sqf-bfwc"] / heap[SBT_BETTER_WC])
+    percent = printed()["text"]["sqf_bfwc_better_space_percent"]
+    every = [results.median(text, wasted) for text in ALLOCATORS]
+    return [
+        Claim(
+            "internal",
+            "5.2.2",
+            "Trees have more internal fragmentation, for nodes of 24 bytes and not 12",
+            f"first fit: ABT {tree:.1f} %, SqF {one_list:.1f} %",
+            tree > one_list,
+        ),
+        Claim(
+            "space",
+            "6",
+            f"Best fit SqF with coalescing takes {percent} % less than better fit SBT with it",
+            f"{gain:.1f} % less heap; {small:.1f} and {large:.1f} % of the heap are wasted",
+            gain >= percent / 2,
+        ),
+        Claim(
+            "wasted",
+            "5.1",
+            f"About {printed()['text']['wasted_percent']} % of memory is wasted",
+            f"{min(every):.0f} to {max(every):.0f} % of the heap",
+            max(every) >= printed()["text"]["wasted_percent"],
+        ),
+    ]
+
+
+def _numbers(results: Results) -> list[Claim]:
+    text = printed()["text"]
+    low, high = text["coalescing_percent"]
+    merging = [
+        float(np.median([coalescing_percent(results, name, one) for name in generated()]))
+        for one in COALESCING
+    ]
+    listed = results.median("sqf-bfwc", nodes)
+    first = results.median(SBT_BETTER_WC, nodes)
+    second = results.median(SBT_BETTER_WC, lambda run: run.counters.visited_at_free_mean)
+    most = results.median(SBT_BETTER_WC, worst)
+    at, on = text["sbt_betterwc_nodes"]
+    return [
+        Claim(
+            "frequency",
+            "5.3",
+            f"{low} to {high} % of deallocations coalesce",
+            f"{min(merging):.0f} to {max(merging):.0f} %",
+            low - 1 <= min(merging) and max(merging) <= high + 1,
+        ),
+        Claim(
+            "286",
+            "6",
+            f"Best fit SqF with coalescing searches {text['sqf_bfwc_nodes']} nodes",
+            f"{listed:.0f}",
+            0.5 <= listed / text["sqf_bfwc_nodes"] <= 2,
+        ),
+        Claim(
+            "17 + 12",
+            "6",
+            f"Better fit SBT with coalescing searches {at}, and {on} at a deallocation",
+            f"{first:.1f} and {second:.1f}",
+            0.5 <= (first + second) / (at + on) <= 2,
+        ),
+        Claim(
+            "110",
+            "6",
+            f"and {text['sbt_betterwc_worst']} at worst",
+            f"{most:.0f}",
+            0.5 <= most / text["sbt_betterwc_worst"] <= 2,
+        ),
+    ]
+
+
+def _gain(
+    results: Results, figure: Callable[[Run], float], before: Sequence[str], after: Sequence[str]
+) -> float:
+    """Return by what factor a figure falls, as the geometric mean over pairs of allocators."""
+    pairs = zip(before, after, strict=True)
+    factors = [results.median(one, figure) / results.median(two, figure) for one, two in pairs]
+    return float(np.exp(np.mean(np.log(factors))))

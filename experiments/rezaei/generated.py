@@ -1,0 +1,65 @@
+"""Traces with the statistics of the paper's table 2: generated, and no test of the policies.
+
+Johnstone & Wilson warn of random traces. These meet the number of allocations and of deallocations
+exactly, the average request and the average live memory nearly. What the table leaves open is free
+choice: sizes are multiples of 8 from 16 bytes on, geometrically distributed; a collector frees when
+so many objects are live that the average comes out, as many each time; an object allocated since
+the last collection dies four times as readily as an older one; those that die together are freed in
+any order, or with `sweep` in that of their allocation. The last event is the last free, so that
+what is live then was never freed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.trace.workloads import trace_of_lives
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from experiments.rezaei.published import Program
+    from simalloc.trace import Trace
+
+_STEP: Final = 8
+_SMALLEST: Final = 16
+_MEGABYTE: Final = 1 << 20
+_YOUNG: Final = 4
+
+
+def generate(program: Program, seed: int, *, sweep: bool = False) -> Trace:
+    """Return a trace with the statistics of one of the paper's programs."""
+    random = np.random.default_rng(seed)
+    steps = (program.average_request - _SMALLEST) / _STEP
+    sizes = _SMALLEST + _STEP * (random.geometric(1 / (steps + 1), program.allocations) - 1)
+    until = _deaths(program, random)
+    return trace_of_lives(
+        sizes,
+        until,
+        order=None if sweep else random.permutation(program.allocations),
+        name=f"{program.name} (generated)",
+        provenance={"kind": "synthetic", "source": "Rezaei and others 2016, table 2", "seed": seed},
+    )
+
+
+def _deaths(program: Program, random: np.random.Generator) -> NDArray[np.int64]:
+    """Return at which allocation each object is freed; those that never are, after the last."""
+    survivors = program.allocations - program.deallocations
+    average = program.average_live * _MEGABYTE / program.average_request
+    collections = max(round(program.deallocations / (2 * (average - survivors))), 1)
+    shares = np.diff(np.linspace(0, program.deallocations, collections + 1).astype(int))
+    until = np.full(program.allocations, program.allocations + 1)
+    live = np.empty(0, np.int64)
+    allocated = 0
+    for dying in shares:
+        young = np.arange(allocated, survivors + dying + allocated - len(live))
+        allocated += len(young)
+        weights = np.concatenate([np.ones(len(live)), np.full(len(young), _YOUNG)])
+        live = np.concatenate([live, young])
+        # The smallest of exponentials with these rates are such a sample.
+        gone = np.argsort(random.exponential(1 / weights))[:dying]
+        until[live[gone]] = allocated
+        live = np.delete(live, gone)
+    return until

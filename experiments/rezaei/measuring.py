@@ -1,0 +1,113 @@
+"""All that is measured for the experiment: every allocator on every trace, sizes not multiplied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from experiments.rezaei.generated import generate
+from experiments.rezaei.published import programs
+from simalloc.heap import simulate_all
+from simalloc.policy import GROUPS
+from simalloc.trace import Op, read_trace
+from simalloc.trace.catalogue import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from simalloc.heap import Run
+    from simalloc.trace import Trace
+
+SEED: Final = 1
+SCALE: Final = 1
+
+SIMPLE: Final = ("sqf-ff", "sqf-bf", "abt-ff", "abt-bf", "abt-better")
+COALESCING: Final = tuple(f"{name}wc" for name in SIMPLE)
+SEGREGATED: Final = ("sgf-ff", "sgf-bf", "sbt-ff", "sbt-bf", "sbt-better")
+ALLOCATORS: Final = SIMPLE + COALESCING + SEGREGATED
+"""In the order of the paper's figure 3, better fit last of each kind."""
+
+SEGREGATED_COALESCING: Final = (
+    *(f"{name}:coalescing=all" for name in ("sgf-ff", "sgf-bf")),
+    *(f"{name}:coalescing=one" for name in ("sbt-ff", "sbt-better")),
+)
+SBT_BETTER_WC: Final = "sbt-better:coalescing=one"
+MERGED: Final = ("abt-ffwc:coalescing=all", "sbt-better:coalescing=all")
+NINE: Final = "sbt-better:trees=9,coalescing=one"
+REBALANCED: Final = tuple(f"abt-ffwc:rebalance={period}" for period in (10_000, 1_000, 100))
+VARIANTS: Final = (*SEGREGATED_COALESCING, NINE, *MERGED)
+SHAPED: Final = ("abt-ffwc", *REBALANCED, SBT_BETTER_WC, "sqf-ffwc")
+"""For which the order is looked at in which a collection frees."""
+
+SWEPT: Final = "javac, swept (generated)"
+IN_ANY_ORDER: Final = "javac (generated)"
+RECORDED: Final = ("javap", "make", "p2c")
+"""Traces of real programs: one in Java, and two of Johnstone & Wilson's time in C."""
+
+assert set(GROUPS["rezaei"]) >= set(ALLOCATORS)
+
+
+@dataclass(frozen=True)
+class Results:
+    """The traces by name, and each allocator's run on each of them, by trace and policy."""
+
+    traces: Mapping[str, Trace]
+    runs: Mapping[tuple[str, str], Run]
+
+    def run(self, trace: str, policy: str) -> Run:
+        """Return one run."""
+        return self.runs[trace, policy]
+
+    def median(self, policy: str, figure: Callable[[Run], float]) -> float:
+        """Return the median of a figure over the paper's eight programs, generated."""
+        return float(np.median([figure(self.run(name, policy)) for name in generated()]))
+
+    def frees(self, trace: str) -> int:
+        """Return how many deallocations a trace has."""
+        return int(np.count_nonzero(self.traces[trace].op == Op.FREE))
+
+
+def policies(trace: str) -> tuple[str, ...]:
+    """Return what is replayed on a trace, each policy once."""
+    if trace == SWEPT:
+        return SHAPED
+    if trace in RECORDED:
+        return (*ALLOCATORS, SBT_BETTER_WC)
+    return (*ALLOCATORS, *VARIANTS, *(REBALANCED if trace == IN_ANY_ORDER else ()))
+
+
+def generated() -> tuple[str, ...]:
+    """Return the names of the eight traces that have the statistics of table 2."""
+    return tuple(f"{program.name} (generated)" for program in programs())
+
+
+def load_traces() -> dict[str, Trace]:
+    """Return every trace by its name."""
+    made = {f"{program.name} (generated)": generate(program, SEED) for program in programs()}
+    javac = next(program for program in programs() if program.name == "javac")
+    shipped = read_trace(Path(__file__).parent / "traces" / "javap.npz")
+    return {
+        **made,
+        SWEPT: generate(javac, SEED, sweep=True),
+        "javap": shipped,
+        **{name: load(name) for name in RECORDED[1:]},
+    }
+
+
+def measure(
+    progress: Callable[[str, float], AbstractContextManager[Callable[[float], None]]],
+) -> Results:
+    """Carry out every simulation; `progress` is `simalloc.cli.progress.progress` or like it."""
+    traces = load_traces()
+    runs: dict[tuple[str, str], Run] = {}
+    total = sum(len(policies(name)) * len(trace) for name, trace in traces.items())
+    with progress("Simulating", total) as advance:
+        for name, trace in traces.items():
+            texts = policies(name)
+            done = simulate_all(trace, texts, scale=SCALE, progress=advance)
+            runs |= {(name, text): run for text, run in zip(texts, done, strict=True)}
+    return Results(traces, runs)

@@ -1,0 +1,136 @@
+"""The tables of the page: the statistics of the traces, the allocators, their variants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.rezaei.measuring import (
+    ALLOCATORS,
+    IN_ANY_ORDER,
+    RECORDED,
+    SBT_BETTER_WC,
+    SHAPED,
+    SWEPT,
+    VARIANTS,
+    generated,
+)
+from experiments.rezaei.metrics import METRICS, nodes, wasted, worst
+from experiments.rezaei.published import printed, programs
+from simalloc.report import Rounded, Table
+from simalloc.trace import Op
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from experiments.rezaei.measuring import Results
+    from simalloc.report.table import Value
+
+
+def selected(results: Results) -> tuple[str, ...]:
+    """Return the allocators that search the fewest nodes, as many as the paper's figure 4 has."""
+    ranked = sorted(ALLOCATORS, key=lambda text: results.median(text, nodes))
+    return tuple(ranked[: printed()["text"]["selected"]])
+
+
+def coalescing_percent(results: Results, trace: str, policy: str) -> float:
+    """Return in how many of a hundred deallocations blocks became one."""
+    merging = results.run(trace, policy).counters.coalescing_frees
+    return 100 * merging / results.frees(trace)
+
+
+def statistics_table(results: Results) -> Table:
+    """Return table 2, published and as the traces have it; and the same of the real programs."""
+    rows: list[Sequence[Value]] = []
+    for program, name in zip(programs(), generated(), strict=True):
+        request, live = _request(results, name), _live(results, name)
+        published = Rounded(program.average_request, 0), Rounded(program.average_live, 2)
+        rows.append((name, *_events(results, name), published[0], request, published[1], live))
+    rows += [
+        (name, *_events(results, name), None, _request(results, name), None, _live(results, name))
+        for name in RECORDED
+    ]
+    columns = ("trace", "allocations", "deallocations", "request", "here", "live MB", "live here")
+    note = "The numbers of events are the paper's exactly. Requests in bytes, average."
+    return Table("Table 2: the traces", columns, rows, (note,))
+
+
+def allocators_table(results: Results) -> Table:
+    """Return every metric of the allocators, medians over the generated traces."""
+    return _metrics_table("Medians over the eight generated traces", results, ALLOCATORS)
+
+
+def variants_table(results: Results) -> Table:
+    """Return the same of the segregated ones with coalescing, and of other readings."""
+    return _metrics_table("Variants: medians over the eight generated traces", results, VARIANTS)
+
+
+def recorded_table(results: Results) -> Table:
+    """Return what the real programs' runs come to."""
+    rows: list[Sequence[Value]] = [
+        (
+            trace,
+            text,
+            *(_rounded(metric.of(results.run(trace, text))) for metric in METRICS),
+            Rounded(wasted(results.run(trace, text)), 1),
+        )
+        for trace in RECORDED
+        for text in (*ALLOCATORS, SBT_BETTER_WC)
+    ]
+    columns = ("trace", "allocator", *_headings(), "wasted %")
+    return Table("Real programs", columns, rows)
+
+
+def shape_table(results: Results) -> Table:
+    """Return what the order in which a collection frees does to trees, and rebalancing to that."""
+    names = (IN_ANY_ORDER, SWEPT)
+    rows: list[Sequence[Value]] = [
+        (
+            text,
+            *(
+                _rounded(value)
+                for name in names
+                for run in [results.run(name, text)]
+                for value in (nodes(run), run.counters.visited_at_free_mean, worst(run))
+            ),
+        )
+        for text in SHAPED
+    ]
+    columns = ("allocator", "alloc.", "dealloc.", "worst", "swept: alloc.", "dealloc.", "worst")
+    return Table("Nodes searched: freed in any order, and in that of allocation", columns, rows)
+
+
+def _metrics_table(title: str, results: Results, texts: Sequence[str]) -> Table:
+    rows: list[Sequence[Value]] = []
+    for text in texts:
+        values = [results.median(text, metric.of) for metric in METRICS]
+        merging = np.median([coalescing_percent(results, name, text) for name in generated()])
+        waste = results.median(text, wasted)
+        rows.append((text, *map(_rounded, values), Rounded(waste, 1), Rounded(float(merging), 0)))
+    columns = ("allocator", *_headings(), "wasted %", "coalescing %")
+    return Table(title, columns, rows)
+
+
+def _headings() -> tuple[str, ...]:
+    return ("alloc.", "sbrk", "with dealloc.", "free blocks", "internal %", "worst")
+
+
+def _rounded(value: float) -> Rounded:
+    return Rounded(value, 1 if value < 100 else 0)
+
+
+def _events(results: Results, name: str) -> tuple[int, int]:
+    trace = results.traces[name]
+    return int(np.count_nonzero(trace.op == Op.MALLOC)), results.frees(name)
+
+
+def _request(results: Results, name: str) -> Rounded:
+    trace = results.traces[name]
+    return Rounded(float(trace.size[trace.op == Op.MALLOC].mean()), 0)
+
+
+def _live(results: Results, name: str) -> Rounded:
+    """Return the live megabytes, on average over the intervals of a run's timeline."""
+    line = results.run(name, SHAPED[0]).timeline
+    return Rounded(float((line.live_low + line.live_high).mean()) / 2 / (1 << 20), 2)

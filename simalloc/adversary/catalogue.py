@@ -1,0 +1,82 @@
+"""The adversaries by name, and what is proven of them."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from simalloc.adversary.game import Game
+from simalloc.adversary.robson import against_buddies, robson
+from simalloc.adversary.rows import rows
+from simalloc.errors import SimallocError
+from simalloc.policy import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simalloc.policy import AnyPolicy
+    from simalloc.trace import Trace
+
+MOST_LIVE: Final = 1 << 26
+LARGEST: Final = 1 << 16
+
+
+class Adversary(NamedTuple):
+    """A way to play: what it is, and the function that plays up to `live` and `largest` bytes."""
+
+    description: str
+    play: Callable[[Game, int, int], None]
+
+
+ADVERSARIES: Final = {
+    "robson": Adversary("Robson 1974, against every policy", robson),
+    "against-best-fit": Adversary("rows of gaps, after Robson 1977", rows),
+    "against-buddies": Adversary("requests just above powers of two", against_buddies),
+}
+
+
+def attack(
+    name: str,
+    policy: AnyPolicy,
+    *,
+    live: int = 1 << 16,
+    largest: int = 1 << 8,
+    scale: int = 16,
+    engine: str = "core",
+    progress: Callable[[int], None] | None = None,
+) -> Trace:
+    """Return the trace of an adversary that played against a policy.
+
+    At most `live` bytes are live, in objects of 1 to `largest` bytes, a power of two. The policy
+    sees them times `scale`. The trace's provenance says what the policy's heap came to, and the
+    trace can be run under every policy. Raises `SimallocError` for an adversary that there is not,
+    and for sizes that it cannot play.
+    """
+    if name not in ADVERSARIES:
+        raise SimallocError(f"there is no adversary {name!r}; there are {', '.join(ADVERSARIES)}")
+    if largest < 2 or largest > LARGEST or largest & (largest - 1):
+        raise SimallocError(f"largest is {largest}; it takes a power of two from 2 to {LARGEST}")
+    if not largest <= live <= MOST_LIVE:
+        raise SimallocError(f"live is {live}; it takes {largest}, the largest, to {MOST_LIVE}")
+    game = Game(policy, scale=scale, engine=engine, progress=progress)
+    ADVERSARIES[name].play(game, live, largest)
+    against = spell(game.setting.policy)
+    return game.trace(
+        f"{name} against {against}",
+        {
+            "kind": "adversary",
+            "policy": against,
+            "live": live,
+            "largest": largest,
+            "scale": scale,
+            "peak_heap_bytes": game.peak_heap_bytes,
+        },
+    )
+
+
+def robson_bound(live: int, largest: int) -> float:
+    """Return what every policy can be made to need: M (log2(n) / 2 + 1) - n + 1 bytes.
+
+    Robson 1974, for objects whose sizes are powers of two, as Cohen & Petrank 2013 restate it.
+    """
+    return live * (log2(largest) / 2 + 1) - largest + 1

@@ -1,0 +1,170 @@
+"""A program that sees the addresses it gets: events are carried out as they are made up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from simalloc.errors import SimallocError
+from simalloc.heap.reference.replay import Objects
+from simalloc.heap.run import Realloc
+from simalloc.heap.setting import Setting
+from simalloc.heap.simulate import ENGINES
+from simalloc.trace import Op, Trace
+from simalloc.trace.source import empty_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from simalloc.policy import AnyPolicy
+
+_NOTHING: Final = Trace.from_events([], [], [], name="adversary")
+_EVENTS: Final = 1 << 40
+"""More than a game has."""
+_STRIDE: Final = 1 << 18
+"""Events carried out between two looks at progress and Ctrl-C."""
+
+
+class Placed(NamedTuple):
+    """Objects with their sizes (bytes) and where the policy put them; int64 arrays."""
+
+    number: NDArray[np.int64]
+    size: NDArray[np.int64]
+    address: NDArray[np.int64]
+
+    def where(self, chosen: NDArray[np.bool_]) -> Placed:
+        """Return the chosen ones."""
+        return Placed(*(column[chosen] for column in self))
+
+    def with_more(self, more: Placed) -> Placed:
+        """Return these and others."""
+        return Placed(*(np.concatenate(both) for both in zip(self, more, strict=True)))
+
+
+class Game:
+    """A heap under a policy, and the events that a program has made up for it so far.
+
+    Sizes and addresses are the program's bytes; the policy sees them times `scale`. `engine` is as
+    for `simulate`.
+    """
+
+    def __init__(
+        self,
+        policy: AnyPolicy,
+        *,
+        scale: int = 16,
+        engine: str = "core",
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        if engine not in ENGINES:
+            raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
+        self.setting = Setting.of(_NOTHING, policy, scale, Realloc.FREE_FIRST)
+        if self.setting.is_offline:
+            raise SimallocError(f"{policy} cannot be played against: it has to know all beforehand")
+        self.live = 0
+        self._heap = _Core(self.setting, engine) if engine != "reference" else _Plain(self.setting)
+        self._progress = progress
+        self._objects = 0
+        self._size = np.empty(0, np.int64)
+        self._parts: list[tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]] = []
+
+    @property
+    def peak_heap_bytes(self) -> float:
+        """The most bytes that the heap has had after an event."""
+        return self._heap.peak / self.setting.scale
+
+    def allocate(self, size: NDArray[np.int64]) -> Placed:
+        """Allocate an object of each size in turn, and return where they are."""
+        number = np.arange(self._objects, self._objects + len(size))
+        address = self.play(np.full(len(size), Op.MALLOC, np.uint8), number, size)
+        return Placed(number, size, address)
+
+    def free(self, placed: Placed) -> None:
+        """Free objects, in their order."""
+        nothing = np.zeros(len(placed.number), np.int64)
+        self.play(np.full(len(nothing), Op.FREE, np.uint8), placed.number, nothing)
+
+    def play(
+        self, op: NDArray[np.uint8], number: NDArray[np.int64], size: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Carry out events and return the addresses, -1 for a free.
+
+        New objects have the next numbers, in the order of their allocations.
+        """
+        born = op == Op.MALLOC
+        self._objects += int(np.count_nonzero(born))
+        if self._objects > len(self._size):
+            grown = np.empty(2 * self._objects, np.int64)
+            grown[: len(self._size)] = self._size
+            self._size = grown
+        self._size[number[born]] = size[born]
+        live = self.live + np.cumsum(np.where(born, size, -self._size[number]))
+        address = np.empty(len(op), np.int64)
+        for start in range(0, len(op), _STRIDE):
+            part = slice(start, start + _STRIDE)
+            self._heap.replay(op[part], number[part], size[part], live[part], address[part])
+            if self._progress is not None:
+                self._progress(len(op[part]))
+        address[born] //= self.setting.scale
+        self.live = int(live[-1]) if len(live) else self.live
+        self._parts.append((op, number, size))
+        return address
+
+    def trace(self, name: str, provenance: Mapping[str, object]) -> Trace:
+        """Return what has been asked so far as a trace, which can be run under every policy."""
+        empty = (np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
+        op, number, size = (np.concatenate(part) for part in zip(empty, *self._parts, strict=True))
+        return Trace.from_events(op, number, size, name=name, provenance=provenance)
+
+
+class _Core:
+    """The heap in C."""
+
+    def __init__(self, setting: Setting, engine: str) -> None:
+        self._simulation = setting.simulation(portable=engine == "core-portable", events=_EVENTS)
+
+    @property
+    def peak(self) -> int:
+        return int(self._simulation.figures()["peak_heap"])
+
+    def replay(
+        self,
+        op: NDArray[np.uint8],
+        number: NDArray[np.int64],
+        size: NDArray[np.int64],
+        live: NDArray[np.int64],
+        address: NDArray[np.int64],
+    ) -> None:
+        slot = number.astype(np.uint32)
+        done, failure = self._simulation.replay(op, size, slot, live, empty_spans(0), address)
+        if failure is not None:
+            raise SimallocError(f"a request of {int(size[done])} bytes: {failure}")
+
+
+class _Plain:
+    """The heap of the reference engine."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._objects = Objects(setting.policy.description, setting.scale, Realloc.FREE_FIRST)
+        self._objects.heap.trace = _NOTHING
+        self._event = 0
+        self.peak = 0
+
+    def replay(
+        self,
+        op: NDArray[np.uint8],
+        number: NDArray[np.int64],
+        size: NDArray[np.int64],
+        live: NDArray[np.int64],
+        address: NDArray[np.int64],
+    ) -> None:
+        del live
+        events = zip(op.tolist(), number.tolist(), size.tolist(), strict=True)
+        for place, event in enumerate(events):
+            self._objects.heap.event = self._event
+            self._event += 1
+            address[place] = self._objects.carry_out(*event)
+            self.peak = max(self.peak, self._objects.heap.blocks.mapped)

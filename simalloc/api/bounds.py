@@ -1,0 +1,26 @@
+"""The best possible placement of a trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.api.traces import read_trace
+from simalloc.bound import best_possible as best_possible_of
+from simalloc.progress import progress as any_progress
+
+if TYPE_CHECKING:
+    from simalloc.api.traces import Source
+    from simalloc.bound import Placement
+
+
+def best_possible(trace: Source, *, progress: bool | None = None) -> Placement:
+    """Return the lowest placement that is found for one who knows the whole trace.
+
+    `height` is what it needs, `bound` the peak of live bytes, below which there is none, and
+    `is_bound` whether they are the same; `address` says where everything is. Interrupt the kernel,
+    or press Ctrl-C, to end the search with the best so far. The policy `best-possible` is the same
+    as a run, beside others. `progress` shows how far it is; None: in notebooks.
+    """
+    placed = read_trace(trace, progress=progress)
+    with any_progress(placed.name, 1.0, shown=progress) as bar:
+        return best_possible_of(placed, bar)

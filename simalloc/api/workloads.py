@@ -1,0 +1,49 @@
+"""Traces that are made up: from a seed, or against a policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.adversary import ADVERSARIES, attack
+from simalloc.errors import SimallocError
+from simalloc.progress import progress as any_progress
+from simalloc.trace.workloads import WORKLOADS
+from simalloc.trace.workloads import workload as generate
+from simalloc.trace.workloads.provenance import SEED
+
+if TYPE_CHECKING:
+    from simalloc.policy import AnyPolicy
+    from simalloc.trace import Trace
+
+
+def workload(
+    name: str,
+    seed: int = SEED,
+    *,
+    policy: AnyPolicy | None = None,
+    live: int = 1 << 16,
+    largest: int = 1 << 8,
+    scale: int = 16,
+    progress: bool | None = None,
+) -> Trace:
+    """Return the workload of that name; the same arguments give the same trace.
+
+    An adversary (`"robson"`, `"against-best-fit"`, `"against-buddies"`) plays against a `policy`:
+    it looks at where the policy puts its objects, of 1 to `largest` bytes and of at most `live` in
+    all, and goes on. Its trace can be kept, and run under every policy; give its policy a growth of
+    `scale` bytes where the bounds are to be met to the byte. The other workloads are drawn from a
+    `seed`. `progress` shows how far it is; None: in notebooks.
+
+    Raises `SimallocError` if there is no such workload, or an adversary has no policy.
+    """
+    if name not in ADVERSARIES:
+        if name not in WORKLOADS:
+            known = ", ".join((*WORKLOADS, *ADVERSARIES))
+            raise SimallocError(f"there is no workload {name!r}; there are {known}")
+        if policy is not None:
+            raise SimallocError(f"{name} plays against no policy")
+        return generate(name, seed)
+    if policy is None:
+        raise SimallocError(f"{name} plays against a policy; give one, such as first-fit-ao")
+    with any_progress(name, None, shown=progress) as bar:
+        return attack(name, policy, live=live, largest=largest, scale=scale, progress=bar)

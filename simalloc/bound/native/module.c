@@ -1,0 +1,220 @@
+/* simalloc.bound._native: offline placements for Python. */
+#define PY_SSIZE_T_CLEAN
+#include "../../native/columns.h"
+#include "outward.h"
+#include "verify.h"
+
+enum { EVENT_COLUMNS = 2, LIFE_COLUMNS = 4, LIVES_COLUMNS = EVENT_COLUMNS + LIFE_COLUMNS };
+/* Events gone through between two looks at Ctrl-C: some ten milliseconds. */
+enum { STRIDE = 1 << 18 };
+
+/* The lives of a trace, and Python's arrays that they stand in. */
+struct held_lives {
+    struct column columns[LIVES_COLUMNS];
+    struct lives lives;
+};
+
+static bool lives_hold(struct held_lives *held, PyObject *const *given, uint32_t slots)
+{
+    const struct column columns[LIVES_COLUMNS] = {
+        {.name = "begins", .width = 4}, {.name = "ends", .width = 4},
+        {.name = "size", .width = 8},   {.name = "slot", .width = 4},
+        {.name = "born", .width = 8},   {.name = "died", .width = 8},
+    };
+    Py_ssize_t events;
+    Py_ssize_t count;
+    for (size_t i = 0; i < LIVES_COLUMNS; i++)
+        held->columns[i] = columns[i];
+    if (!columns_hold_two(held->columns, given, EVENT_COLUMNS, LIVES_COLUMNS,
+                          &events, &count))
+        return false;
+    held->lives = (struct lives){
+        .events = (size_t)events,
+        .begins = held->columns[0].view.buf,
+        .ends = held->columns[1].view.buf,
+        .count = (size_t)count,
+        .size = held->columns[2].view.buf,
+        .slot = held->columns[3].view.buf,
+        .born = held->columns[4].view.buf,
+        .died = held->columns[5].view.buf,
+        .slots = slots,
+    };
+    return true;
+}
+
+static void lives_release(struct held_lives *held)
+{
+    columns_release(held->columns, LIVES_COLUMNS);
+}
+
+/* Goes through the events, as long as nobody presses Ctrl-C; the GIL is released meanwhile. */
+static bool go_outward(struct outward *outward, const struct column *order)
+{
+    bool going;
+    Py_BEGIN_ALLOW_THREADS
+    going = outward_begin(outward, order->view.buf, (size_t)(order->view.len / order->width));
+    Py_END_ALLOW_THREADS
+    while (going && !outward->ended) {
+        Py_BEGIN_ALLOW_THREADS
+        going = outward_advance(outward, STRIDE);
+        Py_END_ALLOW_THREADS
+        if (going && PyErr_CheckSignals() < 0)
+            return false;
+    }
+    if (!going)
+        PyErr_NoMemory();
+    return going;
+}
+
+static PyObject *outcome_of(struct outward *outward, const struct column *order)
+{
+    bool done = go_outward(outward, order);
+    outward_end(outward);
+    if (!done)
+        return NULL;
+    if (outward->height >= outward->limit)
+        return Py_BuildValue("On", Py_None, (Py_ssize_t)outward->done);
+    return Py_BuildValue("Kn", (unsigned long long)outward->height, (Py_ssize_t)outward->done);
+}
+
+static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"",      "",         "",    "",          "",      "",   "", "",
+                            "slots", "backward", "fit", "looked_at", "start", "limit", NULL};
+    PyObject *given[LIVES_COLUMNS];
+    PyObject *given_order;
+    PyObject *given_address;
+    unsigned int slots, looked_at;
+    int backward, fit;
+    Py_ssize_t start, placed, packed;
+    unsigned long long limit;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO$IpiInK", names, &given[0], &given[1],
+                                     &given[2], &given[3], &given[4], &given[5], &given_order,
+                                     &given_address, &slots, &backward, &fit, &looked_at, &start,
+                                     &limit))
+        return NULL;
+    struct held_lives held;
+    struct column order = {.name = "order", .width = 4};
+    struct column address = {.name = "address", .width = 8, .writable = true};
+    PyObject *answer = NULL;
+    if (!lives_hold(&held, given, slots))
+        return NULL;
+    if (columns_hold(&order, &given_order, 1, &packed)) {
+        if (columns_hold(&address, &given_address, 1, &placed)) {
+            struct outward outward = {
+                .lives = &held.lives,
+                .backward = backward,
+                .fit = (enum fit)fit,
+                .looked_at = looked_at,
+                .limit = limit,
+                .start = (size_t)start,
+                .address = address.view.buf,
+            };
+            answer = outcome_of(&outward, &order);
+            columns_release(&address, 1);
+        }
+        columns_release(&order, 1);
+    }
+    lives_release(&held);
+    return answer;
+}
+
+static bool go_through(struct sweep *sweep)
+{
+    bool going;
+    Py_BEGIN_ALLOW_THREADS
+    going = sweep_begin(sweep);
+    Py_END_ALLOW_THREADS
+    if (!going)
+        PyErr_NoMemory();
+    while (going && sweep->done < sweep->lives->events && sweep->overlapped == NONE) {
+        Py_BEGIN_ALLOW_THREADS
+        sweep_advance(sweep, STRIDE);
+        Py_END_ALLOW_THREADS
+        going = PyErr_CheckSignals() >= 0;
+    }
+    sweep_end(sweep);
+    return going;
+}
+
+static PyObject *figures_of(const struct sweep *sweep)
+{
+    if (sweep->overlapped != NONE)
+        return Py_BuildValue("{s:I,s:I}", "overlapped", sweep->overlapped, "overlaps",
+                             sweep->overlaps);
+    return Py_BuildValue("{s:K,s:K,s:K}", "growths", (unsigned long long)sweep->growths, "splits",
+                         (unsigned long long)sweep->splits, "coalescings",
+                         (unsigned long long)sweep->coalescings);
+}
+
+static PyObject *sweep_through(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"", "", "", "", "", "", "", "", "", "", "slots", "ranks", NULL};
+    PyObject *given[LIVES_COLUMNS];
+    PyObject *given_lives[2];
+    PyObject *given_events[2];
+    unsigned int slots, ranks;
+    Py_ssize_t placed, events;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOOOO$II", names, &given[0], &given[1],
+                                     &given[2], &given[3], &given[4], &given[5], &given_lives[0],
+                                     &given_lives[1], &given_events[0], &given_events[1], &slots,
+                                     &ranks))
+        return NULL;
+    struct held_lives held;
+    struct column placement[] = {{.name = "address", .width = 8}, {.name = "rank", .width = 4}};
+    struct column states[] = {{.name = "heap", .width = 8, .writable = true},
+                              {.name = "free_blocks", .width = 8, .writable = true}};
+    PyObject *answer = NULL;
+    if (!lives_hold(&held, given, slots))
+        return NULL;
+    if (columns_hold(placement, given_lives, 2, &placed)) {
+        if (columns_hold(states, given_events, 2, &events)) {
+            struct sweep sweep = {
+                .lives = &held.lives,
+                .address = placement[0].view.buf,
+                .rank = placement[1].view.buf,
+                .ranks = ranks,
+                .heap = states[0].view.buf,
+                .free_blocks = states[1].view.buf,
+            };
+            if (go_through(&sweep))
+                answer = figures_of(&sweep);
+            columns_release(states, 2);
+        }
+        columns_release(placement, 2);
+    }
+    lives_release(&held);
+    return answer;
+}
+
+static PyMethodDef methods[] = {
+    {"place_outward", (PyCFunction)(void (*)(void))place_outward, METH_VARARGS | METH_KEYWORDS,
+     "place_outward(begins, ends, size, slot, born, died, order, address, *, slots, backward, "
+     "fit, looked_at, start, limit)\n--\n\n"
+     "Place what is live before or after an event, within `limit` bytes. Return the height, None if\n"
+     "it is not below the limit, and how many events were gone through."},
+    {"sweep_through", (PyCFunction)(void (*)(void))sweep_through, METH_VARARGS | METH_KEYWORDS,
+     "sweep_through(begins, ends, size, slot, born, died, address, rank, heap, "
+     "free_blocks, *, slots, ranks)\n"
+     "--\n\nVerify a placement and return what is counted on the way, or who overlaps."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot module_slots[] = {
+    {0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_native",
+    .m_doc = "Offline placements, and their verification, in C.",
+    .m_methods = methods,
+    .m_slots = module_slots,
+};
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+    return PyModuleDef_Init(&module);
+}

@@ -1,0 +1,125 @@
+"""In which order the objects that live at one event are packed from address 0 on.
+
+Objects that begin together, or end together, should stand together: their places then become one
+gap. As one order cannot do both everywhere, there are many to be tried.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from simalloc.bound.timetable import Timetable
+
+    Keys = NDArray[np.int64]
+
+LARGE: Final = 1000
+"""An object is large if the peak of live bytes is less than this many times its size."""
+
+
+class Order(NamedTuple):
+    """A way of packing, in words, and as a function: the lives, lowest first.
+
+    The function takes a timetable, the event, and the lives that are live after it.
+    """
+
+    words: str
+    pack: Callable[[Timetable, int, Keys], Keys]
+
+
+def oldest(table: Timetable, event: int, lives: Keys) -> Keys:
+    """Put the oldest lowest: lives are numbered in the order of their births."""
+    del table, event
+    return lives
+
+
+def last_to_die(table: Timetable, event: int, lives: Keys) -> Keys:
+    """Put what dies last lowest."""
+    del event
+    return _sorted(lives, -table.died[lives])
+
+
+def longest(table: Timetable, event: int, lives: Keys) -> Keys:
+    """Put the longest lives lowest."""
+    del event
+    return _sorted(lives, table.born[lives] - table.died[lives])
+
+
+def far_from_both_ends(table: Timetable, event: int, lives: Keys) -> Keys:
+    """Put lowest what neither began nor ends near the event."""
+    return _sorted(lives, -np.minimum(table.died[lives] - event, event - table.born[lives]))
+
+
+def large_apart(table: Timetable, event: int, lives: Keys) -> Keys:
+    """Put large objects above all others, either by their deaths."""
+    del event
+    size = table.size[lives]
+    large = size > table.peak // LARGE
+    return lives[np.lexsort((-table.died[lives], large))]
+
+
+def grouped(groups: int, *, by_birth: bool) -> Order:
+    """Return the order by groups of equal bytes, of one age or of one end, the other way inside.
+
+    Every other group is reversed, so that it goes on where the one below it ends.
+    """
+
+    def pack(table: Timetable, event: int, lives: Keys) -> Keys:
+        del event
+        outer, inner = table.born[lives], -table.died[lives]
+        if not by_birth:
+            outer, inner = inner, outer
+        group = _groups(outer, table.size[lives], groups)
+        return lives[np.lexsort((np.where(group % 2 == 0, inner, -inner), group))]
+
+    return Order(f"{groups} groups by {'birth' if by_birth else 'death'}", pack)
+
+
+def shuffled(seed: int) -> Order:
+    """Return an order by chance, the same for the same seed."""
+
+    def pack(table: Timetable, event: int, lives: Keys) -> Keys:
+        del table, event
+        return np.random.default_rng(seed).permutation(lives)
+
+    return Order(f"by chance ({seed})", pack)
+
+
+oldest_lowest: Final = Order("oldest lowest", oldest)
+last_to_die_lowest: Final = Order("last to die lowest", last_to_die)
+
+FOREMOST: Final = (
+    oldest_lowest,
+    last_to_die_lowest,
+    Order("longest life lowest", longest),
+    Order("far from both ends lowest", far_from_both_ends),
+    Order("large objects on top, last to die lowest", large_apart),
+    grouped(64, by_birth=True),
+)
+"""What finds the bound on most programs."""
+
+
+def all_grouped() -> Iterator[Order]:
+    """Yield the orders by few groups and by many, by births and by deaths."""
+    for groups in (2, 3, 4, 8, 16, 32, 64, 128):
+        yield grouped(groups, by_birth=True)
+        yield grouped(groups, by_birth=False)
+
+
+def _sorted(lives: Keys, key: Keys) -> Keys:
+    return lives[np.argsort(key, kind="stable")]
+
+
+def _groups(key: Keys, size: Keys, groups: int) -> Keys:
+    """Return the group of each life, from 0 on: by ascending keys, of equal bytes."""
+    order = np.argsort(key, kind="stable")
+    before = np.cumsum(size[order]) - size[order]
+    group = np.empty(len(key), np.int64)
+    group[order] = before * groups // max(int(size.sum()), 1)
+    return group

@@ -1,0 +1,179 @@
+"""The placement outward from an event in plain Python, for small traces: the definition.
+
+An object that is live is one span of addresses; the gaps are what is between them, below the
+highest address that was ever in use. Everything is found anew for each object.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from simalloc.bound.outward import LOOKED_AT, Fit, Outward
+from simalloc.trace import Op
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from simalloc.trace import Trace
+
+FARTHEST = 4.0
+"""How far from an object's end a neighbour's may be, in its remaining life: more is no worse."""
+
+
+class Life(NamedTuple):
+    """From the event `born` on, up to before the event `died`."""
+
+    born: int
+    died: int
+    size: int
+
+
+def lives_of_trace(trace: Trace) -> list[Life]:
+    """Return the lives of a trace in the order of their births; a realloc begins another."""
+    found: list[Life] = []
+    current: dict[int, int] = {}
+    for event, (name, size) in enumerate(
+        zip(trace.object.tolist(), trace.size.tolist(), strict=True)
+    ):
+        if name in current:
+            life = current.pop(name)
+            found[life] = found[life]._replace(died=event)
+        if trace.op[event] != Op.FREE:
+            current[name] = len(found)
+            found.append(Life(event, len(trace), max(size, 1)))
+    return found
+
+
+class ReferenceOutward(Outward):
+    """Places the lives of one timetable by the definition."""
+
+    def _go(
+        self, packed: NDArray[np.uint32], event: int, fit: Fit, limit: int, *, backward: bool
+    ) -> int | None:
+        table = self._table
+        lives = [Life(*life) for life in zip(table.born, table.died, table.size, strict=True)]
+        height, addresses, events = place_outward(
+            lives, packed.tolist(), event, fit, backward=backward, limit=limit
+        )
+        for life, address in addresses.items():
+            self._address[life] = address
+        self.events_gone_through += events
+        return height if height < limit else None
+
+
+def place_outward(
+    lives: Sequence[Life],
+    order: Iterable[int],
+    event: int,
+    fit: Fit,
+    *,
+    backward: bool,
+    limit: int,
+) -> tuple[int, dict[int, int], int]:
+    """Place one direction, until the height reaches the limit.
+
+    `order` has the lives that are live after the event, the lowest first. Forward, the events after
+    it follow in turn; backward, it and those before it are undone. Returns the height, the address
+    of each life that was met, and how many events were gone through.
+    """
+    heap = _Heap(lives, backward=backward)
+    for life in order:
+        heap.put(life, heap.height)
+    ends = {life.died: number for number, life in enumerate(lives)}
+    begins = {life.born: number for number, life in enumerate(lives)}
+    if backward:
+        ends, begins = begins, ends
+    last = max(life.died for life in lives)
+    events = range(event, -1, -1) if backward else range(event + 1, last)
+    done = 0
+    for now in events:
+        if heap.height >= limit:
+            break
+        done += 1
+        if now in ends:
+            del heap.live[ends[now]]
+        if now in begins:
+            heap.place(begins[now], now, fit)
+    return heap.height, heap.address, done
+
+
+class _Heap:
+    """The live objects, by address; `height` is the highest address that was ever in use."""
+
+    def __init__(self, lives: Sequence[Life], *, backward: bool) -> None:
+        self.height = 0
+        self.live: dict[int, int] = {}
+        self.address: dict[int, int] = {}
+        self._lives = lives
+        self._backward = backward
+
+    def put(self, life: int, address: int) -> None:
+        """Let a life begin at an address."""
+        self.live[life] = self.address[life] = address
+        self.height = max(self.height, address + self._lives[life].size)
+
+    def place(self, life: int, now: int, fit: Fit) -> None:
+        """Find a place for a life that begins now."""
+        size = self._lives[life].size
+        gaps = self._gaps()
+        large = [gap for gap in gaps if gap.size >= size]
+        if not large:
+            top = gaps[-1] if gaps and gaps[-1].above is None else None
+            self.put(life, self.height if top is None else top.address)
+        elif fit is Fit.FIRST:
+            self.put(life, large[0].address)
+        else:
+            large.sort(key=lambda gap: gap.size)
+            if fit is Fit.BEST:
+                self.put(life, large[0].address)
+            else:
+                self._match(life, now, large[:LOOKED_AT])
+
+    def _match(self, life: int, now: int, gaps: Sequence[_Gap]) -> None:
+        """Take the gap of least cost, at the end whose neighbour's end is nearer to the life's.
+
+        The cost is what would be left of the gap in sizes of the life, at most 1, and three times
+        the distance of the two ends in remaining lives, at most `FARTHEST`.
+        """
+        size, until = self._lives[life].size, self._until(life)
+        remaining = until - (-now if self._backward else now) + 1
+
+        def distance(neighbour: int | None) -> float:
+            if neighbour is None:
+                return FARTHEST
+            return min(abs(self._until(neighbour) - until) / remaining, FARTHEST)
+
+        def cost(gap: _Gap) -> float:
+            nearer = min(distance(gap.below), distance(gap.above))
+            return min((gap.size - size) / size, 1.0) + 3 * nearer
+
+        gap = min(gaps, key=cost)
+        high = distance(gap.above) < distance(gap.below)
+        self.put(life, gap.address + (gap.size - size if high else 0))
+
+    def _until(self, life: int) -> int:
+        return -self._lives[life].born if self._backward else self._lives[life].died
+
+    def _gaps(self) -> list[_Gap]:
+        """Return the gaps by address."""
+        found = []
+        end, below = 0, None
+        for life, address in sorted(self.live.items(), key=lambda item: item[1]):
+            if address > end:
+                found.append(_Gap(end, address - end, below, life))
+            end, below = address + self._lives[life].size, life
+        if self.height > end:
+            found.append(_Gap(end, self.height - end, below, None))
+        return found
+
+
+class _Gap(NamedTuple):
+    """A span of addresses without an object, and the lives beside it."""
+
+    address: int
+    size: int
+    below: int | None
+    above: int | None

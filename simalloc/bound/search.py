@@ -1,0 +1,166 @@
+"""The least heap for one who knows the whole trace: tries, until one reaches the bound.
+
+Dynamic storage allocation with known lifetimes is NP-hard, and the peak of live bytes cannot always
+be reached (Buchsbaum et al. 2003, "OPT versus LOAD in dynamic storage allocation"). On real
+programs it nearly always can. The tries are our own. What is left to chance is drawn from fixed
+seeds, so that the answer is always the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from simalloc.bound.orders import (
+    FOREMOST,
+    Order,
+    all_grouped,
+    last_to_die_lowest,
+    oldest_lowest,
+    shuffled,
+)
+from simalloc.bound.outward import Fit, Layout, Outward
+from simalloc.bound.placement import Placement
+from simalloc.bound.timetable import Timetable
+from simalloc.bound.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from simalloc.trace import Trace
+
+NEAR: Final = (500, 50, 20, 10)
+"""Live bytes are near their peak if they lack less than one part in so many."""
+
+SHUFFLES: Final = 400
+"""What is tried by chance in the end: it helps with a few objects, where there is time for it."""
+
+PASSES: Final = 16
+EVENTS: Final = 20_000_000
+"""The search ends when so many times the trace's events are gone through, and as many in all."""
+
+_PLAIN: Final = (Fit.FIRST, Fit.BEST)
+_ALL: Final = (Fit.FIRST, Fit.BEST, Fit.MATCH)
+
+
+class Try(NamedTuple):
+    """From where, in which order and by which fits lives are placed; `where` says it in words."""
+
+    where: str
+    event: int
+    order: Order
+    fits: Sequence[Fit]
+
+
+def tries(table: Timetable) -> Iterator[Try]:
+    """Yield what is tried, in turn: what reaches the bound most often comes first.
+
+    Around the first event near the peak all earlier ones have room to spare, so what is live there
+    can be packed for what follows; around the last such event, for what came before.
+    """
+    peak = int(table.live.argmax())
+    near = {parts: np.flatnonzero(table.live * parts >= table.peak * (parts - 1)) for parts in NEAR}
+    for order in FOREMOST:
+        fits = _ALL if order is last_to_die_lowest else _PLAIN
+        yield Try("the peak", peak, order, fits)
+    for parts, events in near.items():
+        first, last = int(events[0]), int(events[-1])
+        yield Try(
+            f"where live bytes first come near it (1/{parts})", first, last_to_die_lowest, _ALL
+        )
+        yield Try(f"where live bytes are last near it (1/{parts})", last, oldest_lowest, _ALL)
+    for order in all_grouped():
+        yield Try("the peak", peak, order, _PLAIN)
+    for parts, events in near.items():
+        for order in all_grouped():
+            last = int(events[-1])
+            yield Try(f"where live bytes are last near it (1/{parts})", last, order, _PLAIN)
+    for seed in range(SHUFFLES):
+        event = int(np.random.default_rng(seed).choice(near[NEAR[-1]]))
+        yield Try(f"event {event}", event, shuffled(seed), _ALL)
+
+
+def best_possible(
+    trace: Trace | Timetable,
+    progress: Callable[[float], None] = lambda _: None,
+    *,
+    outward: type[Outward] = Outward,
+) -> Placement:
+    """Return the lowest placement of a trace that is found for one who knows all of it.
+
+    Objects do not move, and every address can be used. A realloc frees, then allocates. `progress`
+    is called with the share of the search that was done since its last call. Ctrl-C ends the search
+    with the best so far; before there is one it raises `KeyboardInterrupt`. `outward` is what
+    places: in C, or `simalloc.bound.reference.ReferenceOutward`.
+    """
+    table = trace if isinstance(trace, Timetable) else Timetable.of(trace)
+    if not len(table):
+        nothing = np.empty(0, np.int64)
+        return Placement(table, nothing, verify(table, nothing), how="there is nothing to place")
+    search = _Search(table, outward(table), progress)
+    layout = search.go()
+    return Placement(
+        table,
+        layout.address,
+        verify(table, layout.address),
+        how=search.how,
+        tries=search.tries,
+        stopped=search.stopped,
+    )
+
+
+class _Search:
+    """One search under way."""
+
+    def __init__(
+        self, table: Timetable, outward: Outward, progress: Callable[[float], None]
+    ) -> None:
+        self.how = ""
+        self.tries = 0
+        self.stopped = False
+        self._table = table
+        self._progress = progress
+        self._outward = outward
+        self._told = 0.0
+
+    def go(self) -> Layout:
+        """Try until the bound is reached or there has been enough of it."""
+        best: Layout | None = None
+        try:
+            for one in tries(self._table):
+                found = self._try(one, np.iinfo(np.int64).max if best is None else best.height)
+                if found is not None:
+                    best = found
+                    self.how = _words(one, found)
+                if best is not None and (best.height <= self._table.peak or self._is_enough()):
+                    break
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            self.stopped = True
+        self._progress(1 - self._told)
+        assert best is not None, "the first try has no limit"
+        return best
+
+    def _try(self, one: Try, limit: int) -> Layout | None:
+        self.tries += 1
+        lives = self._table.live_after(one.event)
+        order = one.order.pack(self._table, one.event, lives)
+        found = self._outward.place(order, one.event, one.fits, limit)
+        done = min(1.0, self._outward.events_gone_through / self._budget())
+        self._progress(done - self._told)
+        self._told = done
+        return found
+
+    def _budget(self) -> int:
+        return max(PASSES * self._table.events, EVENTS)
+
+    def _is_enough(self) -> bool:
+        return self._outward.events_gone_through >= self._budget()
+
+
+def _words(one: Try, found: Layout) -> str:
+    forward, backward = (fit.name.lower() for fit in found.fits)
+    fits = f"{forward} fit" if forward == backward else f"{forward} fit, backward {backward} fit"
+    return f"outward from {one.where}, {one.order.words}, {fits}"

@@ -1,0 +1,97 @@
+"""A trace as one sees it who knows all of it: when each life begins and ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.trace.statistics import lives_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from simalloc.trace import Trace
+
+    Ints = NDArray[np.int64]
+    Numbers = NDArray[np.uint32]
+    Columns = tuple[Numbers, Numbers, Ints, Numbers, Ints, Ints]
+
+NONE: Final = 2**32 - 1
+"""Stands for no life, as in native/lives.h."""
+
+
+@dataclass(frozen=True, eq=False)
+class Timetable:
+    """The lives of a trace; a realloc ends one and begins another, which never meet.
+
+    `begins` and `ends` (uint32) have an entry an event: the life that begins or ends there, or
+    `NONE`. The others have one a life, in the order of births: `size` (int64, bytes, at least 1, as
+    every object takes an address), `slot` (uint32), and the events `born` and `died` (int64;
+    `events` if it is never freed). `live` (int64) are the bytes live after each event.
+    """
+
+    events: int
+    slots: int
+    begins: NDArray[np.uint32]
+    ends: NDArray[np.uint32]
+    size: NDArray[np.int64]
+    slot: NDArray[np.uint32]
+    born: NDArray[np.int64]
+    died: NDArray[np.int64]
+    live: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, trace: Trace, taken: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
+    ) -> Timetable:
+        """Return the timetable of a trace; `taken` gives the bytes that sizes of 1 or more take."""
+        lives = lives_of(trace)
+        events = len(trace)
+        numbers = np.arange(len(lives), dtype=np.uint32)
+        size = np.maximum(lives.size, 1)
+        if taken is not None:
+            size = taken(size)
+        freed = lives.freed
+        begins = np.full(events, NONE, np.uint32)
+        begins[lives.born] = numbers
+        ends = np.full(events, NONE, np.uint32)
+        ends[lives.died[freed]] = numbers[freed]
+        change = np.zeros(events, np.int64)
+        change[lives.born] = size
+        change[lives.died[freed]] -= size[freed]
+        return cls(
+            events=events,
+            slots=trace.slots,
+            begins=begins,
+            ends=ends,
+            size=size,
+            slot=np.ascontiguousarray(trace.slot[lives.born]),
+            born=lives.born,
+            died=lives.died,
+            live=np.cumsum(change, out=change),
+        )
+
+    @property
+    def columns(self) -> Columns:
+        """What the C core takes of it, in order."""
+        return self.begins, self.ends, self.size, self.slot, self.born, self.died
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that are live at once: no placement is lower."""
+        return int(self.live.max(initial=0))
+
+    def born_until(self, event: int) -> int:
+        """Return how many lives have begun after an event."""
+        return int(np.searchsorted(self.born, event, side="right"))
+
+    def live_after(self, event: int) -> NDArray[np.int64]:
+        """Return the lives that are live after an event, in the order of their births."""
+        return np.flatnonzero(self.died[: self.born_until(event)] > event)

@@ -1,0 +1,61 @@
+"""The certificate: going through a placement in time, apart from what made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simalloc.bound._native import sweep_through
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.bound.timetable import Timetable
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """The heap of a placement that holds: no two live objects overlap.
+
+    The heap ends at the highest end of an object so far, and has a free block wherever no object
+    is. `heap` (int64, bytes) and `free_blocks` (int64) have its size and their number after each
+    event; the others are counted as docs/policies.md says.
+    """
+
+    heap: NDArray[np.int64]
+    free_blocks: NDArray[np.int64]
+    growths: int
+    splits: int
+    coalescings: int
+
+
+def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
+    """Verify a placement: the address of each life (int64, bytes).
+
+    Raises `ValueError`, naming the lives, if two of them overlap while both are live, or one is
+    below address 0.
+    """
+    if len(address) != len(table):
+        raise ValueError(f"{len(address)} addresses are not those of {len(table)} lives")
+    if len(address) and address.min() < 0:
+        raise ValueError(f"life {int(address.argmin())} is at address {int(address.min())}")
+    different, rank = np.unique(address, return_inverse=True)
+    heap, free_blocks = (np.empty(table.events, np.int64) for _ in range(2))
+    figures = sweep_through(
+        *table.columns,
+        address,
+        rank.astype(np.uint32),
+        heap,
+        free_blocks,
+        slots=table.slots,
+        ranks=len(different),
+    )
+    if "overlaps" in figures:
+        one, other = figures["overlapped"], figures["overlaps"]
+        raise ValueError(
+            f"life {one} at {address[one]} and life {other} at {address[other]} overlap "
+            f"at event {table.born[one]}"
+        )
+    return Swept(heap, free_blocks, **figures)

@@ -1,0 +1,192 @@
+#include "index/ranked/ranked_tree.h"
+
+#include "space/table.h"
+
+bool ranked_nodes_reserve(struct ranked_nodes *nodes, uint32_t capacity)
+{
+    if (LIKELY(nodes->capacity >= capacity))
+        return true;
+    struct ranked_node *larger =
+        table_resize(nodes->nodes, sizeof *larger, nodes->capacity, capacity);
+    if (larger == NULL)
+        return false;
+    nodes->nodes = larger;
+    nodes->capacity = capacity;
+    return true;
+}
+
+void ranked_nodes_release(struct ranked_nodes *nodes)
+{
+    table_release(nodes->nodes);
+    nodes->nodes = NULL;
+}
+
+static bool is_before(struct rank_key one, struct rank_key other)
+{
+    return one.major != other.major ? one.major < other.major : one.minor < other.minor;
+}
+
+/* A parent has a higher one than its children. */
+static uint32_t priority(uint32_t id)
+{
+    return (uint32_t)(id * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+}
+
+static uint32_t count_of(const struct ranked_tree *tree, uint32_t id)
+{
+    return id == NO_BLOCK ? 0 : tree->nodes[id].count;
+}
+
+static uint64_t max_of(const struct ranked_tree *tree, uint32_t id)
+{
+    return id == NO_BLOCK ? 0 : tree->nodes[id].max;
+}
+
+/* Sums a node up from its children. */
+static void sum_up(const struct ranked_tree *tree, uint32_t id)
+{
+    struct ranked_node *node = &tree->nodes[id];
+    uint64_t left = max_of(tree, node->left);
+    uint64_t right = max_of(tree, node->right);
+    uint64_t max = left > right ? left : right;
+    node->max = tree->blocks[id].size > max ? tree->blocks[id].size : max;
+    node->count = count_of(tree, node->left) + count_of(tree, node->right) + 1;
+}
+
+static void sum_up_from(const struct ranked_tree *tree, uint32_t id)
+{
+    for (; id != NO_BLOCK; id = tree->nodes[id].parent)
+        sum_up(tree, id);
+}
+
+void ranked_tree_resized(const struct ranked_tree *tree, uint32_t id)
+{
+    sum_up_from(tree, id);
+}
+
+/* The link by which a node is reached. */
+static uint32_t *link_of(const struct ranked_tree *tree, uint32_t id)
+{
+    uint32_t parent = tree->nodes[id].parent;
+    if (parent == NO_BLOCK)
+        return tree->root;
+    return tree->nodes[parent].left == id ? &tree->nodes[parent].left : &tree->nodes[parent].right;
+}
+
+/* Puts a node in the place of its parent, which becomes its child. */
+static void raise(const struct ranked_tree *tree, uint32_t id)
+{
+    uint32_t lowered = tree->nodes[id].parent;
+    struct ranked_node *node = &tree->nodes[id];
+    struct ranked_node *parent = &tree->nodes[lowered];
+    *link_of(tree, lowered) = id;
+    node->parent = parent->parent;
+    parent->parent = id;
+    uint32_t moved;
+    if (parent->left == id) {
+        moved = parent->left = node->right;
+        node->right = lowered;
+    } else {
+        moved = parent->right = node->left;
+        node->left = lowered;
+    }
+    if (moved != NO_BLOCK)
+        tree->nodes[moved].parent = lowered;
+    sum_up(tree, lowered);
+    sum_up(tree, id);
+}
+
+void ranked_tree_insert(const struct ranked_tree *tree, uint32_t id, struct rank_key key)
+{
+    uint32_t parent = NO_BLOCK;
+    uint32_t *link = tree->root;
+    while (*link != NO_BLOCK) {
+        parent = *link;
+        link = is_before(key, tree->nodes[parent].key) ? &tree->nodes[parent].left
+                                                       : &tree->nodes[parent].right;
+    }
+    *link = id;
+    tree->nodes[id] = (struct ranked_node){.key = key, .parent = parent};
+    sum_up_from(tree, id);
+    while (tree->nodes[id].parent != NO_BLOCK &&
+           priority(id) > priority(tree->nodes[id].parent))
+        raise(tree, id);
+}
+
+void ranked_tree_remove(const struct ranked_tree *tree, uint32_t id)
+{
+    struct ranked_node *node = &tree->nodes[id];
+    while (node->left != NO_BLOCK && node->right != NO_BLOCK)
+        raise(tree, priority(node->left) > priority(node->right) ? node->left : node->right);
+    uint32_t child = node->left == NO_BLOCK ? node->right : node->left;
+    *link_of(tree, id) = child;
+    if (child != NO_BLOCK)
+        tree->nodes[child].parent = node->parent;
+    sum_up_from(tree, node->parent);
+}
+
+struct ranked ranked_tree_first_fit(const struct ranked_tree *tree, uint64_t size)
+{
+    uint32_t id = *tree->root;
+    if (max_of(tree, id) < size)
+        return (struct ranked){NO_BLOCK, ranked_tree_count(tree)};
+    uint64_t rank = 0;
+    for (;;) {
+        const struct ranked_node *node = &tree->nodes[id];
+        if (max_of(tree, node->left) >= size) {
+            id = node->left;
+            continue;
+        }
+        rank += count_of(tree, node->left);
+        if (tree->blocks[id].size >= size)
+            return (struct ranked){id, rank};
+        rank++;
+        id = node->right;
+    }
+}
+
+struct ranked ranked_tree_from(const struct ranked_tree *tree, struct rank_key key)
+{
+    struct ranked found = {NO_BLOCK, 0};
+    uint32_t id = *tree->root;
+    while (id != NO_BLOCK) {
+        const struct ranked_node *node = &tree->nodes[id];
+        if (is_before(node->key, key)) {
+            found.rank += count_of(tree, node->left) + 1;
+            id = node->right;
+        } else {
+            found.block = id;
+            id = node->left;
+        }
+    }
+    return found;
+}
+
+/* Checks a node and what is below it; the tree is balanced, so that this is not deep. */
+static const char *check_below(const struct ranked_tree *tree, uint32_t id)
+{
+    const struct ranked_node *node = &tree->nodes[id];
+    struct ranked_node before = *node;
+    if (tree->blocks[id].home != STATE_FREE)
+        return "a list holds a block that is not free";
+    const uint32_t children[] = {node->left, node->right};
+    for (unsigned side = 0; side < 2; side++) {
+        uint32_t child = children[side];
+        if (child == NO_BLOCK)
+            continue;
+        if (tree->nodes[child].parent != id || priority(child) > priority(id) ||
+            is_before(tree->nodes[child].key, node->key) != (side == 0))
+            return "a list is not in order";
+        const char *wrong = check_below(tree, child);
+        if (wrong != NULL)
+            return wrong;
+    }
+    sum_up(tree, id);
+    return before.max == node->max && before.count == node->count ? NULL
+                                                                  : "a list is summed up wrongly";
+}
+
+const char *ranked_tree_check(const struct ranked_tree *tree)
+{
+    return *tree->root == NO_BLOCK ? NULL : check_below(tree, *tree->root);
+}

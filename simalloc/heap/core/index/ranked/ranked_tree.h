@@ -1,0 +1,70 @@
+/* Free blocks in the order of a list, each found with its rank: how many a walk of that list would
+ * have passed before it.
+ *
+ * A treap: ordered by key, balanced by a hash of the block's id. A node knows how many nodes are in
+ * its subtree and the largest size among them. All operations take O(log n), on average over the
+ * hash. */
+#ifndef SIMALLOC_RANKED_TREE_H
+#define SIMALLOC_RANKED_TREE_H
+
+#include "space/heap.h"
+
+/* What a list is ordered by: the lower major comes first, and of equal ones the lower minor. */
+struct rank_key {
+    uint64_t major;
+    uint64_t minor;
+};
+
+struct ranked_node {
+    struct rank_key key;
+    uint64_t max; /* the largest size in the subtree */
+    uint32_t count; /* of nodes in the subtree */
+    uint32_t parent; /* or NO_BLOCK, as the two below */
+    uint32_t left;
+    uint32_t right;
+};
+
+/* The nodes of several lists, by block id. */
+struct ranked_nodes {
+    struct ranked_node *nodes;
+    uint32_t capacity;
+};
+
+/* A list, and where its nodes and their blocks are. */
+struct ranked_tree {
+    uint32_t *root; /* NO_BLOCK: it is empty */
+    struct ranked_node *nodes;
+    const struct block *blocks;
+};
+
+/* A block of a list, or NO_BLOCK, and how many stand before it: of NO_BLOCK, all. */
+struct ranked {
+    uint32_t block;
+    uint64_t rank;
+};
+
+/* Makes sure that there is a node for every block; false when memory is exhausted. */
+bool ranked_nodes_reserve(struct ranked_nodes *nodes, uint32_t capacity);
+void ranked_nodes_release(struct ranked_nodes *nodes);
+
+/* The first block of at least `size`. */
+struct ranked ranked_tree_first_fit(const struct ranked_tree *tree, uint64_t size);
+
+/* The first block whose key is not below one. */
+struct ranked ranked_tree_from(const struct ranked_tree *tree, struct rank_key key);
+
+void ranked_tree_insert(const struct ranked_tree *tree, uint32_t id, struct rank_key key);
+void ranked_tree_remove(const struct ranked_tree *tree, uint32_t id);
+
+/* Brings the largest sizes up to date after the size of a block has changed. */
+void ranked_tree_resized(const struct ranked_tree *tree, uint32_t id);
+
+ALWAYS_INLINE uint64_t ranked_tree_count(const struct ranked_tree *tree)
+{
+    return *tree->root == NO_BLOCK ? 0 : tree->nodes[*tree->root].count;
+}
+
+/* Answers what is wrong with a list, or NULL. */
+const char *ranked_tree_check(const struct ranked_tree *tree);
+
+#endif

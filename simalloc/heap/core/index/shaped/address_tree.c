@@ -1,0 +1,292 @@
+#include "index/shaped/address_tree.h"
+
+#include "space/table.h"
+
+bool address_nodes_reserve(struct address_nodes *nodes, uint32_t capacity)
+{
+    if (LIKELY(nodes->capacity >= capacity))
+        return true;
+    struct address_node *larger =
+        table_resize(nodes->nodes, sizeof *larger, nodes->capacity, capacity);
+    if (larger == NULL)
+        return false;
+    nodes->nodes = larger;
+    nodes->capacity = capacity;
+    return true;
+}
+
+void address_nodes_release(struct address_nodes *nodes)
+{
+    table_release(nodes->nodes);
+    nodes->nodes = NULL;
+}
+
+static uint64_t larger_of(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
+/* The largest size in the subtree below and at a node. */
+static uint64_t largest(const struct address_tree *tree, uint32_t id)
+{
+    const struct address_node *node = &tree->nodes[id];
+    return larger_of(tree->blocks[id].size, larger_of(node->max_left, node->max_right));
+}
+
+/* Tells the parents of a node, one after the other, what is the largest below them. */
+static void tell_parents(const struct address_tree *tree, uint32_t id)
+{
+    uint32_t parent = tree->nodes[id].parent;
+    while (parent != NO_BLOCK) {
+        struct address_node *node = &tree->nodes[parent];
+        uint64_t *known = node->left == id ? &node->max_left : &node->max_right;
+        uint64_t size = largest(tree, id);
+        if (*known == size)
+            return; /* nor has anything changed further up */
+        *known = size;
+        id = parent;
+        parent = node->parent;
+    }
+}
+
+void address_tree_resized(const struct address_tree *tree, uint32_t id)
+{
+    tell_parents(tree, id);
+}
+
+struct looked_up address_tree_first(const struct address_tree *tree, uint64_t size)
+{
+    struct looked_up found = {*tree->root, 0};
+    while (found.node != NO_BLOCK) {
+        const struct address_node *node = &tree->nodes[found.node];
+        found.visited++;
+        if (node->max_left >= size)
+            found.node = node->left;
+        else if (tree->blocks[found.node].size >= size)
+            break;
+        else
+            found.node = node->max_right >= size ? node->right : NO_BLOCK;
+    }
+    return found;
+}
+
+struct looked_up address_tree_better(const struct address_tree *tree, uint64_t size)
+{
+    struct looked_up found = {*tree->root, 0};
+    while (found.node != NO_BLOCK) {
+        const struct address_node *node = &tree->nodes[found.node];
+        uint64_t least = UINT64_MAX;
+        uint32_t next = NO_BLOCK;
+        found.visited++;
+        if (tree->blocks[found.node].size >= size) {
+            least = tree->blocks[found.node].size;
+            next = found.node;
+        }
+        if (node->max_left >= size && node->max_left < least) {
+            least = node->max_left;
+            next = node->left;
+        }
+        if (node->max_right >= size && node->max_right < least)
+            next = node->right;
+        if (next == found.node)
+            break;
+        found.node = next;
+    }
+    return found;
+}
+
+/* The node after one in a walk over all that can be reached through subtrees with a block of
+ * `size`, each node before what is below it; NO_BLOCK after the last. */
+static uint32_t next_candidate(const struct address_tree *tree, uint32_t id, uint64_t size)
+{
+    const struct address_node *node = &tree->nodes[id];
+    if (node->max_left >= size)
+        return node->left;
+    if (node->max_right >= size)
+        return node->right;
+    while (node->parent != NO_BLOCK) {
+        const struct address_node *parent = &tree->nodes[node->parent];
+        if (parent->left == id && parent->max_right >= size)
+            return parent->right;
+        id = node->parent;
+        node = parent;
+    }
+    return NO_BLOCK;
+}
+
+struct looked_up address_tree_best(const struct address_tree *tree, uint64_t size)
+{
+    struct looked_up found = {NO_BLOCK, 0};
+    const struct block *best = NULL;
+    for (uint32_t id = *tree->root; id != NO_BLOCK; id = next_candidate(tree, id, size)) {
+        const struct block *block = &tree->blocks[id];
+        found.visited++;
+        if (block->size < size)
+            continue;
+        if (best == NULL || block->size < best->size ||
+            (block->size == best->size && block->address < best->address)) {
+            best = block;
+            found.node = id;
+        }
+    }
+    return found;
+}
+
+struct looked_up address_tree_insert(const struct address_tree *tree, uint32_t id, bool meets)
+{
+    const struct block *block = &tree->blocks[id];
+    struct looked_up place = {NO_BLOCK, 0};
+    uint32_t parent = NO_BLOCK;
+    uint32_t *link = tree->root;
+    while (*link != NO_BLOCK) {
+        parent = *link;
+        place.visited++;
+        if (meets && (parent == block->previous || parent == block->next)) {
+            place.node = parent;
+            return place;
+        }
+        bool lower = block->address < tree->blocks[parent].address;
+        link = lower ? &tree->nodes[parent].left : &tree->nodes[parent].right;
+    }
+    *link = id;
+    tree->nodes[id] = (struct address_node){.parent = parent};
+    tell_parents(tree, id);
+    return place;
+}
+
+/* Puts another node, or none, in a node's place under its parent, which is told of it. */
+static void replace(const struct address_tree *tree, uint32_t id, uint32_t other)
+{
+    uint32_t above = tree->nodes[id].parent;
+    if (other != NO_BLOCK)
+        tree->nodes[other].parent = above;
+    if (above == NO_BLOCK) {
+        *tree->root = other;
+        return;
+    }
+    struct address_node *parent = &tree->nodes[above];
+    uint64_t size = other == NO_BLOCK ? 0 : largest(tree, other);
+    if (parent->left == id) {
+        parent->left = other;
+        parent->max_left = size;
+    } else {
+        parent->right = other;
+        parent->max_right = size;
+    }
+    tell_parents(tree, above);
+}
+
+void address_tree_delete(const struct address_tree *tree, uint32_t id)
+{
+    struct address_node *node = &tree->nodes[id];
+    if (node->left == NO_BLOCK || node->right == NO_BLOCK) {
+        replace(tree, id, node->left == NO_BLOCK ? node->right : node->left);
+        return;
+    }
+    uint32_t following = node->right;
+    while (tree->nodes[following].left != NO_BLOCK)
+        following = tree->nodes[following].left;
+    replace(tree, following, tree->nodes[following].right);
+    tree->nodes[following] = *node; /* what was on its right has been replaced there too */
+    tree->nodes[node->left].parent = following;
+    if (node->right != NO_BLOCK)
+        tree->nodes[node->right].parent = following;
+    replace(tree, id, following);
+}
+
+/* Turns the tree into a chain by address, linked to the right; answers its length. */
+static uint64_t stretch(const struct address_tree *tree)
+{
+    uint64_t length = 0;
+    uint32_t *link = tree->root;
+    while (*link != NO_BLOCK) {
+        struct address_node *node = &tree->nodes[*link];
+        uint32_t left = node->left;
+        if (left == NO_BLOCK) {
+            link = &node->right;
+            length++;
+            continue;
+        }
+        node->left = tree->nodes[left].right;
+        tree->nodes[left].right = *link;
+        *link = left;
+    }
+    return length;
+}
+
+/* Makes a balanced tree of the first nodes of a chain, which they leave; answers its root. */
+static uint32_t fold(const struct address_tree *tree, uint32_t *chain, uint64_t count)
+{
+    if (count == 0)
+        return NO_BLOCK;
+    uint32_t left = fold(tree, chain, count / 2);
+    uint32_t root = *chain;
+    struct address_node *node = &tree->nodes[root];
+    *chain = node->right;
+    uint32_t right = fold(tree, chain, count - count / 2 - 1);
+    *node = (struct address_node){.parent = NO_BLOCK, .left = left, .right = right};
+    if (left != NO_BLOCK) {
+        tree->nodes[left].parent = root;
+        node->max_left = largest(tree, left);
+    }
+    if (right != NO_BLOCK) {
+        tree->nodes[right].parent = root;
+        node->max_right = largest(tree, right);
+    }
+    return root;
+}
+
+void address_tree_rebalance(const struct address_tree *tree)
+{
+    uint64_t count = stretch(tree);
+    uint32_t chain = *tree->root;
+    *tree->root = fold(tree, &chain, count);
+}
+
+/* Whether a node's child is linked back to it, on its side of it, and known by its size. */
+static bool is_child(const struct address_tree *tree, uint32_t id, uint32_t child, uint64_t known,
+                     bool lower)
+{
+    if (child == NO_BLOCK)
+        return known == 0;
+    const struct block *blocks = tree->blocks;
+    return tree->nodes[child].parent == id && known == largest(tree, child) &&
+           (blocks[child].address < blocks[id].address) == lower;
+}
+
+/* The node with the next higher address, or NO_BLOCK. */
+static uint32_t following_node(const struct address_tree *tree, uint32_t id)
+{
+    uint32_t next = tree->nodes[id].right;
+    if (next != NO_BLOCK) {
+        while (tree->nodes[next].left != NO_BLOCK)
+            next = tree->nodes[next].left;
+        return next;
+    }
+    while (tree->nodes[id].parent != NO_BLOCK && tree->nodes[tree->nodes[id].parent].right == id)
+        id = tree->nodes[id].parent;
+    return tree->nodes[id].parent;
+}
+
+const char *address_tree_check(const struct address_tree *tree, uint64_t *count)
+{
+    uint32_t id = *tree->root;
+    if (id != NO_BLOCK && tree->nodes[id].parent != NO_BLOCK)
+        return "the root of a tree has a parent";
+    while (id != NO_BLOCK && tree->nodes[id].left != NO_BLOCK)
+        id = tree->nodes[id].left;
+    while (id != NO_BLOCK) {
+        const struct address_node *node = &tree->nodes[id];
+        if (tree->blocks[id].home != STATE_FREE)
+            return "a tree holds a block that is not free";
+        if (!is_child(tree, id, node->left, node->max_left, true) ||
+            !is_child(tree, id, node->right, node->max_right, false))
+            return "a node does not know what is below it";
+        uint32_t next = following_node(tree, id);
+        if (next != NO_BLOCK && tree->blocks[next].address <= tree->blocks[id].address)
+            return "a tree is not in the order of addresses";
+        ++*count;
+        id = next;
+    }
+    return NULL;
+}

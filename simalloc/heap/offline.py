@@ -1,0 +1,180 @@
+"""The run of `best-possible`, whose placement is found for the whole trace at once."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+from weakref import finalize
+
+import numpy as np
+
+from simalloc.bound import Placement, Timetable, best_possible
+from simalloc.bound.outward import Outward
+from simalloc.bound.reference import ReferenceOutward
+from simalloc.heap.reference import Replay, run_of_replay
+from simalloc.heap.run import Found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from simalloc.heap.run import Run
+    from simalloc.heap.setting import Setting
+    from simalloc.policy.parts import Overhead
+    from simalloc.trace import EventSource
+
+_ENGINES: Final = {"reference": ReferenceOutward}
+"""What places, where it is not the C core."""
+
+
+def simulate_offline(
+    setting: Setting,
+    *,
+    engine: str = "core",
+    addresses: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Find the best possible placement of a trace, and return its heap as a run.
+
+    `progress` is called with a number of events, in proportion to the search; in all they are those
+    of the trace. Ctrl-C ends the search with the best so far.
+    """
+    started = time.perf_counter()
+    placement, unit = placement_of(setting, engine, progress)
+    trace, swept, table = setting.source.in_memory(), placement.swept, placement.table
+    none = np.empty(0, np.int64)
+    placed = placement.by_event()
+    raw = Replay(
+        addresses=np.where(placed < 0, placed, placed * unit),
+        live=trace.stretch.live,
+        heap=swept.heap * unit,
+        allocated=table.live * unit,
+        free_blocks=swept.free_blocks,
+        visited=none,
+        growths=swept.growths,
+        splits=swept.splits,
+        coalescings=swept.coalescings,
+        deallocations=0,  # nothing is searched: what a free visits is not asked
+        visited_at_free=0,
+        visited_at_free_worst=0,
+        coalescing_frees=0,
+        seconds=time.perf_counter() - started,
+    )
+    run = run_of_replay(raw, trace, setting.policy, scale=setting.scale, realloc=setting.realloc)
+    found = Found(
+        bound_bytes=placement.bound * unit / setting.scale,
+        is_bound=placement.is_bound,
+        how=placement.how,
+        tries=placement.tries,
+        stopped=placement.stopped,
+    )
+    return replace(run, found=found, addresses=run.addresses if addresses else None)
+
+
+class OfflineHeap:
+    """The heap of a placement at one moment, as a `Simulation` of the core shows its own."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._placement, self._unit = placement_of(setting)
+        self._live = setting.source.in_memory().stretch.live
+        self._done = 0
+
+    def go_to(self, events: int) -> None:
+        """Be the heap after so many events."""
+        self._done = events
+
+    def figures(self) -> dict[str, float]:
+        """Return the scaled bytes of the heap, and the program's that are live."""
+        if not self._done:
+            return {"heap": 0, "live": 0}
+        heap = int(self._placement.swept.heap[self._done - 1]) * self._unit
+        return {"heap": heap, "live": int(self._live[self._done - 1])}
+
+    def block_count(self) -> int:
+        """Return how many blocks tile the heap."""
+        return len(self._tiles()[0])
+
+    def blocks(
+        self, address: NDArray[np.int64], size: NDArray[np.int64], slot: NDArray[np.int64]
+    ) -> None:
+        """Fill arrays with the blocks by address: scaled bytes, and the object's slot or -1."""
+        for column, values in zip((address, size, slot), self._tiles(), strict=True):
+            column[:] = values
+
+    def _tiles(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        table, address = self._placement.table, self._placement.address
+        live = table.live_after(self._done - 1)
+        live = live[np.argsort(address[live])]
+        low, high = address[live], address[live] + table.size[live]
+        heap = self.figures()["heap"] // self._unit
+        edges = np.stack((np.append(0, high), np.append(low, heap)))
+        free = edges[:, edges[0] < edges[1]]
+        start = np.concatenate((low, free[0])).astype(np.int64)
+        end = np.concatenate((high, free[1])).astype(np.int64)
+        slot = np.concatenate((table.slot[live].astype(np.int64), np.full(free.shape[1], -1)))
+        order = np.argsort(start)
+        return start[order] * self._unit, (end - start)[order] * self._unit, slot[order]
+
+
+_Kept = dict[tuple[object, ...], Placement]
+_KEPT: Final[dict[int, _Kept]] = {}
+"""What was found for traces that are still in use, by their identity: a search takes seconds."""
+
+
+def placement_of(
+    setting: Setting,
+    engine: str = "core",
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Placement, int]:
+    """Return the best possible placement, and the scaled bytes of its unit.
+
+    Without headers the placement is the same at every scale, and found for the program's bytes.
+    """
+    overhead = setting.policy.description.applied_overhead
+    plain = overhead == type(overhead)()
+    key = (engine, None if plain else (overhead, setting.scale))
+    kept = _kept_of(setting.source)
+    if key not in kept or kept[key].stopped:
+        trace = setting.source.in_memory()
+        taken = None if plain else partial(_gross, overhead=overhead, scale=setting.scale)
+        kept[key] = best_possible(
+            Timetable.of(trace, taken),
+            _Teller(len(trace), progress),
+            outward=_ENGINES.get(engine, Outward),
+        )
+    elif progress is not None:
+        progress(len(setting.source))
+    return kept[key], setting.scale if plain else 1
+
+
+def _kept_of(source: EventSource) -> _Kept:
+    if id(source) not in _KEPT:
+        finalize(source, _KEPT.pop, id(source))
+    return _KEPT.setdefault(id(source), {})
+
+
+def _gross(size: NDArray[np.int64], *, overhead: Overhead, scale: int) -> NDArray[np.int64]:
+    """Return the sizes of the blocks, in scaled bytes (docs/policies.md, Parts)."""
+    with_tags = size * scale + overhead.header + overhead.footer
+    rounded = -(-with_tags // overhead.alignment) * overhead.alignment
+    return np.maximum(rounded, overhead.minimum)
+
+
+class _Teller:
+    """Turns shares of a search into events, whose sum is that of the trace."""
+
+    def __init__(self, events: int, progress: Callable[[int], None] | None) -> None:
+        self._events = events
+        self._progress = progress
+        self._share = 0.0
+        self._told = 0
+
+    def __call__(self, share: float) -> None:
+        self._share += share
+        events = round(min(self._share, 1.0) * self._events)
+        if self._progress is not None and events > self._told:
+            self._progress(events - self._told)
+            self._told = events

@@ -1,0 +1,136 @@
+"""What the families share that hold free blocks by size class and cut them at any byte."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.space import State
+from simalloc.policy.parts import Coalescing
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.parts.classes import SizeClasses
+    from simalloc.policy.families.address_trees import AddressTrees
+    from simalloc.policy.families.segregated_fit import SegregatedFit
+
+
+class ClassedHeap(Heap):
+    """A heap whose free blocks are held by size class, each class in a structure of its own.
+
+    Whether adjacent free blocks merge is the policy's choice.
+    """
+
+    def __init__(self, description: AddressTrees | SegregatedFit, classes: SizeClasses) -> None:
+        super().__init__()
+        self._classes = classes
+        self._coalescing = description.coalescing
+        self._growth = description.growth
+        self._least = max(description.minimum_split, description.applied_overhead.minimum)
+        self._counts_tail = description.count_tail and self._coalescing is Coalescing.ALL
+
+    @abstractmethod
+    def _search(self, number: int, size: int) -> tuple[int | None, int]:
+        """Return the block of a class to use, if one fits, and how many were looked at."""
+
+    @abstractmethod
+    def _enter(self, address: int) -> int:
+        """Put a free block into its class; return how many blocks were looked at."""
+
+    @abstractmethod
+    def _leave(self, address: int) -> None:
+        """Take a free block out of its class."""
+
+    @abstractmethod
+    def _move(self, address: int, rest: int) -> None:
+        """Let the free block `rest` have the place of the one that began at `address`."""
+
+    def malloc(self, size: int) -> int:
+        """Search from the request's class upwards; grow if nothing fits; use the low end."""
+        found, self.visited = self._find(size)
+        if found is not None:
+            self.visited += self._take(found, size)
+            return found
+        self._grow_for(size)
+        found, _ = self._find(size)
+        assert found is not None, "the heap has grown enough"
+        self._take(found, size)
+        return found
+
+    def free(self, address: int) -> None:
+        """Merge with free neighbours if that is the policy's, and enter the class of the size."""
+        self.count_deallocation(self._release(address))
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Cut the high end off, or take the low end of a free successor."""
+        missing = size - self.block_size(address)
+        if missing < 0 and -missing >= self._least:
+            self._release(self._split(address, size))
+        if missing <= 0:
+            return True
+        successor = self.blocks.after(address)
+        if self._coalescing is Coalescing.NONE or successor is None:
+            return False
+        if not self.blocks.is_free(successor) or self.block_size(successor) < missing:
+            return False
+        self._take(successor, missing)
+        self.blocks.join(address)
+        return True
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        if self._coalescing is Coalescing.ALL:
+            for address, _ in self.free_blocks():
+                assert not self.blocks.free_neighbours(address), "free neighbours have coalesced"
+
+    def _find(self, size: int) -> tuple[int | None, int]:
+        """Return the block to use, if one fits, and how many were looked at in all classes."""
+        visited = 0
+        for number in range(self._classes.of(size), len(self._classes)):
+            found, looked_at = self._search(number, size)
+            visited += looked_at
+            if found is not None:
+                return found, visited
+        return None, visited
+
+    def _take(self, address: int, size: int) -> int:
+        """Allocate the low end; return how many blocks a remainder looked at that had to enter."""
+        whole = self.block_size(address)
+        left = whole - size
+        splits = left > 0 and left >= self._least
+        stays = splits and self._keeps_place(whole, left)
+        if not stays:
+            self._leave(address)
+        rest = self._split(address, size) if splits else None
+        self.blocks.mark(address, State.ALLOCATED)
+        if rest is None:
+            return 0
+        if not stays:
+            return self._enter(rest)
+        self._move(address, rest)
+        return 0
+
+    def _keeps_place(self, whole: int, left: int) -> bool:
+        """Say whether what is `left` of a block of `whole` bytes has that block's place."""
+        return self._classes.of(whole) == self._classes.of(left)
+
+    def _release(self, address: int) -> int:
+        """Free a block; return how many blocks were looked at."""
+        self.blocks.mark(address, State.FREE)
+        if self._coalescing is Coalescing.ALL:
+            neighbours = self.blocks.free_neighbours(address)
+            for neighbour in neighbours:
+                self._leave(neighbour)
+            address = min([address, *neighbours])
+            for _ in neighbours:
+                self._coalesce(address)
+        return self._enter(address)
+
+    def _grow_for(self, size: int) -> None:
+        """Raise the break for a request; the new memory enters as a freed block does."""
+        tail = self.blocks.last
+        if self._counts_tail and tail is not None and self.blocks.is_free(tail):
+            size -= self.block_size(tail)
+        self._release(self._grow(round_up(size, self._growth)))

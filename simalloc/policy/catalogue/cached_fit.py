@@ -1,0 +1,25 @@
+"""Freed blocks that are kept as they are for a while (Ellermann 2014)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simalloc.policy.description import Policy
+from simalloc.policy.families.sequential_fit import SequentialFit
+from simalloc.policy.parts import Fit, Order
+
+GROUP: Final = "ellermann"
+
+POLICIES: Final = (
+    Policy(
+        "cached-fit",
+        SequentialFit(Fit.FIRST, Order.ADDRESS, minimum_split=16, cache=100),
+        source="Ellermann 2014, section 3.6",
+        reading=(
+            "The paper gives no number: a hundred blocks of any size wait, for a request of just "
+            "their size, and are then coalesced all together. They go over first fit in the order "
+            "of addresses; fit=next and fit=best are others. A remainder of less than 16 bytes, "
+            "the head of a chunk, is not split off."
+        ),
+    ),
+)

@@ -1,0 +1,58 @@
+"""Address-ordered binary trees of free blocks, one or several by size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Coalescing, Overhead, Range, Unit
+from simalloc.policy.parts.ranges import Amount
+
+
+class TreeFit(Enum):
+    """Which block of a tree is taken: the lowest that fits, the smallest, or near the smallest."""
+
+    FIRST = "first"
+    BEST = "best"
+    BETTER = "better"
+
+
+@dataclass(frozen=True)
+class AddressTrees(Family):
+    """Binary search trees of free blocks by address, which know the largest size of each subtree.
+
+    Rezaei and others 2016. With several trees each has the blocks of a range of sizes.
+    """
+
+    family: ClassVar[str] = "address trees"
+    reference: ClassVar[str] = "address_trees:AddressTreesHeap"
+    is_slow: ClassVar[bool] = True
+
+    node_words: ClassVar[int] = 6
+    """A free block holds a node: three links and three sizes."""
+
+    fit: TreeFit
+    trees: Annotated[int, Range(1, 1024)] = 1
+    interval: Unit = 64
+    """The width of each tree's range of sizes; the last tree has all larger blocks too."""
+    coalescing: Coalescing = Coalescing.NONE
+    rebalance: Amount = 0
+    """After so many deallocations all trees are made anew, balanced; 0: never."""
+    growth: Unit = 8192
+    """The heap grows by multiples of this."""
+    minimum_split: Unit = 1
+    """A remainder smaller than this, or than the smallest block, is not split off."""
+    count_tail: bool = False
+    """With coalescing=all: whether the free block at the end counts towards a growth."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """Return a word in front of each block for its size, and room for a node."""
+        return Overhead(header=self.word, alignment=self.word, minimum=self.node_words * self.word)
+
+    @property
+    def applied_overhead(self) -> Overhead:
+        """Return what is added to a request; a block has room for a node also without headers."""
+        return super().applied_overhead.at_least(self.node_words * self.word)

@@ -1,0 +1,22 @@
+"""The clairvoyant: it knows the whole trace before it places anything."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.errors import PolicyError
+from simalloc.policy.families.base import Family
+
+
+@dataclass(frozen=True)
+class Offline(Family):
+    """A placement found for the whole trace; `simalloc.bound` finds it."""
+
+    family: ClassVar[str] = "offline"
+    reference: ClassVar[str] = ""
+    """It places no object after the other; its definition is `simalloc.bound.reference`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.quick or self.cache:
+            name = "quick" if self.quick else "cache"
+            raise PolicyError(f"{name} is {getattr(self, name)}; who knows all keeps nothing back")

@@ -1,0 +1,81 @@
+"""Segregated fits: lists of free blocks by size class, with or without coalescing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import lcm
+from typing import Annotated, ClassVar, Final
+
+from simalloc.errors import PolicyError
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Coalescing, Overhead, Range, Spacing, Unit
+
+_LEA_STEP: Final = 8
+
+
+class ListFit(Enum):
+    """Which block of a list is taken: the first that fits, or the smallest."""
+
+    FIRST = "first"
+    BEST = "best"
+
+
+class ListOrder(Enum):
+    """How each list is ordered: newest first, or smallest first and newest among equals."""
+
+    LIFO = "lifo"
+    SIZE = "size"
+
+
+@dataclass(frozen=True)
+class SegregatedFit(Family):
+    """A list of free blocks for each size class; blocks are split, and coalesce if that is asked.
+
+    Wilson et al. 1995, 3.6. With one class it is a sequential fit.
+    """
+
+    family: ClassVar[str] = "segregated fit"
+    reference: ClassVar[str] = "segregated_fit:SegregatedFitHeap"
+
+    node_words: ClassVar[int] = 3
+    """A free block holds two links and its size."""
+
+    fit: ListFit = ListFit.FIRST
+    order: ListOrder = ListOrder.LIFO
+    spacing: Spacing = Spacing.EQUAL
+    classes: Annotated[int, Range(1, 1024)] = 1
+    """How many classes there are; `spacing=lea` has its own number."""
+    interval: Unit = 64
+    """The width of each class; the last has all larger blocks too."""
+    coalescing: Coalescing = Coalescing.NONE
+    growth: Unit = 8192
+    """The heap grows by multiples of this."""
+    minimum_split: Unit = 1
+    """A remainder smaller than this, or than the smallest block, is not split off."""
+    count_tail: bool = False
+    """With coalescing=all: whether the free block at the end counts towards a growth."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.coalescing is Coalescing.ONE:
+            raise PolicyError(
+                "coalescing is one; lists take none or all: only the search for a place in a tree "
+                "meets neighbours"
+            )
+
+    @property
+    def overhead(self) -> Overhead:
+        """Return a word in front of each block for its size, and room for the links."""
+        return Overhead(header=self.word, alignment=self.word, minimum=self.node_words * self.word)
+
+    @property
+    def applied_overhead(self) -> Overhead:
+        """Return what is added to a request; a block has room for the links also without headers.
+
+        Lea's classes are exact, so sizes are multiples of 8 there.
+        """
+        added = super().applied_overhead.at_least(self.node_words * self.word)
+        if self.spacing is Spacing.LEA:
+            return replace(added, alignment=lcm(added.alignment, _LEA_STEP))
+        return added

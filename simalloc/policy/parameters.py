@@ -1,0 +1,73 @@
+"""What is known of a policy's parameters and rules, for those who ask."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simalloc.policy.families.base import parameter_ranges, parameter_types, shared_defaults
+from simalloc.policy.parts import spell_value
+
+if TYPE_CHECKING:
+    from simalloc.policy.description import Policy
+
+
+class Parameter(NamedTuple):
+    """A parameter of a policy."""
+
+    name: str
+    value: str
+    """What it is if nothing is said."""
+    takes: str
+    meaning: str
+    shared: bool
+    """Whether other families have it, too."""
+
+
+def parameters_of(policy: Policy) -> list[Parameter]:
+    """Return the parameters of a policy, those of its family before those that others share."""
+    family: Any = type(policy.description)
+    shared, ranges, meanings = shared_defaults(family), parameter_ranges(family), _meanings(family)
+    types = parameter_types(family)
+    return [
+        Parameter(
+            name,
+            str(spell_value(value)),
+            str(ranges.get(name) or _takes(types.get(name))),
+            meanings.get(name, ""),
+            name in shared,
+        )
+        for name, value in policy.all_parameters.items()
+    ]
+
+
+def rules_of(policy: Policy) -> str:
+    """Return the page with the exact rules of a policy's family, which stands beside it."""
+    file = sys.modules[type(policy.description).__module__].__file__ or ""
+    page = Path(file).with_suffix(".md")
+    return page.read_text("utf-8") if page.is_file() else ""
+
+
+def _takes(kind: Any) -> str:
+    """Say what a parameter of a kind takes, where no range does."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return ", ".join(str(choice.value) for choice in kind)
+    return {bool: "on, off", float: "a number", str: "a text"}.get(kind, "")
+
+
+def _meanings(family: type[Any]) -> dict[str, str]:
+    """Return the sentence below each field, of the family and of what it derives from."""
+    found: dict[str, str] = {}
+    for kind in reversed(family.__mro__[:-1]):
+        body = ast.parse(inspect.getsource(kind)).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for field, below in zip(body.body, body.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                text = ast.unparse(below) if isinstance(below, ast.Expr) else ""
+                if text:
+                    found[field.target.id] = " ".join(str(ast.literal_eval(text)).split())
+    return found

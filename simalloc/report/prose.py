@@ -1,0 +1,20 @@
+"""Text with headings and lists, written in Markdown, for people at a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markdown import Markdown
+
+from simalloc.report.table import PIPE_WIDTH
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+
+def write_prose(text: str, stream: TextIO) -> None:
+    """Write Markdown as wide as the terminal is."""
+    console = Console(file=stream, highlight=False)
+    console.width = console.width if stream.isatty() else PIPE_WIDTH
+    console.print(Markdown(text))

@@ -1,0 +1,149 @@
+"""heaptrack's interpreted file, its default: a free says what kind of object dies, not which.
+
+A line `a SIZE PATH` numbers a kind of object: its size and the call path that allocates it.
+`+ KIND` is a malloc and `- KIND` a free of one of the live objects of that kind. Which one is a
+guess: the newest or the oldest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.trace.events import Op
+from simalloc.trace.formats.grammar import NO_EVENT, Grammar
+from simalloc.trace.formats.heaptrack_clock import TICK, Clock
+from simalloc.trace.formats.line_format import LineFormat
+from simalloc.trace.sites import FRAMES, PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.trace.formats.lines import Rows
+    from simalloc.trace.formats.log import Log
+
+_KIND, _EVENT, _STRING, _PLACE, _NODE, _VERSION = range(TICK + 1, TICK + 7)
+_WITH_LENGTHS: Final = 3  # the version of the file from which on strings have their length before
+
+
+class _CallPaths:
+    """Names the nodes of the call tree, `t` lines, by the functions that their places are in."""
+
+    def __init__(self) -> None:
+        self._with_lengths = True
+        self._strings = [""]
+        self._places = [""]
+        self._nodes = [(0, 0)]  # the place, and the node of the caller
+
+    def note(self, log: Log, kind: int, line: str) -> None:
+        """Take in a line that says something of call paths."""
+        if not log.sites.wants(len(self._nodes)):
+            return
+        if kind == _STRING:
+            self._strings.append(line.split(" ", 1 + self._with_lengths)[-1])
+        elif kind == _PLACE:
+            self._places.append(self._place(line))
+        elif kind == _NODE:
+            place, caller = _numbers(line)[:2]
+            self._nodes.append((place, caller if caller < len(self._nodes) else 0))
+            log.sites.put(len(self._nodes) - 1, PATH.join(self._path(len(self._nodes) - 1)))
+        elif kind == _VERSION:
+            self._with_lengths = _numbers(line)[1] >= _WITH_LENGTHS
+
+    def _place(self, line: str) -> str:
+        """Name `i ADDRESS FILE [FUNCTION [SOURCE LINE]]`: what is inlined there is not told."""
+        address, module, function, source, row = (*_numbers(line), 0, 0, 0, 0)[:5]
+        if not function:
+            return f"{self._string(module)} ({address:#x})"
+        where = f" ({self._string(source)}:{row})" if source else ""
+        return self._string(function) + where
+
+    def _string(self, number: int) -> str:
+        return self._strings[number] if number < len(self._strings) else "?"
+
+    def _path(self, number: int) -> Iterator[str]:
+        for _ in range(FRAMES):
+            if number:
+                place, number = self._nodes[number]
+                yield self._places[place] if place < len(self._places) else "?"
+
+
+class _Deaths:
+    """Gives each event an object, and each malloc its size and site."""
+
+    def __init__(self) -> None:
+        self._clock, self._paths = Clock(), _CallPaths()
+        self._size: list[int] = []
+        self._site: list[int] = []
+        self._live: list[deque[int]] = []
+        self._objects = 0
+
+    def __call__(self, log: Log, rows: Rows) -> Rows:
+        kinds = rows.fields["kind"]
+        told = np.flatnonzero(kinds > _EVENT)
+        for row, line in zip(told.tolist(), rows.lines(told), strict=True):
+            self._paths.note(log, int(kinds[row]), line)
+        key, size, site = (np.zeros(len(kinds), np.int64) for _ in range(3))
+        about, given_size, given_site = (
+            rows.fields[name].tolist() for name in ("about", "size", "site")
+        )
+        newest = log.deaths == "newest"
+        for row in np.flatnonzero((kinds == _KIND) | (kinds == _EVENT)).tolist():
+            if kinds[row] == _KIND:
+                self._size.append(given_size[row])
+                self._site.append(given_site[row])
+                self._live.append(deque())
+            elif about[row] >= len(self._live):
+                raise log.wrong("no line above says what this is", rows.first_line + row)
+            elif rows.op[row] == Op.MALLOC:
+                key[row] = self._born(about[row])
+                size[row], site[row] = self._size[about[row]], self._site[about[row]]
+            elif self._live[about[row]]:
+                key[row] = self._dead(about[row], newest=newest)
+            else:
+                reason = "a free of an object of a kind of which none is live"
+                log.complain("frees of unknown objects", reason, rows.first_line + row)
+                rows.op[row] = NO_EVENT
+        fields = {**rows.fields, "key": key, "size": size, "site": site}
+        return self._clock(log, rows._replace(fields=fields))
+
+    def _born(self, kind: int) -> int:
+        self._objects += 1
+        self._live[kind].append(self._objects)
+        return self._objects
+
+    def _dead(self, kind: int, *, newest: bool) -> int:
+        live = self._live[kind]
+        return live.pop() if newest else live.popleft()
+
+
+def _numbers(line: str) -> list[int]:
+    return [int(word, 16) for word in re.findall(r"(?<= )[0-9a-f]{1,16}(?= |$)", line)] + [0, 0]
+
+
+FORMAT: Final = LineFormat(
+    name="heaptrack",
+    title="heaptrack, interpreted",
+    looks=re.compile(rb"v [0-9a-f]+ [0-9a-f]+\r?\n(?:[^\n]*\n)*?[sia] "),
+    grammar=Grammar(
+        {
+            f"+{{!}} {{about:x}}{{kind={_EVENT}}}": Op.MALLOC,
+            f"-{{!}} {{about:x}}{{kind={_EVENT}}}": Op.FREE,
+            f"c{{!}} {{milliseconds:x}}{{kind={TICK}}}": None,
+            f"a{{!}} {{size:x}} {{site:x}}{{kind={_KIND}}}": None,
+            f"s {{...}}{{kind={_STRING}}}": None,
+            f"i {{...}}{{kind={_PLACE}}}": None,
+            f"t {{...}}{{kind={_NODE}}}": None,
+            f"v {{...}}{{kind={_VERSION}}}": None,
+            **{f"{letter} {{...}}": None for letter in "RxXISm"},
+            **dict.fromkeys("AS"),
+            "#{...}": None,
+            "": None,
+        }
+    ),
+    change=_Deaths,
+    changed=("time", "site"),
+)

@@ -1,0 +1,151 @@
+"""A log of one's own: a regular expression for each kind of line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.errors import TraceError
+from simalloc.trace.events import Op
+from simalloc.trace.formats.log import Batch, Reading
+from simalloc.trace.intake import Events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from simalloc.trace.formats.log import Log
+
+NAME: Final = "pattern"
+
+_KINDS: Final = {"ignore": None, "realloc": Op.REALLOC, "free": Op.FREE, "malloc": Op.MALLOC}
+"""In the order in which they are tried: a pattern for malloc often fits the line of a realloc."""
+
+_GROUPS: Final = {"malloc": {"size"}, "free": {"id"}, "realloc": {"size"}, "ignore": set[str]()}
+"""The groups that a pattern must have; `id` and `old` it may."""
+
+_NULL: Final = re.compile(r"0x0+|\(?(?:nil|null|none)\)?|nullptr", re.IGNORECASE)
+_HALF: Final = 1 << 63  # of the numbers that a word holds
+_EVENTS: Final = 1 << 16  # in a batch
+
+
+@dataclass(frozen=True)
+class PatternFormat:
+    """Reads each line by the first of the patterns that is found anywhere in it.
+
+    `patterns` has regular expressions for `malloc` and `free`, and may have `realloc` and `ignore`.
+    Group `size` is a request in bytes, decimal or hexadecimal with 0x; `id` is the block's address,
+    number or name, and `old` the one that a realloc was given, where it differs. Without `id`,
+    mallocs are numbered from 0. Raises `TraceError` for a pattern that cannot be used.
+    """
+
+    patterns: Mapping[str, str]
+    name: str = NAME
+    title: str = "patterns"
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.patterns) - set(_KINDS):
+            raise TraceError(f"there is no kind of line {min(unknown)!r}: {', '.join(_KINDS)}")
+        for kind in ("malloc", "free"):
+            if kind not in self.patterns:
+                raise TraceError(f"a pattern for {kind} is missing")
+        for kind in self.patterns:
+            self._compiled(kind)
+
+    def sniff(self, head: bytes) -> bool:  # noqa: ARG002 - patterns tell no format
+        """Answer no: such a log is never told by its content."""
+        return False
+
+    def read(self, log: Log) -> Reading:
+        """Read the log's events."""
+        return Reading((), self._batches(log))
+
+    def _batches(self, log: Log) -> Iterator[Batch]:
+        reader = _Reader(
+            log, [(_KINDS[k], self._compiled(k)) for k in _KINDS if k in self.patterns]
+        )
+        first, number = 1, 0
+        while line := log.stream.readline():
+            number += 1
+            reader.take(line, number)
+            if number - first + 1 == _EVENTS:
+                yield reader.batch(first)
+                first = number + 1
+        yield reader.batch(first)
+
+    def _compiled(self, kind: str) -> re.Pattern[str]:
+        try:
+            compiled = re.compile(self.patterns[kind])
+        except re.error as error:
+            raise TraceError(f"the pattern for {kind} is no regular expression: {error}") from error
+        for group in sorted(_GROUPS[kind] - set(compiled.groupindex)):
+            raise TraceError(f"the pattern for {kind} lacks its group: (?P<{group}>...)")
+        if kind == "realloc" and not {"id", "old"} & set(compiled.groupindex):
+            raise TraceError("the pattern for realloc lacks a group: (?P<id>...) or (?P<old>...)")
+        return compiled
+
+
+class _Reader:
+    """Makes events of lines, one after the other."""
+
+    def __init__(self, log: Log, patterns: list[tuple[Op | None, re.Pattern[str]]]) -> None:
+        self._log = log
+        self._patterns = patterns
+        self._mallocs = 0
+        self._events: list[tuple[int, int, int, int, int]] = []  # op, key, size, new key, line
+
+    def take(self, line: bytes, number: int) -> None:
+        """Take in the next line."""
+        text = line.decode("utf-8", "backslashreplace").rstrip("\r\n")
+        for op, pattern in self._patterns:
+            if found := pattern.search(text):
+                if op is not None:
+                    self._take(op, found.groupdict(), number)
+                return
+        if text.strip():
+            reason = f"{text[:60]!r} fits no pattern; --ignore takes one for what is no event"
+            self._log.complain("lines that fit no pattern", reason, number)
+
+    def batch(self, first_line: int) -> Batch:
+        """Return the events since the last call; `first_line` is the first line since then."""
+        op, key, size, new_key, line = np.array(self._events, np.int64).reshape(-1, 5).T.copy()
+        self._events = []
+        return Batch(Events(op.astype(np.uint8), key, size, new_key), first_line, line - first_line)
+
+    def _take(self, op: Op, groups: dict[str, str | None], line: int) -> None:
+        given = groups.get("id")
+        if op is Op.MALLOC:
+            given = str(self._mallocs) if given is None else given
+            self._mallocs += 1
+        new = given if given is not None else groups.get("old")
+        old = groups.get("old") or new
+        size = 0 if op is Op.FREE else self._size(groups["size"] or "", line)
+        if op is Op.REALLOC and old is not None and _NULL.fullmatch(old):
+            op, old = Op.MALLOC, new
+        if size is None or new is None or old is None:
+            return
+        if _NULL.fullmatch(new):
+            if op is not Op.FREE:
+                self._log.leave_out("allocations that failed", 1, line)
+            return
+        self._events.append((int(op), _key(old), size, _key(new), line))
+
+    def _size(self, text: str, line: int) -> int | None:
+        try:
+            return min(int(text, 16 if text[:2].lower() == "0x" else 10), 2**63 - 1)
+        except ValueError:
+            reason = f"the size {text[:40]!r} is no number"
+            self._log.complain("sizes that are no numbers", reason, line)
+            return None
+
+
+def _key(text: str) -> int:
+    """Return a number for an object's number, address or name: of a name a digest."""
+    try:
+        value = int(text, 16 if text[:2].lower() == "0x" else 10)
+    except ValueError:
+        value = int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
+    return (value + _HALF) % (2 * _HALF) - _HALF

@@ -1,0 +1,56 @@
+"""`simalloc best-possible`, as another program calls it."""
+
+import csv
+import io
+
+import pytest
+from click.testing import CliRunner
+
+from simalloc.cli import main
+
+
+def simalloc(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_small_traces_and_what_is_found():
+    result = simalloc("best-possible", "make", "hyper", "--format", "csv")
+    rows = {row["trace"]: row for row in csv.DictReader(io.StringIO(result.stdout))}
+    assert rows["make"]["peak live"] == rows["make"]["best possible"] == "221259"
+    assert rows["hyper (reconstructed)"]["above"] == "0"
+
+
+def test_a_placement_is_written_out_and_holds(tmp_path):
+    path = tmp_path / "placement.csv"
+    assert simalloc("best-possible", "make", "-o", path).exit_code == 0
+    lines = list(csv.reader(path.read_text().splitlines()))
+    rows = [[int(value) for value in row] for row in lines[1:]]
+    assert max(address + size for _, _, address, size in rows) == 221_259
+    events = sorted(
+        [(born, 1, address, size) for born, _, address, size in rows]
+        + [(died, 0, address, size) for _, died, address, size in rows]
+    )
+    taken = set()
+    for _, begins, address, size in events:
+        span = range(address, address + size)
+        if begins:
+            assert taken.isdisjoint(span)
+            taken.update(span)
+        else:
+            taken.difference_update(span)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["make", "cfrac", "-o", "x.csv"], "-o takes the placement of one trace; 2 are given"),
+        (["no-such-trace"], "there is no such file"),
+        ([], "Missing argument"),
+        (["make", "-o", "missing/x.csv"], "missing/x.csv"),
+    ],
+)
+def test_bad_input(arguments, complaint):
+    result = simalloc("best-possible", *arguments)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert not result.stdout

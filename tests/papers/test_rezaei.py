@@ -1,0 +1,87 @@
+"""Rezaei's figures and statements, measured: what the page in docs says."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from experiments.rezaei.claims import claims
+from experiments.rezaei.figures import draw
+from experiments.rezaei.generated import generate
+from experiments.rezaei.measuring import IN_ANY_ORDER, SBT_BETTER_WC, SWEPT, generated, measure
+from experiments.rezaei.metrics import nodes, nodes_with_free
+from experiments.rezaei.page import PAGE, exhibits, page
+from experiments.rezaei.published import programs
+from simalloc.trace import Op
+
+pytestmark = pytest.mark.xdist_group("rezaei")  # one worker measures for all
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+AGREEING = {
+    "trees", "coalescing", "segregation", "level", "internal", "frequency", "17 + 12", "110",
+}  # fmt: skip
+
+
+@contextmanager
+def no_progress(_label, _total):
+    yield lambda _: None
+
+
+@pytest.fixture(scope="module")
+def results():
+    return measure(no_progress)
+
+
+def test_the_page_in_docs_is_the_one_that_comes_out(results):
+    made = page(results, exhibits(results))
+    assert (DOCS / PAGE).read_text(encoding="utf-8") == made, "run `make papers`"
+
+
+def test_which_statements_hold(results):
+    assert {one.name for one in claims(results) if one.holds} == AGREEING
+
+
+def test_what_the_page_says_of_searches(results):
+    assert results.median("abt-ff", nodes) < results.median("sqf-ff", nodes) / 10
+    few, many = (results.median(text, nodes_with_free) for text in ("sqf-ffwc", "abt-ffwc"))
+    assert few < many
+    assert results.median("abt-bf", nodes) > 1000
+
+    def at_free(trace, policy):
+        return results.run(trace, policy).counters.visited_at_free_mean
+
+    assert at_free(SWEPT, "abt-ffwc") > 50 * at_free(IN_ANY_ORDER, "abt-ffwc")
+    assert at_free(SWEPT, "abt-ffwc:rebalance=100") < 20
+
+
+def test_merging_with_one_neighbour_leaves_more_free_blocks(results):
+    def blocks(run):
+        return run.counters.free_blocks_mean
+
+    for one in ("abt-ffwc", SBT_BETTER_WC):
+        name = one.partition(":")[0]
+        assert results.median(f"{name}:coalescing=all", blocks) < results.median(one, blocks)
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_generated_traces_have_the_statistics_of_table_2(program):
+    trace = generate(program, seed=1)
+    born = trace.op == Op.MALLOC
+    assert born.sum() == program.allocations
+    assert (trace.op == Op.FREE).sum() == program.deallocations
+    assert trace.size[born].mean() == pytest.approx(program.average_request, rel=0.01)
+    assert "(generated)" in trace.name
+
+
+def test_live_memory_comes_near(results):
+    for program, name in zip(programs(), generated(), strict=True):
+        line = results.run(name, "sqf-ff").timeline
+        live = (line.live_low + line.live_high).mean() / 2 / (1 << 20)
+        assert live == pytest.approx(program.average_live, rel=0.1)
+
+
+def test_the_figures_are_a_picture(results, tmp_path):
+    with (tmp_path / "figures.png").open("wb") as stream:
+        draw(results, stream)
+    assert (tmp_path / "figures.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,46 @@
+"""Recording a Java program: every object, and the dead ones when they are collected."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from simalloc.trace import Op, read_trace
+
+SOURCE = """
+public class Known {
+    static volatile Object last;
+    public static void main(String[] arguments) {
+        for (int i = 0; i < 20000; i++)
+            last = new int[1000 + i % 7];
+    }
+}
+"""
+LEAST = 4 * 1000
+
+
+def record(*arguments):
+    command = [sys.executable, "-m", "experiments.rezaei.java", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(
+    shutil.which("javac") is None or shutil.which("cc") is None,
+    reason="needs a JDK and a C compiler",
+)
+def test_every_allocation_of_a_loop_is_there_and_nearly_all_are_freed(tmp_path):
+    source, trace = tmp_path / "Known.java", tmp_path / "known.npz"
+    source.write_text(SOURCE)
+    subprocess.run(["javac", source], check=True, cwd=tmp_path)
+    done = record("-o", trace, "--", "-Xmx8m", "-cp", tmp_path, "Known")
+    assert done.returncode == 0, done.stderr
+    made = read_trace(trace)
+    arrays = (made.op == Op.MALLOC) & (made.size >= LEAST) & (made.size <= LEAST + 64)
+    assert np.count_nonzero(arrays) >= 20_000
+    assert np.count_nonzero(made.op == Op.FREE) > 15_000
+    failed = record("-o", tmp_path / "none.npz", "--", "-cp", tmp_path, "NoSuchClass")
+    assert failed.returncode == 2
+    assert "nothing is written" in failed.stderr
+    assert not (tmp_path / "none.npz").exists()

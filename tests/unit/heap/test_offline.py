@@ -1,0 +1,83 @@
+"""The run of `best-possible`: a run as any other, of a placement that was found for all at once."""
+
+import numpy as np
+import pytest
+
+from simalloc.heap import simulate, simulate_all
+from simalloc.heap.moment import FREE, moment
+from simalloc.measure import fragmentation, free_sizes, heap_map, pins
+from simalloc.trace import Op, Trace
+
+M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
+
+EXAMPLE = Trace.from_events(
+    [M, M, M, F, M, M, F, M], [0, 1, 2, 0, 3, 4, 2, 5], [2, 1, 2, 0, 1, 1, 0, 3], name="example"
+)
+"""Packed from the peak, after the last event: 1 at 0, 3 at 1, 4 at 2, 5 at 3; 2 at 3, 0 at 1."""
+
+
+def test_the_example_as_a_run():
+    run = simulate(EXAMPLE, "best-possible", addresses=True)
+    assert run.addresses.tolist() == [16, 0, 48, -1, 16, 32, -1, 48]
+    assert (run.peak_heap_bytes, run.max_live_bytes, fragmentation(run)[4]) == (6, 6, 0)
+    assert run.timeline.heap_high.tolist() == [3, 3, 5, 5, 5, 5, 5, 6]
+    counters = run.counters
+    assert (counters.growths, counters.splits, counters.coalescings) == (3, 2, 1)
+    assert (counters.internal_bytes_at_peak_heap, counters.external_bytes_at_peak_heap) == (0, 0)
+    assert np.isnan(counters.visited_mean)
+    found = run.found
+    assert (found.bound_bytes, found.is_bound) == (6, True)
+    assert str(found) == "the bound itself: outward from the peak, oldest lowest, first fit"
+
+
+def test_other_policies_have_no_such_finding():
+    assert simulate(EXAMPLE, "first-fit-ao").found is None
+
+
+def test_headers_count():
+    run = simulate(EXAMPLE, "best-possible:header=4", scale=1)
+    assert run.found.bound_bytes == run.peak_heap_bytes == 4 * 4 + 6
+    assert run.counters.internal_bytes_at_peak_heap == 16
+
+
+def test_a_request_of_nothing_takes_a_byte():
+    run = simulate(Trace.from_events([M, M], [0, 1], [0, 0]), "best-possible")
+    assert (run.peak_heap_bytes, run.max_live_bytes, run.found.bound_bytes) == (2, 0, 2)
+
+
+def test_no_events():
+    run = simulate(Trace.from_events([], [], []), "best-possible")
+    assert (run.peak_heap_bytes, run.events, run.found.is_bound) == (0, 0, True)
+
+
+def test_beside_others_it_keeps_its_place():
+    told = []
+    names = ["first-fit-ao", "best-possible", "best-fit-ao"]
+    runs = simulate_all(EXAMPLE, names, progress=told.append)
+    assert [run.policy.name for run in runs] == names
+    assert sum(told) == len(EXAMPLE) * len(names)
+    assert runs[1] == simulate(EXAMPLE, "best-possible")
+
+
+@pytest.mark.parametrize("event", range(len(EXAMPLE)))
+def test_the_heap_after_each_event(event):
+    heap = moment(EXAMPLE, simulate(EXAMPLE, "best-possible"), event)
+    assert heap.address[0] == 0
+    np.testing.assert_array_equal(heap.address[1:], (heap.address + heap.size)[:-1])
+    assert heap.requested.sum() == EXAMPLE.stretch.live[event]
+
+
+def test_the_heap_at_its_peak_and_in_the_middle():
+    run = simulate(EXAMPLE, "best-possible")
+    peak = moment(EXAMPLE, run)
+    assert (peak.event, peak.object.tolist()) == (7, [1, 3, 4, 5])
+    middle = moment(EXAMPLE, run, 3)
+    assert middle.object.tolist() == [1, FREE, 2]
+    assert middle.size.tolist() == [1, 2, 2]
+
+
+def test_what_looks_into_heaps_looks_into_this_one():
+    run = simulate(EXAMPLE, "best-possible", addresses=True)
+    assert heap_map(EXAMPLE, run).live[:, -1].min() == 1
+    assert pins(EXAMPLE, run).free_bytes == 0
+    assert free_sizes(EXAMPLE, run) is not None

@@ -1,0 +1,101 @@
+"""heaptrack's interpreted file: which of equal objects dies is a guess, and is said."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from simalloc.cli import main
+from simalloc.errors import TraceError
+from simalloc.trace import read_trace
+from simalloc.trace.events import Op
+from simalloc.trace.formats.importing import load_log
+
+LOGS = Path(__file__).parents[2] / "data" / "logs"
+M, F = Op.MALLOC, Op.FREE
+
+EQUALS = """\
+v 10400 3
+s 4 main
+s 6 prog.c
+s 3 lib
+i 10 0 1 2 7
+i 20 3
+t 1 0
+t 2 1
+a 40 2
++ 0
+c a
++ 0
+- 0
++ 0
+- 0
+a 8 1
++ 1
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load_text(text, **options):
+        (tmp_path / "log").write_text(text)
+        return load_log(tmp_path / "log", **options)
+
+    return load_text
+
+
+@pytest.mark.parametrize(("deaths", "died"), [("newest", [1, 2]), ("oldest", [0, 1])])
+def test_the_guess_decides_which_of_the_equal_objects_dies(load, deaths, died):
+    trace = load(EQUALS, deaths=deaths)
+    assert trace.op.tolist() == [M, M, F, M, F, M]
+    assert trace.object[trace.op == F].tolist() == died
+    assert trace.size[trace.op == M].tolist() == [64, 64, 64, 8]
+    assert trace.time.tolist() == [0, *[10_000_000] * 5]
+
+
+def test_sites_are_named_by_function_source_and_line(load):
+    trace = load(EQUALS, deaths="newest")
+    assert trace.site.tolist() == [2, 2, 0, 2, 0, 1]
+    assert trace.provenance["sites"] == ["", "main (prog.c:7)", "lib (0x20) < main (prog.c:7)"]
+
+
+def test_strings_of_old_files_have_no_length(load):
+    old = EQUALS.replace("v 10400 3", "v 10100 2").replace("s 4 ", "s ").replace("s 6 ", "s ")
+    assert load(old, deaths="newest").provenance["sites"][1] == "main (prog.c:7)"
+
+
+def test_a_guess_is_said_by_name_and_provenance(load):
+    trace = load(EQUALS, deaths="oldest")
+    assert trace.name == "log (deaths guessed: oldest)"
+    assert trace.provenance["deaths"] == "guessed: the oldest of the equal objects"
+
+
+def test_without_a_guess_it_is_refused_and_so_is_a_guess_that_is_not_needed(load):
+    with pytest.raises(TraceError, match=r"--deaths newest.*heaptrack --raw"):
+        load(EQUALS)
+    with pytest.raises(TraceError, match="no guess is needed: leave out --deaths"):
+        load("m 1 10\n", deaths="newest")
+    with pytest.raises(TraceError, match="no guess is needed"):
+        load_log(LOGS / "requests.heaptrack.raw.zst", deaths="newest")
+
+
+@pytest.mark.parametrize("line", ["+ 5", "- 5", "- 1"])
+def test_a_kind_that_nothing_has_named_or_that_has_none_live_is_an_error(load, line):
+    with pytest.raises(TraceError, match="line 18"):
+        load(f"{EQUALS.replace('+ 1', '#')}{line}\n", deaths="newest")
+
+
+def test_a_free_of_a_kind_that_has_none_live_can_be_skipped(load):
+    trace = load(EQUALS + "- 1\n- 1\n", deaths="newest", lenient=True)
+    assert trace.provenance["left_out"] == {"frees of unknown objects": 1}
+
+
+def test_the_command_imports_what_heaptrack_wrote(tmp_path):
+    target = tmp_path / "trace.npz"
+    args = ["import", str(LOGS / "requests.heaptrack.zst"), "-o", str(target)]
+    result = CliRunner().invoke(main, [*args, "--deaths", "newest"])
+    assert result.exit_code == 0, result.stderr
+    assert "deaths guessed: the newest" in result.stderr
+    assert read_trace(target).name == "requests (deaths guessed: newest)"
+    shown = CliRunner().invoke(main, ["run", str(target), "-p", "first-fit-ao"])
+    assert "deaths guessed" in shown.stdout

@@ -1,0 +1,141 @@
+"""A log of one's own, read by regular expressions."""
+
+import pytest
+from click.testing import CliRunner
+
+import simalloc
+from simalloc.cli import main
+from simalloc.errors import TraceError
+from simalloc.trace import read_trace
+from simalloc.trace.events import Op
+
+M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
+
+# Logs that no importer knows: what people print, and what tools do.
+NUMBERED = (
+    {"malloc": r"Alloc\((?P<size>\d+)\)", "free": r"Free\((?P<id>\d+)\)"},
+    "Alloc(552)\nAlloc(16)\nFree(0)\nAlloc(8)\nFree(2)\n",
+    [(M, 0, 552), (M, 1, 16), (F, 0, 0), (M, 2, 8), (F, 2, 0)],
+)
+GAME = (
+    {
+        "malloc": r"ALLOC ptr=(?P<id>\w+) size=(?P<size>\d+)",
+        "free": r"FREE ptr=(?P<id>\w+)",
+        "ignore": "^--",
+    },
+    "-- frame 1\n[0.1] ALLOC ptr=0x10 size=64 tag=mesh\n[0.2] FREE ptr=0x10\n[0.3] FREE ptr=0x0\n",
+    [(M, 0, 64), (F, 0, 0)],
+)
+JSON_LINES = (
+    {
+        "malloc": r'"op":"new","id":"(?P<id>[^"]+)","bytes":(?P<size>\d+)',
+        "free": r'"op":"delete","id":"(?P<id>[^"]+)"',
+    },
+    '{"op":"new","id":"b","bytes":5}\n{"op":"new","id":"a","bytes":7}\n{"op":"delete","id":"b"}\n',
+    [(M, 0, 5), (M, 1, 7), (F, 0, 0)],
+)
+FTRACE = (
+    {
+        "malloc": r"kmalloc: .*ptr=(?P<id>\w+) .*bytes_alloc=(?P<size>\d+)",
+        "free": r"kfree: .*ptr=(?P<id>\w+)",
+        "ignore": "^#",
+    },
+    (
+        "# tracer: nop\n"
+        " sh-1 [0] .. 1.5: kmalloc: call_site=f+0x1 ptr=00ab bytes_req=100 bytes_alloc=128\n"
+        " sh-1 [0] .. 1.6: kfree: call_site=g+0x2 ptr=00ab\n"
+    ),
+    [(M, 0, 128), (F, 0, 0)],
+)
+UTRACE = (
+    {
+        "malloc": r"(?P<id>0x\w+) = malloc\((?P<size>\d+)\)",
+        "realloc": r"(?P<id>0x\w+) = realloc\((?P<old>0x\w+), (?P<size>\d+)\)",
+        "free": r"free\((?P<id>0x\w+)\)",
+    },
+    (
+        "7 a USER 0x20 = malloc(10)\n7 a USER 0x30 = realloc(0x20, 99)\n"
+        "7 a USER 0x40 = realloc(0x0, 4)\n7 a USER 0x0 = malloc(999)\n7 a USER free(0x30)\n"
+    ),
+    [(M, 0, 10), (R, 0, 99), (M, 1, 4), (F, 0, 0)],
+)
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_text(text, patterns, **options):
+        (tmp_path / "my.log").write_text(text)
+        return simalloc.read_log(tmp_path / "my.log", patterns=patterns, **options)
+
+    return read_text
+
+
+def events(trace):
+    return list(zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("patterns", "text", "expected"), [NUMBERED, GAME, JSON_LINES, FTRACE, UTRACE]
+)
+def test_logs_that_no_importer_knows(read, patterns, text, expected):
+    assert events(read(text, patterns)) == expected
+
+
+def test_allocations_that_failed_are_counted(read):
+    patterns, text, _ = UTRACE
+    assert read(text, patterns).provenance["left_out"] == {"allocations that failed": 1}
+
+
+def test_a_log_longer_than_a_batch_counts_its_lines(read):
+    patterns, *_ = NUMBERED
+    many = "Alloc(8)\n\n" * 70_000
+    assert len(read(many, patterns)) == 70_000
+    with pytest.raises(TraceError, match=r"line 140001: .*fits no pattern; --ignore"):
+        read(many + "hello\n", patterns)
+    with pytest.raises(TraceError, match="line 140002"):
+        read(many + "Alloc(8)\nFree(70001)\n", patterns)
+
+
+def test_what_fits_no_pattern_can_be_skipped(read):
+    trace = read("Alloc(8)\nwhat?\n", NUMBERED[0], lenient=True)
+    assert trace.provenance["left_out"] == {"lines that fit no pattern": 1}
+
+
+def test_sizes_may_be_hexadecimal_and_must_be_numbers(read):
+    patterns = {"malloc": r"A (?P<size>\S+)", "free": r"F (?P<id>\d+)"}
+    assert read("A 0x10\n", patterns).size.tolist() == [16]
+    with pytest.raises(TraceError, match=r"line 2.*'many' is no number"):
+        read("A 1\nA many\n", patterns)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"malloc": "("}, "for malloc is no regular expression"),
+        ({"malloc": "x"}, r"for malloc lacks its group: \(\?P<size>"),
+        ({"free": "x"}, r"for free lacks its group: \(\?P<id>"),
+        ({"realloc": "(?P<size>x)"}, "for realloc lacks a group"),
+        ({"calloc": "x"}, "no kind of line 'calloc'"),
+    ],
+)
+def test_a_pattern_that_cannot_be_used_is_an_error(read, change, words):
+    with pytest.raises(TraceError, match=words):
+        read("", {**NUMBERED[0], **change})
+
+
+def test_both_patterns_are_needed(read):
+    with pytest.raises(TraceError, match="a pattern for free is missing"):
+        read("", {"malloc": r"(?P<size>\d+)"})
+
+
+def test_the_command_takes_a_pattern_for_each_kind_of_line(tmp_path):
+    patterns, text, expected = NUMBERED
+    (tmp_path / "my.log").write_text(text)
+    args = ["import", str(tmp_path / "my.log"), "-o", str(tmp_path / "t.npz")]
+    given = [part for kind, regex in patterns.items() for part in (f"--{kind}", regex)]
+    result = CliRunner().invoke(main, [*args, "--from", "pattern", *given])
+    assert result.exit_code == 0, result.stderr
+    assert events(read_trace(tmp_path / "t.npz")) == expected
+    wrong = CliRunner().invoke(main, [*args, *given])
+    assert wrong.exit_code == 2
+    assert "is for --from pattern" in wrong.stderr
