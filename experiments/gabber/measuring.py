@@ -1,4 +1,4 @@
-"""All that is measured: in a quick run a tenth of the generated traces, and all of them in full."""
+"""All that is measured: on a tenth of the generated traces, and in full; it is kept in files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from experiments.gabber.fit import prose_table
-from experiments.gabber.outcome import Outcome, Outcomes, read_full
+from experiments.gabber.outcome import FULL, QUICK, Outcomes, read_outcomes
 from experiments.gabber.paper import PAPER
 from experiments.gabber.programs import EDITORS, GENERATED, generate, load_traces, other_seeds
 from experiments.mallocs import at_hand, both_ways, replay, with_mechanism
@@ -29,26 +29,30 @@ say: on traces of caches they are not replayed."""
 
 @dataclass(frozen=True)
 class Results:
-    """The traces by key, what came out of every simulation, and what is kept of full traces."""
+    """The generated traces by key, and what came out of the simulations, quick ones and full."""
 
     traces: Mapping[str, Trace]
     outcomes: Outcomes
     full: Outcomes
 
 
-def measure(progress: Progress) -> Results:
-    """Generate a tenth of Hummingbird and Emacs, load the corpus' programs, and replay them all.
+def results() -> Results:
+    """Generate a tenth of Hummingbird and Emacs, and read what is kept of the simulations."""
+    traces = {key: generate(key) for key in GENERATED}
+    return Results(traces, read_outcomes(QUICK), read_outcomes(FULL))
 
-    Hummingbird from other seeds is for the allocators as they are.
+
+def measure(progress: Progress) -> Runs:
+    """Replay a tenth of Hummingbird and Emacs, and the corpus' programs, under all policies.
+
+    Hummingbird from another seed is for the allocators as they are.
     """
-    traces = load_traces()
     runs: Runs = {}
-    for key, trace in traces.items():
+    for key, trace in load_traces().items():
         runs |= replay({key: trace}, [*both_ways(_names(key)), *PLAIN], progress)
     for key, trace in other_seeds().items():
         runs |= replay({key: trace}, list(map(with_mechanism, _names(key))), progress)
-    outcomes = {which: Outcome.of(run) for which, run in runs.items()}
-    return Results(traces, outcomes, read_full())
+    return runs
 
 
 def _names(key: str) -> list[str]:

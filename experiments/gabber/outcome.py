@@ -19,6 +19,9 @@ FULL: Final = Path(__file__).with_name("full.csv")
 
 A trace and policy that the file does not have was not replayed."""
 
+QUICK: Final = FULL.with_name("quick.csv")
+"""Outcomes on a tenth of the generated traces and on the recorded ones: `--measure`."""
+
 FIT_COLUMNS: Final = ("trace", "figure", "printed", "generated")
 
 FULL_FIT: Final = FULL.with_name("full-fit.csv")
@@ -72,14 +75,14 @@ def outcomes_table(outcomes: Mapping[tuple[str, str], Outcome]) -> Table:
     rows = [
         (*which, *(getattr(outcome, name) for name in names)) for which, outcome in outcomes.items()
     ]
-    return Table("Outcomes on the full traces", ("trace", "policy", *names), rows)
+    return Table("Outcomes", ("trace", "policy", *names), rows)
 
 
-def read_full() -> Outcomes:
-    """Return the outcomes on the full traces that are kept; none if there is no file."""
-    if not FULL.is_file():
+def read_outcomes(path: Path) -> Outcomes:
+    """Return outcomes that are kept; none if there is no file."""
+    if not path.is_file():
         return {}
-    with FULL.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         return {
             (row["trace"], row["policy"]): Outcome(
                 int(row["events"]),

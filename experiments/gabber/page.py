@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from experiments.gabber.fragmentation import NUMBERS
+from experiments.gabber.measuring import PLAIN
 from experiments.gabber.paper import MEGABYTE, PAPER, text
-from experiments.gabber.programs import HUMMINGBIRD
-from experiments.gabber.ranks import LIKE_HUMMINGBIRD, ranks, same_order
-from experiments.mallocs import at_hand, missing
+from experiments.gabber.programs import EMACS, HUMMINGBIRD
+from experiments.gabber.ranks import same_order
+from experiments.mallocs import missing, with_mechanism
 from experiments.output import fill_page, listed
 from simalloc.trace.workloads.sizes import exponent
 
@@ -41,6 +42,7 @@ def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
 
 def _facts(results: Results) -> dict[str, Any]:
     absent = [PAPER.label(name) for name in missing(PAPER)]
+    phk = results.full[HUMMINGBIRD, with_mechanism("phk")]
     orders = {key: same_order(results, key, number) for key, number in NUMBERS.items()}
     return {
         "paper": PAPER.about["paper"],
@@ -51,17 +53,12 @@ def _facts(results: Results) -> dict[str, Any]:
         "figures": {number: figure_name(number) for number in (7, 8, 9)},
         "same": {NUMBERS[key]: same for key, (same, _) in orders.items()},
         "pairs": {NUMBERS[key]: pairs for key, (_, pairs) in orders.items()},
-        "phk": _phk(results),
-        "plain": {
-            name: results.full[HUMMINGBIRD, name]
-            for name in ("first-fit-ao", "best-fit-ao", "first-fit-lifo", "next-fit-ao")
-        },
+        "phk": phk,
+        "phk_peak": phk.peak_heap / MEGABYTE,
+        "phk_final": phk.final_heap / MEGABYTE,
+        "phk_emacs": results.full[EMACS, with_mechanism("phk")],
+        "solaris": results.full[HUMMINGBIRD, with_mechanism("solaris-default")],
+        "lea": results.full[HUMMINGBIRD, with_mechanism("lea-2.6.6")],
+        "quick": results.full[HUMMINGBIRD, with_mechanism("quick-fit")],
+        "plain": {name: results.full[HUMMINGBIRD, name] for name in PLAIN},
     }
-
-
-def _phk(results: Results) -> str:
-    """Return PhK's ranks on the traces like Hummingbird, in words."""
-    if "phk" not in at_hand(PAPER):
-        return ""
-    by_trace = {key: ranks(results, key)["phk"] for key in LIKE_HUMMINGBIRD}
-    return listed([f"{rank} on {key}" for key, rank in by_trace.items()])
