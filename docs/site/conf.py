@@ -30,3 +30,15 @@ html_title = "simalloc"
 html_extra_path = ["index.html"]  # leads from the site's root to its first page
 html_show_sphinx = False
 html_copy_source = False
+
+
+def setup(app):
+    """Take indented lines below a colon in a docstring for code, as they are meant."""
+    app.connect("autodoc-process-docstring", _mark_code)
+
+
+def _mark_code(app, what, name, of, options, lines):
+    for number in range(len(lines) - 2):
+        after, code = lines[number + 1 : number + 3]
+        if lines[number].endswith(":") and not after and code.startswith("    "):
+            lines[number] += ":"

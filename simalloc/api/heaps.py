@@ -25,6 +25,7 @@ def heap_map(
     policy: AnyPolicy,
     *,
     scale: int = 16,
+    realloc: Realloc | str = "free-first",
     events: tuple[int, int] | None = None,
     addresses: tuple[float, float] | None = None,
     columns: int = COLUMNS,
@@ -38,7 +39,9 @@ def heap_map(
     `draw_heap_maps` puts several side by side.
     """
     replayed = read_trace(trace, progress=progress)
-    run = simulate(replayed, policy, scale=scale, addresses=True, progress=progress)
+    run = simulate(
+        replayed, policy, scale=scale, realloc=realloc, addresses=True, progress=progress
+    )
     return map_of(replayed, run, events=events, addresses=addresses, columns=columns, rows=rows)
 
 
@@ -48,6 +51,7 @@ def pins(
     event: int | None = None,
     *,
     scale: int = 16,
+    realloc: Realloc | str = "free-first",
     most: int = 10,
     progress: bool | None = None,
 ) -> Pins:
@@ -57,7 +61,7 @@ def pins(
     either are named, the worst first.
     """
     replayed = read_trace(trace, progress=progress)
-    run = simulate(replayed, policy, scale=scale, progress=progress)
+    run = simulate(replayed, policy, scale=scale, realloc=realloc, progress=progress)
     return pins_of(replayed, run, event, most=most)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from simalloc.api.traces import Source
+    from simalloc.heap import Realloc
     from simalloc.measure import Rank
     from simalloc.policy import AnyPolicy
     from simalloc.report.figures.picture import Picture
@@ -46,6 +47,7 @@ def draw_heap_maps(
     policies: AnyPolicy | Sequence[AnyPolicy],
     *,
     scale: int = 16,
+    realloc: Realloc | str = "free-first",
     events: tuple[int, int] | None = None,
     addresses: tuple[float, float] | None = None,
     named: int = 0,
@@ -58,7 +60,7 @@ def draw_heap_maps(
     that `pins` finds at each heap's peak get a number.
     """
     replayed = read_trace(trace, progress=progress)
-    runs = _runs(replayed, policies, scale, addresses=True, progress=progress)
+    runs = _runs(replayed, policies, scale, realloc, addresses=True, progress=progress)
     return heap_map_figure.draw_heap_maps(
         [heap_map(replayed, run, events=events, addresses=addresses) for run in runs],
         [_title(run) for run in runs],
@@ -72,12 +74,13 @@ def draw_free_sizes(
     policies: AnyPolicy | Sequence[AnyPolicy],
     *,
     scale: int = 16,
+    realloc: Realloc | str = "free-first",
     theme: Theme = "light",
     progress: bool | None = None,
 ) -> Picture:
     """Draw how large free blocks are over time, coloured by the bytes that they add up to."""
     replayed = read_trace(trace, progress=progress)
-    runs = _runs(replayed, policies, scale, progress=progress)
+    runs = _runs(replayed, policies, scale, realloc, progress=progress)
     return free_sizes_figure.draw_free_sizes(
         [free_sizes(replayed, run) for run in runs], [_title(run) for run in runs], theme=theme
     )
@@ -127,12 +130,13 @@ def _runs(
     trace: Source,
     policies: AnyPolicy | Sequence[AnyPolicy],
     scale: int,
+    realloc: Realloc | str,
     *,
     addresses: bool = False,
     progress: bool | None,
 ) -> list[Run]:
     return [
-        simulate(trace, one, scale=scale, addresses=addresses, progress=progress)
+        simulate(trace, one, scale=scale, realloc=realloc, addresses=addresses, progress=progress)
         for one in expand_policies(policies)
     ]
 

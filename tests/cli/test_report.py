@@ -201,7 +201,7 @@ def test_a_page_names_the_trace_as_it_was_given(tmp_path):
     done = report("mine.npz", "--no-native", "-o", tmp_path / "page.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     text = html.unescape((tmp_path / "page.html").read_text("utf-8"))
-    for part in ("simalloc run mine.npz", "simalloc info mine.npz", "load('mine.npz')"):
+    for part in ("simalloc run mine.npz", "simalloc info mine.npz", "read_trace('mine.npz')"):
         assert part in text
 
 
@@ -238,3 +238,25 @@ def test_a_trace_of_one_event_is_reported(tmp_path):
     write_trace(Trace.from_events([Op.MALLOC], [0], [0]), tmp_path / "one.npz")
     done = report(tmp_path / "one.npz", "-o", tmp_path / "page.html", "--no-native")
     assert done.returncode == 0, done.stderr
+
+
+def test_all_that_is_on_the_page_is_on_paper(page, tab):
+    tab.open(page, 1000, 900)
+    tab.evaluate("new Promise((done) => setTimeout(done, 600))")
+    tab.call("Emulation.setEmulatedMedia", media="print")
+    shown = "[...document.querySelectorAll('.map')].map((map) => getComputedStyle(map.querySelector"
+    assert tab.evaluate(f"{shown}('canvas')).display)") == ["none"] * 3
+    assert tab.evaluate(f"{shown}('.printed')).display)") == ["block"] * 3
+    colours = """[...document.querySelectorAll('.printed')].map((image) => {
+      const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
+      const context = canvas.getContext('2d');
+      context.drawImage(image, 0, 0);
+      return new Set(new Uint32Array(
+        context.getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size;
+    })"""
+    assert min(tab.evaluate(colours)) > 20, "a map that is drawn has many colours"
+    cut = (
+        "[...document.querySelectorAll('pre')].filter((e) => e.scrollWidth > e.clientWidth).length"
+    )
+    assert tab.evaluate(cut) == 0
+    tab.call("Emulation.setEmulatedMedia", media="")

@@ -5,6 +5,7 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 const MARGIN = { left: 68, right: 10, top: 8, bottom: 28 };
 const STRENGTH = 0.75; // as in the package's own pictures: small blocks that stand alone are seen
 const NEAR_PIXELS = 3;
+const KEEP_AFTER = 200; // milliseconds without a change, so that zooming stays quick
 
 async function inflate(text) {
   const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
@@ -16,6 +17,7 @@ class HeapMap {
   constructor(figure, data, cells) {
     Object.assign(this, { figure, data, cells });
     this.canvas = figure.querySelector("canvas");
+    this.printed = figure.querySelector(".printed");
     this.under = figure.querySelector(".under");
     this.raster = new OffscreenCanvas(data.columns, data.rows);
     this.all = { left: 0, right: data.events, low: 0, high: data.top * 1.03 };
@@ -71,6 +73,7 @@ class HeapMap {
   }
 
   draw() {
+    if (!this.canvas.clientWidth) return; // in print, where its picture stands for it
     const ratio = devicePixelRatio;
     this.canvas.width = Math.round(this.canvas.clientWidth * ratio);
     this.canvas.height = Math.round(this.canvas.clientHeight * ratio);
@@ -86,6 +89,13 @@ class HeapMap {
     context.restore();
     this.drawAxes(context);
     if (this.drag) this.drawDrag(context);
+    clearTimeout(this.keeping);
+    this.keeping = setTimeout(() => this.keep(), KEEP_AFTER);
+  }
+
+  /* Makes the picture that is printed: a browser may print a canvas blank. */
+  keep() {
+    this.printed.src = this.canvas.toDataURL();
   }
 
   drawCells(context, ratio) {

@@ -30,20 +30,16 @@ if TYPE_CHECKING:
     from simalloc.report.page.findings import Findings, Mapped
 
 _CODE: Final = """\
-from simalloc.heap import simulate
-from simalloc.measure import heap_map, pins
-from simalloc.report.figures.heap_map import draw_heap_maps
-from simalloc.report.figures.lives import draw_lives
-from simalloc.report.figures.timelines import draw_timelines
-from simalloc.trace.catalogue import load
+import simalloc
 
-trace = load({name!r})
+trace = simalloc.read_trace({name!r})
 names = {names!r}
-runs = [simulate(trace, name, scale={scale}, realloc={realloc!r}, addresses=True) for name in names]
-draw_heap_maps([heap_map(trace, run) for run in runs], names).savefig("maps.png")
-draw_timelines(runs).savefig("heaps.png")
-draw_lives(trace).savefig("lives.png")
-print(pins(trace, runs[0]))
+how = {{"scale": {scale}, "realloc": {realloc!r}}}
+simalloc.draw_heap_maps(trace, names, **how).savefig("maps.png")
+runs = [simalloc.simulate(trace, name, **how) for name in names]
+simalloc.draw_timelines(runs).savefig("heaps.png")
+simalloc.draw_lives(trace).savefig("lives.png")
+print(simalloc.pins(trace, names[0], **how))
 """
 """What the page says to run; the tests do."""
 
@@ -95,6 +91,7 @@ def _maps(findings: Findings, key: str) -> str:
             f"<figcaption><strong>{name}</strong> ({mapped.role}): {escape(excess(mapped.run))} "
             f"than live</figcaption>\n"
             f'<canvas tabindex="0" role="img" aria-label="Heap map of {name}"></canvas>\n'
+            f'<img class="printed" alt="Heap map of {name}">\n'
             '<div class="tools"><button data-do="in">zoom in</button>'
             '<button data-do="out">zoom out</button><button data-do="all">all</button></div>\n'
             '<p class="under">Point at the map to read it.</p>\n'
