@@ -130,6 +130,8 @@ def load_device(
     path = find_trace(name_or_path)
     if is_trace_file(path):
         return read_trace(path, progress)
+    from simalloc.trace.formats.importing import load_log  # noqa: PLC0415 - most are traces
+
     return load_log(path, device=device, lenient=lenient, progress=progress)
 
 
