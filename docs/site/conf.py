@@ -11,7 +11,7 @@ include_patterns = [
     "*.md",
     "docs/**",
     "notebooks/*.ipynb",
-    "simalloc/policy/families/*.md",
+    "simalloc/policy/*/*.md",
     "tests/README.md",
     "traces/README.md",
 ]
