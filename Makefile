@@ -19,8 +19,9 @@ page: out/tables.txt
 papers: page
 	$(BIN)/python -m experiments.rezaei --out docs > out/rezaei.txt
 	$(BIN)/python -m experiments.ellermann --out docs > out/ellermann.txt
-	$(BIN)/python -m experiments.detlefs --out docs > out/detlefs.txt
-	$(BIN)/python -m experiments.gabber --full --out docs > out/gabber.txt
+	$(BIN)/python -m experiments.detlefs --out out/detlefs > out/detlefs.txt
+	$(BIN)/python -m experiments.gabber --out out/gabber > out/gabber.txt
+	cp out/detlefs/detlefs.md out/gabber/gabber.md docs
 	$(BIN)/python -m experiments.todays_programs --out docs > out/todays-programs.txt
 	$(BIN)/python -m experiments.bounds --out docs > out/bounds.txt
 
