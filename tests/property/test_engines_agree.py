@@ -118,7 +118,8 @@ def test_with_many_free_blocks(name, shape):
     """
     trace = many_free_blocks(seed=1, **shape)
     expected = outcome("reference", trace, name)
-    assert expected.counters.free_blocks_peak > 600
+    if name in GROUPS["johnstone-wilson"]:  # others map large blocks, or keep what is freed
+        assert expected.counters.free_blocks_peak > 600
     for core in CORES:
         assert_same(outcome(core, trace, name), expected)
         simulate(trace.prefix(4500), name, engine=core, checked=True)
