@@ -123,7 +123,8 @@ def test_times_and_sites(tmp_path):
 
 def test_progress(tmp_path):
     done = run(tmp_path, "-o", "out.npz", "--progress", "sh", "-c", "sleep 1; cat /dev/null")
-    lines = re.findall(r"simalloc: [\d,]+ events, [\d.]+\s(?:Ki)?B live, 2 processes\n", done.stderr)
+    line = r"simalloc: [\d,]+ events, [\d.]+\s(?:Ki)?B live, 2 processes\n"
+    lines = re.findall(line, done.stderr)
     assert lines
     quiet = run(tmp_path, "-o", "out.npz", "sh", "-c", "sleep 1")
     assert " live" not in quiet.stderr.partition("out.npz: ")[0]
