@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simalloc.heap.reference import replay
-from simalloc.policy import HEAPS
+from simalloc.policy import GROUPS, HEAPS
 from simalloc.policy.families.binned_fit import BinnedFit
 from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.trace.trace import Op
@@ -25,7 +25,8 @@ def run(case, **changes):
 def test_the_heap_is_sound_after_every_event(name, data):
     case = data.draw(cases(HEAPS[name]))
     raw = run(case, check=True)
-    if not case.policy.parameters.get("trim"):
+    never_falls = name in GROUPS["johnstone-wilson"] and not case.policy.parameters.get("trim")
+    if never_falls:  # real mallocs give memory back by themselves
         assert (np.diff(raw.heap) >= 0).all()
     assert (raw.live * case.scale <= raw.allocated).all()
     assert (raw.allocated <= raw.heap).all()
