@@ -15,6 +15,10 @@ from simalloc.trace.trace import Op
 from traces import ONLINE, cases
 
 
+REAL = {"real", "gabber", "detlefs", "modern"}
+"""The groups of policies that are models of real mallocs."""
+
+
 def run(case, **changes):
     given = {"scale": case.scale, "realloc": case.realloc, **changes}
     return replay(case.trace, case.policy.description, **given)
@@ -31,8 +35,9 @@ def test_the_heap_is_sound_after_every_event(name, data):
     assert (raw.live * case.scale <= raw.allocated).all()
     assert (raw.allocated <= raw.heap).all()
     assert ((raw.addresses == -1) == (case.trace.op == Op.FREE)).all()
-    # A remainder may make a search of its own for the place where it belongs.
-    assert (raw.visited <= 2 * raw.free_blocks.max(initial=0) + 1).all()
+    if not REAL & set(HEAPS[name].groups):  # a real malloc may search several times
+        # A remainder may make a search of its own for the place where it belongs.
+        assert (raw.visited <= 2 * raw.free_blocks.max(initial=0) + 1).all()
 
 
 @pytest.mark.parametrize("name", [
