@@ -14,7 +14,6 @@ from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.trace.trace import Op
 from traces import ONLINE, cases
 
-
 REAL = {"real", "gabber", "detlefs", "modern"}
 """The groups of policies that are models of real mallocs."""
 
