@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from experiments.bounds.measuring import LARGE, ROOM, SMALL, WRONG
 from experiments.output import markdown, wrapped
-from simalloc.adversary import ADVERSARIES, robson_bound
+from simalloc.adversary import ADVERSARIES
+from simalloc.bound import best_fit_bound, buddy_bound, first_fit_bound, robson_bound
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
@@ -107,9 +108,9 @@ def worst_table(played: Sequence[Worst]) -> Table:
 
 
 def _proven(sizes: tuple[int, int]) -> str:
-    live, largest = sizes
-    values = (robson_bound(live, largest) / live, log2(largest), 1 + log2(largest), largest)
-    return f"| {_sizes(sizes)} | {' | '.join(f'{value:,.2f}' for value in values)} |"
+    bounds = (robson_bound, first_fit_bound, buddy_bound, best_fit_bound)
+    values = " | ".join(f"{bound(*sizes) / sizes[0]:,.2f}" for bound in bounds)
+    return f"| {_sizes(sizes)} | {values} |"
 
 
 def _sizes(sizes: tuple[int, int]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import log2
 from typing import TYPE_CHECKING, Final
 
 from experiments.gabber.paper import MEGABYTE, PAPER
 from experiments.gabber.programs import GENERATED
+from simalloc.bound import best_fit_bound, first_fit_bound
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
@@ -18,16 +18,6 @@ BEST_FITS: Final = ("best-fit-ao", "best-fit-lifo")
 
 _UNIT: Final = 8
 """Bytes of the smallest object; n is the largest in these units."""
-
-
-def first_fit_bound(live: float, largest: int) -> float:
-    """Return about how large a first fit heap can be made: M log2 n (Robson 1977)."""
-    return live * log2(largest / _UNIT)
-
-
-def best_fit_bound(live: float, largest: int) -> float:
-    """Return about how large a best fit heap can be made: M n (Robson 1977)."""
-    return live * largest / _UNIT
 
 
 def bounds_table(results: Results) -> Table:
@@ -46,9 +36,9 @@ def bounds_table(results: Results) -> Table:
                 f"{key}, generated, a tenth",
                 _megabytes(live),
                 *(_megabytes(results.outcomes[key, name].peak_heap) for name in FIRST_FITS),
-                _megabytes(first_fit_bound(live, largest)),
+                _megabytes(first_fit_bound(live, largest, _UNIT)),
                 *(_megabytes(results.outcomes[key, name].peak_heap) for name in BEST_FITS),
-                _megabytes(best_fit_bound(live, largest)),
+                _megabytes(best_fit_bound(live, largest, _UNIT)),
                 f"{worst[1]}, {worst[0] / MEGABYTE:,.1f}",
             )
         )

@@ -1,8 +1,7 @@
-"""The adversaries by name, and what is proven of them."""
+"""The adversaries by name; what is proven of the worst is in `simalloc.bound.proven`."""
 
 from __future__ import annotations
 
-from math import log2
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.adversary.game import Game
@@ -72,11 +71,3 @@ def attack(
             "peak_heap_bytes": game.peak_heap_bytes,
         },
     )
-
-
-def robson_bound(live: int, largest: int) -> float:
-    """Return what every policy can be made to need: M (log2(n) / 2 + 1) - n + 1 bytes.
-
-    Robson 1974, for objects whose sizes are powers of two, as Cohen & Petrank 2013 restate it.
-    """
-    return live * (log2(largest) / 2 + 1) - largest + 1

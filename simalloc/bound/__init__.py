@@ -1,9 +1,21 @@
-"""What is possible: the heap of one who knows the whole trace."""
+"""What is possible: the heap of one who knows the whole trace, and what is proven of the worst."""
 
 from simalloc.bound.placement import Placement
+from simalloc.bound.proven import best_fit_bound, buddy_bound, first_fit_bound, robson_bound
 from simalloc.bound.search import best_possible
 from simalloc.bound.timetable import Timetable
 from simalloc.bound.verify import Swept, verify
 from simalloc.bound.writing import write_placement
 
-__all__ = ["Placement", "Swept", "Timetable", "best_possible", "verify", "write_placement"]
+__all__ = [
+    "Placement",
+    "Swept",
+    "Timetable",
+    "best_fit_bound",
+    "best_possible",
+    "buddy_bound",
+    "first_fit_bound",
+    "robson_bound",
+    "verify",
+    "write_placement",
+]

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import simalloc
-from simalloc.adversary import Game, attack, robson_bound
+from simalloc.adversary import Game, attack
 from simalloc.adversary.robson import occupying
+from simalloc.bound import robson_bound
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.policy import CATALOGUE

@@ -8,7 +8,7 @@ import pytest
 from experiments.bounds.knowing import KnowsLifetimes, long_lived
 from experiments.bounds.measuring import SMALL, Worst, possible, ratios, rows_to_play
 from experiments.bounds.page import possible_table, worst_table
-from simalloc.adversary import robson_bound
+from simalloc.bound import robson_bound
 from simalloc.heap import simulate
 from simalloc.trace import Trace
 from simalloc.trace.catalogue import catalogue

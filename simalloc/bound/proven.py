@@ -1,0 +1,59 @@
+"""How large a heap can be made by the worst requests, as the literature states it.
+
+A program keeps at most `live` bytes live (M), in objects of `smallest` to `largest` bytes; n is the
+ratio of the two. All figures are bytes. `simalloc.adversary` has programs that come near them.
+"""
+
+from __future__ import annotations
+
+from math import log2
+
+
+def robson_bound(live: float, largest: float, smallest: float = 1) -> float:
+    """Return what every policy can be made to need: M (log2(n) / 2 + 1) - n + 1, times `smallest`.
+
+    Robson 1974, for sizes of the smallest times a power of two, where there is also a policy that
+    never needs more; as Cohen and Petrank 2013 restate it. If n is no power of two, the next lower
+    one stands for it. Raises `ValueError` unless 0 < `smallest` <= `largest` <= `live`.
+    """
+    _check(live, largest, smallest)
+    doublings = int(log2(largest / smallest))
+    return live * (doublings / 2 + 1) - smallest * ((1 << doublings) - 1)
+
+
+def first_fit_bound(live: float, largest: float, smallest: float = 1) -> float:
+    """Return about what first fit in address order can be made to need: M log2(n).
+
+    Robson 1977, as Gabber et al. 2001 state it (section 5.3). Raises `ValueError` as `robson_bound`
+    does.
+    """
+    _check(live, largest, smallest)
+    return live * log2(largest / smallest)
+
+
+def best_fit_bound(live: float, largest: float, smallest: float = 1) -> float:
+    """Return about what best fit can be made to need: M n.
+
+    Robson 1977, as Gabber et al. 2001 state it (section 5.3). Raises `ValueError` as `robson_bound`
+    does.
+    """
+    _check(live, largest, smallest)
+    return live * largest / smallest
+
+
+def buddy_bound(live: float, largest: float, smallest: float = 1) -> float:
+    """Return about what a binary buddy can be made to need: M (1 + log2(n)).
+
+    Each of the 1 + log2(n) sizes of blocks may once have held all live bytes, and a block that is
+    in use keeps its place from being merged. Raises `ValueError` as `robson_bound` does.
+    """
+    _check(live, largest, smallest)
+    return live * (1 + log2(largest / smallest))
+
+
+def _check(live: float, largest: float, smallest: float) -> None:
+    if not 0 < smallest <= largest <= live:
+        raise ValueError(
+            f"smallest {smallest}, largest {largest} and live {live} bytes: "
+            "each takes at least the one before, and the first more than 0"
+        )
