@@ -1,15 +1,17 @@
 """What a policy's decisions cost."""
 
+from simalloc.measure.atlas import Atlas, atlas
 from simalloc.measure.device import Outcome, WhatIf, search, what_if
 from simalloc.measure.fragmentation import Fragmentation, fragmentation
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.pins import Pin, Pins, pins
 from simalloc.measure.ranking import Rank, rank_values, ranking
-from simalloc.measure.stays import Stays, longest_stays
+from simalloc.measure.stays import Stays, longest_stays, stays_of
 from simalloc.measure.waste import Waste, real_waste, waste
 
 __all__ = [
+    "Atlas",
     "Fragmentation",
     "FreeSizes",
     "HeapMap",
@@ -20,6 +22,7 @@ __all__ = [
     "Stays",
     "Waste",
     "WhatIf",
+    "atlas",
     "fragmentation",
     "free_sizes",
     "heap_map",
@@ -29,6 +32,7 @@ __all__ = [
     "ranking",
     "real_waste",
     "search",
+    "stays_of",
     "waste",
     "what_if",
 ]

@@ -12,9 +12,12 @@ from simalloc.measure.placements import placements_of
 from simalloc.shown import ShownAsPicture
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
+    from simalloc.measure._native import Shape
     from simalloc.trace import Trace
 
 COLUMNS: Final = 1600
@@ -72,43 +75,89 @@ def heap_map(
     Raises `SimallocError` if the run is not the trace's, or without addresses; `ValueError` for a
     window that is none, or no cells.
     """
+    frame = frame_of(run, events, addresses, columns, rows)
+    placed = placements_of(trace, run)
+
+    def fill(live: NDArray[np.float64], born: NDArray[np.float64]) -> None:
+        fill_heap_map(
+            trace.op,
+            trace.size,
+            trace.slot,
+            placed,
+            live,
+            born,
+            shape=frame.shape,
+            slots=trace.slots,
+            scale=run.scale,
+        )
+
+    return filled_map(run, frame, fill)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A window of events and scaled addresses, and the cells that it is cut into."""
+
+    first_event: int
+    last_event: int
+    lowest_address: int
+    cell_events: int
+    cell_bytes: int
+    columns: int
+    rows: int
+
+    @property
+    def shape(self) -> Shape:
+        """As the C code takes it."""
+        return (
+            self.first_event,
+            self.last_event,
+            self.lowest_address,
+            self.cell_events,
+            self.cell_bytes,
+            self.columns,
+            self.rows,
+        )
+
+
+def frame_of(
+    run: Run,
+    events: tuple[int, int] | None,
+    addresses: tuple[float, float] | None,
+    columns: int,
+    rows: int,
+) -> Frame:
+    """Return the frame that `heap_map` describes; raises as it does."""
     if min(columns, rows) < 1:
         raise ValueError(f"{columns} columns and {rows} rows make no map")
-    placed = placements_of(trace, run)
     first, last, low, high = _window(run, events, addresses)
     cell_events, wide = _cells(last - first, columns)
     cell_bytes, tall = _cells(high - low, rows)
-    covered = np.empty((wide, tall))
-    born = np.empty((wide, tall))
-    fill_heap_map(
-        trace.op,
-        trace.size,
-        trace.slot,
-        placed,
-        covered.ravel(),
-        born.ravel(),
-        slots=trace.slots,
-        scale=run.scale,
-        first_event=first,
-        lowest_address=low,
-        cell_events=cell_events,
-        cell_bytes=cell_bytes,
-        columns=wide,
-        rows=tall,
-    )
-    lengths = _lengths(first, last, cell_events, wide)
-    middle = first + cell_events * np.arange(wide) + lengths / 2
+    return Frame(first, last, low, cell_events, cell_bytes, wide, tall)
+
+
+def filled_map(
+    run: Run,
+    frame: Frame,
+    fill: Callable[[NDArray[np.float64], NDArray[np.float64]], None],
+) -> HeapMap:
+    """Return the map of a frame, whose cells `fill` fills column by column (native/cells.h)."""
+    covered = np.empty((frame.columns, frame.rows))
+    born = np.empty((frame.columns, frame.rows))
+    fill(covered.ravel(), born.ravel())
+    lengths = _lengths(frame)
+    starts = frame.first_event + frame.cell_events * np.arange(frame.columns)
     with np.errstate(invalid="ignore"):
-        age = middle - born.T / covered.T
+        age = starts + lengths / 2 - born.T / covered.T
     return HeapMap(
-        live=covered.T / (lengths * cell_bytes),
+        live=covered.T / (lengths * frame.cell_bytes),
         age=np.maximum(age, 0.0),
-        heap=_heap(run, first + cell_events * np.arange(wide), lengths),
-        first_event=first,
-        last_event=last,
-        cell_events=cell_events,
-        lowest_address=low / run.scale,
-        cell_bytes=cell_bytes / run.scale,
+        heap=_heap(run, starts, lengths),
+        first_event=frame.first_event,
+        last_event=frame.last_event,
+        cell_events=frame.cell_events,
+        lowest_address=frame.lowest_address / run.scale,
+        cell_bytes=frame.cell_bytes / run.scale,
     )
 
 
@@ -130,10 +179,11 @@ def _cells(length: int, most: int) -> tuple[int, int]:
     return size, max(1, -(-length // size))
 
 
-def _lengths(first: int, last: int, cell_events: int, columns: int) -> NDArray[np.float64]:
+def _lengths(frame: Frame) -> NDArray[np.float64]:
     """Return the events in each column: those of the last end with the window."""
-    lengths = np.full(columns, float(cell_events))
-    lengths[-1] = max(1, last - first - (columns - 1) * cell_events)
+    lengths = np.full(frame.columns, float(frame.cell_events))
+    before = (frame.columns - 1) * frame.cell_events
+    lengths[-1] = max(1, frame.last_event - frame.first_event - before)
     return lengths
 
 

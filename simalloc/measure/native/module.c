@@ -2,105 +2,149 @@
 #define PY_SSIZE_T_CLEAN
 #include "../../native/columns.h"
 #include "heap_map.h"
+#include "window.h"
 
-enum { PLACEMENT_COLUMNS = 4, CELL_COLUMNS = 2 };
+enum { PLACEMENT_COLUMNS = 4, STAY_COLUMNS = 5, CELL_COLUMNS = 2 };
 
-static bool cells_fit(const struct heap_map *map, Py_ssize_t cells)
+/* Reads the shape of a map: first and last event, lowest address, events and bytes of a cell,
+ * columns and rows. */
+static int shape_of(PyObject *given, void *target)
 {
-    return map->cell_events > 0 && map->cell_bytes > 0 && map->columns > 0 && map->rows > 0 &&
-           (Py_ssize_t)(map->columns * map->rows) == cells;
-}
-
-/* Fills the map with what the held columns say; the GIL is released. */
-static PyObject *fill(struct heap_map *map, struct placements *placements,
-                      const struct column *events, const struct column *cells)
-{
-    placements->op = events[0].view.buf;
-    placements->size = events[1].view.buf;
-    placements->slot = events[2].view.buf;
-    placements->address = events[3].view.buf;
-    map->live = cells[0].view.buf;
-    map->born = cells[1].view.buf;
-    bool filled = false;
-    Py_BEGIN_ALLOW_THREADS
-    filled = heap_map_fill(map, placements);
-    Py_END_ALLOW_THREADS
-    if (!filled)
-        return PyErr_Format(PyExc_ValueError, "a slot is not below slots, or memory is exhausted");
-    return Py_NewRef(Py_None);
-}
-
-static PyObject *hold_and_fill(struct heap_map *map, struct placements *placements,
-                               PyObject *const *given)
-{
-    struct column events[PLACEMENT_COLUMNS] = {
-        {.name = "op", .width = 1},
-        {.name = "size", .width = 8},
-        {.name = "slot", .width = 4},
-        {.name = "address", .width = 8},
-    };
-    struct column cells[CELL_COLUMNS] = {
-        {.name = "live", .width = 8, .writable = true},
-        {.name = "born", .width = 8, .writable = true},
-    };
-    Py_ssize_t count;
-    Py_ssize_t items;
-    PyObject *answer = NULL;
-    if (!columns_hold(events, given, PLACEMENT_COLUMNS, &count))
-        return NULL;
-    if (columns_hold(cells, given + PLACEMENT_COLUMNS, CELL_COLUMNS, &items)) {
-        placements->count = (size_t)count;
-        answer = cells_fit(map, items)
-                     ? fill(map, placements, events, cells)
-                     : PyErr_Format(PyExc_ValueError, "the cells need rows * columns items");
-        columns_release(cells, CELL_COLUMNS);
-    }
-    columns_release(events, PLACEMENT_COLUMNS);
-    return answer;
-}
-
-static PyObject *fill_heap_map(PyObject *module, PyObject *args, PyObject *keywords)
-{
-    static char *names[] = {"",
-                            "",
-                            "",
-                            "",
-                            "",
-                            "",
-                            "slots",
-                            "scale",
-                            "first_event",
-                            "lowest_address",
-                            "cell_events",
-                            "cell_bytes",
-                            "columns",
-                            "rows",
-                            NULL};
-    PyObject *given[PLACEMENT_COLUMNS + CELL_COLUMNS];
-    unsigned long long slots, scale, lowest, bytes;
-    long long first, length;
+    long long first, last, length;
+    unsigned long long lowest, bytes;
     Py_ssize_t columns, rows;
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO$KKLKLKnn", names, &given[0], &given[1],
-                                     &given[2], &given[3], &given[4], &given[5], &slots, &scale,
-                                     &first, &lowest, &length, &bytes, &columns, &rows))
-        return NULL;
-    struct placements placements = {.slots = slots, .scale = scale};
-    struct heap_map map = {
+    if (!PyArg_ParseTuple(given, "LLKLKnn", &first, &last, &lowest, &length, &bytes, &columns,
+                          &rows))
+        return 0;
+    if (length < 1 || bytes < 1 || columns < 1 || rows < 1 || last < first ||
+        (last - first - 1) / length >= columns) {
+        PyErr_SetString(PyExc_ValueError, "the cells do not cover the window");
+        return 0;
+    }
+    *(struct heap_map *)target = (struct heap_map){
         .first_event = first,
+        .last_event = last,
         .lowest_address = lowest,
         .cell_events = length,
         .cell_bytes = bytes,
         .columns = (size_t)columns,
         .rows = (size_t)rows,
     };
-    return hold_and_fill(&map, &placements, given);
+    return 1;
+}
+
+/* Takes hold of `count` columns and after them of the cells of a map. */
+static bool hold(struct heap_map *map, struct column *columns, PyObject *const *given,
+                 size_t count, Py_ssize_t *length)
+{
+    Py_ssize_t items;
+    columns[count] = (struct column){.name = "live", .width = 8, .writable = true};
+    columns[count + 1] = (struct column){.name = "born", .width = 8, .writable = true};
+    if (!columns_hold_two(columns, given, count, count + CELL_COLUMNS, length, &items))
+        return false;
+    map->live = columns[count].view.buf;
+    map->born = columns[count + 1].view.buf;
+    if ((Py_ssize_t)(map->columns * map->rows) == items)
+        return true;
+    PyErr_SetString(PyExc_ValueError, "the cells need rows * columns items");
+    columns_release(columns, count + CELL_COLUMNS);
+    return false;
+}
+
+static PyObject *none_or_error(bool filled, const char *wrong)
+{
+    return filled ? Py_NewRef(Py_None)
+                  : PyErr_Format(PyExc_ValueError, "%s, or memory is exhausted", wrong);
+}
+
+static PyObject *fill_heap_map(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"", "", "", "", "", "", "shape", "slots", "scale", NULL};
+    PyObject *given[PLACEMENT_COLUMNS + CELL_COLUMNS];
+    struct column columns[PLACEMENT_COLUMNS + CELL_COLUMNS] = {
+        {.name = "op", .width = 1},
+        {.name = "size", .width = 8},
+        {.name = "slot", .width = 4},
+        {.name = "address", .width = 8},
+    };
+    struct heap_map map;
+    unsigned long long slots, scale;
+    Py_ssize_t count;
+    bool filled;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO$O&KK", names, &given[0], &given[1],
+                                     &given[2], &given[3], &given[4], &given[5], shape_of, &map,
+                                     &slots, &scale) ||
+        !hold(&map, columns, given, PLACEMENT_COLUMNS, &count))
+        return NULL;
+    const struct placements placements = {
+        .count = (size_t)count,
+        .op = columns[0].view.buf,
+        .size = columns[1].view.buf,
+        .slot = columns[2].view.buf,
+        .address = columns[3].view.buf,
+        .slots = slots,
+        .scale = scale,
+    };
+    Py_BEGIN_ALLOW_THREADS
+    filled = heap_map_fill(&map, &placements);
+    Py_END_ALLOW_THREADS
+    columns_release(columns, PLACEMENT_COLUMNS + CELL_COLUMNS);
+    return none_or_error(filled, "a slot is not below slots");
+}
+
+static PyObject *fill_window(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"", "", "", "", "", "", "", "shape", "ranges", "scale", NULL};
+    PyObject *given[STAY_COLUMNS + CELL_COLUMNS], *pairs;
+    struct column ranges = {.name = "ranges", .width = 8};
+    struct column columns[STAY_COLUMNS + CELL_COLUMNS] = {
+        {.name = "address", .width = 8},
+        {.name = "size", .width = 8},
+        {.name = "birth", .width = 8},
+        {.name = "since", .width = 8},
+        {.name = "until", .width = 8},
+    };
+    struct heap_map map;
+    unsigned long long scale;
+    Py_ssize_t count, edges;
+    bool filled;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOO$O&OK", names, &given[0], &given[1],
+                                     &given[2], &given[3], &given[4], &given[5], &given[6],
+                                     shape_of, &map, &pairs, &scale) ||
+        !columns_hold(&ranges, &pairs, 1, &edges))
+        return NULL;
+    if (!hold(&map, columns, given, STAY_COLUMNS, &count)) {
+        columns_release(&ranges, 1);
+        return NULL;
+    }
+    const struct stays stays = {
+        .count = (size_t)count,
+        .address = columns[0].view.buf,
+        .size = columns[1].view.buf,
+        .birth = columns[2].view.buf,
+        .since = columns[3].view.buf,
+        .until = columns[4].view.buf,
+        .ranges = ranges.view.buf,
+        .pairs = (size_t)edges / 2,
+        .scale = scale,
+    };
+    Py_BEGIN_ALLOW_THREADS
+    filled = window_fill(&map, &stays);
+    Py_END_ALLOW_THREADS
+    columns_release(columns, STAY_COLUMNS + CELL_COLUMNS);
+    columns_release(&ranges, 1);
+    return none_or_error(filled, "a range is not one of stays");
 }
 
 static PyMethodDef methods[] = {
     {"fill_heap_map", (PyCFunction)(void (*)(void))fill_heap_map, METH_VARARGS | METH_KEYWORDS,
-     "fill_heap_map(op, size, slot, address, live, born, *, slots, scale, first_event, ...)\n"
+     "fill_heap_map(op, size, slot, address, live, born, *, shape, slots, scale)\n"
      "--\n\nFill the cells of a heap map with a replay (heap_map.h). The GIL is released."},
+    {"fill_window", (PyCFunction)(void (*)(void))fill_window, METH_VARARGS | METH_KEYWORDS,
+     "fill_window(address, size, birth, since, until, live, born, *, shape, ranges, scale)\n"
+     "--\n\nFill the cells of a heap map with ranges of stays (window.h). The GIL is released."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
-from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
+from simalloc.report.browser import BROWSER, SCRIPTS, asset
+from simalloc.report.browser.cells import shades
 from simalloc.report.figures.style import PALETTES, css_variables
 from simalloc.report.page.findings import COLUMNS, with_columns
-from simalloc.report.page.maps import shades
 from simalloc.report.page.ranking import overview_table
 from simalloc.report.page.sections import trace_sections
 from simalloc.version import code_version
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 5_000_000
 """A page is smaller than this, so that it can be sent by mail."""
 _FEWEST_COLUMNS: Final = 100
-_SCRIPTS: Final = ("units.js", "page.js", "pinch.js")
 
 
 def page(all_findings: Sequence[Findings], command: str) -> bytes:
@@ -58,13 +58,13 @@ def _fill(all_findings: Sequence[Findings], command: str) -> str:
     run = all_findings[0].best
     return Template(_asset("page.html")).substitute(
         title=escape(f"How much memory {_listed(names)} waste{'s' * (len(names) == 1)}"),
-        style=_asset("page.css"),
+        style=f"{asset(BROWSER, 'heap_map.css')}\n{_asset('page.css')}",
         light=css_variables(PALETTES["light"]),
         dark=css_variables(PALETTES["dark"]),
         overview=_overview(all_findings),
         articles="\n".join(articles),
-        shades=shades(),
-        script="\n".join(map(_asset, _SCRIPTS)),
+        shades=json.dumps(shades()),
+        script=f"{asset(BROWSER, *SCRIPTS)}\n{_asset('page.js')}",
         command=escape(command),
         version=escape(code_version()),
         scale=run.scale,
@@ -92,4 +92,4 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _asset(name: str) -> str:
-    return files("simalloc.report.page").joinpath(name).read_text("utf-8")
+    return asset("simalloc.report.page", name)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.setting import find_realloc
 from simalloc.policy import spell
+from simalloc.report.browser.cells import shared_scales
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.lives import draw_lives
 from simalloc.report.figures.style import PALETTES
 from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.waste import draw_waste
 from simalloc.report.html import html
-from simalloc.report.page.maps import map_data, shared_scales
+from simalloc.report.page.maps import map_data
 from simalloc.report.page.ranking import ranking_table
 from simalloc.report.page.svg import png, svg
 from simalloc.report.page.words import about_trace, excess, verdict
@@ -81,7 +82,7 @@ def _ranking(findings: Findings) -> str:
 
 
 def _maps(findings: Findings, key: str) -> str:
-    oldest, top = shared_scales(findings.mapped)
+    oldest, top = shared_scales([mapped.map for mapped in findings.mapped])
     figures = []
     for place, mapped in enumerate(findings.mapped):
         data = json.dumps(map_data(mapped, oldest, top), separators=(",", ":"))
@@ -101,8 +102,10 @@ def _maps(findings: Findings, key: str) -> str:
         "<p>Time runs to the right, addresses upwards, both on the same scales in all maps. "
         "Coloured is live, by age; pale is free memory in the heap. Drag over a part to zoom in, "
         "or use two fingers; double-click to see all; with the keyboard +, − and the arrows.</p>\n"
-        '<div class="ages"></div>\n' + "\n".join(figures) + "\n<noscript><p>The maps are drawn "
-        "by the page's own script, which is switched off.</p></noscript>"
+        '<div class="heap-maps"><div class="ages"></div>\n'
+        + "\n".join(figures)
+        + "\n<noscript><p>The maps are drawn by the page's own script, which is switched off."
+        "</p></noscript></div>"
     )
 
 

@@ -57,14 +57,12 @@ class Lives:
 
 def lives_of(trace: Trace, realloc: Counting = "new") -> Lives:
     """Return the lives of a trace's objects."""
-    ends = _frees(trace)
     if realloc == "new":
-        born = np.flatnonzero(allocates(trace.op))
-        died = _ends_of_births(trace.object[born], born, ends)
+        born, died = born_and_died(trace)
         size = trace.size[born]
     else:
         born = np.flatnonzero(trace.op == Op.MALLOC)
-        died = ends
+        died = _frees(trace)
         size = trace.size[born]
         resized = np.flatnonzero(trace.op == Op.REALLOC)
         size[trace.object[resized]] = trace.size[resized]  # the last of an object's sizes stays
@@ -81,6 +79,12 @@ def lives_of(trace: Trace, realloc: Counting = "new") -> Lives:
         death=bytes_before[died],
         length=births_before[died] - np.arange(len(born)),
     )
+
+
+def born_and_died(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the events of births and deaths alone, where a realloc makes a new object."""
+    born = np.flatnonzero(allocates(trace.op))
+    return born, _ends_of_births(trace.object[born], born, _frees(trace))
 
 
 def _frees(trace: Trace) -> NDArray[np.int64]:

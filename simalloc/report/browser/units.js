@@ -1,10 +1,9 @@
 "use strict";
-/* Numbers, bytes and events as people read them, and the colours of the page. */
+/* Numbers, bytes and events as people read them. */
 
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const digits = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
 const whole = (value) => Math.round(value).toLocaleString("en");
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function digitsOf(value) {
   return Number(value.toPrecision(2));
@@ -36,4 +35,11 @@ function ticks(low, high, count, binary) {
   const marks = [];
   for (let mark = Math.ceil(low / size) * size; mark <= high; mark += size) marks.push(mark);
   return marks;
+}
+
+/* Bytes that came deflated and in base 64. */
+async function inflate(text) {
+  const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(plain).arrayBuffer());
 }

@@ -1,0 +1,105 @@
+"""A run as an atlas: any window of its heap map at once, and what lies at a point of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.measure._native import fill_window
+from simalloc.measure.heap_map import COLUMNS, ROWS, HeapMap, filled_map, frame_of
+from simalloc.measure.stays import Stays, stays_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.heap import Run
+    from simalloc.trace import Trace
+
+_KINDS: Final = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Atlas:
+    """The stays of a run, in an order in which those of a window are a few ranges.
+
+    They are sorted by kind and then by when they begin. A stay of kind `k` lasts less than 2**k
+    events, and at least half as long: so whatever of a kind is there at an event began less than
+    2**k events before it, and half or more of what began then is there.
+    """
+
+    run: Run
+    stays: Stays
+    edges: NDArray[np.int64]
+    """Where each kind begins: kind `k` is at `edges[k]` to `edges[k + 1] - 1`."""
+
+    def window(
+        self,
+        *,
+        events: tuple[int, int] | None = None,
+        addresses: tuple[float, float] | None = None,
+        columns: int = COLUMNS,
+        rows: int = ROWS,
+    ) -> HeapMap:
+        """Return the map that `heap_map` returns, in time that goes by what is in the window."""
+        frame = frame_of(self.run, events, addresses, columns, rows)
+        stays = self.stays
+        ranges = self.ranges(frame.first_event, frame.last_event)
+
+        def fill(live: NDArray[np.float64], born: NDArray[np.float64]) -> None:
+            fill_window(
+                stays.placed,
+                stays.requested,
+                stays.birth,
+                stays.since,
+                stays.until,
+                live,
+                born,
+                shape=frame.shape,
+                ranges=ranges.ravel(),
+                scale=stays.scale,
+            )
+
+        return filled_map(self.run, frame, fill)
+
+    def at(self, event: int, address: float, near: float = 0.0) -> int | None:
+        """Return which of the stays an event and address (bytes of the program) lie in.
+
+        Without one it is the nearest that is less than `near` bytes away; None if there is none.
+        """
+        found = [np.arange(start, end) for start, end in self.ranges(event, event + 1)]
+        places = np.concatenate(found) if found else np.empty(0, np.int64)
+        places = places[self.stays.until[places] > event]
+        if not len(places):
+            return None
+        here = self.stays[places]
+        low, high = here.address, here.address + np.maximum(here.requested, 1)
+        inside = (low <= address) & (address < high)
+        away = np.where(inside, -1.0, np.maximum(low - address, address - high))
+        nearest = int(away.argmin())
+        return int(places[nearest]) if away[nearest] < near else None
+
+    def ranges(self, first: int, last: int) -> NDArray[np.int64]:
+        """Return ranges of stays, (n, 2), that hold all that were there in a span of events.
+
+        The span ends before the event `last`.
+        """
+        found = []
+        for kind in np.flatnonzero(np.diff(self.edges)).tolist():
+            low, high = self.edges[kind : kind + 2].tolist()
+            begun = self.stays.since[low:high]
+            start, end = np.searchsorted(begun, (first - (1 << kind) + 1, last)).tolist()
+            found.append((low + start, low + end))
+        return np.array(found, np.int64).reshape(-1, 2)
+
+
+def atlas(trace: Trace, run: Run) -> Atlas:
+    """Return the atlas of a run that was made with `addresses=True`.
+
+    Raises `SimallocError` if it was not, or the run is not the trace's.
+    """
+    stays = stays_of(trace, run)
+    kind = np.frexp(stays.until - stays.since)[1].astype(np.uint8)
+    edges = np.searchsorted(np.sort(kind), np.arange(_KINDS + 1))
+    return Atlas(run, stays[np.argsort(kind, kind="stable")], edges)

@@ -1,0 +1,68 @@
+"""Heap maps as data for a script, which colours them."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from matplotlib.colors import to_hex
+
+from simalloc.report.figures.heap_map import age_colours
+from simalloc.report.figures.style import PALETTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.measure import HeapMap
+
+_SHADES: Final = 256
+AGE_DECADES: Final = 4.0
+"""The colours of ages span so many powers of ten below the oldest."""
+
+
+def cells(shown: HeapMap, oldest: float) -> bytes:
+    """Return a map's cells as two planes of bytes, row by row from the lowest address.
+
+    They are the share that is live, and the age on a log scale that ends at `oldest`.
+    """
+    share = np.ceil(np.clip(shown.live, 0, 1) * 255).astype(np.uint8)
+    ages = np.nan_to_num(shown.age, nan=1.0)
+    decades = np.log10(np.maximum(ages, 1.0) / oldest)
+    age = np.round(np.clip(1 + decades / AGE_DECADES, 0, 1) * 255).astype(np.uint8)
+    age[share == 0] = 0
+    return share.tobytes() + age.tobytes()
+
+
+def packed(planes: bytes, level: int) -> str:
+    """Return bytes deflated, in base 64."""
+    return base64.b64encode(zlib.compress(planes, level)).decode()
+
+
+def raster(shown: HeapMap) -> dict[str, Any]:
+    """Return where a map's cells lie, as the script's class Raster has it."""
+    rows, columns = shown.live.shape
+    return {
+        "columns": columns,
+        "rows": rows,
+        "left": shown.first_event,
+        "cellEvents": shown.cell_events,
+        "low": shown.lowest_address,
+        "cellBytes": shown.cell_bytes,
+        "heap": [round(value) for value in shown.heap.tolist()],
+    }
+
+
+def shared_scales(maps: Sequence[HeapMap]) -> tuple[float, float]:
+    """Return the greatest age, in events, and the largest heap, in bytes, of some maps."""
+    oldest = max(float(np.nanmax(one.age, initial=10.0)) for one in maps)
+    return oldest, max(float(one.heap.max()) for one in maps)
+
+
+def shades() -> dict[str, list[str]]:
+    """Return the colours of ages in both themes, from the youngest."""
+    return {
+        theme: [to_hex(age_colours(palette)(shade)) for shade in range(_SHADES)]
+        for theme, palette in PALETTES.items()
+    }
