@@ -47,6 +47,7 @@ def replay_in_core(
         allocated,
         free_blocks,
         DeviceFigures(**figures),
+        calls=np.frombuffer(simulation.calls(), np.int64).reshape(-1, 3),
         **counts,
     )
 
@@ -69,7 +70,9 @@ def _replayed(
 ) -> tuple[Simulation, int]:
     """Return the simulation at its end, and the number of events that were carried out."""
     frees_first = realloc is Realloc.FREE_FIRST
-    simulation = Simulation(description.family, _parameters(description), frees_first, checked)
+    simulation = Simulation(
+        description.family, _parameters(description), frees_first, checked, states is not None
+    )
     columns = trace.op, trace.size, trace.slot, trace.stream, _dense(trace.pool)
     done = 0
     for start in range(0, len(trace), _STRIDE):

@@ -57,6 +57,9 @@ class DeviceReplay:
     allocated: NDArray[np.int64]
     free_blocks: NDArray[np.int64]
     figures: DeviceFigures
+    calls: NDArray[np.int64]
+    """What was taken from the device and given back, (calls, 3): the event that it served (from 0
+    on), the address, and the bytes, below 0 if they were given back."""
     splits: int
     coalescings: int
     coalescing_frees: int

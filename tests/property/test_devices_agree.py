@@ -85,7 +85,7 @@ def test_the_engines_agree(name, parameters, trace, capacity, rule):
     described = policy(name, capacity=f"{capacity}M", **parameters).description
     plain = replay_device(trace, described, realloc=rule, check=True)
     core = replay_in_core(trace, described, rule, checked=True)
-    for column in ("addresses", "live", "heap", "allocated", "free_blocks"):
+    for column in ("addresses", "live", "heap", "allocated", "free_blocks", "calls"):
         assert np.array_equal(getattr(plain, column), getattr(core, column)), column
     assert plain.figures == core.figures == figures_in_core(trace, described, rule)
     assert (plain.splits, plain.coalescings) == (core.splits, core.coalescings)

@@ -75,13 +75,14 @@ static void release(struct device_replay *replay)
     if (replay->allocator != NULL) {
         replay->family->release(replay->allocator);
         blocks_release(&replay->allocator->blocks);
+        free(replay->allocator->memory.calls);
         PyMem_Free(replay->allocator);
     }
     free(replay->objects);
     *replay = (struct device_replay){0};
 }
 
-static bool start(struct device_replay *replay, PyObject *parameters)
+static bool start(struct device_replay *replay, PyObject *parameters, bool keeps_calls)
 {
     replay->allocator = PyMem_Calloc(1, replay->family->state_size);
     if (replay->allocator == NULL || !blocks_init(&replay->allocator->blocks) ||
@@ -91,6 +92,7 @@ static bool start(struct device_replay *replay, PyObject *parameters)
     }
     if (!fill_all(replay->allocator, replay->family, parameters))
         return false;
+    replay->allocator->memory.keeps_calls = keeps_calls;
     if (!replay->family->init(replay->allocator)) {
         PyErr_NoMemory();
         return false;
@@ -100,12 +102,12 @@ static bool start(struct device_replay *replay, PyObject *parameters)
 
 static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"family", "parameters", "frees_first", "checked", NULL};
+    static char *names[] = {"family", "parameters", "frees_first", "checked", "keeps_calls", NULL};
     const char *name;
     PyObject *parameters;
-    int frees_first, checked;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO!pp", names, &name, &PyDict_Type,
-                                     &parameters, &frees_first, &checked))
+    int frees_first, checked, keeps_calls;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO!ppp", names, &name, &PyDict_Type,
+                                     &parameters, &frees_first, &checked, &keeps_calls))
         return NULL;
     const struct device_family *family = family_of(name);
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -117,7 +119,7 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         .frees_first = frees_first,
         .checked = checked,
     };
-    if (!start(&self->replay, parameters)) {
+    if (!start(&self->replay, parameters, keeps_calls)) {
         Py_DECREF(self);
         return NULL;
     }
@@ -204,16 +206,26 @@ static PyObject *device_figures(PyObject *object, PyObject *args)
         (number)statistics->at_peak.inactive_split);
 }
 
+static PyObject *device_calls(PyObject *object, PyObject *args)
+{
+    const struct memory *memory = &((DeviceObject *)object)->replay.allocator->memory;
+    (void)args;
+    return PyBytes_FromStringAndSize((const char *)memory->calls,
+                                     (Py_ssize_t)(memory->call_count * sizeof *memory->calls));
+}
+
 static PyMethodDef methods[] = {
     {"replay", device_replay, METH_VARARGS,
      "replay(op, size, slot, stream, pool, address, live, reserved, allocated, free_blocks, /)\n"
      "--\n\nCarry out events (replay.h); answers how many, and why it cannot go on, or None."},
     {"figures", device_figures, METH_NOARGS, "figures()\n--\n\nWhat was counted so far."},
+    {"calls", device_calls, METH_NOARGS,
+     "calls()\n--\n\nThe calls to the device: event, address and size, three int64 each."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot device_slots[] = {
-    {Py_tp_doc, "A device allocator: Device(family, parameters, frees_first, checked)."},
+    {Py_tp_doc, "A device allocator: Device(family, parameters, frees_first, checked, keeps_calls)."},
     {Py_tp_new, device_new},
     {Py_tp_dealloc, device_dealloc},
     {Py_tp_methods, methods},

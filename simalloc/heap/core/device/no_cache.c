@@ -26,10 +26,10 @@ static uint32_t allocate(struct allocator *allocator, uint64_t size, uint32_t st
 
 static void give_back(struct allocator *allocator, uint32_t id)
 {
-    uint64_t size = allocator->blocks.table[id].size;
+    struct block block = allocator->blocks.table[id];
     count_taken_back(allocator, id);
-    allocator->statistics.reserved.now -= size;
-    memory_free(&allocator->memory, size);
+    allocator->statistics.reserved.now -= block.size;
+    memory_free(&allocator->memory, block.address, block.size);
     blocks_drop(&allocator->blocks, id);
 }
 

@@ -59,7 +59,7 @@ static bool map(struct pytorch *pytorch, uint32_t id, uint64_t size)
     struct blocks *blocks = &allocator->blocks;
     struct tree *unmapped = &pytorch->pools[blocks->table[id].pool].unmapped;
     size = round_up(size, page_size(pytorch, blocks->table[id].pool));
-    if (!memory_map(&allocator->memory, size))
+    if (!memory_map(&allocator->memory, blocks->table[id].address, size))
         return false;
     tree_remove(unmapped, blocks, id);
     if (blocks->table[id].size > size)
@@ -116,7 +116,7 @@ void pytorch_unmap(struct pytorch *pytorch, uint32_t id)
         id = inside;
     }
     blocks->table[id].mapped = false;
-    memory_unmap(&allocator->memory, high - low);
+    memory_unmap(&allocator->memory, low, high - low);
     allocator->statistics.reserved.now -= high - low;
     pytorch_merge(pytorch, id);
     if (block_is_whole(&blocks->table[id]))

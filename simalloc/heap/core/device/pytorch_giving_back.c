@@ -6,11 +6,11 @@
 static void release(struct pytorch *pytorch, uint32_t id)
 {
     struct allocator *allocator = &pytorch->allocator;
-    uint64_t size = allocator->blocks.table[id].size;
+    struct block block = allocator->blocks.table[id];
     pytorch_take(pytorch, id);
     blocks_drop(&allocator->blocks, id);
-    memory_free(&allocator->memory, size);
-    allocator->statistics.reserved.now -= size;
+    memory_free(&allocator->memory, block.address, block.size);
+    allocator->statistics.reserved.now -= block.size;
 }
 
 /* The free blocks of a pool in order, in memory to be freed; NULL, and it cannot go on, if memory

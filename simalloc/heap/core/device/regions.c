@@ -103,11 +103,11 @@ static bool new_region(struct regions *regions, uint64_t wanted, uint64_t size, 
 
 static void give_back(struct regions *regions, uint32_t id)
 {
-    uint64_t size = regions->allocator.blocks.table[id].size;
+    struct block block = regions->allocator.blocks.table[id];
     take(regions, id);
     blocks_drop(&regions->allocator.blocks, id);
-    memory_free(&regions->allocator.memory, size);
-    regions->allocator.statistics.reserved.now -= size;
+    memory_free(&regions->allocator.memory, block.address, block.size);
+    regions->allocator.statistics.reserved.now -= block.size;
 }
 
 /* Doubles the step until it has room for a size; answers whether that was needed. */

@@ -142,10 +142,13 @@ size_t device_replay_events(struct device_replay *replay, const struct events *e
             break;
         }
         uint64_t merged = allocator->blocks.coalescings;
+        allocator->memory.event = (int64_t)replay->events;
         bool served = carry_out(replay, events, i, object);
         replay->coalescing_frees +=
             events->op[i] == OP_FREE && allocator->blocks.coalescings > merged;
         replay->events++;
+        if (allocator->memory.lost_calls)
+            allocator->failure = "memory is exhausted";
         note_peak(&allocator->statistics);
         if (!served)
             replay->first_oom = replay->events;

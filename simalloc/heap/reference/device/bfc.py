@@ -76,7 +76,7 @@ class _Regions(Allocator):
 
     def _give_back(self, block: Block) -> None:
         self._free.remove(block)
-        self.device.free(block.size)
+        self.device.free(block.address, block.size)
         self.statistics.reserved.add(-block.size)
 
 

@@ -27,7 +27,7 @@ class NoCacheAllocator(Allocator):
         """Give the memory back."""
         self.statistics.take_back(block.size, block.requested)
         self.statistics.reserved.add(-block.size)
-        self.device.free(block.size)
+        self.device.free(block.address, block.size)
 
     def free_blocks(self) -> list[Block]:
         """Return nothing: none is kept."""

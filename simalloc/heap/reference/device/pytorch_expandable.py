@@ -53,7 +53,7 @@ def unmap(allocator: PyTorchAllocator, pool: Pool, block: Block) -> None:
         pool.put(block)
         block = inside
     block.mapped = False
-    allocator.device.unmap_pages(high - low)
+    allocator.device.unmap_pages(low, high - low)
     allocator.statistics.reserved.add(low - high)
     allocator.merge(pool, block)
     if not block.whole:
@@ -100,7 +100,7 @@ def _new_range(allocator: PyTorchAllocator, pool: Pool, stream: int) -> Block:
 def _map(allocator: PyTorchAllocator, pool: Pool, block: Block, size: int) -> bool:
     """Map whole pages from the beginning of an unmapped block on; False if they are refused."""
     size = round_up(size, page_size(allocator, pool))
-    if not allocator.device.map_pages(size):
+    if not allocator.device.map_pages(block.address, size):
         return False
     pool.unmapped.remove(block)
     if block.size > size:

@@ -74,5 +74,5 @@ def collect_garbage(allocator: PyTorchAllocator) -> None:
 
 def _release(allocator: PyTorchAllocator, pool: Pool, block: Block) -> None:
     pool.free.remove(block)
-    allocator.device.free(block.size)
+    allocator.device.free(block.address, block.size)
     allocator.statistics.reserved.add(-block.size)

@@ -53,6 +53,7 @@ def replay_device(
     ):
         statistics = allocator.statistics
         merged = statistics.coalescings
+        allocator.device.event = number - 1
         served, address = objects.carry_out(*event)
         coalescing_frees += event[0] == Op.FREE and statistics.coalescings > merged
         statistics.note_peak()
@@ -78,6 +79,7 @@ def replay_device(
         allocated,
         free_blocks,
         _figures(allocator, first_oom),
+        calls=np.array(allocator.device.calls, np.int64).reshape(-1, 3),
         splits=allocator.statistics.splits,
         coalescings=allocator.statistics.coalescings,
         coalescing_frees=coalescing_frees,
