@@ -8,7 +8,7 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap._device import Device as Simulation
-from simalloc.heap.device_figures import DeviceFigures, DeviceReplay
+from simalloc.heap.device_figures import DeviceFigures, DeviceReplay, own_figures
 from simalloc.heap.run import Realloc
 from simalloc.policy.device import Bfc, Device, Extend, OrtArena, PyTorch, RmmPool
 
@@ -46,7 +46,7 @@ def replay_in_core(
         reserved,
         allocated,
         free_blocks,
-        DeviceFigures(**figures),
+        DeviceFigures(**figures, memory_stats=_own(simulation, description)),
         calls=np.frombuffer(simulation.calls(), np.int64).reshape(-1, 3),
         **counts,
     )
@@ -56,8 +56,16 @@ def figures_in_core(
     trace: Trace, description: Device, realloc: Realloc = Realloc.FREE_FIRST
 ) -> DeviceFigures:
     """Return the figures alone, which takes less time."""
-    figures = _replayed(trace, description, realloc, None)[0].figures()
-    return DeviceFigures(**{name: figures[name] for name in figures if name not in _COUNTS})
+    simulation = _replayed(trace, description, realloc, None)[0]
+    figures = simulation.figures()
+    given = {name: figures[name] for name in figures if name not in _COUNTS}
+    return DeviceFigures(**given, memory_stats=_own(simulation, description))
+
+
+def _own(simulation: Simulation, description: Device) -> dict[str, int | float]:
+    figures = simulation.pools()
+    largest, largest_free = figures.pop("largest"), figures.pop("largest_free")
+    return own_figures(description, figures, largest=largest, largest_free=largest_free)
 
 
 def _replayed(

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from simalloc.policy.device import Bfc, OrtArena, PyTorch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from simalloc.policy.device import Device
+
+_POOLS: Final = ("all", "large_pool", "small_pool")
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,8 @@ class DeviceFigures:
     and of the rest what lies in segments that are in use in part."""
     active_bytes_at_peak: int
     inactive_split_bytes_at_peak: int
+    memory_stats: Mapping[str, int | float] = field(default_factory=dict)
+    """What the allocator reports of itself after the run, by its own names (`own_figures`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,3 +74,42 @@ class DeviceReplay:
     coalescings: int
     coalescing_frees: int
     """Frees in which a block was merged."""
+
+
+def own_figures(
+    description: Device,
+    figures: Mapping[str, Sequence[int]],
+    *,
+    largest: int,
+    largest_free: int,
+) -> dict[str, int | float]:
+    """Return what an allocator reports of itself after a run, by its own names; bytes and counts.
+
+    PyTorch's are keys of `torch.cuda.memory_stats`. `figures` has of each what it is now and was at
+    its peak: of all pools, the large and the small ones, or of all alone. The sizes of the
+    `largest` block that was ever in use and of the largest free one are for BFC's.
+    """
+    if isinstance(description, PyTorch):
+        return _memory_stats(figures)
+    if not isinstance(description, (Bfc, OrtArena)):
+        return {}
+    in_use, peak_in_use = figures["allocated_bytes"][:2]
+    pool, peak_pool = figures["reserved_bytes"][:2]
+    free = pool - in_use
+    return {
+        "bytes_in_use": in_use,
+        "peak_bytes_in_use": peak_in_use,
+        "pool_bytes": pool,
+        "peak_pool_bytes": peak_pool,
+        "largest_alloc_size": largest,
+        "fragmentation": (free - largest_free) / free if free else 0.0,
+    }
+
+
+def _memory_stats(figures: Mapping[str, Sequence[int]]) -> dict[str, int | float]:
+    stats: dict[str, int | float] = {}
+    for name, values in figures.items():
+        pools = [f"{name}.{pool}" for pool in _POOLS] if len(values) > 2 else [name]
+        for pool, current, peak in zip(pools, values[::2], values[1::2], strict=True):
+            stats[f"{pool}.current"], stats[f"{pool}.peak"] = current, peak
+    return dict(sorted(stats.items()))

@@ -59,6 +59,7 @@ def flat_record(run: Run) -> dict[str, Any]:
     fields = record(run)
     measures = fields.pop("fragmentation")
     del fields["parameters"]
+    fields.pop("memory_stats", None)
     fields["policy"] = spell(run.policy)
     return {**fields, **{f"fragmentation_{number}": measures[number] for number in MEASURES}}
 

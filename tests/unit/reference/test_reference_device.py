@@ -69,6 +69,37 @@ def test_the_worked_example(engine, text, peak, final, allocated, taken, freed):
     assert (figures.first_oom_event, figures.retries, figures.ooms) == (0, 0, 0)
 
 
+@pytest.mark.parametrize("engine", ["reference", "core"])
+def test_the_statistics_of_each_pool(engine):
+    text = f"pytorch:{CAPACITY},max_split_size_mb=21"
+    stats = simulate(example(), text, engine=engine).device.memory_stats
+    assert stats["reserved_bytes.small_pool.peak"] == 2 * MIB
+    assert stats["reserved_bytes.small_pool.current"] == 0
+    assert stats["requested_bytes.small_pool.peak"] == 600
+    assert stats["allocated_bytes.large_pool.current"] == 12_000_256 + 1_100_288 + 5_000_192
+    assert stats["segment.all.peak"] == 4
+    assert stats["segment.all.current"] == stats["segment.large_pool.current"] == 1
+    assert stats["oversize_segments.peak"] == 2  # of 24 and 30 MiB
+    assert stats["oversize_allocations.peak"] == 2  # m 5 and m 7: each all of its segment
+    assert stats["oversize_allocations.current"] == stats["oversize_segments.current"] == 0
+    for name in ("requested", "allocated", "active", "reserved", "inactive_split"):
+        parts = [stats[f"{name}_bytes.{pool}_pool.current"] for pool in ("large", "small")]
+        assert stats[f"{name}_bytes.all.current"] == sum(parts)
+
+
+@pytest.mark.parametrize("engine", ["reference", "core"])
+def test_what_bfc_reports_of_itself(engine):
+    trace = Trace.from_events([Op.MALLOC] * 3 + [Op.FREE], [0, 1, 2, 0], [1000, 5000, 100_000, 0])
+    stats = simulate(trace, "bfc", engine=engine).device.memory_stats
+    in_use = 5120 + 100_096
+    rest = 2 * MIB - 1024 - in_use
+    assert stats["bytes_in_use"] == in_use
+    assert stats["peak_bytes_in_use"] == in_use + 1024
+    assert stats["largest_alloc_size"] == 100_096
+    assert stats["pool_bytes"] == stats["peak_pool_bytes"] == 2 * MIB
+    assert stats["fragmentation"] == 1024 / (rest + 1024)
+
+
 def test_where_the_blocks_of_the_example_lie():
     replay = replay_device(example(), policy("pytorch").description, check=True)
     one, two, three, four = 0, 20 * MIB, 22 * MIB, 46 * MIB

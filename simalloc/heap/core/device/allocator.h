@@ -11,6 +11,12 @@ struct gauge {
     uint64_t now, peak;
 };
 
+/* A figure of all pools, of the large ones, and of those of small requests. */
+struct gauges {
+    struct gauge all, of[2];
+};
+
+/* `amount` may stand for a number below 0: it wraps around. */
 static inline void gauge_add(struct gauge *gauge, uint64_t amount)
 {
     gauge->now += amount;
@@ -18,12 +24,21 @@ static inline void gauge_add(struct gauge *gauge, uint64_t amount)
         gauge->peak = gauge->now;
 }
 
+static inline void gauges_add(struct gauges *gauges, uint32_t pool, uint64_t amount)
+{
+    gauge_add(&gauges->all, amount);
+    gauge_add(&gauges->of[pool % 2], amount);
+}
+
 /* What torch.cuda.memory_stats calls by these names, in bytes; and counts. */
 struct statistics {
-    struct gauge requested, allocated, active, reserved, inactive_split;
+    struct gauges requested, allocated, active, reserved, inactive_split;
+    struct gauges segment; /* a count, without pages */
+    struct gauge oversize_allocations, oversize_segments; /* counts */
     uint64_t segments; /* that were ever taken */
     uint64_t retries;
     uint64_t ooms;
+    uint64_t largest; /* block that was ever in use */
     uint64_t free_blocks; /* now */
     /* After the event at which reserved first had its peak: */
     struct {
@@ -57,6 +72,7 @@ struct device_family {
                          uint32_t pool);
     void (*free)(struct allocator *allocator, uint32_t block);
     void (*empty)(struct allocator *allocator); /* NULL: gives nothing back */
+    uint64_t (*largest_free)(const struct allocator *allocator); /* NULL: it does not tell */
     bool knows_streams; /* does a block that another stream uses wait when it is freed? */
 };
 
@@ -70,27 +86,37 @@ enum { BLOCKS_AN_EVENT = 16 };
 static inline void count_handed_out(struct allocator *allocator, uint32_t id, uint64_t requested)
 {
     struct block *block = &allocator->blocks.table[id];
+    struct statistics *statistics = &allocator->statistics;
     block->in_use = true;
     block->requested = requested;
-    gauge_add(&allocator->statistics.allocated, block->size);
-    gauge_add(&allocator->statistics.active, block->size);
-    gauge_add(&allocator->statistics.requested, requested);
+    gauges_add(&statistics->allocated, block->pool, block->size);
+    gauges_add(&statistics->active, block->pool, block->size);
+    gauges_add(&statistics->requested, block->pool, requested);
+    if (block->size > statistics->largest)
+        statistics->largest = block->size;
 }
 
 static inline void count_taken_back(struct allocator *allocator, uint32_t id)
 {
     struct block *block = &allocator->blocks.table[id];
-    allocator->statistics.allocated.now -= block->size;
-    allocator->statistics.active.now -= block->size;
-    allocator->statistics.requested.now -= block->requested;
+    gauges_add(&allocator->statistics.allocated, block->pool, -block->size);
+    gauges_add(&allocator->statistics.active, block->pool, -block->size);
+    gauges_add(&allocator->statistics.requested, block->pool, -block->requested);
     block->in_use = false;
     block->requested = 0;
 }
 
-static inline void count_segment(struct allocator *allocator, uint64_t size)
+static inline void count_segment(struct allocator *allocator, uint32_t pool, uint64_t size)
 {
-    gauge_add(&allocator->statistics.reserved, size);
+    gauges_add(&allocator->statistics.reserved, pool, size);
+    gauges_add(&allocator->statistics.segment, pool, 1);
     allocator->statistics.segments++;
+}
+
+static inline void count_segment_back(struct allocator *allocator, uint32_t pool, uint64_t size)
+{
+    gauges_add(&allocator->statistics.reserved, pool, -size);
+    gauges_add(&allocator->statistics.segment, pool, UINT64_C(-1));
 }
 
 #endif

@@ -191,11 +191,11 @@ static PyObject *device_figures(PyObject *object, PyObject *args)
     (void)args;
     return Py_BuildValue(
         "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK}", "first_oom_event",
-        (number)replay->first_oom, "peak_requested_bytes", (number)statistics->requested.peak,
-        "peak_allocated_bytes", (number)statistics->allocated.peak, "peak_active_bytes",
-        (number)statistics->active.peak, "peak_reserved_bytes", (number)statistics->reserved.peak,
-        "final_reserved_bytes", (number)statistics->reserved.now, "peak_inactive_split_bytes",
-        (number)statistics->inactive_split.peak, "segments", (number)statistics->segments,
+        (number)replay->first_oom, "peak_requested_bytes", (number)statistics->requested.all.peak,
+        "peak_allocated_bytes", (number)statistics->allocated.all.peak, "peak_active_bytes",
+        (number)statistics->active.all.peak, "peak_reserved_bytes", (number)statistics->reserved.all.peak,
+        "final_reserved_bytes", (number)statistics->reserved.all.now, "peak_inactive_split_bytes",
+        (number)statistics->inactive_split.all.peak, "segments", (number)statistics->segments,
         "device_alloc", (number)allocator->memory.allocations, "device_free",
         (number)allocator->memory.frees, "retries", (number)statistics->retries, "ooms",
         (number)statistics->ooms, "splits", (number)allocator->blocks.splits, "coalescings",
@@ -204,6 +204,39 @@ static PyObject *device_figures(PyObject *object, PyObject *args)
         (number)statistics->at_peak.requested, "active_bytes_at_peak",
         (number)statistics->at_peak.active, "inactive_split_bytes_at_peak",
         (number)statistics->at_peak.inactive_split);
+}
+
+static PyObject *device_pools(PyObject *object, PyObject *args)
+{
+    const struct device_replay *replay = &((DeviceObject *)object)->replay;
+    const struct statistics *statistics = &replay->allocator->statistics;
+    const struct {
+        const char *name;
+        const struct gauges *gauges;
+    } all[] = {
+        {"requested_bytes", &statistics->requested}, {"allocated_bytes", &statistics->allocated},
+        {"active_bytes", &statistics->active},       {"reserved_bytes", &statistics->reserved},
+        {"segment", &statistics->segment},           {"inactive_split_bytes", &statistics->inactive_split},
+    };
+    typedef unsigned long long number;
+    uint64_t (*largest_free)(const struct allocator *) = replay->family->largest_free;
+    PyObject *told = Py_BuildValue(
+        "{s(KK) s(KK) sK sK}", "oversize_allocations", (number)statistics->oversize_allocations.now,
+        (number)statistics->oversize_allocations.peak, "oversize_segments",
+        (number)statistics->oversize_segments.now, (number)statistics->oversize_segments.peak,
+        "largest", (number)statistics->largest, "largest_free",
+        (number)(largest_free == NULL ? 0 : largest_free(replay->allocator)));
+    (void)args;
+    for (size_t i = 0; told != NULL && i < sizeof all / sizeof *all; i++) {
+        const struct gauges *gauges = all[i].gauges;
+        PyObject *six = Py_BuildValue("(KKKKKK)", (number)gauges->all.now, (number)gauges->all.peak,
+                                      (number)gauges->of[0].now, (number)gauges->of[0].peak,
+                                      (number)gauges->of[1].now, (number)gauges->of[1].peak);
+        if (six == NULL || PyDict_SetItemString(told, all[i].name, six) < 0)
+            Py_CLEAR(told);
+        Py_XDECREF(six);
+    }
+    return told;
 }
 
 static PyObject *device_calls(PyObject *object, PyObject *args)
@@ -219,6 +252,8 @@ static PyMethodDef methods[] = {
      "replay(op, size, slot, stream, pool, address, live, reserved, allocated, free_blocks, /)\n"
      "--\n\nCarry out events (replay.h); answers how many, and why it cannot go on, or None."},
     {"figures", device_figures, METH_NOARGS, "figures()\n--\n\nWhat was counted so far."},
+    {"pools", device_pools, METH_NOARGS,
+     "pools()\n--\n\nFigures now and at their peaks: of all pools, the large and the small ones."},
     {"calls", device_calls, METH_NOARGS,
      "calls()\n--\n\nThe calls to the device: event, address and size, three int64 each."},
     {NULL, NULL, 0, NULL},

@@ -16,10 +16,11 @@ static uint32_t allocate(struct allocator *allocator, uint64_t size, uint32_t st
                          uint32_t pool)
 {
     uint64_t address, rounded = round_up(size, GRANULE);
+    (void)pool;
     if (!memory_allocate(&allocator->memory, rounded, &address))
         return NO_BLOCK;
-    uint32_t id = blocks_make(&allocator->blocks, address, rounded, stream, pool);
-    count_segment(allocator, rounded);
+    uint32_t id = blocks_make(&allocator->blocks, address, rounded, stream, 0);
+    count_segment(allocator, 0, rounded);
     count_handed_out(allocator, id, size);
     return id;
 }
@@ -28,7 +29,7 @@ static void give_back(struct allocator *allocator, uint32_t id)
 {
     struct block block = allocator->blocks.table[id];
     count_taken_back(allocator, id);
-    allocator->statistics.reserved.now -= block.size;
+    count_segment_back(allocator, 0, block.size);
     memory_free(&allocator->memory, block.address, block.size);
     blocks_drop(&allocator->blocks, id);
 }

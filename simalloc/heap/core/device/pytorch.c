@@ -110,13 +110,14 @@ static uint32_t new_segment(struct pytorch *pytorch, uint32_t pool, uint32_t str
 {
     struct allocator *allocator = &pytorch->allocator;
     uint64_t address, segment = segment_size(pytorch, size);
-    if (allocator->statistics.reserved.now + segment > pytorch->allowed)
+    if (allocator->statistics.reserved.all.now + segment > pytorch->allowed)
         return NO_BLOCK;
     if (pytorch->expandable)
         return pytorch_grow(pytorch, pool, stream, size);
     if (!memory_allocate(&allocator->memory, segment, &address))
         return NO_BLOCK;
-    count_segment(allocator, segment);
+    count_segment(allocator, pool, segment);
+    gauge_add(&allocator->statistics.oversize_segments, segment >= pytorch->max_split);
     return blocks_make(&allocator->blocks, address, segment, stream, pool);
 }
 
@@ -124,15 +125,16 @@ static void free_now(struct pytorch *pytorch, uint32_t id)
 {
     struct allocator *allocator = &pytorch->allocator;
     struct block *block = &allocator->blocks.table[id];
-    struct gauge *split = &allocator->statistics.inactive_split;
-    allocator->statistics.active.now -= block->size;
-    allocator->statistics.requested.now -= block->requested;
+    struct statistics *statistics = &allocator->statistics;
+    gauges_add(&statistics->active, block->pool, -block->size);
+    gauges_add(&statistics->requested, block->pool, -block->requested);
     block->in_use = block->shared = false;
     block->requested = 0;
     uint64_t swallowed = pytorch_merge(pytorch, id);
     pytorch_put(pytorch, id);
     if (!block->expandable)
-        gauge_add(split, (block_is_whole(block) ? 0 : block->size) - swallowed);
+        gauges_add(&statistics->inactive_split, block->pool,
+                   (block_is_whole(block) ? 0 : block->size) - swallowed);
 }
 
 /* Frees the blocks that waited for other streams, which are done by now. */
@@ -161,7 +163,7 @@ static uint32_t from_device(struct pytorch *pytorch, uint32_t pool, uint32_t str
 static void split(struct pytorch *pytorch, uint32_t id, uint64_t size)
 {
     struct blocks *blocks = &pytorch->allocator.blocks;
-    struct gauge *inactive = &pytorch->allocator.statistics.inactive_split;
+    struct gauges *inactive = &pytorch->allocator.statistics.inactive_split;
     struct block block = blocks->table[id];
     uint64_t rest = block.size - size;
     bool whole = block_is_whole(&block);
@@ -175,9 +177,9 @@ static void split(struct pytorch *pytorch, uint32_t id, uint64_t size)
     if (block.expandable)
         return;
     if (!whole)
-        gauge_add(inactive, -(splits ? size : block.size));
+        gauges_add(inactive, block.pool, -(splits ? size : block.size));
     else if (splits)
-        gauge_add(inactive, rest);
+        gauges_add(inactive, block.pool, rest);
 }
 
 static uint32_t allocate(struct allocator *allocator, uint64_t requested, uint32_t stream,
@@ -198,6 +200,8 @@ static uint32_t allocate(struct allocator *allocator, uint64_t requested, uint32
         return NO_BLOCK;
     split(pytorch, id, size);
     count_handed_out(allocator, id, requested);
+    gauge_add(&allocator->statistics.oversize_allocations,
+              allocator->blocks.table[id].size >= pytorch->max_split);
     return id;
 }
 
@@ -218,8 +222,11 @@ static bool wait(struct pytorch *pytorch, uint32_t id)
 static void free_block(struct allocator *allocator, uint32_t id)
 {
     struct pytorch *pytorch = pytorch_of(allocator);
-    allocator->statistics.allocated.now -= allocator->blocks.table[id].size;
-    if (!allocator->blocks.table[id].shared)
+    const struct block *block = &allocator->blocks.table[id];
+    gauges_add(&allocator->statistics.allocated, block->pool, -block->size);
+    gauge_add(&allocator->statistics.oversize_allocations,
+              -(uint64_t)(block->size >= pytorch->max_split));
+    if (!block->shared)
         free_now(pytorch, id);
     else if (!wait(pytorch, id))
         allocator->failure = "memory is exhausted";

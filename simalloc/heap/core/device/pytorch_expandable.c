@@ -65,7 +65,7 @@ static bool map(struct pytorch *pytorch, uint32_t id, uint64_t size)
     if (blocks->table[id].size > size)
         tree_insert(unmapped, blocks, blocks_cut(blocks, id, size));
     blocks->table[id].mapped = true;
-    gauge_add(&allocator->statistics.reserved, size);
+    gauges_add(&allocator->statistics.reserved, blocks->table[id].pool, size);
     pytorch_merge(pytorch, id);
     pytorch_put(pytorch, id);
     return true;
@@ -117,7 +117,7 @@ void pytorch_unmap(struct pytorch *pytorch, uint32_t id)
     }
     blocks->table[id].mapped = false;
     memory_unmap(&allocator->memory, low, high - low);
-    allocator->statistics.reserved.now -= high - low;
+    gauges_add(&allocator->statistics.reserved, block.pool, low - high);
     pytorch_merge(pytorch, id);
     if (block_is_whole(&blocks->table[id]))
         blocks_drop(blocks, id); /* the range is gone */

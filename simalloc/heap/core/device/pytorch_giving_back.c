@@ -10,7 +10,8 @@ static void release(struct pytorch *pytorch, uint32_t id)
     pytorch_take(pytorch, id);
     blocks_drop(&allocator->blocks, id);
     memory_free(&allocator->memory, block.address, block.size);
-    allocator->statistics.reserved.now -= block.size;
+    count_segment_back(allocator, block.pool, block.size);
+    gauge_add(&allocator->statistics.oversize_segments, -(uint64_t)(block.size >= pytorch->max_split));
 }
 
 /* The free blocks of a pool in order, in memory to be freed; NULL, and it cannot go on, if memory
@@ -110,7 +111,7 @@ static uint64_t collect_round(struct pytorch *pytorch, uint32_t *list, uint32_t 
 void pytorch_collect_garbage(struct pytorch *pytorch)
 {
     const struct block *table = pytorch->allocator.blocks.table;
-    uint64_t reserved = pytorch->allocator.statistics.reserved.now;
+    uint64_t reserved = pytorch->allocator.statistics.reserved.all.now;
     if (reserved <= pytorch->collected_above)
         return;
     uint64_t target = reserved - pytorch->collected_above, whole = 0, ages = 0;

@@ -78,7 +78,7 @@ static void free_block(struct allocator *allocator, uint32_t id)
 
 static uint64_t room(const struct regions *regions)
 {
-    return (regions->limit - regions->allocator.statistics.reserved.now) / UNIT * UNIT;
+    return (regions->limit - regions->allocator.statistics.reserved.all.now) / UNIT * UNIT;
 }
 
 /* Takes a region, a tenth less each time the device refuses. */
@@ -97,7 +97,7 @@ static bool new_region(struct regions *regions, uint64_t wanted, uint64_t size, 
         regions->has_first = 1;
         regions->first = address;
     }
-    count_segment(allocator, wanted);
+    count_segment(allocator, 0, wanted);
     return true;
 }
 
@@ -107,7 +107,7 @@ static void give_back(struct regions *regions, uint32_t id)
     take(regions, id);
     blocks_drop(&regions->allocator.blocks, id);
     memory_free(&regions->allocator.memory, block.address, block.size);
-    regions->allocator.statistics.reserved.now -= block.size;
+    count_segment_back(&regions->allocator, 0, block.size);
 }
 
 /* Doubles the step until it has room for a size; answers whether that was needed. */
@@ -147,7 +147,7 @@ static bool bfc_collect(struct regions *regions, uint64_t size)
         if (block_is_whole(&allocator->blocks.table[list[i]]))
             whole += allocator->blocks.table[list[i]].size;
     bool helps = whole != 0 &&
-                 size <= regions->limit - allocator->statistics.reserved.now + whole;
+                 size <= regions->limit - allocator->statistics.reserved.all.now + whole;
     allocator->statistics.retries += helps;
     for (uint32_t i = 0; helps && i < count; i++)
         if (block_is_whole(&allocator->blocks.table[list[i]]))
@@ -235,6 +235,14 @@ static bool ort_init(struct allocator *allocator)
     return true;
 }
 
+static uint64_t largest_free(const struct allocator *allocator)
+{
+    const struct regions *regions = (const struct regions *)allocator;
+    uint32_t id = tree_last_before(&regions->free, &allocator->blocks,
+                                   (struct place){.size = UINT64_MAX});
+    return id == NO_BLOCK ? 0 : allocator->blocks.table[id].size;
+}
+
 static void release(struct allocator *allocator)
 {
     (void)allocator;
@@ -268,6 +276,7 @@ const struct device_family bfc_family = {
     .release = release,
     .allocate = bfc_allocate,
     .free = free_block,
+    .largest_free = largest_free,
 };
 
 const struct device_family ort_family = {
@@ -278,5 +287,6 @@ const struct device_family ort_family = {
     .release = release,
     .allocate = ort_allocate,
     .free = free_block,
+    .largest_free = largest_free,
     .empty = ort_shrink,
 };

@@ -93,10 +93,10 @@ static const char *check(const struct allocator *allocator)
 {
     const struct statistics *statistics = &allocator->statistics;
     const struct memory *memory = &allocator->memory;
-    if (statistics->reserved.now > memory->taken || memory->taken > memory->capacity)
+    if (statistics->reserved.all.now > memory->taken || memory->taken > memory->capacity)
         return "more is reserved than there is";
-    if (statistics->allocated.now > statistics->active.now ||
-        statistics->active.now > statistics->reserved.now)
+    if (statistics->allocated.all.now > statistics->active.all.now ||
+        statistics->active.all.now > statistics->reserved.all.now)
         return "more is in use than is reserved";
     return NULL;
 }
@@ -104,12 +104,12 @@ static const char *check(const struct allocator *allocator)
 /* Keeps what the bytes were for, if more is reserved than ever. */
 static void note_peak(struct statistics *statistics)
 {
-    if (statistics->reserved.now <= statistics->at_peak.reserved)
+    if (statistics->reserved.all.now <= statistics->at_peak.reserved)
         return;
-    statistics->at_peak.reserved = statistics->reserved.now;
-    statistics->at_peak.requested = statistics->requested.now;
-    statistics->at_peak.active = statistics->active.now;
-    statistics->at_peak.inactive_split = statistics->inactive_split.now;
+    statistics->at_peak.reserved = statistics->reserved.all.now;
+    statistics->at_peak.requested = statistics->requested.all.now;
+    statistics->at_peak.active = statistics->active.all.now;
+    statistics->at_peak.inactive_split = statistics->inactive_split.all.now;
 }
 
 static void note(const struct device_replay *replay, const struct states *states, size_t i,
@@ -120,8 +120,8 @@ static void note(const struct device_replay *replay, const struct states *states
     states->address[i] =
         block == NO_BLOCK ? -1 : (int64_t)replay->allocator->blocks.table[block].address;
     states->live[i] = replay->live;
-    states->reserved[i] = (int64_t)statistics->reserved.now;
-    states->allocated[i] = (int64_t)statistics->allocated.now;
+    states->reserved[i] = (int64_t)statistics->reserved.all.now;
+    states->allocated[i] = (int64_t)statistics->allocated.all.now;
     states->free_blocks[i] = (int64_t)statistics->free_blocks;
 }
 

@@ -110,13 +110,13 @@ static bool expand(struct rmm *rmm, uint64_t wanted, uint64_t size, uint32_t str
         wanted = wanted / 2 > size ? wanted / 2 : size;
     }
     put(rmm, blocks_make(&rmm->allocator.blocks, address, wanted, stream, 0));
-    count_segment(&rmm->allocator, wanted);
+    count_segment(&rmm->allocator, 0, wanted);
     return true;
 }
 
 static bool grow(struct rmm *rmm, uint64_t size, uint32_t stream)
 {
-    uint64_t reserved = rmm->allocator.statistics.reserved.now;
+    uint64_t reserved = rmm->allocator.statistics.reserved.all.now;
     uint64_t wanted = reserved > size ? reserved : size;
     if (rmm->maximum != 0) {
         uint64_t left = rmm->maximum > reserved ? round_up(rmm->maximum - reserved, UNIT) : 0;

@@ -70,14 +70,13 @@ class _Regions(Allocator):
             if wanted < max(size, least):
                 return False
         self._free.add(Block(address, wanted))
-        self.statistics.reserved.add(wanted)
-        self.statistics.segments += 1
+        self.statistics.take_segment(wanted)
         return True
 
     def _give_back(self, block: Block) -> None:
         self._free.remove(block)
         self.device.free(block.address, block.size)
-        self.statistics.reserved.add(-block.size)
+        self.statistics.give_segment_back(block.size)
 
 
 class BfcAllocator(_Regions):

@@ -74,16 +74,40 @@ class Gauge:
 
 
 @dataclass
+class PooledGauge(Gauge):
+    """A figure of all pools, and of the large and the small ones apart."""
+
+    large: Gauge = field(default_factory=Gauge)
+    small: Gauge = field(default_factory=Gauge)
+
+    def change(self, amount: int, *, small: bool) -> None:
+        """Change the figure of the large or the small pools, and of all."""
+        (self.small if small else self.large).add(amount)
+        self.add(amount)
+
+    @property
+    def six(self) -> tuple[int, ...]:
+        """Now and at the peak: of all pools, the large and the small ones."""
+        parts = self, self.large, self.small
+        return tuple(figure for each in parts for figure in (each.now, each.peak))
+
+
+@dataclass
 class Statistics:
     """What `torch.cuda.memory_stats` calls by these names, in bytes; and counts."""
 
-    requested: Gauge = field(default_factory=Gauge)
-    allocated: Gauge = field(default_factory=Gauge)
-    active: Gauge = field(default_factory=Gauge)
-    reserved: Gauge = field(default_factory=Gauge)
-    inactive_split: Gauge = field(default_factory=Gauge)
+    requested: PooledGauge = field(default_factory=PooledGauge)
+    allocated: PooledGauge = field(default_factory=PooledGauge)
+    active: PooledGauge = field(default_factory=PooledGauge)
+    reserved: PooledGauge = field(default_factory=PooledGauge)
+    inactive_split: PooledGauge = field(default_factory=PooledGauge)
+    segment: PooledGauge = field(default_factory=PooledGauge)
+    oversize_allocations: Gauge = field(default_factory=Gauge)
+    oversize_segments: Gauge = field(default_factory=Gauge)
     segments: int = 0
     """Segments that were ever taken."""
+    largest: int = 0
+    """The largest block that was ever in use."""
     retries: int = 0
     ooms: int = 0
     splits: int = 0
@@ -97,14 +121,26 @@ class Statistics:
             gauges = self.reserved, self.requested, self.active, self.inactive_split
             self.at_peak = gauges[0].now, gauges[1].now, gauges[2].now, gauges[3].now
 
-    def hand_out(self, size: int, requested: int) -> None:
+    def hand_out(self, size: int, requested: int, *, small: bool = False) -> None:
         """Count a block that comes into use."""
-        self.allocated.add(size)
-        self.active.add(size)
-        self.requested.add(requested)
+        self.allocated.change(size, small=small)
+        self.active.change(size, small=small)
+        self.requested.change(requested, small=small)
+        self.largest = max(self.largest, size)
 
     def take_back(self, size: int, requested: int) -> None:
-        """Count a block that was freed and waits for nothing."""
-        self.allocated.add(-size)
-        self.active.add(-size)
-        self.requested.add(-requested)
+        """Count a block that was freed and waits for nothing, where pools are not told apart."""
+        self.allocated.change(-size, small=False)
+        self.active.change(-size, small=False)
+        self.requested.change(-requested, small=False)
+
+    def take_segment(self, size: int, *, small: bool = False) -> None:
+        """Count a segment that was taken from the device."""
+        self.reserved.change(size, small=small)
+        self.segment.change(1, small=small)
+        self.segments += 1
+
+    def give_segment_back(self, size: int, *, small: bool = False) -> None:
+        """Count a segment that was given back to the device."""
+        self.reserved.change(-size, small=small)
+        self.segment.change(-1, small=small)

@@ -19,14 +19,13 @@ class NoCacheAllocator(Allocator):
             return None
         block = Block(address, rounded, in_use=True, requested=size)
         self.statistics.hand_out(rounded, size)
-        self.statistics.reserved.add(rounded)
-        self.statistics.segments += 1
+        self.statistics.take_segment(rounded)
         return block
 
     def free(self, block: Block) -> None:
         """Give the memory back."""
         self.statistics.take_back(block.size, block.requested)
-        self.statistics.reserved.add(-block.size)
+        self.statistics.give_segment_back(block.size)
         self.device.free(block.address, block.size)
 
     def free_blocks(self) -> list[Block]:

@@ -73,12 +73,14 @@ class PyTorchAllocator(Allocator):
         self._split(of, block, size)
         block.in_use, block.requested = True, requested
         self._pool_of[block] = of
-        self.statistics.hand_out(block.size, requested)
+        self.statistics.hand_out(block.size, requested, small=of.small)
+        self.statistics.oversize_allocations.add(self.is_oversize(block.size))
         return block
 
     def free(self, block: Block) -> None:
         """Take a block back; at once, or when the streams that use it are done."""
-        self.statistics.allocated.add(-block.size)
+        self.statistics.allocated.change(-block.size, small=self._pool_of[block].small)
+        self.statistics.oversize_allocations.add(-self.is_oversize(block.size))
         if block.users:
             self._waiting.append(block)
         else:
@@ -111,6 +113,10 @@ class PyTorchAllocator(Allocator):
         if divisions > 1 and size > UNIT * divisions:
             return round_up(size, (1 << (size.bit_length() - 1)) // divisions)
         return round_up(size, UNIT)
+
+    def is_oversize(self, size: int) -> bool:
+        """Return whether a block or segment is of those that are never split."""
+        return size >= (self.rules.max_split or inf)
 
     def segment_size(self, size: int) -> int:
         """Return what is asked of the device for a block."""
@@ -165,8 +171,8 @@ class PyTorchAllocator(Allocator):
         address = self.device.allocate(segment)
         if address is None:
             return None
-        self.statistics.reserved.add(segment)
-        self.statistics.segments += 1
+        self.statistics.take_segment(segment, small=pool.small)
+        self.statistics.oversize_segments.add(self.is_oversize(segment))
         return Block(address, segment, stream)
 
     def _split(self, pool: Pool, block: Block, size: int) -> None:
@@ -182,9 +188,9 @@ class PyTorchAllocator(Allocator):
             self.statistics.splits += 1
         if not block.expandable:
             if not was_whole:
-                self.statistics.inactive_split.add(-block.size)
+                self.statistics.inactive_split.change(-block.size, small=pool.small)
             elif splits:
-                self.statistics.inactive_split.add(rest)
+                self.statistics.inactive_split.change(rest, small=pool.small)
 
     def _free_waiting(self) -> None:
         """Free the blocks that waited for other streams, which are done by now."""
@@ -196,14 +202,14 @@ class PyTorchAllocator(Allocator):
     def _free_now(self, block: Block) -> None:
         """Merge a block with its free neighbours, and put it into its pool."""
         pool = self._pool_of.pop(block)
-        self.statistics.active.add(-block.size)
-        self.statistics.requested.add(-block.requested)
+        self.statistics.active.change(-block.size, small=pool.small)
+        self.statistics.requested.change(-block.requested, small=pool.small)
         block.in_use, block.requested = False, 0
         swallowed = self.merge(pool, block)
         pool.put(block)
         if not block.expandable:
             now_split = 0 if block.whole else block.size
-            self.statistics.inactive_split.add(now_split - swallowed)
+            self.statistics.inactive_split.change(now_split - swallowed, small=pool.small)
 
     def merge(self, pool: Pool, block: Block) -> int:
         """Merge a block with the neighbours that are free and mapped alike; return their bytes."""

@@ -54,7 +54,7 @@ def unmap(allocator: PyTorchAllocator, pool: Pool, block: Block) -> None:
         block = inside
     block.mapped = False
     allocator.device.unmap_pages(low, high - low)
-    allocator.statistics.reserved.add(low - high)
+    allocator.statistics.reserved.change(low - high, small=pool.small)
     allocator.merge(pool, block)
     if not block.whole:
         pool.unmapped.add(block)
@@ -106,7 +106,7 @@ def _map(allocator: PyTorchAllocator, pool: Pool, block: Block, size: int) -> bo
     if block.size > size:
         pool.unmapped.add(block.cut(size))
     block.mapped = True
-    allocator.statistics.reserved.add(size)
+    allocator.statistics.reserved.change(size, small=pool.small)
     allocator.merge(pool, block)
     pool.put(block)
     return True

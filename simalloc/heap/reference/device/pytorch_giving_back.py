@@ -75,4 +75,5 @@ def collect_garbage(allocator: PyTorchAllocator) -> None:
 def _release(allocator: PyTorchAllocator, pool: Pool, block: Block) -> None:
     pool.free.remove(block)
     allocator.device.free(block.address, block.size)
-    allocator.statistics.reserved.add(-block.size)
+    allocator.statistics.give_segment_back(block.size, small=pool.small)
+    allocator.statistics.oversize_segments.add(-allocator.is_oversize(block.size))

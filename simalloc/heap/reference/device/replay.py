@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from simalloc.heap.device_figures import DeviceFigures, DeviceReplay
+from simalloc.heap.device_figures import DeviceFigures, DeviceReplay, own_figures
 from simalloc.heap.reference.device.bfc import BfcAllocator, OrtArenaAllocator
 from simalloc.heap.reference.device.no_cache import NoCacheAllocator
 from simalloc.heap.reference.device.pytorch import PyTorchAllocator
@@ -78,7 +78,7 @@ def replay_device(
         heap,
         allocated,
         free_blocks,
-        _figures(allocator, first_oom),
+        _figures(description, allocator, first_oom),
         calls=np.array(allocator.device.calls, np.int64).reshape(-1, 3),
         splits=allocator.statistics.splits,
         coalescings=allocator.statistics.coalescings,
@@ -126,8 +126,23 @@ class _Objects:
         self._allocator.free(block)
 
 
-def _figures(allocator: Allocator, first_oom: int) -> DeviceFigures:
+def _figures(description: Device, allocator: Allocator, first_oom: int) -> DeviceFigures:
     statistics, device = allocator.statistics, allocator.device
+    pooled = (
+        ("requested_bytes", statistics.requested),
+        ("allocated_bytes", statistics.allocated),
+        ("active_bytes", statistics.active),
+        ("reserved_bytes", statistics.reserved),
+        ("segment", statistics.segment),
+        ("inactive_split_bytes", statistics.inactive_split),
+    )
+    oversize: dict[str, tuple[int, ...]] = {
+        name: (gauge.now, gauge.peak)
+        for name, gauge in (
+            ("oversize_allocations", statistics.oversize_allocations),
+            ("oversize_segments", statistics.oversize_segments),
+        )
+    }
     return DeviceFigures(
         first_oom_event=first_oom,
         peak_requested_bytes=statistics.requested.peak,
@@ -144,4 +159,10 @@ def _figures(allocator: Allocator, first_oom: int) -> DeviceFigures:
         requested_bytes_at_peak=statistics.at_peak[1],
         active_bytes_at_peak=statistics.at_peak[2],
         inactive_split_bytes_at_peak=statistics.at_peak[3],
+        memory_stats=own_figures(
+            description,
+            oversize | {name: gauge.six for name, gauge in pooled},
+            largest=statistics.largest,
+            largest_free=max((block.size for block in allocator.free_blocks()), default=0),
+        ),
     )

@@ -104,6 +104,5 @@ class RmmPoolAllocator(Allocator):
                 return False
             wanted = max(size, wanted // 2)
         self._list(stream).add(Block(address, wanted, stream))
-        self.statistics.reserved.add(wanted)
-        self.statistics.segments += 1
+        self.statistics.take_segment(wanted)
         return True
