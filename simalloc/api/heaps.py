@@ -60,7 +60,7 @@ def pins(
     They are those after an event; without one, when the heap first has its peak. At most `most` of
     either are named, the worst first.
     """
-    replayed = read_trace(trace, progress=progress)
+    replayed = open_source(trace, progress=progress)
     run = simulate(replayed, policy, scale=scale, realloc=realloc, progress=progress)
     return pins_of(replayed, run, event, most=most)
 
@@ -79,7 +79,7 @@ def waste(
     Without an event it is the one at which the heap first has its peak. `draw_waste` draws several.
     A policy's own headers and tables are switched on as in `"best-fit-ao:mechanism=on"`.
     """
-    replayed = read_trace(trace, progress=progress)
+    replayed = open_source(trace, progress=progress)
     run = simulate(replayed, policy, scale=scale, realloc=realloc, progress=progress)
     return waste_of(replayed, run, event)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from simalloc.api.simulation import simulate
-from simalloc.api.traces import read_trace
+from simalloc.api.traces import open_source, read_trace
 from simalloc.heap import Run
 from simalloc.measure import Waste, free_sizes, heap_map, pins, rank_values, ranking
 from simalloc.policy import expand_policies, spell
@@ -79,7 +79,7 @@ def draw_free_sizes(
     progress: bool | None = None,
 ) -> Picture:
     """Draw how large free blocks are over time, coloured by the bytes that they add up to."""
-    replayed = read_trace(trace, progress=progress)
+    replayed = open_source(trace, progress=progress)
     runs = _runs(replayed, policies, scale, realloc, progress=progress)
     return free_sizes_figure.draw_free_sizes(
         [free_sizes(replayed, run) for run in runs], [_title(run) for run in runs], theme=theme
@@ -88,12 +88,12 @@ def draw_free_sizes(
 
 def draw_lives(trace: Source, *, theme: Theme = "light") -> Picture:
     """Draw how large a trace's objects are and how long they live, as shares of all."""
-    return lives_figure.draw_lives(read_trace(trace), theme=theme)
+    return lives_figure.draw_lives(open_source(trace, progress=None), theme=theme)
 
 
 def draw_portrait(trace: Source, *, theme: Literal["light", "dark"] = "light") -> Picture:
     """Draw all of a trace in one picture: live bytes over time, sizes, lifetimes, main figures."""
-    return portrait_figure.draw_portrait(read_trace(trace), theme=theme)
+    return portrait_figure.draw_portrait(open_source(trace, progress=None), theme=theme)
 
 
 def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from simalloc.progress import progress as any_progress
-from simalloc.trace import Trace, catalogue
+from simalloc.trace import Trace, TraceFile, catalogue
 from simalloc.trace.formats.importing import load_log
 from simalloc.trace.formats.pattern import PatternFormat
 from simalloc.trace.statistics import describe as describe_trace
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simalloc.trace import EventSource
     from simalloc.trace.statistics import Statistics
 
-Source = Trace | str | os.PathLike[str]
+Source = Trace | TraceFile | str | os.PathLike[str]
 """A trace, its name in the catalogue, or the path of a trace or log."""
 
 
@@ -30,8 +30,8 @@ def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
 
     Raises `TraceError` if there is no such trace, or it is damaged.
     """
-    if isinstance(source, Trace):
-        return source
+    if isinstance(source, Trace | TraceFile):
+        return source.in_memory()
     with any_progress(Path(source).name, 1.0, shown=progress) as bar:
         return catalogue.load(source, progress=bar)
 
@@ -66,16 +66,17 @@ def read_log(
 def describe(source: Source, *, added: int = 0, progress: bool | None = None) -> Statistics:
     """Return a trace's statistics; `added` bytes are added to each size for the size classes.
 
-    `progress` shows how far it is; None: in notebooks. Raises as `read_trace` does.
+    A trace file is read as it is described, and may be of any length. `progress` shows how far it
+    is; None: in notebooks. Raises as `read_trace` does.
     """
-    trace = read_trace(source, progress=progress)
-    with any_progress(trace.name, 1.0, shown=progress) as bar:
-        return describe_trace(trace, added=added, progress=bar)
+    opened = open_source(source, progress=progress)
+    with any_progress(opened.name, 1.0, shown=progress) as bar:
+        return describe_trace(opened, added=added, progress=bar)
 
 
-def open_source(source: Source, *, progress: bool | None) -> EventSource:
+def open_source(source: Source, *, progress: bool | None) -> Trace | TraceFile:
     """Return what can be replayed: a trace file is read while it is, whatever its length."""
-    if isinstance(source, Trace):
+    if isinstance(source, Trace | TraceFile):
         return source
     with any_progress(Path(source).name, 1.0, shown=progress) as bar:
         return catalogue.open_source(source, progress=bar)
@@ -83,5 +84,6 @@ def open_source(source: Source, *, progress: bool | None) -> EventSource:
 
 def open_sources(sources: Source | Iterable[Source], *, progress: bool | None) -> list[EventSource]:
     """Return one or several traces, to be replayed."""
-    given = [sources] if isinstance(sources, (Trace, str, os.PathLike)) else sources
+    kinds = (Trace, TraceFile, str, os.PathLike)
+    given = [sources] if isinstance(sources, kinds) else sources
     return [open_source(source, progress=progress) for source in given]

@@ -19,14 +19,14 @@ from simalloc.report.statistics import (
     statistics_tables,
     statistics_values_table,
 )
-from simalloc.trace.catalogue import find_trace, load
+from simalloc.trace.catalogue import find_trace, open_source
 from simalloc.trace.statistics import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from simalloc.report import Format
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
     from simalloc.trace.statistics import Statistics
 
 
@@ -64,31 +64,35 @@ def command(
     """Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.
 
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. docs/statistics.md says
-    how each figure is defined. The whole trace is held in memory: some 80 bytes an event.
+    how each figure is defined. A trace file is read as it is described, and may be of any length.
     """
     if plot is not None and len(traces) > 1:
         raise click.UsageError("--plot draws one trace; call it once for each")
     if plot is not None:
         keep_apart(plot, map(find_trace, traces))
     described = []
-    with progress("statistics", len(traces)) as advance:
+    with progress("statistics", len(traces) + (plot is not None)) as advance:
         for name in traces:
-            trace = load(name)
+            trace = open_source(name)
             described.append(describe(trace, added=added, progress=advance))
             if plot is not None:
-                _draw(trace, described[0], plot, "dark" if dark else "light")
+                _draw(trace, described[0], plot, "dark" if dark else "light", advance)
     _print(described, table_format)
 
 
 def _draw(
-    trace: Trace, statistics: Statistics, target: Path, theme: Literal["light", "dark"]
+    trace: EventSource,
+    statistics: Statistics,
+    target: Path,
+    theme: Literal["light", "dark"],
+    advance: Callable[[float], None],
 ) -> None:
     try:
         from simalloc.report.figures.portrait import draw_portrait  # noqa: PLC0415 - an extra
         from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise SimallocError("--plot needs matplotlib: pip install 'simalloc[plot]'") from error
-    save_figure(draw_portrait(trace, statistics, theme=theme), target)
+    save_figure(draw_portrait(trace, statistics, theme=theme, progress=advance), target)
 
 
 def _print(described: Sequence[Statistics], table_format: Format) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -10,7 +11,9 @@ import numpy as np
 from simalloc.errors import SimallocError
 from simalloc.heap.offline import OfflineHeap
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import replay
+from simalloc.heap.simulate import parts_of, replay, stride_of
+from simalloc.trace import Op, Stretch
+from simalloc.trace.events import allocates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 
 FREE: Final = -1
@@ -61,96 +64,141 @@ class Moment:
     """The event that put the object there or gave it its size."""
 
 
-def check_run(trace: Trace, run: Run) -> None:
+def check_run(source: EventSource, run: Run) -> None:
     """Raise `SimallocError` unless the run may be one of the trace, by how long both are."""
-    if run.events != len(trace) or run.objects != trace.objects:
+    if run.events != len(source) or run.objects != source.objects:
         raise SimallocError(
-            f"the run of {run.trace} is not one of this trace, {trace.name}: it is another trace's"
+            f"the run of {run.trace} is not one of this trace, {source.name}: it is another trace's"
         )
 
 
-def moment(trace: Trace, run: Run, event: int | None = None) -> Moment:
+def moment(source: EventSource, run: Run, event: int | None = None) -> Moment:
     """Return the heap of a run after an event; without one, when the heap first has its peak.
 
     The trace is replayed up to there. Raises `SimallocError` if there is no such event, or the run
     is not the trace's.
     """
-    if event is not None:
-        return _moment(next(tilings(trace, run, [event])), trace, event, run.scale)
-    simulation = _begin(trace, run)
-    event = _replay_to_peak(simulation, trace, run)
-    return _moment(_tiling(simulation), trace, event, run.scale)
+    with _replay_of(source, run) as heap:
+        if event is None:
+            event = _go_to_peak(heap, source, run)
+        else:
+            heap.go_past(event)
+        return heap.moment(event)
 
 
-def tilings(trace: Trace, run: Run, events: Iterable[int]) -> Iterator[Tiling]:
+def tilings(source: EventSource, run: Run, events: Iterable[int]) -> Iterator[Tiling]:
     """Yield how blocks tile the heap of a run after each of some events, which ascend.
 
     Raises as `moment` does.
     """
-    simulation = _begin(trace, run)
-    done = 0
-    for event in events:
-        if not max(done - 1, 0) <= event < len(trace):
-            raise SimallocError(
-                f"event {event} of {trace.name} cannot be shown: it takes an event of "
-                f"{max(done - 1, 0)} to {len(trace) - 1}"
-            )
-        _replay_events(simulation, trace, done, event + 1)
-        done = event + 1
-        yield _tiling(simulation)
+    with _replay_of(source, run) as heap:
+        for event in events:
+            heap.go_past(event)
+            yield heap.tiling()
 
 
-def _begin(trace: Trace, run: Run) -> Simulation | OfflineHeap:
-    check_run(trace, run)
-    setting = Setting(trace, run.policy, run.scale, run.realloc)
-    return OfflineHeap(setting) if setting.is_offline else setting.simulation()
+@contextmanager
+def _replay_of(source: EventSource, run: Run) -> Iterator[_Replay]:
+    """Replay a run's trace within the block, as far as is asked for."""
+    check_run(source, run)
+    setting = Setting(source, run.policy, run.scale, run.realloc)
+    with closing(source.stretches()) as stretches:
+        yield _Replay(setting, stretches)
 
 
-def _replay_to_peak(simulation: Simulation | OfflineHeap, trace: Trace, run: Run) -> int:
+def _go_to_peak(heap: _Replay, source: EventSource, run: Run) -> int:
     """Replay until the heap first has its peak and return that event."""
-    if not len(trace):
-        raise SimallocError(f"{trace.name} has no events, so its heap has no peak")
+    if not len(source):
+        raise SimallocError(f"{source.name} has no events, so its heap has no peak")
     line = run.timeline
     start = int(line.heap_high.argmax()) * line.interval
-    _replay_events(simulation, trace, 0, start)
     peak, live = run.peak_heap_bytes * run.scale, run.live_bytes_at_peak_heap
-    for event in range(start, len(trace)):
-        _replay_events(simulation, trace, event, event + 1)
-        now = simulation.figures()
+    for event in range(start, len(source)):
+        heap.go_past(event)
+        now = heap.simulation.figures()
         if now["heap"] >= peak and now["live"] == live:  # fractions may be as high before
             return event
-    raise SimallocError(f"the run does not belong to {trace.name}: its peak is never reached")
+    raise SimallocError(f"the run does not belong to {source.name}: its peak is never reached")
 
 
-def _replay_events(
-    simulation: Simulation | OfflineHeap, trace: Trace, start: int, stop: int
-) -> None:
-    if isinstance(simulation, OfflineHeap):
-        simulation.go_to(stop)
-    else:
-        replay(simulation, trace.stretch.part(start, stop))
+class _Replay:
+    """A heap as the trace goes by, and what was allocated last in each of the trace's slots."""
 
+    def __init__(self, setting: Setting, stretches: Iterator[Stretch]) -> None:
+        self.simulation: Simulation | OfflineHeap = (
+            OfflineHeap(setting) if setting.is_offline else setting.simulation()
+        )
+        self._setting = setting
+        self._stretches = stretches
+        self._stretch = Stretch.empty(0)
+        self._first = 0  # event of the stretch
+        self._done = 0
+        self._noted = 0
+        self._objects = 0
+        slots = setting.source.slots
+        self._object, self._size, self._since = (np.zeros(slots, np.int64) for _ in range(3))
 
-def _tiling(simulation: Simulation | OfflineHeap) -> Tiling:
-    count = simulation.block_count()
-    tiling = Tiling(*(np.empty(count, np.int64) for _ in Tiling._fields))
-    simulation.blocks(*tiling)
-    return tiling
+    def go_past(self, event: int) -> None:
+        """Carry out the events up to this one; it must not be before the last."""
+        source = self._setting.source
+        if not max(self._done - 1, 0) <= event < len(source):
+            raise SimallocError(
+                f"event {event} of {source.name} cannot be shown: it takes an event of "
+                f"{max(self._done - 1, 0)} to {len(source) - 1}"
+            )
+        while self._done <= event:
+            if self._done == self._first + len(self._stretch.op):
+                self._next_stretch()
+            self._carry_out(self._stretch.part(self._done - self._first, event + 1 - self._first))
 
+    def tiling(self) -> Tiling:
+        """Return how blocks tile the heap."""
+        count = self.simulation.block_count()
+        tiling = Tiling(*(np.empty(count, np.int64) for _ in Tiling._fields))
+        self.simulation.blocks(*tiling)
+        return tiling
 
-def _moment(tiling: Tiling, trace: Trace, event: int, scale: int) -> Moment:
-    address, size, slot = tiling
-    latest = np.full(trace.slots, -1, np.int64)
-    latest[trace.slot[: event + 1]] = np.arange(event + 1)  # the last event of each slot stays
-    taken = slot >= 0
-    since = np.full(len(slot), -1, np.int64)
-    since[taken] = latest[slot[taken]]
-    return Moment(
-        event=event,
-        heap_bytes=float(size[slot != HOLE].sum()) / scale,
-        address=address / scale,
-        size=size / scale,
-        object=np.where(taken, trace.object[since], slot),
-        requested=np.where(taken, trace.size[since], 0),
-        since=since,
-    )
+    def moment(self, event: int) -> Moment:
+        """Return the heap as it is, after this event."""
+        self._note()
+        scale = self._setting.scale
+        address, size, slot = self.tiling()
+        taken = slot >= 0
+        number, requested, since = slot.copy(), np.zeros_like(slot), np.full_like(slot, -1)
+        number[taken] = self._object[slot[taken]]
+        requested[taken] = self._size[slot[taken]]
+        since[taken] = self._since[slot[taken]]
+        return Moment(
+            event=event,
+            heap_bytes=float(size[slot != HOLE].sum()) / scale,
+            address=address / scale,
+            size=size / scale,
+            object=number,
+            requested=requested,
+            since=since,
+        )
+
+    def _next_stretch(self) -> None:
+        self._note()
+        self._first = self._done
+        self._stretch = next(self._stretches)
+
+    def _carry_out(self, events: Stretch) -> None:
+        for part in parts_of(events, stride_of(self._setting.policy)):
+            self._done += len(part.op)
+            if isinstance(self.simulation, OfflineHeap):
+                self.simulation.go_to(self._done)
+            else:
+                replay(self.simulation, part)
+
+    def _note(self) -> None:
+        """Take note of what has been allocated in which slot since this was last done."""
+        part = self._stretch.part(self._noted - self._first, self._done - self._first)
+        here = np.flatnonzero(allocates(part.op))
+        slot = part.slot[here]
+        self._size[slot] = part.size[here]  # of several events in a slot the last stays
+        self._since[slot] = self._noted + here
+        new = np.flatnonzero(part.op == Op.MALLOC)
+        self._object[part.slot[new]] = self._objects + np.arange(len(new))
+        self._objects += len(new)
+        self._noted = self._done

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 COUNT: Final = 128
 
@@ -35,16 +35,16 @@ class FreeSizes:
     """What they add up to: (classes, moments)."""
 
 
-def free_sizes(trace: Trace, run: Run, *, count: int = COUNT) -> FreeSizes:
+def free_sizes(source: EventSource, run: Run, *, count: int = COUNT) -> FreeSizes:
     """Return how large a run's free blocks are at `count` moments.
 
     The trace is replayed for it. Raises `SimallocError` if the run is not the trace's.
     """
-    count = min(count, len(trace))
-    events = np.arange(1, count + 1) * len(trace) // max(count, 1) - 1
+    count = min(count, len(source))
+    events = np.arange(1, count + 1) * len(source) // max(count, 1) - 1
     sizes = [
         tiling.size[tiling.slot == FREE] / run.scale
-        for tiling in tilings(trace, run, events.tolist())
+        for tiling in tilings(source, run, events.tolist())
     ]
     exponents = [np.frexp(size)[1] - 1 for size in sizes]
     every = np.concatenate(exponents) if exponents else np.zeros(0, np.int32)

@@ -10,10 +10,13 @@ import numpy as np
 from simalloc.heap import FREE, moment
 from simalloc.shown import ShownAsTable
 from simalloc.trace.sites import site_name
+from simalloc.trace.source import entries_at
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from simalloc.heap import Run
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 MOST: Final = 10
 
@@ -60,7 +63,7 @@ class Pins(ShownAsTable):
     """The objects with the most free memory right below and above them."""
 
 
-def pins(trace: Trace, run: Run, event: int | None = None, *, most: int = MOST) -> Pins:
+def pins(source: EventSource, run: Run, event: int | None = None, *, most: int = MOST) -> Pins:
     """Return what pins the heap of a run after an event; without one, when it first has its peak.
 
     They are at most `most`. Raises `SimallocError` if the run is not the trace's or there is no
@@ -68,16 +71,18 @@ def pins(trace: Trace, run: Run, event: int | None = None, *, most: int = MOST) 
     """
     if most < 0:
         raise ValueError(f"most is {most}; it takes 0 or more")
-    heap = moment(trace, run, event)
+    heap = moment(source, run, event)
     free = np.where(heap.object == FREE, heap.size, 0.0)
     below = np.concatenate(([0.0], free))[:-1]
     above = np.concatenate((free, [0.0]))[1:]
     live = np.flatnonzero(heap.object >= 0)
-    alone = live[np.argsort(-(below + above)[live], kind="stable")]
+    alone = live[np.argsort(-(below + above)[live], kind="stable")][:most]
+    highest = live[::-1][:most]
+    sites = _sites(source, heap.since[np.concatenate((alone, highest))])
 
     def pin(at: np.int64) -> Pin:
         since = int(heap.since[at])
-        site = None if trace.site is None else int(trace.site[since])
+        site = sites.get(since)
         return Pin(
             object=int(heap.object[at]),
             address=float(heap.address[at]),
@@ -85,7 +90,7 @@ def pins(trace: Trace, run: Run, event: int | None = None, *, most: int = MOST) 
             since=since,
             age=heap.event - since,
             site=site,
-            place=None if site is None else site_name(trace.provenance, site),
+            place=None if site is None else site_name(source.provenance, site),
             free_below=float(below[at]),
             free_above=float(above[at]),
         )
@@ -95,6 +100,12 @@ def pins(trace: Trace, run: Run, event: int | None = None, *, most: int = MOST) 
         heap_bytes=heap.heap_bytes,
         live_bytes=int(heap.requested.sum()),
         free_bytes=float(free.sum()),
-        highest=tuple(map(pin, live[::-1][:most])),
-        alone=tuple(map(pin, alone[:most])),
+        highest=tuple(map(pin, highest)),
+        alone=tuple(map(pin, alone)),
     )
+
+
+def _sites(source: EventSource, events: NDArray[np.int64]) -> dict[int, int]:
+    """Return the sites of some events, if the trace has them."""
+    sites = entries_at(source, "site", events)
+    return {} if sites is None else dict(zip(events.tolist(), sites.tolist(), strict=True))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simalloc.heap import Moment, Run
     from simalloc.heap.real import NativeRun
     from simalloc.policy.parts import Overhead
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 PARTS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -69,13 +69,13 @@ class Waste(ShownAsTable):
         return float(sum(getattr(self, part) for part in PARTS))
 
 
-def waste(trace: Trace, run: Run, event: int | None = None) -> Waste:
+def waste(source: EventSource, run: Run, event: int | None = None) -> Waste:
     """Return where the bytes of a run's heap are after an event; without one, at its first peak.
 
     The trace is replayed up to there. Raises `SimallocError` if there is no such event, or the run
     is not the trace's.
     """
-    heap = moment(trace, run, event)
+    heap = moment(source, run, event)
     taken = heap.object >= 0
     asked, size = heap.requested[taken], heap.size[taken]
     overhead = run.policy.description.applied_overhead
@@ -83,7 +83,7 @@ def waste(trace: Trace, run: Run, event: int | None = None) -> Waste:
     gross = np.clip(gross, asked, size)
     free, at_top = _in_state(heap, FREE), _free_at_top(heap, run.scale)
     return Waste(
-        trace=trace.name,
+        trace=source.name,
         policy=spell(run.policy),
         event=heap.event,
         live=float(asked.sum()),

@@ -21,7 +21,7 @@ from simalloc.report.statistics import bars, statistics_tables
 from simalloc.report.table import Rounded, Table
 from simalloc.report.waste import waste_table
 from simalloc.trace import Trace
-from simalloc.trace.statistics import Statistics, live_bytes, lives_of
+from simalloc.trace.statistics import Statistics
 from simalloc.trace.statistics.liveness import curve_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _(found: WhatIf) -> Sequence[Table]:
 
 @tables_of.register(Trace)
 def _(trace: Trace) -> Sequence[Table]:
-    curve = curve_of(trace, live_bytes(trace, lives_of(trace)))
+    curve = curve_of(trace)
     return _facts(
         f"Trace {trace.name}",
         events=len(trace),

@@ -17,8 +17,8 @@ from simalloc.trace.trace_file import open_trace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simalloc.trace.source import EventSource
     from simalloc.trace.trace import Trace
+    from simalloc.trace.trace_file import TraceFile
 
 CATALOGUE_FILE: Final = "catalogue.toml"
 FOLDER_VARIABLE: Final = "SIMALLOC_TRACES"
@@ -137,7 +137,7 @@ def load_device(
 
 def open_source(
     name_or_path: str | os.PathLike[str], *, progress: Callable[[float], None] = lambda _: None
-) -> EventSource:
+) -> Trace | TraceFile:
     """Return a trace to be replayed, by its path or bare name.
 
     A trace file is opened and read as it is replayed, so that it may be of any length; a log in

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -10,7 +11,8 @@ from simalloc.trace._native import live_spans
 from simalloc.trace.memory import borrow
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -71,6 +73,26 @@ def empty_spans(count: int) -> NDArray[np.void]:
     return np.empty(count, f"V{_SPAN_BYTES}")
 
 
+class Columns(Protocol):
+    """A run of events in columns, an entry an event, as in `Trace`."""
+
+    @property
+    def op(self) -> NDArray[np.uint8]:
+        """What each event does (`Op`)."""
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        """Bytes requested."""
+
+    @property
+    def slot(self) -> NDArray[np.uint32]:
+        """Where the object is among those live at once."""
+
+    @property
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """The optional columns, by name."""
+
+
 class EventSource(Protocol):
     """A `Trace`, or a `TraceFile`; its length is the number of events."""
 
@@ -86,13 +108,49 @@ class EventSource(Protocol):
     def slots(self) -> int:
         """How many are live at once at most."""
 
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes requested in all."""
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Where the trace comes from."""
+
     def __len__(self) -> int: ...
 
     def stretches(self) -> Generator[Stretch]:
         """Yield all events from the first on, at most 2**20 at a time; may be called again."""
+
+    def chunks(self) -> Generator[Columns]:
+        """Yield all events from the first on with all their columns; may be called again."""
 
     def in_memory(self) -> Trace:
         """Return the whole trace."""
 
     def prefix(self, events: int) -> Trace:
         """Return the first `events` events, or all if there are no more."""
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of the events, in hexadecimal."""
+
+    def renamed(self, name: str) -> EventSource:
+        """Return the same trace under another name."""
+
+
+def entries_at(source: EventSource, column: str, events: NDArray[np.int64]) -> NDArray[Any] | None:
+    """Return what some events have in an optional column; None if the trace does not have it.
+
+    The trace is gone through up to the last of them.
+    """
+    found: NDArray[Any] | None = None
+    first, end = 0, int(events.max(initial=-1)) + 1
+    with closing(source.chunks()) as chunks:
+        for chunk in chunks:
+            if first >= end or column not in chunk.columns:
+                break
+            values = chunk.columns[column]
+            found = np.zeros(len(events), values.dtype) if found is None else found
+            here = (first <= events) & (events < first + len(values))
+            found[here] = values[events[here] - first]
+            first += len(values)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +111,11 @@ class Trace(ShownAsTable):
         present = {name: getattr(self, name) for name in OPTIONAL_COLUMNS}
         return {name: values for name, values in present.items() if values is not None}
 
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes requested in all."""
+        return int(self.size.sum())
+
     @cached_property
     def stretch(self) -> Stretch:
         """All events, in this trace's own memory, and what is live after each (8 bytes more)."""
@@ -125,6 +130,10 @@ class Trace(ShownAsTable):
         """Yield the events, at most 2**20 at a time, in this trace's own memory."""
         for start in range(0, len(self), CHUNK_EVENTS):
             yield self.stretch.part(start, start + CHUNK_EVENTS)
+
+    def chunks(self) -> Generator[Trace]:
+        """Yield this trace: all its events at once."""
+        yield self
 
     def in_memory(self) -> Trace:
         """Return this trace."""
@@ -145,6 +154,10 @@ class Trace(ShownAsTable):
             digest.update(packed, {name: to_planes(column[part]) for name, column in identifying})
             allocated += int(np.count_nonzero(self.op[part] == Op.MALLOC))
         return digest.hexdigest()
+
+    def renamed(self, name: str) -> Trace:
+        """Return the same trace under another name."""
+        return replace(self, name=name)
 
     def prefix(self, events: int) -> Trace:
         """Return the trace's first `events` events as a trace of its own.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import TraceError
 from simalloc.trace.ahead import ahead
@@ -13,12 +13,15 @@ from simalloc.trace.reader import TraceReader
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
     from pathlib import Path
 
     from simalloc.trace.header import Header
     from simalloc.trace.source import Stretch
     from simalloc.trace.trace import Trace
+
+_CHUNKS_AHEAD: Final = 1
+"""Chunks hold some 21 to 57 bytes an event."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,17 @@ class TraceFile:
 
     path: Path
     header: Header
+    other_name: str | None = None
 
     @property
     def name(self) -> str:
         """What the trace is called."""
-        return self.header.name
+        return self.header.name if self.other_name is None else self.other_name
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Where the trace comes from."""
+        return self.header.provenance
 
     @property
     def objects(self) -> int:
@@ -46,6 +55,11 @@ class TraceFile:
     def slots(self) -> int:
         """How many are live at once at most."""
         return self.header.totals.max_live_objects
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes requested in all."""
+        return self.header.totals.allocated_bytes
 
     def __len__(self) -> int:
         return self.header.totals.events
@@ -62,11 +76,21 @@ class TraceFile:
                 for stretch in stretches:
                     yield stretch.summed_up()
 
+    def chunks(self) -> Generator[Chunk]:
+        """Yield the events up to 2**20 at a time; a thread of their own reads ahead.
+
+        Raises as `stretches` does.
+        """
+        with TraceReader(self.path) as reader:
+            self._check(reader)
+            with closing(ahead(reader.chunks(), depth=_CHUNKS_AHEAD)) as chunks:
+                yield from chunks
+
     def in_memory(self) -> Trace:
         """Return the whole trace."""
         with TraceReader(self.path) as reader:
             self._check(reader)
-            return reader.read()
+            return replace(reader.read(), name=self.name)
 
     def prefix(self, events: int) -> Trace:
         """Return the first `events` events, or all if there are no more; the rest is not read."""
@@ -83,9 +107,17 @@ class TraceFile:
             slots=self.slots,
             objects=self.objects,
             name=self.name,
-            provenance=self.header.provenance,
+            provenance=self.provenance,
         )
         return whole.prefix(events)
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of the events, in hexadecimal, as the header has it."""
+        return self.header.sha256
+
+    def renamed(self, name: str) -> TraceFile:
+        """Return the same file, whose trace is called otherwise."""
+        return replace(self, other_name=name)
 
     def _check(self, reader: TraceReader) -> None:
         if reader.header != self.header:

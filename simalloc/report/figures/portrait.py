@@ -9,51 +9,54 @@ from matplotlib.patches import Patch
 
 from simalloc.errors import TraceError
 from simalloc.report.figures.portrait_joint import (
+    CellCounts,
     Cells,
     draw_cells,
     draw_lifetimes,
     draw_sizes,
 )
-from simalloc.report.figures.portrait_live import draw_live
+from simalloc.report.figures.portrait_live import LiveStack, draw_live
 from simalloc.report.figures.style import new_figure, styled
 from simalloc.report.units import spell_bytes, spell_percent, spell_share
-from simalloc.trace.statistics import COVERAGE, SHARES, describe, lives_of
+from simalloc.trace.statistics import COVERAGE, SHARES, Passages, describe
+from simalloc.trace.statistics.quantiles import passes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from matplotlib.axes import Axes
 
     from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Palette
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
     from simalloc.trace.statistics import Statistics
 
 
 def draw_portrait(
-    trace: Trace,
+    source: EventSource,
     statistics: Statistics | None = None,
     *,
     theme: Literal["light", "dark"] = "light",
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Picture:
     """Return a trace's live bytes over time, sizes against lifetimes, and its main figures.
 
     Reallocs make new objects. `statistics` are the trace's, if they are at hand. Dashed lines mark
-    the sizes and lifetimes that 90, 99 and 99.9 % of the objects do not exceed. Raises
-    `TraceError` for a trace without events.
+    the sizes and lifetimes that 90, 99 and 99.9 % of the objects do not exceed. `progress` is
+    called with the share of the work done since the last call. Raises `TraceError` for a trace
+    without events.
     """
-    if not len(trace):
-        raise TraceError("has no events to draw", path=trace.name)
-    statistics = statistics or describe(trace)
-    lives = lives_of(trace)
-    cells = Cells.of(lives)
+    if not len(source):
+        raise TraceError("has no events to draw", path=source.name)
+    statistics = statistics or describe(source)
+    live, cells = _survey(source, progress)
     with styled(theme) as palette:
         figure = new_figure(5.9)
-        figure.suptitle(trace.name, x=0.008, ha="left", fontsize=11, fontweight="bold")
+        figure.suptitle(source.name, x=0.008, ha="left", fontsize=11, fontweight="bold")
         grid = figure.add_gridspec(
             3, 3, width_ratios=(3.4, 1.15, 2.0), height_ratios=(1.45, 0.85, 2.3)
         )
-        draw_live(figure.add_subplot(grid[0, :]), trace, lives, palette)
+        draw_live(figure.add_subplot(grid[0, :]), live, palette)
         joint = figure.add_subplot(grid[2, 0])
         draw_cells(joint, cells, palette)
         draw_sizes(figure.add_subplot(grid[1, 0], sharex=joint), cells, palette)
@@ -61,6 +64,23 @@ def draw_portrait(
         _key(figure.add_subplot(grid[1, 1]), palette)
         _write_facts(figure.add_subplot(grid[1:, 2]), statistics, palette)
     return figure
+
+
+def _survey(source: EventSource, progress: Callable[[float], None]) -> tuple[LiveStack, Cells]:
+    """Go through the trace for what is drawn, more than once for the marks."""
+    live, counts = LiveStack(len(source)), CellCounts(source.allocated_bytes)
+    work = len(source) * passes(source.allocated_bytes)
+    for passage in Passages(source):
+        live.add(passage)
+        counts.add(passage)
+        progress(len(passage) / work)
+    counts.narrow()
+    while (cells := counts.cells) is None:
+        for passage in Passages(source):
+            counts.add(passage)
+            progress(len(passage) / work)
+        counts.narrow()
+    return live, cells
 
 
 def _key(axes: Axes, palette: Palette) -> None:

@@ -13,7 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from simalloc.report.figures.axes import share_formatter
 from simalloc.report.figures.portrait_live import BOUNDS, class_colours
 from simalloc.report.units import spell_bytes, spell_events
-from simalloc.trace.statistics import SHARES
+from simalloc.trace.statistics import SHARES, Quantiles
+from simalloc.trace.statistics.sizes import SizeCounts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.report.figures.style import Palette
-    from simalloc.trace.statistics import Lives
+    from simalloc.trace.statistics import Passage
 
 _CELLS: Final = 4
 """To a doubling: sizes of 16, 20, 24 and 28 bytes stand apart."""
+_MOST: Final = 64 * _CELLS
+"""Cells up to the largest size and lifetime that there can be."""
 _GAP: Final = 2
 """Empty cells between lifetimes and the row of what is never freed."""
 _FIRST_SHADE: Final = 0.3
@@ -51,24 +54,6 @@ class Cells:
     lifetime_marks: NDArray[np.int64]
     """The lifetimes that these shares of the freed objects do not exceed."""
 
-    @classmethod
-    def of(cls, lives: Lives) -> Cells:
-        """Sort lives into cells."""
-        freed = lives.freed
-        column = _cell(lives.size)
-        columns = int(column.max(initial=0)) + 1
-        row = _cell(lives.lifetime[freed])
-        rows = int(row.max(initial=0)) + 1
-        cell = row * columns + column[freed]
-        return cls(
-            np.bincount(cell, minlength=rows * columns).reshape(rows, columns),
-            _sums(cell, lives.size[freed], rows * columns).reshape(rows, columns),
-            np.bincount(column[~freed], minlength=columns),
-            _sums(column[~freed], lives.size[~freed], columns),
-            _quantiles(lives.size),
-            _quantiles(lives.lifetime[freed]),
-        )
-
     @property
     def most(self) -> int:
         """The most objects in a cell, and at least 2."""
@@ -83,6 +68,61 @@ class Cells:
     def lowest(self) -> int:
         """The row of the shortest lifetime."""
         return int(np.argmax(self.objects.any(axis=1)))
+
+
+class CellCounts:
+    """Sorts lives into cells. They are all added, and `narrow` called, until `cells` are there."""
+
+    def __init__(self, allocated: int) -> None:
+        self._objects, self._bytes = (np.zeros((_MOST, _MOST), np.int64) for _ in range(2))
+        self._left, self._left_bytes = (np.zeros(_MOST, np.int64) for _ in range(2))
+        self._sizes = SizeCounts()
+        self._lifetimes = Quantiles(allocated)
+        self._counted = False
+
+    @property
+    def cells(self) -> Cells | None:
+        """What was counted; None until the marks are known."""
+        lifetime_marks = self._lifetimes.found
+        if lifetime_marks is None:
+            return None
+        columns = _used(self._left + self._objects.sum(axis=0))
+        rows = _used(self._objects.sum(axis=1))
+        return Cells(
+            self._objects[:rows, :columns],
+            self._bytes[:rows, :columns],
+            self._left[:columns],
+            self._left_bytes[:columns],
+            np.array(self._sizes.reaching(SHARES), np.int64),
+            np.array(lifetime_marks if self._objects.any() else (), np.int64),
+        )
+
+    def add(self, passage: Passage) -> None:
+        """Count the lives that end in the next events."""
+        ended = passage.ended
+        if not passage.last:
+            self._lifetimes.add(ended.lifetime)
+        if self._counted:
+            return
+        self._sizes.add(passage)
+        column = _cell(ended.size)
+        if passage.last:
+            np.add.at(self._left, column, 1)
+            np.add.at(self._left_bytes, column, ended.size)
+        else:
+            cell = (_cell(ended.lifetime), column)
+            np.add.at(self._objects, cell, 1)
+            np.add.at(self._bytes, cell, ended.size)
+
+    def narrow(self) -> None:
+        """Come nearer to the marks, when all lives have been added."""
+        self._counted = True
+        self._lifetimes.narrow()
+
+
+def _used(counts: NDArray[np.int64]) -> int:
+    """Return how many places there are up to the last that counts anything; one at least."""
+    return int(np.flatnonzero(counts).max(initial=0)) + 1
 
 
 def draw_cells(axes: Axes, cells: Cells, palette: Palette) -> None:
@@ -197,23 +237,9 @@ def _cell(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return cell
 
 
-def _sums(cell: NDArray[np.int64], values: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
-    sums: NDArray[np.int64] = np.bincount(cell, values, cells).astype(np.int64)
-    return sums
-
-
 def _log(values: NDArray[np.int64]) -> NDArray[np.float64]:
     logarithm: NDArray[np.float64] = np.log2(np.maximum(values, 1).astype(np.float64))
     return logarithm
-
-
-def _quantiles(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the least value that each of `SHARES` does not exceed; none of no values."""
-    if not len(values):
-        return values
-    ranks = np.ceil(np.array(SHARES) * len(values)).astype(np.int64) - 1
-    quantiles: NDArray[np.int64] = np.sort(values)[ranks]
-    return quantiles
 
 
 def _labels(marks: NDArray[np.int64], apart: float) -> list[tuple[float, str]]:

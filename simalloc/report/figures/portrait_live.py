@@ -9,15 +9,16 @@ import numpy as np
 
 from simalloc.report.figures.axes import bytes_axis, events_axis
 from simalloc.report.units import spell_bytes
-from simalloc.trace.statistics import live_bytes
+from simalloc.trace.events import allocates
+from simalloc.trace.statistics import Peak
+from simalloc.trace.statistics.liveness import spans_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from simalloc.report.figures.style import Palette
-    from simalloc.trace import Trace
-    from simalloc.trace.statistics import Lives
+    from simalloc.trace.statistics import Passage
 
 BOUNDS: Final = (64, 1 << 10, 1 << 14, 1 << 18)
 """Where one class of sizes ends and the next begins, in bytes."""
@@ -32,14 +33,59 @@ def class_colours(palette: Palette) -> NDArray[np.float64]:
     return np.asarray(mpl.colormaps["plasma"](shades))
 
 
-def draw_live(axes: Axes, trace: Trace, lives: Lives, palette: Palette) -> None:
-    """Draw what is live when most is, in each of many spans of events: no peak is lost."""
-    live = live_bytes(trace, lives)
-    starts = np.unique(np.arange(_SPANS) * len(live) // _SPANS)
-    events = _events_of_most(live, starts)
-    stack = np.cumsum(_live_by_class(lives, events), axis=0)
-    time = np.append(starts, len(live))
-    below = np.zeros(len(events))
+class LiveStack:
+    """Finds what is live, by the sizes of objects, when most is, in each of many spans of events.
+
+    No peak is lost. `events` is the number of events of the trace.
+    """
+
+    def __init__(self, events: int) -> None:
+        self.starts = np.unique(np.arange(_SPANS) * events // _SPANS)
+        """The first event of each span."""
+        self.most = np.full(len(self.starts), -1, np.int64)
+        """Bytes live when most are."""
+        self.by_class = np.zeros((len(BOUNDS) + 1, len(self.starts)), np.int64)
+        """How many of these are in objects of each class, shape (classes, spans)."""
+        self.peak = Peak(0, 0)
+        self.events = events
+        self._now = np.zeros((len(BOUNDS) + 1, 1), np.int64)
+
+    def add(self, passage: Passage) -> None:
+        """Look at the next events."""
+        if passage.last:
+            return
+        change = np.zeros((len(BOUNDS) + 1, len(passage)), np.int64)
+        born = np.flatnonzero(allocates(passage.op))
+        died = passage.ended.died - passage.first
+        np.add.at(change, (_kind(passage.size[born]), born), passage.size[born])
+        np.subtract.at(change, (_kind(passage.ended.size), died), passage.ended.size)
+        held = self._now + np.cumsum(change, axis=1)
+        self._now = held[:, -1:]
+        spans, cuts = spans_of(self.starts, passage.first, len(passage))
+        ends = np.append(cuts[1:], len(passage)).tolist()
+        for span, start, end in zip(range(spans.start, spans.stop), cuts, ends, strict=True):
+            self._look(passage, held, span, slice(int(start), end))
+
+    def _look(self, passage: Passage, held: NDArray[np.int64], span: int, part: slice) -> None:
+        event = part.start + int(passage.live[part].argmax())
+        most = int(passage.live[event])
+        if most <= self.most[span]:
+            return
+        self.most[span] = most
+        self.by_class[:, span] = held[:, event]
+        if most > self.peak.amount:
+            self.peak = Peak(most, passage.first + event)
+
+
+def _kind(size: NDArray[np.int64]) -> NDArray[np.intp]:
+    return np.searchsorted(BOUNDS, size, side="right")
+
+
+def draw_live(axes: Axes, live: LiveStack, palette: Palette) -> None:
+    """Draw what is live over time."""
+    stack = np.cumsum(live.by_class, axis=0)
+    time = np.append(live.starts, live.events)
+    below = np.zeros(len(live.starts), np.int64)
     colours = class_colours(palette)
     for number, above in enumerate(stack):
         if (above > below).any():
@@ -48,9 +94,9 @@ def draw_live(axes: Axes, trace: Trace, lives: Lives, palette: Palette) -> None:
                 color=colours[number], label=_class_name(number),
             )  # fmt: skip
         below = above
-    axes.step(time, _held(live[events]), where="post", color=palette.ink, linewidth=0.6)
+    axes.step(time, _held(live.most), where="post", color=palette.ink, linewidth=0.6)
     _mark_peak(axes, live, palette)
-    axes.set_xlim(0, max(1, len(live)))
+    axes.set_xlim(0, max(1, live.events))
     events_axis(axes.xaxis)
     axes.set_xlabel("time (events)")
     axes.set_ylabel("live, by size of object")
@@ -63,37 +109,16 @@ def draw_live(axes: Axes, trace: Trace, lives: Lives, palette: Palette) -> None:
         )  # fmt: skip
 
 
-def _events_of_most(live: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    ends = np.append(starts[1:], len(live))
-    return np.array(
-        [a + int(live[a:b].argmax()) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)],
-        np.int64,
-    )
-
-
-def _live_by_class(lives: Lives, events: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the bytes of each class that are live after some events, shape (classes, events)."""
-    kind = np.searchsorted(BOUNDS, lives.size, side="right")
-    columns = len(events) + 1  # the last for what comes after them all
-    change = np.zeros((len(BOUNDS) + 1) * columns)
-    for when, sign in ((lives.born, 1.0), (lives.died, -1.0)):
-        cell = kind * columns + np.searchsorted(events, when)
-        change += sign * np.bincount(cell, weights=lives.size, minlength=len(change))
-    by_class: NDArray[np.float64] = np.cumsum(change.reshape(-1, columns), axis=1)[:, :-1]
-    return by_class
-
-
-def _held(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
+def _held(values: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return one value a span as one a boundary: the last span's holds until the end."""
     return np.append(values, values[-1:]).astype(np.float64)
 
 
-def _mark_peak(axes: Axes, live: NDArray[np.int64], palette: Palette) -> None:
-    event = int(live.argmax())
-    peak = int(live[event])
+def _mark_peak(axes: Axes, live: LiveStack, palette: Palette) -> None:
+    event, peak = live.peak.event, live.peak.amount
     axes.set_ylim(0, 1.22 * max(1, peak))
     bytes_axis(axes.yaxis, max(1, peak))
-    late = event > len(live) / 2
+    late = event > live.events / 2
     axes.annotate(
         f"peak {spell_bytes(peak)}",
         (event, peak),

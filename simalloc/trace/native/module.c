@@ -201,8 +201,10 @@ static int add_type(PyObject *module, const char *name, PyType_Spec *spec)
 
 static int module_exec(PyObject *module)
 {
-    int status = add_type(module, "LiveTable", &live_table_spec);
-    return status < 0 ? status : add_type(module, "Decoder", &decoder_spec);
+    if (add_type(module, "LiveTable", &live_table_spec) < 0 ||
+        add_type(module, "Decoder", &decoder_spec) < 0)
+        return -1;
+    return add_type(module, "Lives", &lives_spec);
 }
 
 static PyModuleDef_Slot module_slots[] = {

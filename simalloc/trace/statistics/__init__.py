@@ -3,7 +3,6 @@
 from simalloc.trace.statistics.behaviour import NeverFreed, Reallocs, Thread
 from simalloc.trace.statistics.describe import Counts, Statistics, describe
 from simalloc.trace.statistics.lifetimes import (
-    SHARES,
     Lifetimes,
     Neighbours,
     neighbour_waits,
@@ -11,7 +10,9 @@ from simalloc.trace.statistics.lifetimes import (
 )
 from simalloc.trace.statistics.liveness import LiveCurve, Peak, live_bytes, most_together
 from simalloc.trace.statistics.lives import Counting, Lives, lives_of
-from simalloc.trace.statistics.sizes import COVERAGE, SizeClass, Sizes, classes_of
+from simalloc.trace.statistics.passage import Passage, Passages
+from simalloc.trace.statistics.quantiles import SHARES, Quantiles
+from simalloc.trace.statistics.sizes import COVERAGE, SizeClass, Sizes
 
 __all__ = [
     "COVERAGE",
@@ -23,13 +24,15 @@ __all__ = [
     "Lives",
     "Neighbours",
     "NeverFreed",
+    "Passage",
+    "Passages",
     "Peak",
+    "Quantiles",
     "Reallocs",
     "SizeClass",
     "Sizes",
     "Statistics",
     "Thread",
-    "classes_of",
     "describe",
     "live_bytes",
     "lives_of",

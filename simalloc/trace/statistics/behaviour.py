@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simalloc.trace.events import Op
+from simalloc.trace.events import Op, allocates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from simalloc.trace.statistics.lives import Lives
-    from simalloc.trace.trace import Trace
+    from simalloc.trace.statistics.passage import Passage, Passages
 
 
 @dataclass(frozen=True)
@@ -57,61 +56,77 @@ class Thread:
     """Objects it frees or reallocates that another thread allocated or reallocated last."""
 
 
-def reallocs_of(trace: Trace, lives: Lives) -> Reallocs:
-    """Return how objects are reallocated. `lives` counts reallocs as new."""
-    at = trace.op == Op.REALLOC
-    ended = lives.freed
-    before = np.zeros(len(trace), np.int64)
-    before[lives.died[ended]] = lives.size[ended]
-    old, new = before[at], trace.size[at]
-    _, times = np.unique(trace.object[at], return_counts=True)
-    return Reallocs(
-        events=len(new),
-        grew=int(np.count_nonzero(new > old)),
-        shrank=int(np.count_nonzero(new < old)),
-        unchanged=int(np.count_nonzero(new == old)),
-        objects=len(times),
-        most=int(times.max(initial=0)),
-        kept_bytes=int(np.minimum(old, new).sum()),
-    )
+class ReallocCounts:
+    """Counts how objects are reallocated."""
+
+    def __init__(self) -> None:
+        self._grew = 0
+        self._shrank = 0
+        self._unchanged = 0
+        self._kept_bytes = 0
+
+    def add(self, passage: Passage) -> None:
+        """Count the reallocs among the next events."""
+        if passage.last:
+            return
+        of_realloc = passage.op[passage.ended.died - passage.first] == Op.REALLOC
+        old, new = passage.ended.size[of_realloc], passage.size[passage.op == Op.REALLOC]
+        self._grew += int(np.count_nonzero(new > old))
+        self._shrank += int(np.count_nonzero(new < old))
+        self._unchanged += int(np.count_nonzero(new == old))
+        self._kept_bytes += int(np.minimum(old, new).sum())
+
+    def reallocs(self, passages: Passages) -> Reallocs:
+        """Return what was counted in all the passages."""
+        return Reallocs(
+            events=self._grew + self._shrank + self._unchanged,
+            grew=self._grew,
+            shrank=self._shrank,
+            unchanged=self._unchanged,
+            objects=passages.reallocated,
+            most=passages.most_reallocs,
+            kept_bytes=self._kept_bytes,
+        )
 
 
-def never_freed_of(lives: Lives) -> NeverFreed:
-    """Return what is still live at the end."""
-    left = lives.size[~lives.freed]
-    total = int(lives.size.sum())
+def never_freed_of(last: Passage, objects: int, allocated: int) -> NeverFreed:
+    """Return what ends in the last passage, beside all objects and bytes."""
+    left, left_bytes = len(last.ended.size), int(last.ended.size.sum())
     return NeverFreed(
-        objects=len(left),
-        bytes=int(left.sum()),
-        share_of_objects=len(left) / len(lives) if len(lives) else 0.0,
-        share_of_bytes=int(left.sum()) / total if total else 0.0,
+        objects=left,
+        bytes=left_bytes,
+        share_of_objects=left / objects if objects else 0.0,
+        share_of_bytes=left_bytes / allocated if allocated else 0.0,
     )
 
 
-def threads_of(trace: Trace, lives: Lives) -> tuple[Thread, ...]:
-    """Return what each thread does, by number; nothing if the trace does not tell.
+class ThreadCounts:
+    """Counts what each thread does; lives remember the thread of their birth."""
 
-    `lives` counts reallocs as new.
-    """
-    if trace.thread is None:
-        return ()
-    numbers, thread = np.unique(trace.thread, return_inverse=True)
-    born, size = thread[lives.born], lives.size
-    died = thread[lives.died[lives.freed]]
-    foreign = died[died != born[lives.freed]]
-    count = len(numbers)
-    columns = (
-        numbers,
-        np.bincount(thread, minlength=count),
-        np.bincount(born, minlength=count),
-        _sums(born, size, count),
-        np.bincount(foreign, minlength=count),
-    )
-    return tuple(Thread(*row) for row in zip(*(c.tolist() for c in columns), strict=True))
+    def __init__(self) -> None:
+        self._counts: dict[int, list[int]] = {}
 
+    def add(self, passage: Passage) -> None:
+        """Count the next events."""
+        if passage.last or passage.mark is None:
+            return
+        thread, ended = passage.mark, passage.ended
+        births = allocates(passage.op)
+        by = thread[ended.died - passage.first]
+        self._count(0, thread)
+        self._count(1, thread[births])
+        self._count(2, thread[births], passage.size[births])
+        self._count(3, by[by != ended.mark])
 
-def _sums(group: NDArray[np.intp], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return the sums of the values of each group, exactly (bincount's weights are floats)."""
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, group, values)
-    return sums
+    def threads(self) -> tuple[Thread, ...]:
+        """Return what each thread does, by number."""
+        return tuple(Thread(thread, *self._counts[thread]) for thread in sorted(self._counts))
+
+    def _count(
+        self, what: int, thread: NDArray[np.int64], amount: NDArray[np.int64] | None = None
+    ) -> None:
+        numbers, place = np.unique(thread, return_inverse=True)
+        sums = np.zeros(len(numbers), np.int64)
+        np.add.at(sums, place, 1 if amount is None else amount)
+        for number, count in zip(numbers.tolist(), sums.tolist(), strict=True):
+            self._counts.setdefault(number, [0, 0, 0, 0])[what] += count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -11,39 +11,31 @@ from simalloc.shown import ShownAsTable
 from simalloc.trace.events import Op
 from simalloc.trace.statistics.behaviour import (
     NeverFreed,
+    ReallocCounts,
     Reallocs,
     Thread,
+    ThreadCounts,
     never_freed_of,
-    reallocs_of,
-    threads_of,
 )
 from simalloc.trace.statistics.lifetimes import (
     Lifetimes,
     Neighbours,
+    NeighbourWaits,
     lifetimes_of,
-    neighbours_of,
 )
-from simalloc.trace.statistics.liveness import (
-    LiveCurve,
-    Peak,
-    curve_of,
-    live_bytes,
-    most_together,
-    peak_of,
-)
-from simalloc.trace.statistics.lives import lives_of
-from simalloc.trace.statistics.sizes import SizeClass, Sizes, classes_of, sizes_of
+from simalloc.trace.statistics.liveness import Curve, LiveCurve, Peak, Peaks
+from simalloc.trace.statistics.passage import PART_EVENTS, Passages
+from simalloc.trace.statistics.quantiles import passes
+from simalloc.trace.statistics.sizes import SizeClass, SizeClasses, SizeCounts, Sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simalloc.trace.trace import Trace
+    from simalloc.trace.source import EventSource
+    from simalloc.trace.statistics.passage import Passage
 
-Part = TypeVar("Part")
 
 _COUNTED: Final = (Op.MALLOC, Op.FREE, Op.REALLOC)
-_PARTS: Final = 9
-"""Of the work, for its progress: those that take time."""
 
 
 @dataclass(frozen=True)
@@ -86,49 +78,90 @@ class Statistics(ShownAsTable):
 
 
 def describe(
-    trace: Trace, *, added: int = 0, progress: Callable[[float], None] = lambda _: None
+    source: EventSource,
+    *,
+    added: int = 0,
+    progress: Callable[[float], None] = lambda _: None,
+    part_events: int = PART_EVENTS,
 ) -> Statistics:
     """Return a trace's statistics; `added` bytes are added to each size for the size classes.
 
-    `progress` is called with the share of the work done since the last call. Raises `ValueError`
-    if `added` is negative.
+    A trace file is read as it is described, in the memory of what is live at once, and again for
+    the quantiles (quantiles.py). At most `part_events` are looked at together. `progress` is called
+    with the share of the work done since the last call. Raises `ValueError` if `added` is negative.
     """
     if added < 0:
         raise ValueError(f"added is {added}; it takes 0 or more bytes")
-
-    def done(part: Part) -> Part:
-        progress(1 / _PARTS)
-        return part
-
-    lives = done(lives_of(trace))
-    live = done(live_bytes(trace, lives))
-    return Statistics(
-        name=trace.name,
-        added=added,
-        counts=_counts(trace),
-        peak_bytes=peak_of(live),
-        peak_objects=done(most_together(lives.born, lives.died)),
-        lifetimes=done(lifetimes_of(lives)),
-        neighbours=done(neighbours_of(lives)),
-        sizes=done(sizes_of(lives)),
-        classes=done(classes_of(lives, added)),
-        reallocs=done(reallocs_of(trace, lives)),
-        never_freed=never_freed_of(lives),
-        threads=done(threads_of(trace, lives)),
-        live=curve_of(trace, live),
-    )
+    survey, waits = _Survey(len(source), added), NeighbourWaits(source.allocated_bytes)
+    work = len(source) * passes(source.allocated_bytes)
+    first = Passages(source, "thread", part_events)
+    for passage in first:
+        survey.add(passage)
+        waits.add(passage.settled)
+        progress(len(passage) / max(work, 1))
+    waits.narrow()
+    while waits.found is None:
+        for passage in Passages(source, part_events=part_events):
+            waits.add(passage.settled)
+            progress(len(passage) / work)
+        waits.narrow()
+    return survey.statistics(source.name, first, waits.found)
 
 
-def _counts(trace: Trace) -> Counts:
-    mallocs, frees, reallocs = (int(np.count_nonzero(trace.op == op)) for op in _COUNTED)
-    objects = mallocs + reallocs
-    total = int(trace.size.sum())
-    return Counts(
-        events=len(trace),
-        mallocs=mallocs,
-        frees=frees,
-        reallocs=reallocs,
-        objects=objects,
-        bytes=total,
-        average_size=total / objects if objects else 0.0,
-    )
+class _Survey:
+    """What is found in going through a trace of so many events once."""
+
+    def __init__(self, events: int, added: int) -> None:
+        self._added = added
+        self._ops = np.zeros(len(Op), np.int64)
+        self._bytes = 0
+        self._peaks = Peaks()
+        self._curve = Curve(events)
+        self._sizes = SizeCounts()
+        self._classes = SizeClasses(added)
+        self._reallocs = ReallocCounts()
+        self._threads = ThreadCounts()
+        self._last: Passage | None = None
+
+    def add(self, passage: Passage) -> None:
+        """Look at the next events."""
+        self._ops += np.bincount(passage.op, minlength=len(Op))
+        self._bytes += int(passage.size.sum())
+        for part in (
+            self._peaks, self._curve, self._sizes, self._classes, self._reallocs, self._threads
+        ):  # fmt: skip
+            part.add(passage)
+        self._last = passage
+
+    def statistics(self, name: str, passages: Passages, neighbours: Neighbours) -> Statistics:
+        """Return all there is to say, when `passages` have come to their end."""
+        assert self._last is not None
+        counts = self._counts()
+        return Statistics(
+            name=name,
+            added=self._added,
+            counts=counts,
+            peak_bytes=self._peaks.bytes,
+            peak_objects=self._peaks.objects,
+            lifetimes=lifetimes_of(passages, counts.objects, counts.bytes),
+            neighbours=neighbours,
+            sizes=self._sizes.sizes(),
+            classes=self._classes.classes(),
+            reallocs=self._reallocs.reallocs(passages),
+            never_freed=never_freed_of(self._last, counts.objects, counts.bytes),
+            threads=self._threads.threads(),
+            live=self._curve.curve(),
+        )
+
+    def _counts(self) -> Counts:
+        mallocs, frees, reallocs = (int(self._ops[op]) for op in _COUNTED)
+        objects = mallocs + reallocs
+        return Counts(
+            events=int(self._ops.sum()),
+            mallocs=mallocs,
+            frees=frees,
+            reallocs=reallocs,
+            objects=objects,
+            bytes=self._bytes,
+            average_size=self._bytes / objects if objects else 0.0,
+        )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from simalloc.trace.statistics.quantiles import SHARES, Quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.statistics.lives import Lives
-
-SHARES: Final = (0.9, 0.99, 0.999)
-"""The shares that tables 5 to 7 of Johnstone and Wilson 1998 are printed for."""
+    from simalloc.trace.statistics.passage import Passages, Settled
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,43 @@ class Neighbours:
     """The waits that these shares of the allocated bytes do not exceed (table 6)."""
 
 
-def lifetimes_of(lives: Lives) -> Lifetimes:
-    """Return the average lifetimes."""
-    if not len(lives):
+def lifetimes_of(passages: Passages, objects: int, allocated: int) -> Lifetimes:
+    """Return the average lifetimes of a trace that has been gone through."""
+    if not objects:
         return Lifetimes(0.0, 0.0, 0.0)
-    lifetime = lives.lifetime.astype(np.float64)
-    total = float(lives.size.sum())
+    lifetimes, weighted, lengths = passages.sums()
     return Lifetimes(
-        mean=float(lifetime.mean()),
-        weighted=float(lifetime @ lives.size.astype(np.float64)) / total if total else 0.0,
-        mean_objects=float(lives.length.mean()),
+        mean=lifetimes / objects,
+        weighted=weighted / allocated if allocated else 0.0,
+        mean_objects=lengths / objects,
     )
+
+
+class NeighbourWaits:
+    """Finds when given shares of objects and bytes have both temporal neighbours free.
+
+    The waits are added and `narrow` called, again and again until `found` is there.
+    """
+
+    def __init__(self, allocated: int) -> None:
+        self._objects = Quantiles(allocated)
+        self._bytes = Quantiles(allocated)
+
+    @property
+    def found(self) -> Neighbours | None:
+        """What was found; None until it is."""
+        objects, weighted = self._objects.found, self._bytes.found
+        return None if objects is None or weighted is None else Neighbours(objects, weighted)
+
+    def add(self, settled: Settled) -> None:
+        """Count some waits."""
+        self._objects.add(settled.wait)
+        self._bytes.add(settled.wait, settled.size)
+
+    def narrow(self) -> None:
+        """Come nearer, when all waits have been added."""
+        self._objects.narrow()
+        self._bytes.narrow()
 
 
 def neighbours_of(lives: Lives, *, freed_only: bool = False) -> Neighbours:

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simalloc.trace.events import Op
+from simalloc.trace.statistics.passage import Passages
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from simalloc.trace.source import EventSource
     from simalloc.trace.statistics.lives import Lives
+    from simalloc.trace.statistics.passage import Passage
     from simalloc.trace.trace import Trace
 
 
@@ -42,14 +47,6 @@ def live_bytes(trace: Trace, lives: Lives) -> NDArray[np.int64]:
     return np.cumsum(change, out=change)
 
 
-def peak_of(live: NDArray[np.int64]) -> Peak:
-    """Return the peak of what is live after each event."""
-    if not len(live):
-        return Peak(0, 0)
-    event = int(live.argmax())
-    return Peak(int(live[event]), event)
-
-
 def most_together(born: NDArray[np.int64], died: NDArray[np.int64]) -> Peak:
     """Return the most lives that overlap. `born` ascends; at one event deaths precede births."""
     if not len(born):
@@ -60,19 +57,75 @@ def most_together(born: NDArray[np.int64], died: NDArray[np.int64]) -> Peak:
     return Peak(int(together[first]), int(born[first]))
 
 
-def curve_of(trace: Trace, live: NDArray[np.int64], spans: int = 60) -> LiveCurve:
-    """Return live bytes over time in at most `spans` spans."""
-    spans = min(spans, len(live))
-    if not spans:
-        return LiveCurve((), (), (), ())
-    starts = np.arange(spans) * len(live) // spans
-    last = np.append(starts[1:], len(live)) - 1
-    return LiveCurve(
-        last_event=_ints(last),
-        allocated=_ints(np.cumsum(np.add.reduceat(trace.size, starts))),
-        least=_ints(np.minimum.reduceat(live, starts)),
-        most=_ints(np.maximum.reduceat(live, starts)),
-    )
+class Peaks:
+    """Finds the peaks of live bytes and of live objects."""
+
+    def __init__(self) -> None:
+        self.bytes = Peak(0, 0)
+        self.objects = Peak(0, 0)
+        self._live_objects = 0
+
+    def add(self, passage: Passage) -> None:
+        """Look at the next events."""
+        if passage.last:
+            return
+        change = (passage.op == Op.MALLOC).astype(np.int64) - (passage.op == Op.FREE)
+        live_objects = self._live_objects + np.cumsum(change)
+        self._live_objects = int(live_objects[-1])
+        self.bytes = _higher(self.bytes, passage.live, passage.first)
+        self.objects = _higher(self.objects, live_objects, passage.first)
+
+
+class Curve:
+    """Draws live bytes over time in at most `spans` spans, of a trace of so many events."""
+
+    def __init__(self, events: int, spans: int = 60) -> None:
+        spans = min(spans, events)
+        self._starts = np.arange(spans) * events // max(spans, 1)
+        self._last = np.append(self._starts[1:], events)[:spans] - 1
+        self._allocated = np.zeros(spans, np.int64)
+        self._least = np.full(spans, np.iinfo(np.int64).max)
+        self._most = np.zeros(spans, np.int64)
+
+    def add(self, passage: Passage) -> None:
+        """Look at the next events."""
+        if passage.last:
+            return
+        spans, cuts = spans_of(self._starts, passage.first, len(passage))
+        self._allocated[spans] += np.add.reduceat(passage.size, cuts)
+        least, most = self._least[spans], self._most[spans]
+        np.minimum(least, np.minimum.reduceat(passage.live, cuts), out=least)
+        np.maximum(most, np.maximum.reduceat(passage.live, cuts), out=most)
+
+    def curve(self) -> LiveCurve:
+        """Return the curve of what was looked at."""
+        return LiveCurve(
+            last_event=_ints(self._last),
+            allocated=_ints(np.cumsum(self._allocated)),
+            least=_ints(self._least),
+            most=_ints(self._most),
+        )
+
+
+def curve_of(source: EventSource) -> LiveCurve:
+    """Return a trace's live bytes over time."""
+    curve = Curve(len(source))
+    for passage in Passages(source):
+        curve.add(passage)
+    return curve.curve()
+
+
+def spans_of(starts: NDArray[np.int64], first: int, events: int) -> tuple[slice, NDArray[np.int64]]:
+    """Return which spans a run of events touches, and where each begins within the run."""
+    begun = int(np.searchsorted(starts, first, side="right")) - 1
+    end = int(np.searchsorted(starts, first + events))
+    return slice(begun, end), np.maximum(starts[begun:end] - first, 0)
+
+
+def _higher(peak: Peak, live: NDArray[np.int64], first: int) -> Peak:
+    event = int(live.argmax())
+    amount = int(live[event])
+    return Peak(amount, first + event) if amount > peak.amount else peak
 
 
 def _ints(values: NDArray[np.int64]) -> tuple[int, ...]:

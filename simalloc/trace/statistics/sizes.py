@@ -7,18 +7,24 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.trace.statistics.liveness import most_together
+from simalloc.trace.events import allocates
+from simalloc.trace.statistics.sums import GroupSums
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from simalloc.trace.statistics.lives import Lives
+    from simalloc.trace.statistics.passage import Passage
 
 COVERAGE: Final = (0.9, 0.99, 0.999, 1.0)
 """The shares of the objects in table 7 of Johnstone and Wilson 1998."""
 
 SMALLEST_CLASS: Final = 16
 """The upper bound of the first size class, in bytes, as in their table 2."""
+
+_CLASSES: Final = 64
+"""More than there are powers of two up to the largest size."""
 
 
 @dataclass(frozen=True)
@@ -53,46 +59,107 @@ class SizeClass:
     """In objects allocated meanwhile."""
 
 
-def sizes_of(lives: Lives) -> Sizes:
-    """Return which sizes are requested, and how many of them matter."""
-    size, objects = np.unique(lives.size, return_counts=True)
-    order = np.argsort(-objects, kind="stable")
-    reached = np.append(0, np.cumsum(objects[order]))
-    share = np.array(COVERAGE) * len(lives)
-    ten = order[:10]
-    return Sizes(
-        covering=tuple(np.searchsorted(reached, share).tolist()),
-        commonest=tuple(zip(size[ten].tolist(), objects[ten].tolist(), strict=True)),
-        zero=int(np.count_nonzero(lives.size == 0)),
-        largest=int(size[-1]) if len(size) else 0,
-    )
+class SizeCounts:
+    """Counts the objects of each size: 16 bytes a size."""
+
+    def __init__(self) -> None:
+        self._size = np.empty(0, np.int64)
+        self._objects = np.empty(0, np.int64)
+
+    def add(self, passage: Passage) -> None:
+        """Count the objects of the next events."""
+        size, objects = np.unique(passage.size[allocates(passage.op)], return_counts=True)
+        known = np.searchsorted(self._size, size)
+        is_known = np.append(self._size, -1)[known] == size
+        self._objects[known[is_known]] += objects[is_known]
+        if not is_known.all():
+            self._size = np.insert(self._size, known[~is_known], size[~is_known])
+            self._objects = np.insert(self._objects, known[~is_known], objects[~is_known])
+
+    def reaching(self, shares: Sequence[float]) -> tuple[int, ...]:
+        """Return the least sizes that these shares of the objects do not exceed; none of none."""
+        if not len(self._size):
+            return ()
+        reached = np.cumsum(self._objects)
+        place = np.searchsorted(reached, np.array(shares) * reached[-1])
+        return tuple(self._size[place].tolist())
+
+    def sizes(self) -> Sizes:
+        """Return which sizes are requested, and how many of them matter."""
+        size, objects = self._size, self._objects
+        order = np.argsort(-objects, kind="stable")
+        reached = np.append(0, np.cumsum(objects[order]))
+        ten = order[:10]
+        return Sizes(
+            covering=tuple(np.searchsorted(reached, np.array(COVERAGE) * reached[-1]).tolist()),
+            commonest=tuple(zip(size[ten].tolist(), objects[ten].tolist(), strict=True)),
+            zero=int(objects[0]) if len(size) and size[0] == 0 else 0,
+            largest=int(size[-1]) if len(size) else 0,
+        )
 
 
-def classes_of(lives: Lives, added: int = 0) -> tuple[SizeClass, ...]:
-    """Return the size classes that have objects, the smallest first.
+class SizeClasses:
+    """Sums up the objects of each size class.
 
     `added` bytes are added to every size before it is rounded up to a power of two: 8 in table 2
     of Johnstone and Wilson 1998, it seems for a header.
     """
-    exponent = _exponents(lives.size + added)
-    return tuple(
-        _class(lives, np.flatnonzero(exponent == value), 1 << int(value))
-        for value in np.unique(exponent)
-    )
 
+    def __init__(self, added: int = 0) -> None:
+        self._added = added
+        self._live = np.zeros(_CLASSES, np.int64)
+        self._most_live = np.zeros(_CLASSES, np.int64)
+        self._objects = np.zeros(_CLASSES, np.int64)
+        self._never_freed = np.zeros(_CLASSES, np.int64)
+        self._bytes, self._lifetimes, self._lengths = (GroupSums(_CLASSES) for _ in range(3))
 
-def _class(lives: Lives, members: NDArray[np.intp], upto: int) -> SizeClass:
-    died = lives.died[members]
-    lifetime = lives.death[members] - lives.birth[members]
-    return SizeClass(
-        upto=upto,
-        objects=len(members),
-        bytes=int(lives.size[members].sum()),
-        most_live=most_together(lives.born[members], died).amount,
-        never_freed=int(np.count_nonzero(died == lives.events)),
-        mean_lifetime=float(lifetime.mean(dtype=np.float64)),
-        mean_lifetime_objects=float(lives.length[members].mean()),
-    )
+    def add(self, passage: Passage) -> None:
+        """Sum up the lives that end in the next events, and what is live after each of these."""
+        ended = passage.ended
+        kind = _exponents(ended.size + self._added)
+        self._objects += np.bincount(kind, minlength=_CLASSES)
+        self._bytes.add(kind, ended.size)
+        self._lifetimes.add(kind, ended.lifetime)
+        self._lengths.add(kind, ended.length)
+        if passage.last:
+            self._never_freed = np.bincount(kind, minlength=_CLASSES)
+        else:
+            self._count_live(passage, kind)
+
+    def classes(self) -> tuple[SizeClass, ...]:
+        """Return the size classes that have objects, the smallest first."""
+        return tuple(self._class(int(kind)) for kind in np.flatnonzero(self._objects))
+
+    def _class(self, kind: int) -> SizeClass:
+        objects = int(self._objects[kind])
+        return SizeClass(
+            upto=1 << kind,
+            objects=objects,
+            bytes=self._bytes[kind],
+            most_live=int(self._most_live[kind]),
+            never_freed=int(self._never_freed[kind]),
+            mean_lifetime=self._lifetimes[kind] / objects,
+            mean_lifetime_objects=self._lengths[kind] / objects,
+        )
+
+    def _count_live(self, passage: Passage, kind_of_dead: NDArray[np.int8]) -> None:
+        """Follow what is live in each class; at one event the death precedes the birth."""
+        born = np.flatnonzero(allocates(passage.op))
+        kind = np.full((len(passage), 2), -1, np.int8)
+        kind[passage.ended.died - passage.first, 0] = kind_of_dead
+        kind[born, 1] = _exponents(passage.size[born] + self._added)
+        change = np.broadcast_to(np.array([-1, 1]), kind.shape)[kind >= 0]
+        kind = kind[kind >= 0]
+        order = np.argsort(kind, kind="stable")
+        kind, change = kind[order], np.cumsum(change[order])
+        starts = np.flatnonzero(np.diff(kind, prepend=-1))
+        kinds, ends = kind[starts], np.append(starts[1:], len(kind)) - 1
+        if not len(kinds):
+            return
+        before = self._live[kinds] - np.append(0, change[ends[:-1]])
+        most = before + np.maximum.reduceat(change, starts)
+        self._most_live[kinds] = np.maximum(self._most_live[kinds], most)
+        self._live[kinds] = before + change[ends]
 
 
 def _exponents(size: NDArray[np.int64]) -> NDArray[np.int8]:

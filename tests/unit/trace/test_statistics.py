@@ -3,20 +3,25 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from made_traces import traces
 
-from simalloc.trace import MAX_SIZE, Op, Trace
+from simalloc.trace import MAX_SIZE, Op, Trace, open_trace, write_trace
+from simalloc.trace._native import Lives as LifeTable
 from simalloc.trace.statistics import (
+    SHARES,
+    Passages,
     Peak,
+    Quantiles,
     SizeClass,
     Thread,
-    classes_of,
     describe,
     live_bytes,
     lives_of,
     neighbour_waits,
     neighbours_of,
 )
+from simalloc.trace.statistics.quantiles import passes
 
 
 def made(text, **columns):
@@ -78,7 +83,7 @@ def test_peaks_and_the_first_event_that_has_them():
 
 def test_a_realloc_is_not_two_objects_at_once():
     assert describe(made("m0:8 r0:8 r0:8")).peak_objects == Peak(1, 0)
-    assert classes_of(lives_of(made("m0:8 r0:9 r0:8")))[0].most_live == 1
+    assert describe(made("m0:8 r0:9 r0:8")).classes[0].most_live == 1
 
 
 def test_an_object_waits_until_both_neighbours_are_dead():
@@ -110,7 +115,7 @@ def test_commonest_sizes_come_first_and_smaller_ones_before_larger():
 
 def test_classes_round_up_to_powers_of_two():
     trace = made("m0:0 m1:16 m2:17 m3:32 f3 m4:33 m5:20")
-    classes = classes_of(lives_of(trace))
+    classes = describe(trace).classes
     assert [(one.upto, one.objects, one.most_live) for one in classes] == [
         (16, 2, 2),
         (32, 3, 2),
@@ -134,13 +139,13 @@ def test_added_bytes_are_not_negative():
 
 def test_added_bytes_move_classes_and_nothing_else():
     trace = made("m0:8 m1:9")
-    assert [one.upto for one in classes_of(lives_of(trace), added=8)] == [16, 32]
+    assert [one.upto for one in describe(trace, added=8).classes] == [16, 32]
     assert describe(trace, added=8).counts.bytes == 17
 
 
 @pytest.mark.parametrize(("size", "upto"), [(MAX_SIZE, 1 << 47), ((1 << 46) + 1, 1 << 47)])
 def test_the_largest_sizes_have_their_class(size, upto):
-    assert classes_of(lives_of(made(f"m0:{size}")))[0].upto == upto
+    assert describe(made(f"m0:{size}")).classes[0].upto == upto
 
 
 def test_reallocs():
@@ -186,6 +191,61 @@ def test_progress_adds_up_to_the_whole():
     steps = []
     describe(TRACE, progress=steps.append)
     assert sum(steps) == pytest.approx(1)
+
+
+@given(traces(), st.integers(1, 9))
+def test_the_statistics_are_the_same_in_pieces_of_any_length(trace, part_events):
+    assert describe(trace, part_events=part_events) == describe(trace)
+
+
+def test_a_file_has_the_statistics_of_its_trace(tmp_path):
+    thread = np.arange(7) % 2
+    trace = made("m0:10 m1:20 r0:6 f1 m2:40 f0 m3:4", thread=thread, name="small")
+    write_trace(trace, tmp_path / "small.npz")
+    assert describe(open_trace(tmp_path / "small.npz")) == describe(trace)
+
+
+def test_lives_are_told_as_they_end():
+    passages = Passages(TRACE, part_events=4)
+    first, second, last = passages
+    assert (first.ended.born.tolist(), first.ended.died.tolist()) == ([0, 1], [2, 3])
+    assert (second.ended.born.tolist(), second.ended.died.tolist()) == ([2], [5])
+    assert sorted(last.ended.born.tolist()) == [4, 6]
+    assert last.ended.died.tolist() == [7, 7]
+    assert (last.last, len(last)) == (True, 0)
+    assert second.live.tolist() == [46, 40, 44]
+    assert passages.sums() == (150, 10 * 30 + 20 * 26 + 6 * 46 + 40 * 44 + 4 * 4, 9)
+
+
+def test_lives_take_events_of_a_valid_trace_only():
+    told = np.zeros(3, "V56"), np.zeros(9, "V16")
+    for op, slot in ((Op.FREE, 0), (Op.REALLOC, 0), (Op.MALLOC, 1)):
+        events = np.array([op], np.uint8), np.array([8]), np.array([slot], np.uint32)
+        with pytest.raises(ValueError, match="not those of a valid trace"):
+            LifeTable(1).enter(*events, None, *told)
+    with pytest.raises(ValueError, match="needs room for 1, settled for 3"):
+        LifeTable(1).enter(*events, None, np.zeros(1, "V56"), np.zeros(2, "V16"))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2**40), st.integers(0, 2**47)), min_size=1),
+    st.integers(1, 5),
+)
+def test_quantiles_are_those_of_the_sorted_values(pairs, part):
+    values, weights = np.array(pairs).T
+    quantiles = Quantiles(2**40)
+    rounds = 0
+    while quantiles.found is None:
+        for start in range(0, len(values), part):
+            quantiles.add(values[start : start + part], weights[start : start + part])
+        quantiles.narrow()
+        rounds += 1
+    assert rounds == passes(2**40) == 3
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    place = np.searchsorted(reached, np.array(SHARES) * reached[-1])
+    if reached[-1]:
+        assert quantiles.found == tuple(values[order][place].tolist())
 
 
 @given(traces(devices=False))

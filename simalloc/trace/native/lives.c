@@ -1,0 +1,199 @@
+#include "lives.h"
+
+#include "event.h"
+
+#include <stdlib.h>
+
+#define NOBODY UINT32_MAX
+
+enum { STILL_LIVE = -1, FIRST_CAPACITY = 256 };
+
+static void empty_slots(struct lives *lives)
+{
+    for (size_t slot = 0; slot < lives->slots; slot++)
+        lives->in_slot[slot] = NOBODY;
+}
+
+bool lives_init(struct lives *lives, size_t slots)
+{
+    *lives = (struct lives){.slots = slots, .free = NOBODY, .last = NOBODY};
+    lives->in_slot = malloc((slots + 1) * sizeof *lives->in_slot);
+    if (lives->in_slot == NULL)
+        return false;
+    empty_slots(lives);
+    return true;
+}
+
+void lives_release(struct lives *lives)
+{
+    free(lives->in_slot);
+    free(lives->places);
+}
+
+static bool reserve(struct lives *lives)
+{
+    if (lives->free != NOBODY || lives->used < lives->capacity)
+        return true;
+    if (lives->capacity > NOBODY / 2)
+        return false;
+    uint32_t capacity = lives->capacity == 0 ? FIRST_CAPACITY : 2 * lives->capacity;
+    struct life *places = realloc(lives->places, capacity * sizeof *places);
+    if (places == NULL)
+        return false;
+    lives->places = places;
+    lives->capacity = capacity;
+    return true;
+}
+
+static uint32_t take_place(struct lives *lives)
+{
+    uint32_t place = lives->free;
+    if (place == NOBODY)
+        return lives->used++;
+    lives->free = lives->places[place].after;
+    return place;
+}
+
+static void settle(struct lives *lives, uint32_t place, struct told *told)
+{
+    struct life *life = &lives->places[place];
+    told->settled[told->settled_count++] =
+        (struct settled){.wait = life->until - life->death, .size = life->size};
+    life->awaited = 0;
+    life->after = lives->free;
+    lives->free = place;
+    lives->unsettled_count--;
+}
+
+/* One of those that a life awaits ends now. */
+static void await_one_less(struct lives *lives, uint32_t place, struct told *told)
+{
+    if (place == NOBODY)
+        return;
+    struct life *life = &lives->places[place];
+    life->until = lives->clock;
+    if (--life->awaited == 0)
+        settle(lives, place, told);
+}
+
+static void tell_end(struct lives *lives, const struct life *life, struct told *told)
+{
+    int64_t lifetime = lives->clock - life->birth;
+    int64_t length = lives->born - life->number;
+    lives->lifetimes += lifetime;
+    lives->weighted += (__int128)lifetime * life->size;
+    lives->lengths += length;
+    told->ended[told->ended_count++] = (struct ended){
+        .born = life->born,
+        .died = lives->events,
+        .size = life->size,
+        .birth = life->birth,
+        .death = lives->clock,
+        .length = length,
+        .mark = life->mark,
+    };
+}
+
+static void die(struct lives *lives, uint32_t place, struct told *told)
+{
+    struct life *life = &lives->places[place];
+    uint32_t before = life->before, after = life->after;
+    tell_end(lives, life, told);
+    life->death = lives->clock;
+    lives->live_count--;
+    await_one_less(lives, before, told);
+    await_one_less(lives, after, told);
+    await_one_less(lives, place, told);
+}
+
+/* A life awaits itself, the next one, and the one before if that has not ended yet. */
+static uint32_t be_born(struct lives *lives, int64_t size, int64_t mark, uint32_t reallocs)
+{
+    uint32_t place = take_place(lives), before = lives->last;
+    bool alone = before == NOBODY || lives->places[before].death != STILL_LIVE;
+    if (before != NOBODY)
+        lives->places[before].after = place;
+    lives->places[place] = (struct life){
+        .born = lives->events,
+        .birth = lives->clock,
+        .death = STILL_LIVE,
+        .size = size,
+        .number = lives->born++,
+        .mark = mark,
+        .before = before,
+        .after = NOBODY,
+        .reallocs = reallocs,
+        .awaited = alone ? 2 : 3,
+    };
+    lives->last = place;
+    lives->live_count++;
+    lives->unsettled_count++;
+    lives->clock += size;
+    return place;
+}
+
+static uint32_t count_realloc(struct lives *lives, uint32_t reallocs)
+{
+    if (reallocs == 0)
+        lives->reallocated++;
+    reallocs++;
+    if (reallocs > lives->most_reallocs)
+        lives->most_reallocs = reallocs;
+    return reallocs;
+}
+
+static enum lives_fault enter(struct lives *lives, uint8_t op, int64_t size, uint32_t slot,
+                              int64_t mark, struct told *told)
+{
+    if (op > OP_REALLOC)
+        return LIVES_SOUND;
+    if (slot >= lives->slots || (lives->in_slot[slot] == NOBODY) != (op == OP_MALLOC))
+        return LIVES_UNSOUND;
+    if (!reserve(lives))
+        return LIVES_NO_MEMORY;
+    uint32_t *place = &lives->in_slot[slot];
+    uint32_t reallocs = 0;
+    if (op == OP_REALLOC)
+        reallocs = count_realloc(lives, lives->places[*place].reallocs);
+    if (op != OP_MALLOC)
+        die(lives, *place, told);
+    *place = op == OP_FREE ? NOBODY : be_born(lives, size, mark, reallocs);
+    return LIVES_SOUND;
+}
+
+enum lives_fault lives_enter(struct lives *lives, size_t count, const uint8_t *op,
+                             const int64_t *size, const uint32_t *slot, const int64_t *mark,
+                             struct told *told)
+{
+    enum lives_fault fault = LIVES_SOUND;
+    for (size_t i = 0; i < count && fault == LIVES_SOUND; i++) {
+        fault = enter(lives, op[i], size[i], slot[i], mark == NULL ? 0 : mark[i], told);
+        lives->events++;
+    }
+    return fault;
+}
+
+/* Nobody comes after the life born last, so it has nobody more to wait for. */
+static void settle_last(struct lives *lives, struct told *told)
+{
+    if (lives->last != NOBODY && lives->places[lives->last].awaited == 1)
+        settle(lives, lives->last, told);
+}
+
+void lives_finish(struct lives *lives, struct told *told)
+{
+    settle_last(lives, told);
+    for (uint32_t place = 0; place < lives->used; place++) {
+        struct life *life = &lives->places[place];
+        if (life->awaited == 0)
+            continue;
+        if (life->death == STILL_LIVE) {
+            tell_end(lives, life, told);
+            life->death = lives->clock;
+        }
+        life->until = lives->clock;
+        settle(lives, place, told);
+    }
+    lives->live_count = 0;
+    empty_slots(lives);
+}

@@ -1,0 +1,164 @@
+/* Lives: struct lives for Python. */
+#include "../../native/columns.h"
+#include "lives.h"
+#include "types.h"
+
+typedef struct {
+    PyObject ob_base;
+    struct lives lives;
+} Lives;
+
+static PyObject *lives_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"slots", NULL};
+    Py_ssize_t slots;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "n", names, &slots))
+        return NULL;
+    if (slots < 0 || slots >= UINT32_MAX)
+        return PyErr_Format(PyExc_ValueError, "there cannot be %zd slots", slots);
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Lives *self = (Lives *)allocate(type, 0);
+    if (self != NULL && !lives_init(&self->lives, (size_t)slots)) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)self;
+}
+
+static void lives_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    lives_release(&((Lives *)object)->lives);
+    release(object);
+    Py_DECREF(type);
+}
+
+enum { ENDED, SETTLED, TOLD };
+
+#define TOLD_COLUMNS                                                                               \
+    {.name = "ended", .width = sizeof(struct ended), .writable = true},                            \
+        {.name = "settled", .width = sizeof(struct settled), .writable = true}
+
+/* Takes hold of where to tell what ends, with room for so many; on failure an exception is set. */
+static bool hold_told(struct column *columns, PyObject *const *given, Py_ssize_t ended,
+                      Py_ssize_t settled, struct told *told)
+{
+    Py_ssize_t ended_room, settled_room;
+    if (!columns_hold_two(columns, given, SETTLED, TOLD, &ended_room, &settled_room))
+        return false;
+    *told = (struct told){columns[ENDED].view.buf, columns[SETTLED].view.buf, 0, 0};
+    if (ended_room >= ended && settled_room >= settled)
+        return true;
+    columns_release(columns, TOLD);
+    PyErr_Format(PyExc_ValueError, "ended needs room for %zd, settled for %zd", ended, settled);
+    return false;
+}
+
+static PyObject *answer(const struct told *told, enum lives_fault fault)
+{
+    if (fault == LIVES_NO_MEMORY)
+        return PyErr_NoMemory();
+    if (fault == LIVES_UNSOUND)
+        return PyErr_Format(PyExc_ValueError, "the events are not those of a valid trace");
+    return Py_BuildValue("nn", (Py_ssize_t)told->ended_count, (Py_ssize_t)told->settled_count);
+}
+
+static PyObject *lives_enter_method(PyObject *object, PyObject *args)
+{
+    enum { OP, SIZE, SLOT, MARK, COLUMNS };
+    struct column columns[COLUMNS] = {
+        [OP] = {.name = "op", .width = 1},
+        [SIZE] = {.name = "size", .width = 8},
+        [SLOT] = {.name = "slot", .width = 4},
+        [MARK] = {.name = "mark", .width = 8, .optional = true},
+    };
+    struct column places[TOLD] = {TOLD_COLUMNS};
+    PyObject *given[COLUMNS], *to[TOLD];
+    struct told told;
+    Py_ssize_t count;
+    if (!PyArg_UnpackTuple(args, "enter", COLUMNS + TOLD, COLUMNS + TOLD, &given[OP], &given[SIZE],
+                           &given[SLOT], &given[MARK], &to[ENDED], &to[SETTLED]) ||
+        !columns_hold(columns, given, COLUMNS, &count))
+        return NULL;
+    if (!hold_told(places, to, count, SETTLED_AN_EVENT * count, &told)) {
+        columns_release(columns, COLUMNS);
+        return NULL;
+    }
+    enum lives_fault fault;
+    Py_BEGIN_ALLOW_THREADS
+    fault = lives_enter(&((Lives *)object)->lives, (size_t)count, columns[OP].view.buf,
+                        columns[SIZE].view.buf, columns[SLOT].view.buf, columns[MARK].view.buf,
+                        &told);
+    Py_END_ALLOW_THREADS
+    columns_release(places, TOLD);
+    columns_release(columns, COLUMNS);
+    return answer(&told, fault);
+}
+
+static PyObject *lives_finish_method(PyObject *object, PyObject *args)
+{
+    struct lives *lives = &((Lives *)object)->lives;
+    struct column places[TOLD] = {TOLD_COLUMNS};
+    PyObject *to[TOLD];
+    struct told told;
+    if (!PyArg_UnpackTuple(args, "finish", TOLD, TOLD, &to[ENDED], &to[SETTLED]) ||
+        !hold_told(places, to, (Py_ssize_t)lives->live_count, (Py_ssize_t)lives->unsettled_count,
+                   &told))
+        return NULL;
+    lives_finish(lives, &told);
+    columns_release(places, TOLD);
+    return answer(&told, LIVES_SOUND);
+}
+
+static PyObject *halves(__int128 sum)
+{
+    return Py_BuildValue("LK", (long long)(sum >> 64), (unsigned long long)sum);
+}
+
+static PyObject *lives_sums(PyObject *object, PyObject *unused)
+{
+    const struct lives *lives = &((Lives *)object)->lives;
+    (void)unused;
+    return Py_BuildValue("NNN", halves(lives->lifetimes), halves(lives->weighted),
+                         halves(lives->lengths));
+}
+
+static PyMethodDef lives_methods[] = {
+    {"enter", lives_enter_method, METH_VARARGS,
+     "enter(op, size, slot, mark, ended, settled) -> (ended, settled)\n--\n\n"
+     "Take events of a valid trace, and tell what ends and what is settled in them (lives.h)."},
+    {"finish", lives_finish_method, METH_VARARGS,
+     "finish(ended, settled) -> (ended, settled)\n--\n\n"
+     "End what is never freed, and settle all that is left."},
+    {"sums", lives_sums, METH_NOARGS,
+     "sums() -> (lifetimes, weighted by size, lengths)\n--\n\n"
+     "Sums over all that has ended, each as its upper and lower 64 bits."},
+    {NULL, NULL, 0, NULL},
+};
+
+#define MEMBER(name, type, text) {#name, type, offsetof(Lives, lives.name), READONLY, text}
+
+static PyMemberDef lives_members[] = {
+    MEMBER(live_count, T_PYSSIZET, "lives that have not ended"),
+    MEMBER(unsettled_count, T_PYSSIZET, "lives that are not settled"),
+    MEMBER(reallocated, T_LONGLONG, "objects that were reallocated at all"),
+    MEMBER(most_reallocs, T_LONGLONG, "the most reallocs of one object"),
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot lives_type_slots[] = {
+    {Py_tp_new, lives_new},
+    {Py_tp_dealloc, lives_dealloc},
+    {Py_tp_methods, lives_methods},
+    {Py_tp_members, lives_members},
+    {Py_tp_doc, "The lives of a trace's objects, told as they end."},
+    {0, NULL},
+};
+
+PyType_Spec lives_spec = {
+    .name = "simalloc.trace._native.Lives",
+    .basicsize = sizeof(Lives),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = lives_type_slots,
+};

@@ -1,0 +1,100 @@
+"""Quantiles of more values than memory holds, exactly, in a few times through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+SHARES: Final = (0.9, 0.99, 0.999)
+"""The shares that tables 5 to 7 of Johnstone and Wilson 1998 are printed for."""
+
+_BITS: Final = 18
+"""So many bits of a quantile are found each time through the values."""
+
+
+@dataclass
+class _Range:
+    """Values from `low` to before `low + (1 << bits)`, in which the quantiles of `places` lie."""
+
+    low: int
+    bits: int
+    below: int
+    """The weight of all smaller values."""
+    places: list[int]
+    weights: NDArray[np.int64]
+    """Of equal parts of the range."""
+
+
+class Quantiles:
+    """The least values that reach given shares of all weight.
+
+    Values lie between 0 and `largest`; those above count as that. They are all added, and `narrow`
+    called, again and again until `found` is there. Of no values all quantiles are 0.
+    """
+
+    def __init__(self, largest: int, shares: Sequence[float] = SHARES) -> None:
+        self._shares = shares
+        self._largest = largest
+        self._total: int | None = None
+        self._ranges = [_range(0, largest.bit_length(), 0, list(range(len(shares))))]
+        self._found: dict[int, int] = {}
+
+    @property
+    def found(self) -> tuple[int, ...] | None:
+        """The quantiles, one a share; None while they are not known."""
+        if len(self._found) < len(self._shares):
+            return None
+        return tuple(self._found[place] for place in range(len(self._shares)))
+
+    def add(self, values: NDArray[np.int64], weights: NDArray[np.int64] | None = None) -> None:
+        """Count values, each once or with a weight of its own (int64)."""
+        values = np.minimum(values, self._largest)
+        for one in self._ranges:
+            inside, weight = values - one.low, weights
+            if self._total is not None:
+                chosen = (inside >= 0) & (inside < 1 << one.bits)
+                inside = inside[chosen]
+                weight = None if weights is None else weights[chosen]
+            np.add.at(one.weights, inside >> _shift(one.bits), 1 if weight is None else weight)
+
+    def narrow(self) -> None:
+        """Find the part of each range in which its quantiles lie, when all values were added."""
+        if self._total is None:
+            self._total = int(self._ranges[0].weights.sum())
+        ranges, self._ranges = self._ranges, []
+        for one in ranges:
+            self._narrow(one, self._total)
+
+    def _narrow(self, one: _Range, total: int) -> None:
+        reached = one.below + np.cumsum(one.weights)
+        parts: dict[int, list[int]] = {}
+        for place in one.places:
+            part = int(np.searchsorted(reached, self._shares[place] * total))
+            parts.setdefault(part, []).append(place)
+        for part, places in parts.items():
+            low = one.low + (part << _shift(one.bits))
+            if _shift(one.bits):
+                below = int(reached[part] - one.weights[part])
+                self._ranges.append(_range(low, _shift(one.bits), below, places))
+            else:
+                self._found.update(dict.fromkeys(places, low))
+
+
+def passes(largest: int) -> int:
+    """Return how often values up to `largest` are gone through."""
+    return max(1, -(-largest.bit_length() // _BITS))
+
+
+def _shift(bits: int) -> int:
+    return max(0, bits - _BITS)
+
+
+def _range(low: int, bits: int, below: int, places: list[int]) -> _Range:
+    return _Range(low, bits, below, places, np.zeros(1 << min(bits, _BITS), np.int64))

@@ -1,0 +1,54 @@
+"""What is measured of a trace that stays in its file is what is measured of it in memory."""
+
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from simalloc.heap import moment, simulate
+from simalloc.measure import free_sizes, pins, waste
+from simalloc.trace import open_trace, write_trace
+from simalloc.trace.catalogue import load
+
+POLICY = "first-fit-lifo"
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """A trace in memory with call sites."""
+    trace = load("make").prefix(9000)
+    if trace.site is not None:
+        return trace
+    sites = np.arange(len(trace), dtype=np.uint32) % 9
+    return type(trace).from_events(trace.op, trace.object, trace.size, name="make", site=sites)
+
+
+@pytest.fixture
+def in_file(whole, tmp_path, monkeypatch):
+    """The same in a file that is read some hundred events at a time."""
+    monkeypatch.setattr("simalloc.trace.reader.STRETCH_EVENTS", 256)
+    write_trace(whole, tmp_path / "trace.npz")
+    return open_trace(tmp_path / "trace.npz")
+
+
+def columns(found):
+    return [np.asarray(value).tolist() for value in vars(found).values()]
+
+
+@pytest.mark.parametrize("event", [None, 0, 255, 256, 4711, 8999])
+def test_moments(whole, in_file, event):
+    run = simulate(whole, POLICY)
+    streamed = moment(in_file, run, event)
+    assert columns(streamed) == columns(moment(whole, run, event))
+
+
+def test_pins_and_their_sites(whole, in_file):
+    run = simulate(in_file, POLICY)
+    assert pins(in_file, run) == pins(whole, run)
+    assert pins(in_file, run).alone[0].site is not None
+
+
+def test_free_sizes_and_waste(whole, in_file):
+    run = simulate(in_file, POLICY)
+    assert columns(free_sizes(in_file, run)) == columns(free_sizes(whole, run))
+    assert asdict(waste(in_file, run)) == asdict(waste(whole, run))
