@@ -70,9 +70,9 @@ def walks_table(results: Results) -> Table:
             name.removeprefix("ellermann-"),
             text,
             Rounded(results.runs[name, text].counters.visited_mean, 1),
-            Rounded(results.walks[name, text].at_free, 1),
+            Rounded(results.runs[name, text].counters.visited_at_free_mean, 1),
             Rounded(results.per_pair(name, text), 1),
-            Rounded(results.walks[name, text].pages, 1),
+            Rounded(results.pages[name, text], 1),
         )
         for name in WORKLOADS
         for text in WALKED
@@ -93,6 +93,9 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
     def search(name: str, text: str) -> float:
         return results.runs[name, text].counters.visited_mean
 
+    def walk(text: str) -> float:
+        return results.runs[small, text].counters.visited_at_free_mean
+
     def more(name: str) -> float:
         heaps = [results.runs[name, text].peak_heap_bytes for text in WALKED]
         return 100 * (heaps[1] / heaps[0] - 1)
@@ -106,8 +109,8 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         next_search=search(small, following),
         first_search_large=search(large, first),
         next_search_large=search(large, following),
-        first_free=results.walks[small, first].at_free,
-        next_free=results.walks[small, following].at_free,
+        first_free=walk(first),
+        next_free=walk(following),
         first_blocks=results.runs[small, first].counters.free_blocks_mean,
         next_blocks=results.runs[small, following].counters.free_blocks_mean,
         first_pair=pairs[small, first],
@@ -117,8 +120,8 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         search_gain=search(small, first) / search(small, following),
         more_heap=more(small),
         more_heap_large=more(large),
-        first_pages=results.walks[small, first].pages,
-        next_pages=results.walks[small, following].pages,
+        first_pages=results.pages[small, first],
+        next_pages=results.pages[small, following],
         printed_us=printed,
         miss=MISS,
         first_us=microseconds[0],

@@ -222,6 +222,7 @@ _order = st.sampled_from(Order)
 _COMMON = {
     "quick": st.sampled_from([0, 16, 64, 500, 1 << 20]),
     "cache": st.sampled_from([0, 1, 3, 10]),
+    "count_frees": st.booleans(),
 }
 _SPLITTING = {
     "growth": _unit,

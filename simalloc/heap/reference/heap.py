@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from simalloc.heap.reference.space import Blocks, State
 
@@ -24,6 +24,9 @@ class Heap(ABC):
     that is replayed. `front` is what the program calls: the heap itself, or what its calls go
     through.
     """
+
+    counts_frees: ClassVar[bool] = False
+    """Whether the family counts deallocations by itself, not only when that is asked for."""
 
     def __init__(self, *, has_break: bool = True) -> None:
         self.blocks = Blocks(has_break=has_break)
@@ -75,6 +78,10 @@ class Heap(ABC):
     @abstractmethod
     def listed(self) -> Iterable[int]:
         """Return the addresses of the blocks that the family's own structures hold as free."""
+
+    def walk_to(self, address: int) -> int:  # noqa: ARG002 - most heaps know the place
+        """Return how many free blocks a search for the place of a block to be freed looks at."""
+        return 0
 
     def count_deallocation(self, visited: int, *, merged: bool) -> None:
         """Count a deallocation whose search for the block's place has looked at so many blocks."""

@@ -43,6 +43,8 @@ class Family:
     """Freed blocks of up to this size wait, as they are, for a request of the same size."""
     cache: Amount = 0
     """Up to this many freed blocks wait so, and are then all given back at once."""
+    count_frees: bool = False
+    """Whether deallocations are counted: how many coalesce, what a search for a place visits."""
 
     def __post_init__(self) -> None:
         family: Any = type(self)  # can be hashed, as not all of its instances can

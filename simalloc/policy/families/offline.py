@@ -20,3 +20,5 @@ class Offline(Family):
         if self.quick or self.cache:
             name = "quick" if self.quick else "cache"
             raise PolicyError(f"{name} is {getattr(self, name)}; who knows all keeps nothing back")
+        if self.count_frees:
+            raise PolicyError("count_frees is on; who knows all searches for nothing")

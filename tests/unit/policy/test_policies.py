@@ -181,6 +181,8 @@ def test_every_family_is_one_place(family):
 def test_who_knows_all_keeps_no_lists():
     with pytest.raises(PolicyError, match="cache is 3; who knows all keeps nothing back"):
         policy("best-possible:cache=3")
+    with pytest.raises(PolicyError, match="searches for nothing"):
+        policy("best-possible:count_frees=on")
     assert Offline.reference == ""
 
 

@@ -70,3 +70,14 @@ def test_no_rest_of_the_smallest_size_is_split_off():
     first = 8196
     made.free(first)
     assert (made.malloc(8), made.block_size(first)) == (first, 16)
+
+
+def test_a_free_looks_at_the_nodes_on_its_ways():
+    made = heap(10, 1, 40, 1, 20, 1, 27)  # at 0, 10, 11, 51, 52, 72, 73
+    visited = []
+    for address in (0, 52, 11, 10):
+        before = made.visited_at_free
+        made.free(address)
+        visited.append(made.visited_at_free - before)
+    assert visited == [0, 1, 1, 2 + 1 + 1]  # of the last, both neighbours leave first
+    assert (made.deallocations, made.coalescing_frees) == (4, 1)

@@ -11,6 +11,7 @@ static const struct parameter settings[] = {
     {"word", offsetof(struct heap, setting.word), 1, 64, NULL, 0},
     {"quick", offsetof(struct heap, setting.quick), 0, UINT64_C(1) << 50, NULL, 0},
     {"cache", offsetof(struct heap, setting.cache), 0, UINT64_C(1) << 31, NULL, 0},
+    {"count_frees", offsetof(struct heap, setting.count_frees), 0, 1, NULL, 0},
 };
 
 bool find_choice(const char *name, PyObject *text, const char *const *choices, size_t count,

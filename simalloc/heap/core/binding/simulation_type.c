@@ -6,6 +6,7 @@
 #include "binding/parameters.h"
 #include "python/python_policy.h"
 #include "replay/deferral.h"
+#include "replay/free_counting.h"
 
 #if defined(HAVE_AVX2)
 #define TWICE(family) {&family, &family##_avx2},
@@ -32,6 +33,7 @@ static void free_replay(struct replay *replay)
         return;
     if (replay->heap != NULL) {
         deferral_release(replay->heap);
+        free_counting_release(replay->heap);
         replay->family->release(replay->heap);
     }
     free(replay->heap);
@@ -57,7 +59,8 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
         return false;
     }
     replay->heap = heap;
-    if (family->init(heap) && deferral_init(heap, family->settle))
+    if (family->init(heap) && deferral_init(heap, family->settle) &&
+        free_counting_init(heap, family))
         return true;
     if (PyErr_Occurred() == NULL)
         PyErr_NoMemory();

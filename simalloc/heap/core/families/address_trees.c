@@ -273,5 +273,6 @@ const struct family address_trees = {
     .init = init,
     .release = release_all,
     .settle = settle,
+    .counts_frees = true,
     .check = check,
 };

@@ -144,6 +144,12 @@ static void release_all(void *memory)
     heap_release(&state->heap);
 }
 
+static bool walks_at_free(const struct heap *heap, uint32_t *start)
+{
+    *start = NO_BLOCK;
+    return ((const struct best_fit *)heap)->order == ORDER_ADDRESS;
+}
+
 static bool change_form(void *memory)
 {
     struct best_fit *state = memory;
@@ -178,5 +184,6 @@ const struct family VARIANT(best_fit) = {
     .release = release_all,
     .settle = settle,
     .check = check,
+    .walks_at_free = walks_at_free,
     .change_form = change_form,
 };

@@ -21,6 +21,7 @@ struct cartesian {
     uint32_t root;       /* or NO_BLOCK */
     uint64_t node_count; /* in the tree */
     uint64_t room;       /* for nodes in the arrays that there are */
+    uint64_t visited_at_free; /* by all deletions by address and insertions so far */
 };
 
 static uint64_t size_of(const struct cartesian *state, uint32_t id)
@@ -66,9 +67,12 @@ static void take_out(struct heap *heap, uint32_t id)
     struct cartesian *state = (struct cartesian *)heap;
     uint64_t address = address_of(state, id);
     uint32_t *link = &state->root;
-    while (*link != id)
+    state->visited_at_free++;
+    while (*link != id) {
         link = address < address_of(state, *link) ? &state->nodes[*link].left
                                                   : &state->nodes[*link].right;
+        state->visited_at_free++;
+    }
     delete_at(state, link);
 }
 
@@ -121,8 +125,11 @@ static void insert(struct cartesian *state, uint32_t id)
     struct node *nodes = state->nodes;
     uint64_t address = address_of(state, id);
     uint32_t *link = &state->root;
-    while (*link != NO_BLOCK && size_of(state, *link) >= size_of(state, id))
+    while (*link != NO_BLOCK && size_of(state, *link) >= size_of(state, id)) {
         link = address < address_of(state, *link) ? &nodes[*link].left : &nodes[*link].right;
+        state->visited_at_free++;
+    }
+    state->visited_at_free += *link != NO_BLOCK;
     uint32_t other = *link;
     uint32_t *below = &nodes[id].left;
     uint32_t *above = &nodes[id].right;
@@ -213,8 +220,12 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 
 static void release(struct heap *heap, uint32_t id)
 {
+    struct cartesian *state = (struct cartesian *)heap;
+    uint64_t coalescings = heap->counters.coalescings;
+    uint64_t visited = state->visited_at_free;
     heap->counters.allocated -= heap->blocks[id].size;
     make_free(heap, id);
+    count_deallocation(heap, state->visited_at_free - visited, coalescings);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
@@ -325,5 +336,6 @@ const struct family cartesian = {
     .init = init,
     .release = release_all,
     .settle = settle,
+    .counts_frees = true,
     .check = check,
 };

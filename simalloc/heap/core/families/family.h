@@ -45,6 +45,10 @@ struct family {
     uint64_t (*loose)(const void *state, uint64_t *bytes);
     /* How many cached blocks the family itself keeps, by its lists; NULL: none. Asked in tests. */
     uint64_t (*cached)(const void *state);
+    bool counts_frees; /* by itself, whether that is asked for or not */
+    /* Whether the list is in address order, so that a walk along it finds a freed block's place;
+     * `start` is where the walk starts, NO_BLOCK: at the front. NULL: there is no such list. */
+    bool (*walks_at_free)(const struct heap *heap, uint32_t *start);
     /* Keeps the free blocks in another form from now on; false: no memory. NULL: there is none. */
     bool (*change_form)(void *state);
 };

@@ -203,6 +203,14 @@ static const char *check(const void *memory)
     return wrong;
 }
 
+static bool walks_at_free(const struct heap *heap, uint32_t *start)
+{
+    const struct list_fit *state = (const struct list_fit *)heap;
+    bool roves = state->policy.fit == FIT_NEXT;
+    *start = !roves ? NO_BLOCK : state->policy.form == FORM_WALK ? state->walk.front : state->rover;
+    return state->policy.order == ORDER_ADDRESS;
+}
+
 static bool change_form(void *memory)
 {
     return list_change_form(memory);
@@ -224,5 +232,6 @@ const struct family VARIANT(list_fit) = {
     .release = release_all,
     .settle = settle,
     .check = check,
+    .walks_at_free = walks_at_free,
     .change_form = change_form,
 };

@@ -308,5 +308,6 @@ const struct family segregated_fit = {
     .init = init,
     .release = release_all,
     .settle = settle,
+    .counts_frees = true,
     .check = check,
 };

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "replay/free_counting.h"
 #include "replay/replay.h"
 #include "replay/trimming.h"
 #include "space/table.h"
@@ -130,11 +131,12 @@ static bool settle(struct heap *heap)
 {
     struct deferral *deferral = heap->deferral;
     const struct layer *layer = deferral->settle(heap);
-    if (layer == NULL || !layer->reserve(heap)) {
+    if (layer != NULL)
+        deferral->base = free_counting_over(heap, layer);
+    if (layer == NULL || !deferral->base->reserve(heap)) {
         heap_fail(heap, OUT_OF_MEMORY);
         return false;
     }
-    deferral->base = layer;
     if (heap->trimming != NULL)
         heap->trimming->family = layer;
     return true;

@@ -1,6 +1,7 @@
 #include "replay/replay.h"
 
 #include "replay/deferral.h"
+#include "replay/free_counting.h"
 #include "replay/trimming.h"
 
 uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
@@ -86,6 +87,7 @@ size_t replay_all(struct replay *replay, const struct events *events)
             break;
         }
         const struct layer *family = layer;
+        layer = free_counting_over(heap, layer);
         if (heap->deferral != NULL)
             layer = deferral_over(heap, layer);
         if (heap->trimming != NULL)

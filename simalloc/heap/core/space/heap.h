@@ -75,10 +75,12 @@ struct setting {
     uint64_t word;      /* bytes in a machine word: 4 or 8 */
     uint64_t quick;     /* the largest block that a quick list keeps; 0: there are none */
     uint64_t cache;     /* how many freed blocks are kept uncoalesced; 0: none */
+    uint64_t count_frees; /* whether deallocations are counted, which takes time */
 };
 
 struct layer;
 struct deferral;
+struct free_counting;
 struct trimming;
 
 struct heap {
@@ -96,6 +98,7 @@ struct heap {
     const struct layer *front; /* what the program's calls go through; set before a batch */
     struct deferral *deferral; /* freed blocks that are not coalesced yet; NULL: none ever are */
     struct trimming *trimming; /* when the break is lowered; NULL: never */
+    struct free_counting *free_counting; /* NULL: frees are not counted, or by the family */
     uint32_t *segments;        /* the edges of the mapped segments, in no order */
     uint32_t segment_count;
     uint32_t segment_capacity;

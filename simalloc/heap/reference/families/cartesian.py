@@ -31,6 +31,8 @@ class _Node:
 class CartesianHeap(Heap):
     """Better fit through a Cartesian tree (Stephenson 1983), its nodes outside of the blocks."""
 
+    counts_frees = True
+
     def __init__(self, description: Cartesian) -> None:
         super().__init__()
         overhead = description.applied_overhead
@@ -41,6 +43,7 @@ class CartesianHeap(Heap):
         self._root: _Node | None = None
         self._nodes = 0
         self._spare = 0
+        self._looked_at = 0  # nodes, on the ways of blocks that entered or left by their address
 
     def malloc(self, size: int) -> int:
         """Go down from the root, to the smaller child that fits, until none does."""
@@ -68,6 +71,12 @@ class CartesianHeap(Heap):
 
     def free(self, address: int) -> None:
         """Merge with both neighbours, which leave the tree, and put the result into it."""
+        visited, coalescings = self._looked_at, self.coalescings
+        self._give(address)
+        self.count_deallocation(self._looked_at - visited, merged=self.coalescings != coalescings)
+
+    def _give(self, address: int) -> None:
+        """Put a block into the tree, merged with both neighbours, which leave it."""
         self.blocks.mark(address, State.FREE)
         for neighbour in self.blocks.free_neighbours(address):
             self._remove(neighbour)
@@ -88,7 +97,7 @@ class CartesianHeap(Heap):
             self.blocks.mark(after, State.ALLOCATED)
             self.blocks.join(address)
         if self.block_size(address) - size >= max(self._least, 1):
-            self.free(self._split(address, size))
+            self._give(self._split(address, size))
         return True
 
     def listed(self) -> list[int]:
@@ -108,7 +117,7 @@ class CartesianHeap(Heap):
         if not self._nodes:
             self._need_node()
             self._spare += 1
-        self.free(self._grow(round_up(size, self._growth)))
+        self._give(self._grow(round_up(size, self._growth)))
 
     def _need_node(self) -> None:
         """Take a node; if there is none a new array of them is put on top of the heap."""
@@ -124,16 +133,20 @@ class CartesianHeap(Heap):
         self._need_node()
         new = _Node(address, self.block_size(address))
         parent, node = None, self._root
+        self._looked_at += node is not None
         while node is not None and node.size >= new.size:
             parent, node = node, node.left if address < node.address else node.right
+            self._looked_at += node is not None
         new.left, new.right = _divided(node, address)
         self._hang(parent, new, address)
 
     def _remove(self, address: int) -> None:
         """Take a block out of the tree; its subtrees merge in its place."""
         parent, node = None, self._root
+        self._looked_at += 1
         while node is not None and node.address != address:
             parent, node = node, node.left if address < node.address else node.right
+            self._looked_at += 1
         assert node is not None, "a free block is in the tree"
         self._replace(parent, node, _merged(node.left, node.right))
         self._spare += 1

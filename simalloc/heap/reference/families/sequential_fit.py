@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.parts.coalescing import CoalescingHeap
@@ -60,6 +61,22 @@ class SequentialFitHeap(CoalescingHeap):
             self._list.append(merged)
         if self._rover is None:
             self._rover = merged
+
+    def walk_to(self, address: int) -> int:
+        """Walk a list in address order up to the block before which another one belongs.
+
+        policy/families/sequential_fit.md: Visited at free.
+        """
+        if self._order is not Order.ADDRESS:
+            return 0
+        walk = self._from_the_start()
+        for visited, (before, block) in enumerate(pairwise([*walk[-1:], *walk]), 1):
+            is_lowest = before >= block
+            if address < block and (is_lowest or before < address):
+                return visited
+            if is_lowest and before < address and self._fit is Fit.NEXT:
+                return visited  # round the end of the list, beyond which there is nothing
+        return len(walk)
 
     def listed(self) -> Sequence[int]:
         """Return the list as it stands."""

@@ -22,6 +22,8 @@ class ClassedHeap(Heap):
     Whether adjacent free blocks merge is the policy's choice.
     """
 
+    counts_frees = True
+
     def __init__(self, description: AddressTrees | SegregatedFit, classes: SizeClasses) -> None:
         super().__init__()
         self._classes = classes

@@ -23,6 +23,7 @@ class Front:
         heap.front = self
         self._quick = description.quick
         self._cache = description.cache
+        self._counts = description.count_frees and not heap.counts_frees
         # Cached blocks, the one cached last at the end: all by size, and those that count.
         self._waiting: dict[int, list[int]] = {}
         self._counted: list[int] = []
@@ -50,7 +51,7 @@ class Front:
             if len(self._counted) > self._cache:
                 self._release()
         else:
-            self.heap.free(address)
+            self._give(address)
         self.heap.trim()
 
     def check(self) -> None:
@@ -74,4 +75,13 @@ class Front:
             self._waiting[self.heap.block_size(address)].remove(address)
             self.heap.blocks.mark(address, State.ALLOCATED)
         for address in released:
+            self._give(address)
+
+    def _give(self, address: int) -> None:
+        """Give a block to the family, and count what that took if it is to be counted."""
+        if not self._counts:
             self.heap.free(address)
+            return
+        visited, coalescings = self.heap.walk_to(address), self.heap.coalescings
+        self.heap.free(address)
+        self.heap.count_deallocation(visited, merged=self.heap.coalescings != coalescings)

@@ -1,0 +1,22 @@
+"""How far apart allocations lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PAGE_BYTES: Final = 4096
+
+
+def pages_touched(addresses: NDArray[np.int64], span: int = 1000) -> float:
+    """Return in how many pages of 4 KB `span` allocations in a row begin, on average.
+
+    `addresses` are a run's at scale 1, in bytes, one an event and -1 for a free.
+    """
+    pages = addresses[addresses >= 0] // PAGE_BYTES
+    spans = [pages[start : start + span] for start in range(0, max(len(pages) - span, 0) + 1, span)]
+    return float(np.mean([len(np.unique(one)) for one in spans]))

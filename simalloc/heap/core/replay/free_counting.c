@@ -1,0 +1,191 @@
+#include "replay/free_counting.h"
+
+#include <stdlib.h>
+
+#include "index/ranked/ranked_tree.h"
+#include "replay/replay.h"
+
+/* Of a list in address order the free blocks stand in a tree by rank as well, so that nothing is
+ * walked. It is brought up to date after each call of the family, from what is beside the block
+ * that the call was about: no other place of the heap has changed. */
+struct free_counting {
+    const struct family *family;
+    const struct layer *base;
+    bool ordered;
+    struct ranked_nodes nodes;
+    uint32_t root;
+    uint32_t last; /* the free block that ended at the break after the latest call, or NO_BLOCK */
+};
+
+bool free_counting_init(struct heap *heap, const struct family *family)
+{
+    if (!heap->setting.count_frees || family->counts_frees)
+        return true;
+    heap->free_counting = calloc(1, sizeof *heap->free_counting);
+    if (heap->free_counting == NULL)
+        return false;
+    uint32_t start;
+    heap->free_counting->family = family;
+    heap->free_counting->ordered =
+        family->walks_at_free != NULL && family->walks_at_free(heap, &start);
+    return true;
+}
+
+void free_counting_release(struct heap *heap)
+{
+    if (heap->free_counting == NULL)
+        return;
+    ranked_nodes_release(&heap->free_counting->nodes);
+    free(heap->free_counting);
+}
+
+static struct ranked_tree tree_of(const struct heap *heap)
+{
+    struct free_counting *counting = heap->free_counting;
+    return (struct ranked_tree){&counting->root, counting->nodes.nodes, heap->blocks};
+}
+
+static struct ranked place_of(const struct heap *heap, uint64_t address)
+{
+    const struct ranked_tree tree = tree_of(heap);
+    return ranked_tree_from(&tree, (struct rank_key){address, 0});
+}
+
+static void enter_if_free(const struct heap *heap, uint32_t id)
+{
+    const struct ranked_tree tree = tree_of(heap);
+    if (heap_is_free(heap, id))
+        ranked_tree_insert(&tree, id, (struct rank_key){heap->blocks[id].address, 0});
+}
+
+static void leave(const struct heap *heap, uint32_t id)
+{
+    const struct ranked_tree tree = tree_of(heap);
+    ranked_tree_remove(&tree, id);
+}
+
+static void leave_if_free(const struct heap *heap, uint32_t id)
+{
+    if (heap_is_free(heap, id))
+        leave(heap, id);
+}
+
+/* Notes which block the trimming may take away before the next call. */
+static void note_last(const struct heap *heap)
+{
+    uint32_t last = heap_last(heap);
+    heap->free_counting->last = heap_is_free(heap, last) ? last : NO_BLOCK;
+}
+
+static void leave_if_trimmed(const struct heap *heap)
+{
+    uint32_t last = heap->free_counting->last;
+    if (last != NO_BLOCK && heap_last(heap) != last)
+        leave(heap, last);
+}
+
+/* How many blocks a walk along the list looks at, up to the one before which a block belongs. */
+static uint64_t walk_to(const struct heap *heap, uint32_t id)
+{
+    const struct ranked_tree tree = tree_of(heap);
+    uint64_t count = ranked_tree_count(&tree);
+    uint64_t place = place_of(heap, heap->blocks[id].address).rank;
+    uint32_t start;
+    heap->free_counting->family->walks_at_free(heap, &start);
+    if (start == NO_BLOCK)
+        return place < count ? place + 1 : count;
+    return (place + count - place_of(heap, heap->blocks[start].address).rank) % count + 1;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    const struct free_counting *counting = heap->free_counting;
+    if (!counting->ordered)
+        return counting->base->allocate(heap, size);
+    leave_if_trimmed(heap);
+    uint32_t last = heap_last(heap);
+    bool last_is_free = heap_is_free(heap, last);
+    uint64_t growths = heap->counters.growths;
+    uint32_t id = counting->base->allocate(heap, size);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    if (growths == heap->counters.growths)
+        leave(heap, place_of(heap, heap->blocks[id].address).block);
+    else if (last_is_free)
+        leave(heap, last);
+    enter_if_free(heap, heap->blocks[id].next);
+    note_last(heap);
+    return id;
+}
+
+/* Frees a block of a family with a list in address order; answers what a walk looks at. */
+static uint64_t release_in_order(struct heap *heap, uint32_t id)
+{
+    leave_if_trimmed(heap);
+    uint64_t visited = walk_to(heap, id);
+    uint32_t below = heap->blocks[id].previous;
+    uint32_t beyond = heap_is_free(heap, below) ? heap->blocks[below].previous : below;
+    leave_if_free(heap, below);
+    leave_if_free(heap, heap->blocks[id].next);
+    heap->free_counting->base->release(heap, id);
+    enter_if_free(heap, heap->blocks[beyond].next);
+    note_last(heap);
+    return visited;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    const struct free_counting *counting = heap->free_counting;
+    uint64_t coalescings = heap->counters.coalescings;
+    uint64_t visited = 0;
+    if (counting->ordered)
+        visited = release_in_order(heap, id);
+    else
+        counting->base->release(heap, id);
+    count_deallocation(heap, visited, coalescings);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    const struct free_counting *counting = heap->free_counting;
+    if (!counting->ordered)
+        return counting->base->resize(heap, id, size);
+    leave_if_trimmed(heap);
+    leave_if_free(heap, heap->blocks[id].next);
+    bool done = counting->base->resize(heap, id, size);
+    enter_if_free(heap, heap->blocks[id].next);
+    note_last(heap);
+    return done;
+}
+
+static uint32_t reallocate_over(struct heap *heap, uint32_t id, uint64_t size)
+{
+    reallocate_function *own = heap->free_counting->base->reallocate;
+    if (own != NULL)
+        return own(heap, id, size);
+    return resize(heap, id, size) ? id : layer_move(heap, id, size);
+}
+
+static uint64_t rounded(const struct heap *heap, uint64_t size)
+{
+    rounded_function *own = heap->free_counting->base->rounded;
+    return own == NULL ? size : own(heap, size);
+}
+
+static bool reserve(struct heap *heap)
+{
+    struct free_counting *counting = heap->free_counting;
+    return counting->base->reserve(heap) &&
+           (!counting->ordered || ranked_nodes_reserve(&counting->nodes, heap->capacity));
+}
+
+DEFINE_LAYER(free_counting, true, allocate, release, reserve, .resize = resize,
+             .reallocate = reallocate_over, .rounded = rounded)
+
+const struct layer *free_counting_over(struct heap *heap, const struct layer *family)
+{
+    if (heap->free_counting == NULL)
+        return family;
+    heap->free_counting->base = family;
+    return &layer_free_counting;
+}
