@@ -30,6 +30,8 @@ _METADATA: Final = {
 }
 _CODE_VERSION: Final = re.compile(r"\d+\.\d+\.\d+\+[0-9a-f]{12}")
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+_WIDGET: Final = "application/vnd.jupyter.widget-view+json"
+"""How a widget is shown; its kernel has ended, and the picture beside it is shown in its place."""
 _TIMEOUT: Final = 120
 
 
@@ -108,6 +110,7 @@ def _tidied(notebook: NotebookNode) -> NotebookNode:
             if output.output_type == "execute_result":
                 output.execution_count = count
             output.pop("transient", None)
+            output.get("data", {}).pop(_WIDGET, None)
     return notebook
 
 

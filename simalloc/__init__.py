@@ -6,6 +6,7 @@
     runs = simalloc.simulate_all(trace, "all")
     runs.sorted("#4")                                             # which policy wastes least
     simalloc.draw_heap_maps(trace, ["first-fit-lifo", "first-fit-ao"])
+    simalloc.explore(trace, ["first-fit-lifo", "first-fit-ao"])   # the same, to zoom and point at
 
 Everything below shows itself in a notebook, as a table or a picture. Modules are imported when
 something of them is first used, so that `import simalloc` is quick.
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from simalloc.api.catalogues import policies as policies
     from simalloc.api.catalogues import traces as traces
     from simalloc.api.device import device as device
+    from simalloc.api.explore import explore as explore
     from simalloc.api.heaps import check as check
     from simalloc.api.heaps import heap_map as heap_map
     from simalloc.api.heaps import pins as pins
@@ -80,6 +82,7 @@ _HOME: Final = {
     "draw_timelines": "api.pictures",
     "draw_visits": "api.pictures",
     "draw_waste": "api.pictures",
+    "explore": "api.explore",
     "fragmentation": "measure",
     "heap_map": "api.heaps",
     "pins": "api.heaps",

@@ -1,13 +1,13 @@
 """What a policy's decisions cost."""
 
-from simalloc.measure.atlas import Atlas, atlas
+from simalloc.measure.atlas import Atlas, atlases
 from simalloc.measure.device import Outcome, WhatIf, search, what_if
 from simalloc.measure.fragmentation import Fragmentation, fragmentation
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.pins import Pin, Pins, pins
 from simalloc.measure.ranking import Rank, rank_values, ranking
-from simalloc.measure.stays import Stays, longest_stays, stays_of
+from simalloc.measure.stays import Stays, longest_stays
 from simalloc.measure.waste import Waste, real_waste, waste
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "Stays",
     "Waste",
     "WhatIf",
-    "atlas",
+    "atlases",
     "fragmentation",
     "free_sizes",
     "heap_map",
@@ -32,7 +32,6 @@ __all__ = [
     "ranking",
     "real_waste",
     "search",
-    "stays_of",
     "waste",
     "what_if",
 ]

@@ -12,6 +12,8 @@ from simalloc.measure.heap_map import COLUMNS, ROWS, HeapMap, filled_map, frame_
 from simalloc.measure.stays import Stays, stays_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
@@ -73,8 +75,8 @@ class Atlas:
         places = places[self.stays.until[places] > event]
         if not len(places):
             return None
-        here = self.stays[places]
-        low, high = here.address, here.address + np.maximum(here.requested, 1)
+        low = self.stays.placed[places] / self.stays.scale
+        high = low + np.maximum(self.stays.requested[places], 1)
         inside = (low <= address) & (address < high)
         away = np.where(inside, -1.0, np.maximum(low - address, address - high))
         nearest = int(away.argmin())
@@ -94,12 +96,25 @@ class Atlas:
         return np.array(found, np.int64).reshape(-1, 2)
 
 
-def atlas(trace: Trace, run: Run) -> Atlas:
-    """Return the atlas of a run that was made with `addresses=True`.
+def atlases(trace: Trace, runs: Sequence[Run]) -> list[Atlas]:
+    """Return the atlases of runs that were made with `addresses=True`.
 
-    Raises `SimallocError` if it was not, or the run is not the trace's.
+    They share what the runs have in common. Raises `SimallocError` if a run was not made so, or is
+    not the trace's.
     """
-    stays = stays_of(trace, run)
-    kind = np.frexp(stays.until - stays.since)[1].astype(np.uint8)
-    edges = np.searchsorted(np.sort(kind), np.arange(_KINDS + 1))
-    return Atlas(run, stays[np.argsort(kind, kind="stable")], edges)
+
+    def by_kind(since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.argsort(_kinds(since, until), kind="stable")
+
+    all_stays = stays_of(trace, runs, by_kind)
+    if not all_stays:
+        return []
+    counts = np.bincount(_kinds(all_stays[0].since, all_stays[0].until), minlength=_KINDS)
+    edges = np.concatenate(([0], counts.cumsum()))
+    return [Atlas(run, stays, edges) for run, stays in zip(runs, all_stays, strict=True)]
+
+
+def _kinds(since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return the kind of each stay: the number of binary digits of how long it lasts."""
+    kinds: NDArray[np.uint8] = np.frexp(until - since)[1].astype(np.uint8)
+    return kinds

@@ -192,7 +192,8 @@ def _heap(run: Run, starts: NDArray[np.int64], lengths: NDArray[np.float64]) -> 
     line = run.timeline
     if not len(line.heap_high):
         return np.zeros(len(starts))
-    first = starts // line.interval
-    last = (starts + lengths.astype(np.int64) - 1) // line.interval
-    last = np.minimum(last, len(line.heap_high) - 1)
+    ends = starts + lengths.astype(np.int64) - 1
+    first, last = (
+        np.minimum(events // line.interval, len(line.heap_high) - 1) for events in (starts, ends)
+    )
     return np.array([line.heap_high[a : b + 1].max() for a, b in zip(first, last, strict=True)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from simalloc.measure.placements import placements_of
 from simalloc.trace.statistics.lives import born_and_died
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
@@ -41,29 +43,26 @@ class Stays:
         """The address in bytes of the program."""
         return self.placed / self.scale
 
-    def __getitem__(self, chosen: NDArray[np.int64]) -> Stays:
-        """Return the stays at some places, in that order."""
-        return Stays(
-            self.object[chosen],
-            self.placed[chosen],
-            self.scale,
-            self.requested[chosen],
-            self.birth[chosen],
-            self.since[chosen],
-            self.until[chosen],
-        )
+
+Choice: TypeAlias = "Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]"
+"""Which of the stays, and in which order, by when they begin and end."""
 
 
-def stays_of(trace: Trace, run: Run) -> Stays:
-    """Return all stays of a run that was made with `addresses=True`, as they begin.
+def stays_of(trace: Trace, runs: Sequence[Run], choose: Choice) -> list[Stays]:
+    """Return the stays of each run that `choose` chooses; what all have in common, they share.
 
-    Raises `SimallocError` if it was not.
+    The runs were made with `addresses=True`; raises `SimallocError` if one was not.
     """
-    placed = placements_of(trace, run)
-    since, until = born_and_died(trace)  # a realloc may move its object, and gives it a new size
-    owner, address = trace.object[since], placed[since]
-    birth = _births(owner, address, since)
-    return Stays(owner, address, run.scale, trace.size[since], birth, since, until)
+    all_placed = [placements_of(trace, run) for run in runs]
+    begins, ends = born_and_died(trace)  # a realloc may move its object, and gives it a new size
+    chosen = choose(begins, ends)
+    owner, since, until = trace.object[begins], begins[chosen], ends[chosen]
+    numbers, sizes = trace.object[since], trace.size[since]
+    stays = []
+    for run, placed in zip(runs, all_placed, strict=True):
+        birth = _births(owner, placed[begins], begins)[chosen]
+        stays.append(Stays(numbers, placed[since], run.scale, sizes, birth, since, until))
+    return stays
 
 
 def longest_stays(trace: Trace, run: Run, most: int) -> Stays:
@@ -71,9 +70,12 @@ def longest_stays(trace: Trace, run: Run, most: int) -> Stays:
 
     `run` was made with `addresses=True`; raises `SimallocError` if not.
     """
-    stays = stays_of(trace, run)
-    area = (stays.until - stays.since) * np.maximum(stays.requested, 1).astype(np.float64)
-    return stays[np.argsort(-area, kind="stable")[:most]]
+
+    def longest(since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.int64]:
+        area = (until - since) * np.maximum(trace.size[since], 1).astype(np.float64)
+        return np.argsort(-area, kind="stable")[:most]
+
+    return stays_of(trace, [run], longest)[0]
 
 
 def _births(

@@ -72,8 +72,8 @@ new Promise((done) => {
 
 
 @contextmanager
-def jupyterlab(folder, theme):
-    """Start a JupyterLab on the project with settings of its own and yield its address."""
+def jupyterlab(folder, theme="JupyterLab Light", root=ROOT):
+    """Start a JupyterLab on a folder with settings of its own and yield its address."""
     themes = {"@jupyterlab/apputils-extension/themes": {"theme": theme}}
     for name, values in {**SETTINGS, **themes}.items():
         path = folder / "settings" / f"{name}.jupyterlab-settings"
@@ -87,7 +87,7 @@ def jupyterlab(folder, theme):
         "JUPYTER_RUNTIME_DIR": folder / "runtime",
     }
     options = ("--no-browser", "--port=0", "--allow-root", "--LabApp.expose_app_in_browser=True")
-    given = (f"--ServerApp.root_dir={ROOT}", f"--IdentityProvider.token={token}")
+    given = (f"--ServerApp.root_dir={root}", f"--IdentityProvider.token={token}")
     log = folder / "log"
     with log.open("w") as stream:
         server = subprocess.Popen(

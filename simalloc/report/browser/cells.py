@@ -63,6 +63,6 @@ def shared_scales(maps: Sequence[HeapMap]) -> tuple[float, float]:
 def shades() -> dict[str, list[str]]:
     """Return the colours of ages in both themes, from the youngest."""
     return {
-        theme: [to_hex(age_colours(palette)(shade)) for shade in range(_SHADES)]
+        theme: [to_hex(colour) for colour in age_colours(palette)(np.arange(_SHADES))]
         for theme, palette in PALETTES.items()
     }

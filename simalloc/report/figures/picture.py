@@ -17,6 +17,12 @@ _COLOURS: Final = 256
 class Picture(Figure):
     """A figure that belongs to no window; `savefig` writes it as PDF, SVG or PNG."""
 
+    def plain_png(self) -> bytes:
+        """Return the figure as a PNG of a screen's size: larger than need be, and soon made."""
+        drawn = BytesIO()
+        self.savefig(drawn, format="png", dpi=_SCREEN_DPI)
+        return drawn.getvalue()
+
     def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
         """Return the figure in 256 colours, about half the size, and how large to show it."""
         drawn, compact = BytesIO(), BytesIO()

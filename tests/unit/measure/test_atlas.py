@@ -7,11 +7,15 @@ from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
 from simalloc.heap import moment, simulate
-from simalloc.measure import atlas, heap_map, longest_stays, stays_of
+from simalloc.measure import atlases, heap_map, longest_stays
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
+
+
+def atlas(trace, run):
+    return atlases(trace, [run])[0]
 
 
 @st.composite
@@ -61,7 +65,7 @@ def test_what_lies_at_a_point_is_what_the_heap_holds_there(trace, data):
         if number < 0:
             assert place is None
         else:
-            assert pages.stays[np.array([place])].since == since
+            assert pages.stays.since[place] == since
             assert pages.stays.object[place] == number
             assert pages.stays.requested[place] == requested
 
@@ -88,7 +92,7 @@ def test_few_stays_are_looked_at_for_a_short_window():
 def test_the_longest_stays_are_some_of_all():
     trace = load("make").prefix(5_000)
     run = simulate(trace, "best-fit-ao", addresses=True)
-    some, everything = longest_stays(trace, run, 50), stays_of(trace, run)
+    some, everything = longest_stays(trace, run, 50), atlas(trace, run).stays
     kept = set(zip(everything.since.tolist(), everything.until.tolist(), strict=True))
     assert len(some) == 50
     assert set(zip(some.since.tolist(), some.until.tolist(), strict=True)) <= kept

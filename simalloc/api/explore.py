@@ -1,0 +1,50 @@
+"""Heaps to explore in a notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.api.simulation import simulate
+from simalloc.api.traces import read_trace
+from simalloc.errors import SimallocError
+from simalloc.policy import expand_policies
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.api.traces import Source
+    from simalloc.heap import Realloc
+    from simalloc.policy import AnyPolicy
+    from simalloc.report.explore.explorer import Explorer
+
+
+def explore(
+    trace: Source,
+    policies: AnyPolicy | Sequence[AnyPolicy],
+    *,
+    scale: int = 16,
+    realloc: Realloc | str = "free-first",
+    progress: bool | None = None,
+) -> Explorer:
+    """Return heap maps to explore in a notebook, side by side and on a common time axis.
+
+    They zoom to single blocks. Pointed at, a block says its object, size, age and, where the trace
+    has it, call site. Buttons go to the heap's peak, and from there to each object that keeps free
+    memory apart. Where no script runs (GitHub, a page made of the notebook) there is a picture.
+
+    What is shown is worked out by the kernel, which keeps about 45 bytes an event, and 16 more for
+    each policy. Arguments are those of `draw_heap_maps`. Raises `SimallocError` without the
+    extra `notebook`, and as `simulate` does.
+    """
+    try:
+        from simalloc.report.explore.explorer import Explorer  # noqa: PLC0415 - needs an extra
+    except ImportError as error:
+        raise SimallocError("explore needs anywidget: pip install 'simalloc[notebook]'") from error
+    from simalloc.report.explore.explored import explored  # noqa: PLC0415 - the same
+
+    replayed = read_trace(trace, progress=progress)
+    runs = [
+        simulate(replayed, one, scale=scale, realloc=realloc, addresses=True, progress=progress)
+        for one in expand_policies(policies)
+    ]
+    return Explorer(explored(replayed, runs))

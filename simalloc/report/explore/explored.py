@@ -1,0 +1,136 @@
+"""What the explorer is told of one run: windows of its heap map, blocks, and what pins it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from simalloc.measure import atlases, fragmentation, pins
+from simalloc.policy import spell
+from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
+from simalloc.report.units import spell_percent
+from simalloc.trace.sites import site_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.heap import Run
+    from simalloc.measure import Atlas, HeapMap, Pin
+    from simalloc.trace import Trace
+
+OVERVIEW: Final = (800, 400)
+"""Columns and rows of the map of everything that comes first."""
+_MOST_CELLS: Final = 4096
+"""Columns, and rows, of a window at the most, whatever a script asks for."""
+_LEVEL: Final = 1
+"""How hard the overview is deflated: soon shown, and small enough to be kept in a notebook."""
+
+Answer: TypeAlias = tuple[dict[str, Any], list[bytes]]
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """One trace under one policy, and the answers to what a script asks about it."""
+
+    trace: Trace
+    atlas: Atlas
+
+    @property
+    def run(self) -> Run:
+        """The run, which has its addresses."""
+        return self.atlas.run
+
+    @cached_property
+    def overview(self) -> HeapMap:
+        """The map of all of it."""
+        columns, rows = OVERVIEW
+        return self.atlas.window(columns=columns, rows=rows)
+
+    def state(self, oldest: float, top: float) -> dict[str, Any]:
+        """Return what the script knows before it asks; the scales are shared by maps compared."""
+        return {
+            "policy": spell(self.run.policy),
+            "excess": spell_percent(fragmentation(self.run)[4]),
+            "events": self.run.events,
+            "top": top,
+            "oldest": oldest,
+            "decades": AGE_DECADES,
+            "raster": raster(self.overview),
+            "cells": packed(cells(self.overview, oldest), _LEVEL),
+        }
+
+    def window(
+        self, left: float, right: float, low: float, high: float, columns: int, rows: int,
+        oldest: float,
+    ) -> Answer:  # fmt: skip
+        """Return the cells of a window, as far as it lies within the map."""
+        most = self.run.events
+        first = min(max(floor(left), 0), most)
+        last = min(max(ceil(right), first), most)
+        lowest = min(max(low, 0.0), self.run.peak_heap_bytes)
+        highest = min(max(high, lowest), self.run.peak_heap_bytes)
+        shown = self.atlas.window(
+            events=(first, last),
+            addresses=(lowest, highest),
+            columns=min(max(columns, 1), _MOST_CELLS),
+            rows=min(max(rows, 1), _MOST_CELLS),
+        )
+        return {"raster": raster(shown)}, [cells(shown, oldest)]
+
+    def block(self, event: float, address: float, near: float) -> Answer:
+        """Return what is known of the block at a point, or near it."""
+        when = min(max(floor(event), 0), max(self.run.events - 1, 0))
+        place = self.atlas.at(when, address, near)
+        if place is None:
+            return {"block": None}, []
+        stays = self.atlas.stays
+        since, born = int(stays.since[place]), int(stays.birth[place])
+        block = {
+            "object": int(stays.object[place]),
+            "address": float(stays.address[place]),
+            "size": int(stays.requested[place]),
+            "since": since,
+            "until": int(stays.until[place]),
+            "age": when - born,
+            "site": self._site(since),
+        }
+        return {"block": block}, []
+
+    def pins(self) -> Answer:
+        """Return what pins the heap when it first has its peak, the worst first."""
+        if not self.run.events:
+            return {"event": 0, "heap": 0, "live": 0, "free": 0, "pins": []}, []
+        found = pins(self.trace, self.run)
+        return {
+            "event": found.event,
+            "heap": found.heap_bytes,
+            "live": found.live_bytes,
+            "free": found.free_bytes,
+            "pins": [self._pin(pin, found.event) for pin in found.alone if pin.holds],
+        }, []
+
+    def _pin(self, pin: Pin, event: int) -> dict[str, Any]:
+        place = self.atlas.at(event, pin.address)
+        return {
+            "object": pin.object,
+            "address": pin.address,
+            "size": pin.requested,
+            "since": pin.since,
+            "until": self.run.events if place is None else int(self.atlas.stays.until[place]),
+            "age": pin.age,
+            "site": pin.place,
+            "below": pin.free_below,
+            "above": pin.free_above,
+        }
+
+    def _site(self, event: int) -> str | None:
+        if self.trace.site is None:
+            return None
+        return site_name(self.trace.provenance, int(self.trace.site[event]))
+
+
+def explored(trace: Trace, runs: Sequence[Run]) -> list[Explored]:
+    """Return runs to explore; raises `SimallocError` if one has no addresses."""
+    return [Explored(trace, each) for each in atlases(trace, runs)]
