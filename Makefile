@@ -45,17 +45,18 @@ site: $(VENV)/built
 
 # The C code once more under the address and undefined-behaviour sanitizers, but for tests that are mostly
 # the reference engine and tests that limit memory, of which the sanitizers need much. Without `site` (-S) the
-# editable install is not seen, and the sanitized one is.
+# editable install is not seen, and the sanitized one is; nor do the workers (--tx) see it.
 SANITIZED := build/sanitized
 sanitize: $(SANITIZED)/built
 	PYTHONPATH=$(SANITIZED)/site:$$($(BIN)/python -c 'import numpy; print(numpy.__path__[0][:-6])') \
 	LD_PRELOAD=$$(cc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
 	SIMALLOC_TRACES=$(CURDIR)/traces SIMALLOC_EXAMPLES=10 \
 	$(BIN)/python -S -P -m pytest -p no:cacheprovider -k 'not shipped_trace and not memory' \
+	  --dist load --tx '$(shell nproc)*popen//python=$(abspath $(BIN))/python -S -P' \
 	  $(SANITIZED_TESTS)
 SANITIZED_TESTS ?= tests/property/test_engines_agree.py tests/property/test_list_forms.py \
   tests/property/test_own_policies.py tests/unit/own/test_own_misuse.py tests/unit/trace \
-  --ignore tests/unit/trace/test_catalogue.py --ignore tests/unit/trace/test_format_memray.py
+  $(patsubst %,--ignore tests/unit/trace/test_%.py,catalogue format_memray workloads gabber_workloads)
 
 $(SANITIZED)/built: $(VENV)/built
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \

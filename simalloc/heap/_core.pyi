@@ -4,6 +4,7 @@ from numpy.typing import NDArray
 from simalloc.policy import PythonPolicy
 
 COMPILER: str
+COMPILED_TWICE: set[str]  # the families that have portable code of their own
 
 class Simulation:
     def __init__(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_engines_agree import CORES, assert_same, many_free_blocks, outcome
+from test_engines_agree import assert_same, cores, many_free_blocks, outcome
 
 from simalloc.heap import simulate
 from simalloc.heap.run import Realloc
@@ -73,7 +73,7 @@ def test_when_searches_become_long_and_short(name):
     """Long walks, for which the core makes a tree of the list, and short ones, for which not."""
     trace = short_searches(many_free_blocks(seed=3), 4000)
     expected = outcome("reference", trace, name)
-    for core in CORES:
+    for core in cores(policy(name)):
         assert_same(outcome(core, trace, name), expected)
 
 
@@ -103,7 +103,7 @@ def test_when_the_list_becomes_long_and_short(name, most):
     """So short that it is flat, so long that it is not, and longer within a batch of events."""
     trace = swelling(most, most)
     expected = outcome("reference", trace, name)
-    for core in CORES:
+    for core in cores(policy(name)):
         assert_same(outcome(core, trace, name), expected)
         simulate(trace.prefix(2000), name, engine=core, checked=True)
 
@@ -119,7 +119,7 @@ def test_when_sizes_and_addresses_become_large(name, huge):
     size = [*before.size, huge, huge, 0, huge // 2, *after.size]
     trace = Trace.from_events(op, number, size)
     expected = outcome("reference", trace, name)
-    for core in CORES:
+    for core in cores(policy(name)):
         assert_same(outcome(core, trace, name), expected)
     assert_same(in_changing_forms(trace, name, 300, portable=False), expected)
 

@@ -16,7 +16,7 @@ static int module_exec(PyObject *module)
         return -1;
     int status = PyModule_AddObjectRef(module, "Simulation", type);
     Py_DECREF(type);
-    if (status < 0 || !add_python_policy(module))
+    if (status < 0 || !add_python_policy(module) || !add_compiled_twice(module))
         return -1;
     return PyModule_AddStringConstant(module, "COMPILER", COMPILER);
 }

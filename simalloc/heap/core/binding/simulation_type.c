@@ -76,6 +76,22 @@ static const struct family *find_family(const char *name, bool portable)
     return NULL;
 }
 
+bool add_compiled_twice(PyObject *module)
+{
+    PyObject *names = PySet_New(NULL);
+    for (size_t i = 0; names != NULL && i < sizeof families / sizeof *families; i++) {
+        if (families[i][0] == families[i][1])
+            continue;
+        PyObject *name = PyUnicode_FromString(families[i][0]->name);
+        if (name == NULL || PySet_Add(names, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    int status = names == NULL ? -1 : PyModule_AddObjectRef(module, "COMPILED_TWICE", names);
+    Py_XDECREF(names);
+    return status == 0;
+}
+
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"family",   "events",     "scale",  "realloc", "checked",
