@@ -11,7 +11,7 @@ import numpy as np
 from simalloc.errors import SimallocError
 from simalloc.heap.offline import OfflineHeap
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import parts_of, replay, stride_of
+from simalloc.heap.simulate import parts_of, replay
 from simalloc.trace import Op, Stretch
 from simalloc.trace.events import allocates
 
@@ -184,7 +184,7 @@ class _Replay:
         self._stretch = next(self._stretches)
 
     def _carry_out(self, events: Stretch) -> None:
-        for part in parts_of(events, stride_of(self._setting.policy)):
+        for part in parts_of(events, self._setting.policy):
             self._done += len(part.op)
             if isinstance(self.simulation, OfflineHeap):
                 self.simulation.go_to(self._done)

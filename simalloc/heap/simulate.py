@@ -27,8 +27,11 @@ ENGINES: Final = ("core", "core-portable", "reference")
 
 STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
-SLOW_STRIDE: Final = 1 << 14
-"""The same if an event may take long, as in Python or in a tree that is never balanced."""
+STEPS: Final = (16, 2048)
+"""The fewest and the most at a time if an event may take long: in Python, or in a tree that is
+never balanced, a later one may take as long as a million others."""
+PATIENCE: Final = 0.1
+"""Seconds that a step should take in that case."""
 
 
 def simulate(
@@ -117,18 +120,35 @@ def strides(source: EventSource, policy: Policy | None = None) -> Generator[Stre
     """Yield the events of a trace, at most `STRIDE` at a time, or as many as a policy may take."""
     with closing(source.stretches()) as stretches:
         for stretch in stretches:
-            yield from parts_of(stretch, STRIDE if policy is None else stride_of(policy))
+            yield from parts_of(stretch, policy)
 
 
-def stride_of(policy: Policy) -> int:
-    """Return how many events are carried out between two looks at progress and Ctrl-C."""
-    return SLOW_STRIDE if policy.description.is_slow else STRIDE
+def parts_of(stretch: Stretch, policy: Policy | None = None) -> Generator[Stretch]:
+    """Yield the events of a stretch, as many at a time as a policy may take."""
+    if policy is not None and policy.description.is_slow:
+        yield from steps_of(stretch)
+        return
+    for start in range(0, len(stretch.op), STRIDE):
+        yield stretch.part(start, start + STRIDE)
 
 
-def parts_of(stretch: Stretch, length: int) -> Generator[Stretch]:
-    """Yield the events of a stretch, at most `length` at a time."""
-    for start in range(0, len(stretch.op), length):
+def steps_of(stretch: Stretch) -> Generator[Stretch]:
+    """Yield the events of a stretch, fewer at a time the longer the last ones have taken.
+
+    A step that is not shortened begins at a multiple of its length: a replay is quicker at
+    multiples of 256.
+    """
+    least, most = STEPS
+    start, length = 0, least
+    while start < len(stretch.op):
+        began = time.perf_counter()
         yield stretch.part(start, start + length)
+        took = time.perf_counter() - began
+        start += length
+        if took > PATIENCE:
+            length = max(length // 2, least)
+        elif took < PATIENCE / 4 and start % (2 * length) == 0:
+            length = min(2 * length, most)
 
 
 def replay(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.heap.device import simulate_devices
 from simalloc.heap.offline import simulate_offline
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import parts_of, replay, run_of, stride_of, strides
+from simalloc.heap.simulate import parts_of, replay, run_of, strides
 from simalloc.machine import core_count
 from simalloc.policy import PythonCode
 
@@ -85,7 +85,7 @@ class _Lane:
         """Carry out the next stride, unless stopped on the way; return its number of events."""
         stride = self.ahead[0]
         started = time.perf_counter()
-        for part in parts_of(stride, stride_of(self.setting.policy)):
+        for part in parts_of(stride, self.setting.policy):
             if stopped():
                 break
             replay(self.simulation, part)

@@ -23,6 +23,7 @@ class Cartesian(Family):
 
     family: ClassVar[str] = "cartesian tree"
     reference: ClassVar[str] = "cartesian:CartesianHeap"
+    is_slow: ClassVar[bool] = True
 
     growth: Unit = 4096
     """The page: the heap grows by multiples of it."""
