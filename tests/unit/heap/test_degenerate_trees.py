@@ -13,7 +13,7 @@ from simalloc.trace import Op, Trace
 
 TREES = ("abt-ff", "sunos-cartesian")
 PROMPT = 5.0
-"""Seconds within which Ctrl-C is answered, on a busy machine too. To the end it would be minutes."""
+"""Seconds within which Ctrl-C is answered, on a busy machine too; to the end it takes minutes."""
 
 
 def chain(count):
