@@ -1,8 +1,9 @@
 """What a policy's decisions do to the heap: the simulation, in C and in plain Python."""
 
 from simalloc.heap.check import Checked, check
-from simalloc.heap.device_core import figures_in_core
-from simalloc.heap.device_figures import DeviceFigures
+from simalloc.heap.device import device_run
+from simalloc.heap.device_core import figures_in_core, replay_in_core
+from simalloc.heap.device_figures import DeviceFigures, DeviceReplay
 from simalloc.heap.moment import (
     CACHED,
     FREE,
@@ -29,14 +30,17 @@ __all__ = [
     "Checked",
     "Counters",
     "DeviceFigures",
+    "DeviceReplay",
     "Moment",
     "Realloc",
     "Run",
     "Tiling",
     "Timeline",
     "check",
+    "device_run",
     "figures_in_core",
     "moment",
+    "replay_in_core",
     "simulate",
     "simulate_all",
     "tilings",

@@ -52,7 +52,7 @@ def simulate_device(
     if progress is not None:
         progress(len(trace) - (0 if engine == "reference" else len(replay.live)))
     seconds = time.perf_counter() - started
-    return _run_of(setting, trace, replay, seconds, addresses=addresses)
+    return device_run(setting, trace, replay, seconds, addresses=addresses)
 
 
 def simulate_devices(
@@ -63,7 +63,7 @@ def simulate_devices(
         yield from pool.map(lambda each: simulate_device(each, progress=progress), settings)
 
 
-def _run_of(
+def device_run(
     setting: Setting, trace: Trace, replay: DeviceReplay, seconds: float, *, addresses: bool
 ) -> Run:
     """Put a replay together as a run; what is reserved is the heap."""

@@ -1,7 +1,7 @@
 """What a policy's decisions cost."""
 
 from simalloc.measure.atlas import Atlas, atlases
-from simalloc.measure.device import Outcome, WhatIf, search, what_if
+from simalloc.measure.device import DeviceMap, Outcome, Pinned, WhatIf, device_map, search, what_if
 from simalloc.measure.fragmentation import Fragmentation, fragmentation
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
@@ -12,17 +12,20 @@ from simalloc.measure.waste import Waste, real_waste, waste
 
 __all__ = [
     "Atlas",
+    "DeviceMap",
     "Fragmentation",
     "FreeSizes",
     "HeapMap",
     "Outcome",
     "Pin",
+    "Pinned",
     "Pins",
     "Rank",
     "Stays",
     "Waste",
     "WhatIf",
     "atlases",
+    "device_map",
     "fragmentation",
     "free_sizes",
     "heap_map",

@@ -45,6 +45,9 @@ class HeapMap(ShownAsPicture):
     lowest_address: float
     """In bytes of the program, as all byte figures here."""
     cell_bytes: float
+    mapped: NDArray[np.bool_] | None = None
+    """Which cells lie in memory, (rows, columns), where segments lie side by side; None: those
+    below `heap`."""
 
     @property
     def extent(self) -> tuple[float, float, float, float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from simalloc.bound import Placement
 from simalloc.heap import Run
-from simalloc.measure import Fragmentation, Pins, Waste, WhatIf, fragmentation
+from simalloc.measure import DeviceMap, Fragmentation, Pins, Waste, WhatIf, fragmentation
 from simalloc.policy import Policy, spell, spell_value
 from simalloc.report.device import device_tables
 from simalloc.report.html import html
@@ -36,12 +36,15 @@ def html_of(thing: object) -> str:
     return "".join(map(html, tables_of(thing)))
 
 
-def png_of(heap: HeapMap) -> tuple[bytes, dict[str, Any]] | None:
-    """Return the picture of a heap map with its size, or None if matplotlib is not installed."""
+def png_of(heap: HeapMap | DeviceMap) -> tuple[bytes, dict[str, Any]] | None:
+    """Return the picture of a map with its size, or None if matplotlib is not installed."""
     try:
+        from simalloc.report.figures.device import draw_device_maps  # noqa: PLC0415 - needs an extra
         from simalloc.report.figures.heap_map import draw_heap_maps  # noqa: PLC0415 - needs an extra
     except ImportError:
         return None
+    if isinstance(heap, DeviceMap):
+        return draw_device_maps([heap])._repr_png_()
     return draw_heap_maps([heap], [""])._repr_png_()
 
 

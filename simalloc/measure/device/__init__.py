@@ -1,7 +1,21 @@
 """What a program would need of a device's memory under other settings of its allocator."""
 
+from simalloc.measure.device.memory_map import DeviceMap, device_map
+from simalloc.measure.device.pinned import HalfEmpty, Pinned
 from simalloc.measure.device.search import search
 from simalloc.measure.device.smallest import STEP, smallest_device
 from simalloc.measure.device.what_if import SETTINGS, Outcome, WhatIf, what_if
 
-__all__ = ["SETTINGS", "STEP", "Outcome", "WhatIf", "search", "smallest_device", "what_if"]
+__all__ = [
+    "SETTINGS",
+    "STEP",
+    "DeviceMap",
+    "HalfEmpty",
+    "Outcome",
+    "Pinned",
+    "WhatIf",
+    "device_map",
+    "search",
+    "smallest_device",
+    "what_if",
+]

@@ -59,20 +59,24 @@ def draw_heap_maps(
             mark_pins(axes, pinned.alone, pinned.event, palette)
         panels[0].set_ylabel("address")
         bytes_axis(panels[0].yaxis, top)
-        _key(min(zip(panels, maps, strict=True), key=lambda pair: pair[1].heap.max())[0], palette)
-        _age_bar(figure, panels, norm, palette)
+        lowest, shown = min(zip(panels, maps, strict=True), key=lambda pair: pair[1].heap.max())
+        map_key(lowest, palette, ended=shown.mapped is None)
+        age_bar(figure, panels, norm, palette)
     return figure
 
 
-def _key(axes: Axes, palette: Palette) -> None:
+def map_key(axes: Axes, palette: Palette, *, ended: bool) -> None:
+    """Say on a map what is what; `ended`: that a line shows where the heap ends."""
+    end = [Line2D([], [], color=palette.ink, linewidth=0.8, label="end of the heap")]
     handles = [
-        Line2D([], [], color=palette.ink, linewidth=0.8, label="end of the heap"),
+        *(end if ended else []),
         Patch(facecolor=palette.free, edgecolor=palette.faint, linewidth=0.4, label="free"),
     ]
     axes.legend(handles=handles, loc="upper left", handlelength=1.4, borderaxespad=0.2)
 
 
-def _age_bar(figure: Figure, panels: Any, norm: LogNorm, palette: Palette) -> None:
+def age_bar(figure: Figure, panels: Any, norm: LogNorm, palette: Palette) -> None:
+    """Say beside maps which colour stands for which age."""
     shades = ScalarMappable(norm, age_colours(palette))
     bar = figure.colorbar(shades, ax=panels, fraction=0.03, pad=0.02, aspect=30)
     bar.set_label("live, by age (events)")
@@ -132,22 +136,25 @@ def draw_heap_map(axes: Axes, heap: HeapMap, palette: Palette, norm: LogNorm) ->
         aspect="auto",
         interpolation="antialiased",
     )
-    edges = left + heap.cell_events * np.arange(len(heap.heap) + 1)
-    axes.stairs(heap.heap, edges, baseline=None, color=palette.ink, linewidth=0.8)
+    if heap.mapped is None:
+        edges = left + heap.cell_events * np.arange(len(heap.heap) + 1)
+        axes.stairs(heap.heap, edges, baseline=None, color=palette.ink, linewidth=0.8)
     axes.set_xlim(left, heap.last_event)
     axes.set_xlabel("time (events)")
     events_axis(axes.xaxis)
 
 
 def heap_pixels(heap: HeapMap, palette: Palette, norm: LogNorm) -> NDArray[np.uint8]:
-    """Return the colours of a map's cells: (rows, columns, 4), transparent above the break."""
+    """Return the colours of a map's cells: (rows, columns, 4), transparent outside of the heap."""
     rows = len(heap.live)
     ages = age_colours(palette)(norm(np.nan_to_num(heap.age, nan=1.0)))[..., :3]
     share = np.clip(heap.live, 0, 1)[..., None] ** _STRENGTH
     free = np.array(to_rgb(palette.free))
     colour = share * ages + (1 - share) * free
-    middle = heap.lowest_address + heap.cell_bytes * (np.arange(rows) + 0.5)
-    inside = middle[:, None] < heap.heap[None, :]
+    inside = heap.mapped
+    if inside is None:
+        middle = heap.lowest_address + heap.cell_bytes * (np.arange(rows) + 0.5)
+        inside = middle[:, None] < heap.heap[None, :]
     return (255 * np.dstack((colour, inside))).round().astype(np.uint8)
 
 

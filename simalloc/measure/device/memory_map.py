@@ -1,0 +1,108 @@
+"""A closer look at a device's memory: a map of it over time, and what pins its segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.heap import Realloc, device_run, replay_in_core
+from simalloc.heap.setting import Setting
+from simalloc.measure.device.pinned import Pinned, pinned
+from simalloc.measure.device.segments import Segments, memory_of, segments_of
+from simalloc.measure.device.what_if import described
+from simalloc.measure.heap_map import HeapMap, heap_map
+from simalloc.measure.stays import Stays, longest_stays
+from simalloc.policy import Policy
+from simalloc.shown import ShownAsPicture
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.heap import DeviceReplay, Run
+    from simalloc.policy.device import PyTorch
+    from simalloc.trace import Trace
+
+COLUMNS: Final = 1600
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceMap(ShownAsPicture):
+    """A device's memory under some settings: segments side by side, time across.
+
+    Addresses are those at which segments are shown (`Segments`). `map` has `mapped`: the cells
+    that lie in memory taken from the device.
+    """
+
+    settings: str
+    map: HeapMap
+    segments: Segments
+    stays: Stays
+    """The objects that took most bytes for longest."""
+    pinned: Pinned
+    reserved: NDArray[np.int64]
+    """Bytes taken from the device after each event."""
+    requested: NDArray[np.int64]
+    """Bytes of the program after each event."""
+    first_oom_event: int
+
+
+def device_map(
+    trace: Trace, settings: str = "", capacity: int = 0, *, columns: int = COLUMNS, named: int = 0
+) -> DeviceMap:
+    """Return the map of a trace's memory under the settings of a text, up to an out-of-memory.
+
+    `capacity` is the device's in bytes, 0 without end. `named` objects are told of at most.
+    """
+    description = described(settings, capacity)
+    expandable = description.resolved.expandable_segments
+    page = description.rules.large_segment if expandable else None
+    replay = replay_in_core(trace, description)
+    events = len(replay.addresses)
+    seen = trace if events == len(trace) else trace.prefix(events)
+    memory = memory_of(replay)
+    segments = segments_of(memory, ranges=expandable)
+    run = _shown(seen, description, replay, segments)
+    drawn = heap_map(seen, run, columns=columns, rows=columns // 2)
+    mapped = _mapped(drawn, segments, memory)
+    return DeviceMap(
+        settings=settings,
+        map=replace(drawn, mapped=mapped, heap=_tops(drawn, mapped)),
+        segments=segments,
+        stays=longest_stays(seen, run, named),
+        pinned=pinned(seen, replay, segments, memory, page=page),
+        reserved=replay.heap,
+        requested=replay.live,
+        first_oom_event=replay.figures.first_oom_event,
+    )
+
+
+def _shown(trace: Trace, description: PyTorch, replay: DeviceReplay, segments: Segments) -> Run:
+    """Return the run of a replay, at the addresses at which its segments are shown."""
+    setting = Setting(trace, Policy("pytorch", description), 1, Realloc.FREE_FIRST)
+    run = device_run(setting, trace, replay, 0.0, addresses=True)
+    top = int((segments.shown + segments.size).max(initial=1))
+    return replace(run, addresses=segments.moved(replay.addresses), peak_heap_bytes=float(top))
+
+
+def _mapped(drawn: HeapMap, segments: Segments, memory: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which cells lie in memory of the device, at the middle of each."""
+    mapped = np.zeros(drawn.live.shape, np.bool_)
+    for start, size, since, until in np.column_stack(
+        (segments.moved(memory[:, 0]), memory[:, 1:])
+    ).tolist():
+        low = max(0, int(np.ceil(start / drawn.cell_bytes - 0.5)))
+        high = max(low + 1, int(np.ceil((start + size) / drawn.cell_bytes - 0.5)))
+        left = since // drawn.cell_events
+        right = max(left + 1, -(-until // drawn.cell_events))
+        mapped[low:high, left:right] = True
+    return mapped
+
+
+def _tops(drawn: HeapMap, mapped: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the end of the highest memory in each column."""
+    rows = len(mapped)
+    highest = rows - mapped[::-1].argmax(axis=0)
+    tops: NDArray[np.float64] = np.where(mapped.any(axis=0), highest, 0) * drawn.cell_bytes
+    return tops

@@ -1,0 +1,112 @@
+"""The memory that a run took from a device: when, and where it is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sortedcontainers import SortedDict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.heap import DeviceReplay
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Stretches of addresses that belong together; an entry each in every int64 array, by address.
+
+    Each is a segment, or with expandable segments all of a range that was ever mapped. `shown` is
+    where it lies in a picture: as low as there is room while it lives, which real devices do too.
+    """
+
+    address: NDArray[np.int64]
+    size: NDArray[np.int64]
+    since: NDArray[np.int64]
+    """The event that took it."""
+    until: NDArray[np.int64]
+    """The event that gave it back, or the number of events."""
+    shown: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.address)
+
+    def of(self, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of the segment that each address lies in."""
+        return np.searchsorted(self.address, addresses, side="right") - 1
+
+    def moved(self, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where addresses are shown; those below 0 stay."""
+        if not len(self):
+            return addresses
+        number = self.of(addresses)
+        return np.where(addresses < 0, addresses, addresses + (self.shown - self.address)[number])
+
+
+def memory_of(replay: DeviceReplay) -> NDArray[np.int64]:
+    """Return what was mapped when: (pieces, 4) of address, size, first event and the one past.
+
+    A piece is what one call took, or a part of it where only parts were given back.
+    """
+    there: SortedDict = SortedDict()
+    pieces = []
+    for event, address, size in replay.calls.tolist():
+        if size > 0:
+            there[address] = size, event
+            continue
+        end = address - size
+        begin = there.keys()[there.bisect_right(address) - 1]
+        for start in list(there.irange(begin, end, (True, False))):
+            length, since = there.pop(start)
+            low, high = max(start, address), min(start + length, end)
+            pieces.append((low, high - low, since, event))
+            if start < low:
+                there[start] = low - start, since
+            if high < start + length:
+                there[high] = start + length - high, since
+    events = len(replay.addresses)
+    pieces += [(start, size, since, events) for start, (size, since) in there.items()]
+    return np.array(sorted(pieces), np.int64).reshape(-1, 4)
+
+
+def segments_of(memory: NDArray[np.int64], *, ranges: bool) -> Segments:
+    """Return the segments of what was mapped; with `ranges` what touches is one."""
+    if ranges:
+        memory = _touching(memory)
+    address, size, since, until = memory.T
+    return Segments(address, size, since, until, _shown(size, since, until))
+
+
+def _touching(memory: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ranges that pieces make up, each for as long as any of them is there."""
+    ranges: list[list[int]] = []
+    for start, size, since, until in memory.tolist():
+        if ranges and start <= ranges[-1][0] + ranges[-1][1]:
+            one = ranges[-1]
+            end = max(one[0] + one[1], start + size)
+            ranges[-1] = [one[0], end - one[0], min(one[2], since), max(one[3], until)]
+        else:
+            ranges.append([start, size, since, until])
+    return np.array(ranges, np.int64).reshape(-1, 4)
+
+
+def _shown(
+    size: NDArray[np.int64], since: NDArray[np.int64], until: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the lowest places at which stretches do not overlap while they live."""
+    shown = np.zeros(len(size), np.int64)
+    there: list[tuple[int, int, int]] = []  # place, end and last event, by place
+    for number in np.argsort(since, kind="stable").tolist():
+        there = [each for each in there if each[2] > since[number]]
+        place, at = 0, 0
+        for at, (low, high, _) in enumerate(there):  # noqa: B007 - where it is put
+            if low - place >= size[number]:
+                break
+            place = high
+        else:
+            at = len(there)
+        shown[number] = place
+        there.insert(at, (place, place + int(size[number]), int(until[number])))
+    return shown
