@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from simalloc.api.heaps import heap_map as heap_map
     from simalloc.api.heaps import pins as pins
     from simalloc.api.heaps import waste as waste
+    from simalloc.api.pictures import draw_device_maps as draw_device_maps
     from simalloc.api.pictures import draw_fragmentation as draw_fragmentation
     from simalloc.api.pictures import draw_free_sizes as draw_free_sizes
     from simalloc.api.pictures import draw_heap_maps as draw_heap_maps
@@ -73,6 +74,7 @@ _HOME: Final = {
     "check": "api.heaps",
     "describe": "api.traces",
     "device": "api.device",
+    "draw_device_maps": "api.pictures",
     "draw_fragmentation": "api.pictures",
     "draw_free_sizes": "api.pictures",
     "draw_heap_maps": "api.pictures",

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import open_source, read_trace
 from simalloc.heap import Run
-from simalloc.measure import Waste, free_sizes, heap_map, pins, rank_values, ranking
-from simalloc.policy import expand_policies, spell
+from simalloc.measure import Waste, device_map, free_sizes, heap_map, pins, rank_values, ranking
+from simalloc.policy import expand_policies, parse_size, spell
+from simalloc.report.figures import device as device_figure
 from simalloc.report.figures import fragmentation as fragmentation_figure
 from simalloc.report.figures import free_sizes as free_sizes_figure
 from simalloc.report.figures import heap_map as heap_map_figure
@@ -67,6 +68,26 @@ def draw_heap_maps(
         pins=[pins(replayed, run, most=named) for run in runs] if named else (),
         theme=theme,
     )
+
+
+def draw_device_maps(
+    snapshot: Source,
+    settings: str | Sequence[str] = ("",),
+    *,
+    capacity: int | str = 0,
+    theme: Theme = "light",
+) -> Picture:
+    """Draw a device's memory over time, below each other for several settings of PyTorch.
+
+    Segments lie side by side, each where there is room while it lives; what is live is coloured by
+    age. Settings are texts of PYTORCH_ALLOC_CONF. `capacity` is the device's (bytes, or text such
+    as `"24G"`; 0: it has no end); a picture ends at an out-of-memory.
+    """
+    trace = read_trace(snapshot)
+    size = parse_size(capacity) if isinstance(capacity, str) else capacity
+    texts = [settings] if isinstance(settings, str) else settings
+    maps = [device_map(trace, text, size) for text in texts]
+    return device_figure.draw_device_maps(maps, theme=theme)
 
 
 def draw_free_sizes(

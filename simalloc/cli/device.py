@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from simalloc.cli.device_options import device_options, explored
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
-from simalloc.errors import PolicyError
-from simalloc.measure.device import SETTINGS, search, what_if
-from simalloc.measure.device.search import CANDIDATES
-from simalloc.policy import parse_size
+from simalloc.errors import SimallocError
+from simalloc.files import keep_apart
+from simalloc.measure import device_map
 from simalloc.report import write_table
 from simalloc.report.device import device_record, device_tables, settings_table
-from simalloc.trace.catalogue import load_device
+from simalloc.trace.catalogue import find_trace, load_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from simalloc.trace import Trace
 
 
-def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> tuple[int, ...]:
-    try:
-        sizes = tuple(
-            parse_size(text.strip().upper().removesuffix("B").removesuffix("I")) for text in given
-        )
-    except PolicyError as error:
-        raise click.BadParameter(str(error)) from None
-    if not all(0 < size < 1 << 50 for size in sizes):
-        raise click.BadParameter("a capacity lies between 1 byte and a pebibyte")
-    return sizes
-
-
 @click.command(
     "device",
     epilog="\b\nExamples:\n"
@@ -46,23 +34,14 @@ def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> 
     "  simalloc device snapshot.pickle --settings max_split_size_mb:200 --search",
 )
 @click.argument("snapshots", nargs=-1, required=True, metavar="SNAPSHOT...")
-@click.option(
-    "--capacity",
-    "capacities",
-    multiple=True,
-    callback=_capacities,
-    metavar="SIZE",
-    help="Say what fits a device of so many bytes, such as 24G; may be given several times.",
-)
-@click.option(
-    "--settings",
-    multiple=True,
-    metavar="TEXT",
-    help="Further settings, as in PYTORCH_ALLOC_CONF; may be given several times.",
-)
-@click.option("--search", "searches", is_flag=True, help="Search for the smallest device.")
-@click.option("--device", type=int, metavar="N", help="Which device of a snapshot with several.")
+@device_options
 @click.option("--lenient", is_flag=True, help="Skip and count what is wrong in a snapshot.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw the memory of one snapshot over time. A .png, .svg or .pdf file.",
+)
 @format_option
 def command(
     snapshots: Sequence[str],
@@ -71,19 +50,27 @@ def command(
     searches: bool,  # noqa: FBT001 - click passes a flag
     device: int | None,
     lenient: bool,  # noqa: FBT001 - click passes a flag
+    plot: Path | None,
     table_format: Format,
 ) -> None:
     """Say what a program would need of a GPU under other settings of PyTorch's allocator.
 
     A SNAPSHOT is a file of torch.cuda.memory._dump_snapshot, or a trace. The model is shown beside
     the real run, then for each settings the peak of what is reserved, what that is for, and the
-    smallest device on which the program would have run.
+    smallest device on which the program would have run. --plot draws segments side by side over
+    time, with the recorded settings and with the best.
     """
+    if plot is not None:
+        if len(snapshots) > 1:
+            raise click.UsageError("--plot draws one snapshot; call it once for each")
+        keep_apart(plot, map(find_trace, snapshots))
     found = []
     for name in snapshots:
         with progress(name, 1.0) as advance:
             trace = load_device(name, device=device, lenient=lenient, progress=advance)
-        found.append(_explored(trace, [*SETTINGS, *settings], capacities, searches=searches))
+        found.append(explored(trace, settings, capacities, searches=searches))
+        if plot is not None:
+            _draw(trace, found[0], plot)
     if table_format == "json":
         json.dump([device_record(each) for each in found], sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -94,15 +81,11 @@ def command(
             write_table(table, table_format, sys.stdout)
 
 
-def _explored(
-    trace: Trace, settings: Sequence[str], capacities: tuple[int, ...], *, searches: bool
-) -> WhatIf:
-    with progress(f"{trace.name}: settings", len(settings) + 1) as advance:
-        found = what_if(trace, settings, capacities, progress=advance)
-    if not searches:
-        return found
-    with progress(f"{trace.name}: search", len(CANDIDATES)) as advance:
-        best = search(trace, found.best, capacities, progress=advance)
-    known = {outcome.settings for outcome in found.outcomes}
-    more = () if best.settings in known else (best,)
-    return replace(found, outcomes=(*found.outcomes, *more))
+def _draw(trace: Trace, found: WhatIf, target: Path) -> None:
+    try:
+        from simalloc.report.figures.device import draw_device_maps  # noqa: PLC0415 - an extra
+        from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise SimallocError("--plot needs matplotlib: pip install 'simalloc[plot]'") from error
+    texts = dict.fromkeys((found.settings, found.best.settings))
+    save_figure(draw_device_maps([device_map(trace, text) for text in texts]), target)

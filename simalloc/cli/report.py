@@ -6,20 +6,21 @@ import shlex
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from simalloc.cli.device_options import device_options, explored
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
 from simalloc.heap.real import installed, replay_natively
-from simalloc.trace.catalogue import find_trace, load
+from simalloc.trace.catalogue import find_trace, load_device
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import ModuleType
 
     from simalloc.heap.real import NativeRun
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     cls=PolicyCommand,
     epilog="\b\nExamples:\n"
     "  simalloc report my-program.npz -o page.html\n"
-    "  simalloc report espresso gcc -p next-fit-ao -o page.html",
+    "  simalloc report espresso gcc -p next-fit-ao -o page.html\n"
+    "  simalloc report snapshot.pickle --capacity 24G -o page.html",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @click.option(
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 )
 @scale_option
 @realloc_option
+@device_options
 @click.option(
     "--native/--no-native",
     default=True,
@@ -58,19 +61,29 @@ def command(
     policies: Sequence[str],
     scale: int,
     realloc: str | None,
+    capacities: tuple[int, ...],
+    settings: Sequence[str],
+    searches: bool,  # noqa: FBT001 - click passes every option by name
+    device: int | None,
     native: bool,  # noqa: FBT001 - click passes every option by name
 ) -> None:
     """Write a page: how much memory traces waste, under which policy, and why.
 
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. The page ranks every
     policy, shows the heaps of the best, the worst and the chosen ones, and names what pins them.
+    Of a GPU's memory (a snapshot of PyTorch) it says what `simalloc device` does, of which it has
+    the options --capacity, --settings, --search and --device, and shows where its segments lie.
     """
     keep_apart(output, map(find_trace, traces))
     with replacing(output) as stream:
         pages = _pages()
         described = pages.policies_of(policies)
         findings = []
-        for given, trace in _traces(traces):
+        for given, trace in _traces(traces, device):
+            if trace.is_of_device or capacities or settings or searches:
+                found = explored(trace, settings, capacities, searches=searches)
+                findings.append(pages.look_at_device(trace, given, found))
+                continue
             natives = _natives(trace) if native else []
             with progress(trace.name, len(trace) * len(described)) as advance:
                 findings.append(
@@ -84,14 +97,15 @@ def command(
                         progress=advance,
                     )
                 )
-        stream.write(pages.page(findings, _command(traces, output, policies, scale, realloc)))
+        again = click.get_current_context().params
+        stream.write(pages.page(findings, _command(traces, output, again)))
 
 
-def _traces(given: Sequence[str]) -> Iterator[tuple[str, Trace]]:
+def _traces(given: Sequence[str], device: int | None) -> Iterator[tuple[str, Trace]]:
     """Yield each trace once, with what it was given as; further ones of a name get a number."""
     taken: set[str] = set()
     for one in {find_trace(one).resolve(): one for one in given}.values():
-        trace = load(one)
+        trace = load_device(one, device=device)
         names = (f"{trace.name} ({number})" for number in count(2))
         name = next(name for name in chain([trace.name], names) if name not in taken)
         taken.add(name)
@@ -117,10 +131,21 @@ def _natives(trace: Trace) -> list[NativeRun]:
     return runs
 
 
-def _command(
-    traces: Sequence[str], output: Path, policies: Sequence[str], scale: int, realloc: str | None
-) -> str:
-    chosen = [part for name in policies for part in ("-p", name)]
-    rule = ["--realloc", realloc] if realloc else []
-    options = ["--scale", str(scale), *rule, "-o", output.name]
-    return shlex.join(["simalloc", "report", *traces, *chosen, *options])
+def _command(traces: Sequence[str], output: Path, given: Mapping[str, Any]) -> str:
+    """Return the command that makes the page again."""
+    several = [
+        part
+        for option, name in (("-p", "policies"), ("--settings", "settings"))
+        for text in given[name]
+        for part in (option, text)
+    ]
+    sizes = [part for size in given["capacities"] for part in ("--capacity", str(size))]
+    chosen = [
+        part
+        for option, name in (("--realloc", "realloc"), ("--device", "device"))
+        if given[name] is not None
+        for part in (option, str(given[name]))
+    ]
+    flags = ["--search"] if given["searches"] else []
+    options = ["--scale", str(given["scale"]), *several, *sizes, *chosen, *flags]
+    return shlex.join(["simalloc", "report", *traces, *options, "-o", output.name])

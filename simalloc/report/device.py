@@ -11,7 +11,7 @@ from simalloc.report.units import spell_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.measure import Outcome, WhatIf
+    from simalloc.measure import DeviceMap, Outcome, WhatIf
     from simalloc.report.table import Value
 
 _MIB: Final = 1 << 20
@@ -64,6 +64,50 @@ def settings_table(found: WhatIf) -> Table:
         ("bound: no cache", _mib(found.no_cache), *empty),
     ]
     return Table("Settings, MiB", columns, rows, sentences(found))
+
+
+def pinned_table(shown: DeviceMap) -> Table:
+    """Return the half-empty segments when most memory was taken, and what keeps each."""
+    found = shown.pinned
+    places = any(one.place for one in found.worst)
+    columns = [
+        "shown at",
+        "size",
+        "not asked for",
+        "objects",
+        "stays longest",
+        "bytes",
+        "since event",
+    ]
+    columns += ["until event", *(["asked for by"] if places else [])]
+    rows: list[Sequence[Value]] = [
+        (
+            spell_bytes(one.shown),
+            spell_bytes(one.size),
+            spell_bytes(one.free),
+            one.objects,
+            f"object {one.last:,}",
+            one.last_requested,
+            one.last_since,
+            "the end" if one.last_until is None else f"{one.last_until:,}",
+            *([one.place] if places else []),
+        )
+        for one in found.worst
+    ]
+    notes = [
+        (
+            f"After event {found.event:,} most is taken: {spell_bytes(found.reserved)} in "
+            f"{found.segments:,} segments (of expandable ones: pages), "
+            f"{spell_bytes(found.requested)} of it asked for."
+        ),
+        (
+            f"{found.empty:,} are empty and could go back ({spell_bytes(found.empty_bytes)}); "
+            f"{found.half_empty:,} are half empty or more, and cannot: "
+            f"{spell_bytes(found.half_empty_free)} in them are asked for by nobody."
+        ),
+    ]
+    title = f"Half-empty segments with {shown.settings or DEFAULT}"
+    return Table(title, columns, rows, notes)
 
 
 def sentences(found: WhatIf) -> tuple[str, ...]:

@@ -106,6 +106,12 @@ class Trace(ShownAsTable):
         return f"<Trace {self.name}: {len(self):,} events on {self.objects:,} objects>"
 
     @property
+    def is_of_device(self) -> bool:
+        """Whether it tells of a device's memory: of streams, of pools, or of an empty cache."""
+        told = self.stream is not None or self.pool is not None or "device" in self.provenance
+        return told or bool((self.op > Op.REALLOC).any())
+
+    @property
     def columns(self) -> dict[str, NDArray[Any]]:
         """The optional columns that this trace has, by name."""
         present = {name: getattr(self, name) for name in OPTIONAL_COLUMNS}

@@ -52,6 +52,50 @@ def test_the_page_answers_the_question(page):
     assert not re.search(r"\$\w", text), "every placeholder is filled"
 
 
+@pytest.fixture(scope="module")
+def device_page(tmp_path_factory):
+    """A page on a device's memory: phases of large blocks, with small ones that stay."""
+    folder = tmp_path_factory.mktemp("device")
+    events = []
+    for phase in range(12):
+        keys = [f"{phase}-{block}" for block in range(20)]
+        sizes = [(phase + 2) * 1_500_000] * 20
+        events += [("m", key, size) for key, size in zip(keys, sizes, strict=True)]
+        events.append(("m", f"{phase}-stays", 2_000_000))
+        events += [("f", key, "") for key in keys]
+    text = folder / "steps.txt"
+    numbers = {key: place for place, (_, key, _) in enumerate(events)}
+    lines = [f"{op} {numbers[key]} {size}".strip() for op, key, size in events]
+    text.write_text("\n".join([*lines, "e"]) + "\n")
+    output = folder / "page.html"
+    done = report(text, "--capacity", "1G", "--settings", "max_split_size_mb:21", "-o", output)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+def test_a_device_page_says_what_would_have_fitted(device_page):
+    text = device_page.read_text("utf-8")
+    for part in ("The smallest device", "max_split_size_mb:21", "fits 1 GiB", "Half-empty segments",
+                 "stays longest", "--capacity 1073741824"):  # fmt: skip
+        assert part in text
+    assert not re.search(r"\$\w", text), "every placeholder is filled"
+
+
+def test_a_device_page_can_be_read_with_a_pointer(device_page, tab):
+    tab.open(device_page, 1200, 900)
+    assert tab.complaints() == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 1200, "nothing sticks out"
+    read = """((event, address) => {
+        const map = document.querySelector(".map").heapMap;
+        map.pointed({ event, address });
+        return map.under.textContent;
+    })"""
+    assert "Memory of 20 MiB, taken at event 0. Object 0: 3,000,000 bytes" in tab.evaluate(
+        f"{read}(10, 1000)"
+    )
+    assert "above the heap" in tab.evaluate(f"{read}(0, 1e8)")
+
+
 def test_the_code_on_the_page_runs(page, tmp_path):
     code = html.unescape(
         page.read_text("utf-8").split("in Python:</p>\n<pre>")[1].split("</pre>")[0]

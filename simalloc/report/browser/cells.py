@@ -25,14 +25,16 @@ AGE_DECADES: Final = 4.0
 def cells(shown: HeapMap, oldest: float) -> bytes:
     """Return a map's cells as two planes of bytes, row by row from the lowest address.
 
-    They are the share that is live, and the age on a log scale that ends at `oldest`.
+    They are the share that is live, and the age on a log scale that ends at `oldest`; and a third
+    which of them are memory, where the map knows.
     """
     share = np.ceil(np.clip(shown.live, 0, 1) * 255).astype(np.uint8)
     ages = np.nan_to_num(shown.age, nan=1.0)
     decades = np.log10(np.maximum(ages, 1.0) / oldest)
     age = np.round(np.clip(1 + decades / AGE_DECADES, 0, 1) * 255).astype(np.uint8)
     age[share == 0] = 0
-    return share.tobytes() + age.tobytes()
+    mapped = b"" if shown.mapped is None else shown.mapped.astype(np.uint8).tobytes()
+    return share.tobytes() + age.tobytes() + mapped
 
 
 def packed(planes: bytes, level: int) -> str:
@@ -51,6 +53,7 @@ def raster(shown: HeapMap) -> dict[str, Any]:
         "low": shown.lowest_address,
         "cellBytes": shown.cell_bytes,
         "heap": [round(value) for value in shown.heap.tolist()],
+        "mapped": shown.mapped is not None,
     }
 
 

@@ -9,7 +9,8 @@ const STRENGTHS = Float64Array.from({ length: 256 }, (_, share) => (share / 255)
 /* Cells over a window of events and addresses, coloured once for each theme. */
 class Raster {
   /* `shape` has columns, rows, left, cellEvents, low, cellBytes, and heap, a number a column; `cells`
-   * are two planes of bytes, row by row from the lowest address: the share that is live, and the age. */
+   * are two planes of bytes, row by row from the lowest address: the share that is live, and the age.
+   * Where `shape` says that memory is `mapped` here and there, a third one says which cells are. */
   constructor(shape, cells) {
     Object.assign(this, shape, { cells });
     this.image = new OffscreenCanvas(shape.columns, shape.rows);
@@ -18,9 +19,16 @@ class Raster {
   get right() { return this.left + this.columns * this.cellEvents; }
   get high() { return this.low + this.rows * this.cellBytes; }
 
-  /* Colours every cell anew; what lies above the heap's end is left transparent. */
+  /* Is there memory, live or free? */
+  holds(row, column) {
+    const cell = row * this.columns + column;
+    if (this.mapped) return this.cells[2 * this.columns * this.rows + cell] > 0;
+    return this.low + (row + 0.5) * this.cellBytes < this.heap[column];
+  }
+
+  /* Colours every cell anew; where there is no memory it is left transparent. */
   paint(shades, free) {
-    const { columns, rows, low, cellBytes, heap } = this;
+    const { columns, rows } = this;
     const image = new ImageData(columns, rows);
     const plane = columns * rows;
     for (let row = 0, cell = 0; row < rows; row++)
@@ -30,7 +38,7 @@ class Raster {
         const pixel = 4 * ((rows - 1 - row) * columns + column);
         for (let part = 0; part < 3; part++)
           image.data[pixel + part] = share * shade[part] + (1 - share) * free[part];
-        image.data[pixel + 3] = low + (row + 0.5) * cellBytes < heap[column] ? 255 : 0;
+        image.data[pixel + 3] = this.holds(row, column) ? 255 : 0;
       }
     this.image.getContext("2d").putImageData(image, 0, 0);
   }
@@ -45,6 +53,7 @@ class Raster {
       share: (this.cells[cell] ?? 0) / 255,
       age: (this.cells[this.columns * this.rows + cell] ?? 0) / 255,
       heap: this.heap[column],
+      hole: this.mapped && !this.holds(row, column),
     };
   }
 }
@@ -132,6 +141,7 @@ class HeapMap {
     context.imageSmoothingQuality = "high";
     context.clearRect(left, top, right - left, bottom - top);
     context.drawImage(raster.image, left, top, right - left, bottom - top);
+    if (raster.mapped) return; // no line can tell where it ends
     context.beginPath();
     raster.heap.forEach((size, column) => {
       context.lineTo(this.x(raster.left + column * raster.cellEvents), this.y(size));
@@ -207,6 +217,7 @@ class HeapMap {
   words(point, cell) {
     const where = `Event ${whole(point.event)}, address ${bytes(Math.max(0, point.address))}: `;
     if (point.address >= cell.heap) return `${where}above the heap, which ends at ${bytes(cell.heap)}.`;
+    if (cell.hole) return `${where}not taken from the device.`;
     if (cell.share === 0) return `${where}free.`;
     const old = this.data.oldest * 10 ** ((cell.age - 1) * this.data.decades);
     return `${where}${digits(100 * cell.share)} % live, put there ` +

@@ -35,9 +35,8 @@ def draw_device_maps(maps: Sequence[DeviceMap], *, theme: Theme = "light") -> Pi
         top = max(float(one.heap.max(initial=1)) for one in shown)
         for axes, one in zip(panels, maps, strict=True):
             draw_heap_map(axes, one.map, palette, norm)
-            axes.set_title(
-                f"{one.settings or DEFAULT}: at most {spell_bytes(int(one.reserved.max(initial=0)))}"
-            )
+            most = spell_bytes(int(one.reserved.max(initial=0)))
+            axes.set_title(f"{one.settings or DEFAULT}: at most {most}")
             axes.set_ylim(0, 1.03 * top)
             axes.set_ylabel("memory")
             _borders(axes, one, top, palette)
@@ -56,6 +55,8 @@ def _borders(axes: Axes, one: DeviceMap, top: float, palette: Palette) -> None:
     lines = [
         [(since, edge), (until, edge)]
         for edges in (low, high)
-        for edge, since, until in zip(edges, segments.since[tall], segments.until[tall], strict=True)
+        for edge, since, until in zip(
+            edges, segments.since[tall], segments.until[tall], strict=True
+        )
     ]
     axes.add_collection(LineCollection(lines, colors=palette.paper, linewidths=0.3))

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from simalloc.policy import spell
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
+from simalloc.trace.sites import site_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.measure import DeviceMap, Stays
     from simalloc.report.page.findings import Mapped
+    from simalloc.trace import Trace
 
 _LEVEL: Final = 9
 """How hard cells are deflated: a page is sent to people."""
@@ -16,7 +25,6 @@ _LEVEL: Final = 9
 
 def map_data(mapped: Mapped, oldest: float, top: float) -> dict[str, Any]:
     """Return one map for the script; `oldest` and `top` are shared by maps that are compared."""
-    stays = mapped.stays
     return {
         "policy": spell(mapped.run.policy),
         "events": mapped.run.events,
@@ -25,8 +33,66 @@ def map_data(mapped: Mapped, oldest: float, top: float) -> dict[str, Any]:
         "decades": AGE_DECADES,
         "raster": raster(mapped.map),
         "cells": packed(cells(mapped.map, oldest), _LEVEL),
-        "stays": [
-            column.tolist()
-            for column in (stays.object, stays.address, stays.requested, stays.since, stays.until)
-        ],
+        "stays": _columns(mapped.stays),
     }
+
+
+def device_map_data(shown: DeviceMap, trace: Trace, oldest: float, top: float) -> dict[str, Any]:
+    """Return the map of a device's memory for the script, with its segments and call sites."""
+    segments, stays = shown.segments, shown.stays
+    used, sites = np.unique(
+        np.zeros(len(stays), np.int64) if trace.site is None else trace.site[stays.since],
+        return_inverse=True,
+    )
+    return {
+        "policy": shown.settings,
+        "events": len(shown.reserved),
+        "top": top,
+        "oldest": oldest,
+        "decades": AGE_DECADES,
+        "raster": raster(shown.map),
+        "cells": packed(cells(shown.map, oldest), _LEVEL),
+        "segments": [
+            column.tolist()
+            for column in (segments.shown, segments.size, segments.since, segments.until)
+        ],
+        "stays": _columns(stays),
+        "sites": sites.tolist(),
+        "places": [site_name(trace.provenance, site) if site else "" for site in used.tolist()],
+    }
+
+
+def map_figure(key: str, name: str, caption: str, data: dict[str, Any]) -> str:
+    """Return a map's figure, which the script fills; `key` is its identifier on the page."""
+    spelled = escape(name)
+    # names from a trace must not end the script
+    content = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
+    return (
+        f'<figure class="map" data-map="{key}">\n'
+        f"<figcaption><strong>{spelled}</strong> {escape(caption)}</figcaption>\n"
+        f'<canvas tabindex="0" role="img" aria-label="Heap map of {spelled}"></canvas>\n'
+        f'<img class="printed" alt="Heap map of {spelled}">\n'
+        '<div class="tools"><button data-do="in">zoom in</button>'
+        '<button data-do="out">zoom out</button><button data-do="all">all</button></div>\n'
+        '<p class="under">Point at the map to read it.</p>\n'
+        f'<script type="application/json" id="{key}">{content}</script>\n</figure>'
+    )
+
+
+def map_figures(words: str, figures: Sequence[str]) -> str:
+    """Return maps below what is to be said of them, and how they are used."""
+    return (
+        f"<p>{words} Drag over a part to zoom in, or use two fingers; double-click to see all; "
+        "with the keyboard +, − and the arrows.</p>\n"
+        '<div class="heap-maps"><div class="ages"></div>\n'
+        + "\n".join(figures)
+        + "\n<noscript><p>The maps are drawn by the page's own script, which is switched off."
+        "</p></noscript></div>"
+    )
+
+
+def _columns(stays: Stays) -> list[list[Any]]:
+    return [
+        column.tolist()
+        for column in (stays.object, stays.address, stays.requested, stays.since, stays.until)
+    ]

@@ -45,11 +45,50 @@ class PageMap extends HeapMap {
   }
 }
 
+/* A device's memory: segments side by side, and whose an object is. */
+class DevicePageMap extends PageMap {
+  drawMarks(context) {
+    context.strokeStyle = this.colour("--paper");
+    context.lineWidth = 1;
+    context.beginPath();
+    this.eachSegment((low, size, since, until) => {
+      if (this.y(low) - this.y(low + size) < 5) return; // lines would hide what is in it
+      for (const edge of [low, low + size]) {
+        context.moveTo(this.x(since), this.y(edge));
+        context.lineTo(this.x(until), this.y(edge));
+      }
+    });
+    context.stroke();
+    super.drawMarks(context);
+  }
+
+  eachSegment(act) {
+    const [low, size, since, until] = this.data.segments;
+    low.forEach((_, place) => act(low[place], size[place], since[place], until[place]));
+  }
+
+  words(point, cell) {
+    let said = "";
+    this.eachSegment((low, size, since, until) => {
+      if (point.address < low || point.address >= low + size) return;
+      if (point.event < since || point.event >= until) return;
+      said = ` Memory of ${bytes(size)}, taken at event ${whole(since)}.`;
+    });
+    return super.words(point, cell) + said;
+  }
+
+  name(named) {
+    const place = this.data.places[this.data.sites[this.data.stays[0].indexOf(named.object)]];
+    return super.name(named) + (place ? ` Asked for by ${place}.` : "");
+  }
+}
+
 async function start() {
   for (const figure of document.querySelectorAll(".map")) {
     const data = JSON.parse(document.getElementById(figure.dataset.map).textContent);
     const raster = new Raster(data.raster, await inflate(data.cells));
-    figure.heapMap = new PageMap(figure, data, raster, THEME);
+    const kind = data.segments ? DevicePageMap : PageMap;
+    figure.heapMap = new kind(figure, data, raster, THEME);
     const ages = figure.parentElement.querySelector(".ages");
     if (!ages.firstChild) drawAges(ages, data, THEME);
   }

@@ -11,22 +11,21 @@ from simalloc.errors import SimallocError
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades
 from simalloc.report.figures.style import PALETTES, css_variables
-from simalloc.report.page.findings import COLUMNS, with_columns
+from simalloc.report.page.device import DeviceFindings, with_device_columns
+from simalloc.report.page.findings import COLUMNS, Findings, with_columns
 from simalloc.report.page.ranking import overview_table
-from simalloc.report.page.sections import trace_sections
+from simalloc.report.page.sections import article
 from simalloc.version import code_version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.report.page.findings import Findings
+    from collections.abc import Iterator, Sequence
 
 MAX_BYTES: Final = 5_000_000
 """A page is smaller than this, so that it can be sent by mail."""
 _FEWEST_COLUMNS: Final = 100
 
 
-def page(all_findings: Sequence[Findings], command: str) -> bytes:
+def page(all_findings: Sequence[Findings | DeviceFindings], command: str) -> bytes:
     """Return a page on one or more traces; `command` is what makes it again.
 
     Maps get coarser until the page is small enough. Raises `SimallocError` if there are too many
@@ -40,7 +39,7 @@ def page(all_findings: Sequence[Findings], command: str) -> bytes:
             raise SimallocError(
                 f"{len(shown)} traces do not fit on a page of {MAX_BYTES:,} bytes; report fewer"
             )
-        shown = [with_columns(findings, columns) for findings in all_findings]
+        shown = [_coarser(findings, columns) for findings in all_findings]
     return text
 
 
@@ -49,13 +48,18 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _fill(all_findings: Sequence[Findings], command: str) -> str:
+def _coarser(findings: Findings | DeviceFindings, columns: int) -> Findings | DeviceFindings:
+    if isinstance(findings, DeviceFindings):
+        return with_device_columns(findings, columns)
+    return with_columns(findings, columns)
+
+
+def _fill(all_findings: Sequence[Findings | DeviceFindings], command: str) -> str:
     names = [findings.trace.name for findings in all_findings]
     articles = (
-        trace_sections(findings, f"trace-{place}", titled=len(names) > 1)
+        article(findings, f"trace-{place}", titled=len(names) > 1)
         for place, findings in enumerate(all_findings)
     )
-    run = all_findings[0].best
     return Template(_asset("page.html")).substitute(
         title=escape(f"How much memory {_listed(names)} waste{'s' * (len(names) == 1)}"),
         style=f"{asset(BROWSER, 'heap_map.css')}\n{_asset('page.css')}",
@@ -67,23 +71,42 @@ def _fill(all_findings: Sequence[Findings], command: str) -> str:
         script=f"{asset(BROWSER, *SCRIPTS)}\n{_asset('page.js')}",
         command=escape(command),
         version=escape(code_version()),
-        scale=run.scale,
-        realloc=escape(run.realloc.value),
+        about="\n".join(_about(all_findings)),
     )
 
 
-def _overview(all_findings: Sequence[Findings]) -> str:
+def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
+    """Yield what the page does, for each kind of trace on it."""
+    heaps = [each for each in all_findings if isinstance(each, Findings)]
+    if heaps:
+        run = heaps[0].best
+        yield (
+            "<p>Every request the program made of malloc, replayed under every placement policy. "
+            f"Sizes are scaled by {run.scale}, nothing has a header and realloc is "
+            f"“{escape(run.realloc.value)}”: what is measured is the policy alone.</p>"
+        )
+    if len(heaps) < len(all_findings):
+        yield (
+            "<p>Every request the program made for a device's memory, replayed under other "
+            "settings of PyTorch's allocator.</p>"
+        )
+
+
+def _overview(all_findings: Sequence[Findings | DeviceFindings]) -> str:
     if len(all_findings) == 1:
         return ""
+    heaps = [each for each in all_findings if isinstance(each, Findings)]
     links = "".join(
         f'<li><a href="#trace-{place}">{escape(findings.trace.name)}</a></li>'
         for place, findings in enumerate(all_findings)
     )
+    if len(heaps) <= 1:
+        return f"<nav><ul>{links}</ul></nav>"
     return (
         f"<nav><ul>{links}</ul></nav>\n<section><h2>All traces</h2>\n"
         "<p>How much more than peak live each policy needs at its peak, in percent "
         "(measure #4); the best on average first.</p>\n"
-        f'<div class="wide">{overview_table(all_findings)}</div></section>'
+        f'<div class="wide">{overview_table(heaps)}</div></section>'
     )
 
 

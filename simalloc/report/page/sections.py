@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -16,7 +15,8 @@ from simalloc.report.figures.style import PALETTES
 from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.waste import draw_waste
 from simalloc.report.html import html
-from simalloc.report.page.maps import map_data
+from simalloc.report.page.device import DeviceFindings, device_sections
+from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import ranking_table
 from simalloc.report.page.svg import png, svg
 from simalloc.report.page.words import about_trace, excess, verdict
@@ -45,10 +45,23 @@ print(simalloc.pins(trace, names[0], **how))
 """What the page says to run; the tests do."""
 
 
-def trace_sections(findings: Findings, key: str, *, titled: bool) -> str:
+def article(findings: Findings | DeviceFindings, key: str, *, titled: bool) -> str:
     """Return all that the page says of one trace; `key` makes its identifiers unique."""
     title = f"<h2>{escape(findings.trace.name)}</h2>\n" if titled else ""
     sections = (
+        device_sections(findings, key)
+        if isinstance(findings, DeviceFindings)
+        else _heap_sections(findings, key)
+    )
+    body = "\n".join(
+        f"<section>{f'<h3>{heading}</h3>' if heading else ''}\n{content}\n</section>"
+        for heading, content in sections
+    )
+    return f'<article id="{key}">\n{title}{body}\n</article>'
+
+
+def _heap_sections(findings: Findings, key: str) -> list[tuple[str, str]]:
+    return [
         ("", f'<p class="verdict">{escape(verdict(findings))}</p>'),
         ("Ranking", _ranking(findings)),
         ("Heap maps", _maps(findings, key)),
@@ -58,12 +71,7 @@ def trace_sections(findings: Findings, key: str, *, titled: bool) -> str:
         ("Free blocks", _free_blocks(findings)),
         ("The trace", _trace(findings)),
         ("Again, by yourself", _again(findings)),
-    )
-    body = "\n".join(
-        f"<section>{f'<h3>{heading}</h3>' if heading else ''}\n{content}\n</section>"
-        for heading, content in sections
-    )
-    return f'<article id="{key}">\n{title}{body}\n</article>'
+    ]
 
 
 def _ranking(findings: Findings) -> str:
@@ -83,29 +91,18 @@ def _ranking(findings: Findings) -> str:
 
 def _maps(findings: Findings, key: str) -> str:
     oldest, top = shared_scales([mapped.map for mapped in findings.mapped])
-    figures = []
-    for place, mapped in enumerate(findings.mapped):
-        data = json.dumps(map_data(mapped, oldest, top), separators=(",", ":"))
-        name = escape(spell(mapped.run.policy))
-        figures.append(
-            f'<figure class="map" data-map="{key}-map-{place}">\n'
-            f"<figcaption><strong>{name}</strong> ({mapped.role}): {escape(excess(mapped.run))} "
-            f"than live</figcaption>\n"
-            f'<canvas tabindex="0" role="img" aria-label="Heap map of {name}"></canvas>\n'
-            f'<img class="printed" alt="Heap map of {name}">\n'
-            '<div class="tools"><button data-do="in">zoom in</button>'
-            '<button data-do="out">zoom out</button><button data-do="all">all</button></div>\n'
-            '<p class="under">Point at the map to read it.</p>\n'
-            f'<script type="application/json" id="{key}-map-{place}">{data}</script>\n</figure>'
-        )
-    return (
-        "<p>Time runs to the right, addresses upwards, both on the same scales in all maps. "
-        "Coloured is live, by age; pale is free memory in the heap. Drag over a part to zoom in, "
-        "or use two fingers; double-click to see all; with the keyboard +, − and the arrows.</p>\n"
-        '<div class="heap-maps"><div class="ages"></div>\n'
-        + "\n".join(figures)
-        + "\n<noscript><p>The maps are drawn by the page's own script, which is switched off."
-        "</p></noscript></div>"
+    return map_figures(
+        "Time runs to the right, addresses upwards, both on the same scales in all maps. Coloured "
+        "is live, by age; pale is free memory in the heap.",
+        [
+            map_figure(
+                f"{key}-map-{place}",
+                spell(mapped.run.policy),
+                f"({mapped.role}): {excess(mapped.run)} than live",
+                map_data(mapped, oldest, top),
+            )
+            for place, mapped in enumerate(findings.mapped)
+        ],
     )
 
 

@@ -1,0 +1,77 @@
+"""What is asked of a device's memory, by every command that looks at one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from simalloc.cli.progress import progress
+from simalloc.errors import PolicyError
+from simalloc.measure.device import SETTINGS, search, what_if
+from simalloc.measure.device.search import CANDIDATES
+from simalloc.policy import parse_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simalloc.measure import WhatIf
+    from simalloc.trace import Trace
+
+
+def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> tuple[int, ...]:
+    try:
+        sizes = tuple(
+            parse_size(text.strip().upper().removesuffix("B").removesuffix("I")) for text in given
+        )
+    except PolicyError as error:
+        raise click.BadParameter(str(error)) from None
+    if not all(0 < size < 1 << 50 for size in sizes):
+        raise click.BadParameter("a capacity lies between 1 byte and a pebibyte")
+    return sizes
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--capacity",
+        "capacities",
+        multiple=True,
+        callback=_capacities,
+        metavar="SIZE",
+        help="Say what fits a device of so many bytes, such as 24G; may be given several times.",
+    ),
+    click.option(
+        "--settings",
+        multiple=True,
+        metavar="TEXT",
+        help="Further settings, as in PYTORCH_ALLOC_CONF; may be given several times.",
+    ),
+    click.option("--search", "searches", is_flag=True, help="Search for the smallest device."),
+    click.option(
+        "--device", type=int, metavar="N", help="Which device of a snapshot with several."
+    ),
+)
+
+
+def device_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options `capacities`, `settings`, `searches` and `device`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def explored(
+    trace: Trace, settings: Sequence[str], capacities: tuple[int, ...], *, searches: bool
+) -> WhatIf:
+    """Return what a trace needs under the settings that people try, and further ones."""
+    texts = [*SETTINGS, *settings]
+    with progress(f"{trace.name}: settings", len(texts) + 1) as advance:
+        found = what_if(trace, texts, capacities, progress=advance)
+    if not searches:
+        return found
+    with progress(f"{trace.name}: search", len(CANDIDATES)) as advance:
+        best = search(trace, found.best, capacities, progress=advance)
+    known = {outcome.settings for outcome in found.outcomes}
+    more = () if best.settings in known else (best,)
+    return replace(found, outcomes=(*found.outcomes, *more))

@@ -1,0 +1,128 @@
+"""What a page says of a device's memory: which setting would have fitted, and why not all do."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import SimallocError
+from simalloc.measure import device_map
+from simalloc.report.browser.cells import shared_scales
+from simalloc.report.device import DEFAULT, device_tables, paste, pinned_table, sentences
+from simalloc.report.html import html
+from simalloc.report.page.maps import device_map_data, map_figure, map_figures
+from simalloc.report.units import spell_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.measure import DeviceMap, WhatIf
+    from simalloc.report.table import Table
+    from simalloc.trace import Trace
+
+_COLUMNS: Final = 1200
+_NAMED: Final = 2
+"""Objects that a map can name, for each column."""
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceFindings:
+    """A device's trace under several settings, and maps of the recorded and of the best."""
+
+    trace: Trace
+    given: str
+    """The trace's file or name, as a command finds it."""
+    found: WhatIf
+    maps: tuple[DeviceMap, ...]
+
+
+def look_at_device(trace: Trace, given: str, found: WhatIf) -> DeviceFindings:
+    """Return what a page shows of a trace, of which `found` has what it needs.
+
+    Raises `SimallocError` for a trace without events.
+    """
+    if not len(trace):
+        raise SimallocError(f"{trace.name} has no events, so there is nothing to report")
+    return DeviceFindings(trace, given, found, _maps_of(trace, found, _COLUMNS))
+
+
+def with_device_columns(findings: DeviceFindings, columns: int) -> DeviceFindings:
+    """Return the same findings with smaller maps."""
+    columns = min(columns, _COLUMNS)
+    return replace(findings, maps=_maps_of(findings.trace, findings.found, columns))
+
+
+def _maps_of(trace: Trace, found: WhatIf, columns: int) -> tuple[DeviceMap, ...]:
+    settings = dict.fromkeys((found.settings, found.best.settings))
+    return tuple(
+        device_map(trace, each, columns=columns, named=_NAMED * columns) for each in settings
+    )
+
+
+def device_sections(findings: DeviceFindings, key: str) -> list[tuple[str, str]]:
+    """Return the headings and contents of a page on a device's memory."""
+    tables = "".join(f'<div class="wide">{html(table)}</div>' for table in _tables(findings.found))
+    return [
+        ("", _verdict(findings.found)),
+        ("Settings", tables),
+        ("The device's memory", _maps(findings, key)),
+        ("What pins it", "".join(_pinned(one) for one in findings.maps)),
+        ("Again, by yourself", _again(findings)),
+    ]
+
+
+def _tables(found: WhatIf) -> list[Table]:
+    *others, settings = device_tables(found)
+    return [*others, replace(settings, notes=())]
+
+
+def _verdict(found: WhatIf) -> str:
+    line = paste(found.best.settings)
+    said, also = (" ".join(part) for part in _around(sentences(found), line))
+    return (
+        f'<p class="verdict">{escape(said)}</p>\n<pre>{escape(line)}</pre>\n<p>{escape(also)}</p>'
+    )
+
+
+def _around(said: Sequence[str], line: str) -> tuple[Sequence[str], Sequence[str]]:
+    place = said.index(line)
+    return said[:place], said[place + 1 :]
+
+
+def _maps(findings: DeviceFindings, key: str) -> str:
+    oldest, top = shared_scales([one.map for one in findings.maps])
+    return map_figures(
+        "Time runs to the right; the segments that were taken from the device lie side by side, "
+        "each where there is room while it lives. Coloured is live, by age; pale is memory that "
+        "was taken and is free. The device has no end here.",
+        [
+            map_figure(
+                f"{key}-map-{place}",
+                one.settings or DEFAULT,
+                f"takes {spell_bytes(int(one.reserved.max(initial=0)))} at most",
+                device_map_data(one, findings.trace, oldest, top),
+            )
+            for place, one in enumerate(findings.maps)
+        ],
+    )
+
+
+def _pinned(shown: DeviceMap) -> str:
+    return f'<div class="wide">{html(pinned_table(shown))}</div>'
+
+
+def _again(findings: DeviceFindings) -> str:
+    name = escape(shlex.quote(findings.given))
+    code = (
+        "import simalloc\n\n"
+        f"found = simalloc.device({findings.given!r})\n"
+        "print(found.best.settings, found.best.smallest)\n"
+        f"simalloc.draw_device_maps({findings.given!r}).savefig('memory.png')\n"
+    )
+    return (
+        f"<p>The tables:</p>\n<pre>simalloc device {name}</pre>\n"
+        f"<p>In Python:</p>\n<pre>{escape(code)}</pre>\n"
+        f"<p>SHA-256 of the trace's events: <code>{findings.trace.sha256()}</code>.</p>"
+    )
