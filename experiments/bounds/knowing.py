@@ -13,7 +13,7 @@ import numpy as np
 
 from simalloc import PythonPolicy
 from simalloc.bound import Timetable
-from simalloc.bound.outward import Fit, Outward
+from simalloc.bound.placer import Fit, Placer
 from simalloc.trace.statistics import lives_of
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ class KnowsLifetimes(PythonPolicy):
 def knows_deaths(trace: Trace) -> int:
     """Return the heap of one who knows each object's death at its birth, and nothing to come.
 
-    It is the placement forward from the first event (simalloc/bound/outward.py): of the eight
+    It is the placement forward from the first event (simalloc/bound/placer.py): of the eight
     smallest gaps that with the neighbour that dies nearest. Nothing is packed beforehand.
     """
     table = Timetable.of(trace)
-    layout = Outward(table).place(table.live_after(0), 0, [Fit.MATCH], 1 << 62)
+    layout = Placer(table).outward(table.live_after(0), 0, [Fit.MATCH], 1 << 62)
     return 0 if layout is None else layout.height
 
 

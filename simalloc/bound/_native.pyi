@@ -19,6 +19,21 @@ def place_outward(
     start: int,
     limit: int,
 ) -> tuple[int | None, int]: ...
+def place_in_tiers(
+    begins: NDArray[np.uint32],
+    ends: NDArray[np.uint32],
+    size: NDArray[np.int64],
+    slot: NDArray[np.uint32],
+    born: NDArray[np.int64],
+    died: NDArray[np.int64],
+    tier: NDArray[np.uint32],
+    address: NDArray[np.int64],
+    /,
+    *,
+    slots: int,
+    tiers: int,
+    limit: int,
+) -> tuple[int | None, int]: ...
 def sweep_through(
     begins: NDArray[np.uint32],
     ends: NDArray[np.uint32],

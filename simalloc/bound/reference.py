@@ -1,14 +1,14 @@
-"""The placement outward from an event in plain Python, for small traces: the definition.
+"""Both ways to place lives in plain Python, for small traces: the definition.
 
-An object that is live is one span of addresses; the gaps are what is between them, below the
-highest address that was ever in use. Everything is found anew for each object.
+Outward from an event, an object that is live is one span of addresses; the gaps are what is between
+them, below the highest address that was ever in use. Everything is found anew for each object.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from simalloc.bound.outward import LOOKED_AT, Fit, Outward
+from simalloc.bound.placer import LOOKED_AT, Fit, Placer
 from simalloc.trace import Op
 
 if TYPE_CHECKING:
@@ -47,21 +47,30 @@ def lives_of_trace(trace: Trace) -> list[Life]:
     return found
 
 
-class ReferenceOutward(Outward):
+class ReferencePlacer(Placer):
     """Places the lives of one timetable by the definition."""
 
     def _go(
         self, packed: NDArray[np.uint32], event: int, fit: Fit, limit: int, *, backward: bool
     ) -> int | None:
-        table = self._table
-        lives = [Life(*life) for life in zip(table.born, table.died, table.size, strict=True)]
         height, addresses, events = place_outward(
-            lives, packed.tolist(), event, fit, backward=backward, limit=limit
+            self._lives(), packed.tolist(), event, fit, backward=backward, limit=limit
         )
         for life, address in addresses.items():
             self._address[life] = address
         self.events_gone_through += events
         return height if height < limit else None
+
+    def _go_by_tiers(self, tier: NDArray[np.uint32], limit: int) -> int | None:
+        lives = self._lives()
+        self._address[:] = place_in_tiers(lives, tier.tolist())
+        self.events_gone_through += 2 * len(lives)
+        height = int((self._address + self._table.size).max())
+        return height if height < limit else None
+
+    def _lives(self) -> list[Life]:
+        table = self._table
+        return [Life(*life) for life in zip(table.born, table.died, table.size, strict=True)]
 
 
 def place_outward(
@@ -98,6 +107,23 @@ def place_outward(
         if now in begins:
             heap.place(begins[now], now, fit)
     return heap.height, heap.address, done
+
+
+def place_in_tiers(lives: Sequence[Life], tier: Sequence[int]) -> list[int]:
+    """Return the address of each life, placed in turn: by tiers, within one by births."""
+    address: dict[int, int] = {}
+    for life in sorted(range(len(lives)), key=lambda life: (tier[life], lives[life].born)):
+        found = 0
+        for taken, size in sorted(
+            (there, lives[other].size)
+            for other, there in address.items()
+            if lives[other].born < lives[life].died and lives[life].born < lives[other].died
+        ):
+            if taken - found >= lives[life].size:
+                break
+            found = max(found, taken + size)
+        address[life] = found
+    return [address[life] for life in range(len(lives))]
 
 
 class _Heap:

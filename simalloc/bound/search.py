@@ -8,7 +8,7 @@ seeds, so that the answer is always the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from simalloc.bound.orders import (
     oldest_lowest,
     shuffled,
 )
-from simalloc.bound.outward import Fit, Layout, Outward
 from simalloc.bound.placement import Placement
+from simalloc.bound.placer import Fit, Layout, Placer
+from simalloc.bound.tiers import TIERS, Tiers, work_of
 from simalloc.bound.timetable import Timetable
 from simalloc.bound.verify import verify
 
@@ -40,17 +41,61 @@ PASSES: Final = 16
 EVENTS: Final = 20_000_000
 """The search ends when so many times the trace's events are gone through, and as many in all."""
 
+TIER_EVENTS: Final = 30_000_000
+"""Tiers are tried where they take no more than so many events."""
+
 _PLAIN: Final = (Fit.FIRST, Fit.BEST)
 _ALL: Final = (Fit.FIRST, Fit.BEST, Fit.MATCH)
 
 
-class Try(NamedTuple):
+class Try(Protocol):
+    """A way to place all lives."""
+
+    def place(self, placer: Placer, table: Timetable, limit: int) -> Layout | None:
+        """Place them; None if that takes `limit` bytes or more."""
+
+    def words(self, found: Layout) -> str:
+        """Say how they were placed."""
+
+
+class FromEvent(NamedTuple):
     """From where, in which order and by which fits lives are placed; `where` says it in words."""
 
     where: str
     event: int
     order: Order
     fits: Sequence[Fit]
+
+    def place(self, placer: Placer, table: Timetable, limit: int) -> Layout | None:
+        """Place all lives outward from the event."""
+        order = self.order.pack(table, self.event, table.live_after(self.event))
+        return placer.outward(order, self.event, self.fits, limit)
+
+    def words(self, found: Layout) -> str:
+        """Say from where, in which order and by which fits."""
+        forward, backward = (fit.name.lower() for fit in found.fits)
+        fits = (
+            f"{forward} fit" if forward == backward else f"{forward} fit, backward {backward} fit"
+        )
+        return f"outward from {self.where}, {self.order.words}, {fits}"
+
+
+class ByTiers(NamedTuple):
+    """Which tiers lives are placed by."""
+
+    tiers: Tiers
+
+    def place(self, placer: Placer, table: Timetable, limit: int) -> Layout | None:
+        """Place all lives in tiers, unless those are so many that it would take too long."""
+        tier = self.tiers.of(table)
+        if work_of(tier) > TIER_EVENTS:
+            return None
+        return placer.in_tiers(tier, limit)
+
+    def words(self, found: Layout) -> str:
+        """Say by which tiers."""
+        del found
+        return f"in tiers {self.tiers.words}"
 
 
 def tries(table: Timetable) -> Iterator[Try]:
@@ -63,42 +108,43 @@ def tries(table: Timetable) -> Iterator[Try]:
     near = {parts: np.flatnonzero(table.live * parts >= table.peak * (parts - 1)) for parts in NEAR}
     for order in FOREMOST:
         fits = _ALL if order is last_to_die_lowest else _PLAIN
-        yield Try("the peak", peak, order, fits)
+        yield FromEvent("the peak", peak, order, fits)
     for parts, events in near.items():
         first, last = int(events[0]), int(events[-1])
-        yield Try(
+        yield FromEvent(
             f"where live bytes first come near it (1/{parts})", first, last_to_die_lowest, _ALL
         )
-        yield Try(f"where live bytes are last near it (1/{parts})", last, oldest_lowest, _ALL)
+        yield FromEvent(f"where live bytes are last near it (1/{parts})", last, oldest_lowest, _ALL)
+    yield from map(ByTiers, TIERS)
     for order in all_grouped():
-        yield Try("the peak", peak, order, _PLAIN)
+        yield FromEvent("the peak", peak, order, _PLAIN)
     for parts, events in near.items():
         for order in all_grouped():
             last = int(events[-1])
-            yield Try(f"where live bytes are last near it (1/{parts})", last, order, _PLAIN)
+            yield FromEvent(f"where live bytes are last near it (1/{parts})", last, order, _PLAIN)
     for seed in range(SHUFFLES):
         event = int(np.random.default_rng(seed).choice(near[NEAR[-1]]))
-        yield Try(f"event {event}", event, shuffled(seed), _ALL)
+        yield FromEvent(f"event {event}", event, shuffled(seed), _ALL)
 
 
 def best_possible(
     trace: Trace | Timetable,
     progress: Callable[[float], None] = lambda _: None,
     *,
-    outward: type[Outward] = Outward,
+    placer: type[Placer] = Placer,
 ) -> Placement:
     """Return the lowest placement of a trace that is found for one who knows all of it.
 
     Objects do not move, and every address can be used. A realloc frees, then allocates. `progress`
     is called with the share of the search that was done since its last call. Ctrl-C ends the search
-    with the best so far; before there is one it raises `KeyboardInterrupt`. `outward` is what
-    places: in C, or `simalloc.bound.reference.ReferenceOutward`.
+    with the best so far; before there is one it raises `KeyboardInterrupt`. `placer` is what
+    places: in C, or `simalloc.bound.reference.ReferencePlacer`.
     """
     table = trace if isinstance(trace, Timetable) else Timetable.of(trace)
     if not len(table):
         nothing = np.empty(0, np.int64)
         return Placement(table, nothing, verify(table, nothing), how="there is nothing to place")
-    search = _Search(table, outward(table), progress)
+    search = _Search(table, placer(table), progress)
     layout = search.go()
     return Placement(
         table,
@@ -113,15 +159,13 @@ def best_possible(
 class _Search:
     """One search under way."""
 
-    def __init__(
-        self, table: Timetable, outward: Outward, progress: Callable[[float], None]
-    ) -> None:
+    def __init__(self, table: Timetable, placer: Placer, progress: Callable[[float], None]) -> None:
         self.how = ""
         self.tries = 0
         self.stopped = False
         self._table = table
         self._progress = progress
-        self._outward = outward
+        self._placer = placer
         self._told = 0.0
 
     def go(self) -> Layout:
@@ -132,7 +176,7 @@ class _Search:
                 found = self._try(one, np.iinfo(np.int64).max if best is None else best.height)
                 if found is not None:
                     best = found
-                    self.how = _words(one, found)
+                    self.how = one.words(found)
                 if best is not None and (best.height <= self._table.peak or self._is_enough()):
                     break
         except KeyboardInterrupt:
@@ -145,10 +189,8 @@ class _Search:
 
     def _try(self, one: Try, limit: int) -> Layout | None:
         self.tries += 1
-        lives = self._table.live_after(one.event)
-        order = one.order.pack(self._table, one.event, lives)
-        found = self._outward.place(order, one.event, one.fits, limit)
-        done = min(1.0, self._outward.events_gone_through / self._budget())
+        found = one.place(self._placer, self._table, limit)
+        done = min(1.0, self._placer.events_gone_through / self._budget())
         self._progress(done - self._told)
         self._told = done
         return found
@@ -157,10 +199,4 @@ class _Search:
         return max(PASSES * self._table.events, EVENTS)
 
     def _is_enough(self) -> bool:
-        return self._outward.events_gone_through >= self._budget()
-
-
-def _words(one: Try, found: Layout) -> str:
-    forward, backward = (fit.name.lower() for fit in found.fits)
-    fits = f"{forward} fit" if forward == backward else f"{forward} fit, backward {backward} fit"
-    return f"outward from {one.where}, {one.order.words}, {fits}"
+        return self._placer.events_gone_through >= self._budget()

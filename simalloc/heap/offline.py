@@ -11,8 +11,8 @@ from weakref import finalize
 import numpy as np
 
 from simalloc.bound import Placement, Timetable, best_possible
-from simalloc.bound.outward import Outward
-from simalloc.bound.reference import ReferenceOutward
+from simalloc.bound.placer import Placer
+from simalloc.bound.reference import ReferencePlacer
 from simalloc.heap.reference import Replay, run_of_replay
 from simalloc.heap.run import Found
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simalloc.policy.parts import Overhead
     from simalloc.trace import EventSource
 
-_ENGINES: Final = {"reference": ReferenceOutward}
+_ENGINES: Final = {"reference": ReferencePlacer}
 """What places, where it is not the C core."""
 
 
@@ -143,7 +143,7 @@ def placement_of(
         kept[key] = best_possible(
             Timetable.of(trace, taken),
             _Teller(len(trace), progress),
-            outward=_ENGINES.get(engine, Outward),
+            placer=_ENGINES.get(engine, Placer),
         )
     elif progress is not None:
         progress(len(setting.source))

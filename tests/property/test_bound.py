@@ -1,18 +1,16 @@
 """The placement in C against its definition in plain Python, and against what is possible."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.bounds.small import compare, draw
 from simalloc.bound import Timetable, best_possible, verify
 from simalloc.bound.orders import FOREMOST, all_grouped
-from simalloc.bound.outward import Fit, Outward
-from simalloc.bound.reference import lives_of_trace, place_outward
+from simalloc.bound.placer import Fit, Placer
+from simalloc.bound.reference import ReferencePlacer, lives_of_trace, place_outward
 from simalloc.heap import simulate
-from simalloc.trace import Trace
 from traces import traces
 
 UNLIMITED = 1 << 62
@@ -26,7 +24,7 @@ def test_both_engines_place_alike(trace, order, fit, where):
         return
     event = int(where * (len(trace) - 1))
     packed = order.pack(table, event, table.live_after(event))
-    layout = Outward(table).place(packed, event, [fit], UNLIMITED)
+    layout = Placer(table).outward(packed, event, [fit], UNLIMITED)
     lives = lives_of_trace(trace)
     addresses = {}
     heights = []
@@ -39,6 +37,21 @@ def test_both_engines_place_alike(trace, order, fit, where):
     assert layout.height == max(heights)
     assert layout.address.tolist() == [addresses[life] for life in range(len(lives))]
     verify(table, layout.address)
+
+
+@given(traces(), st.data())
+def test_both_engines_place_alike_in_tiers(trace, data):
+    table = Timetable.of(trace)
+    if not len(table):
+        return
+    tiers = data.draw(st.lists(st.integers(0, 4), min_size=len(table), max_size=len(table)))
+    tier = np.array(tiers, np.uint32)
+    core, reference = Placer(table), ReferencePlacer(table)
+    one, other = (placer.in_tiers(tier, UNLIMITED) for placer in (core, reference))
+    assert one.address.tolist() == other.address.tolist()
+    assert one.height == other.height
+    verify(table, one.address)
+    assert core.in_tiers(tier, one.height) is None
 
 
 @given(
@@ -107,52 +120,7 @@ def test_a_sweep_counts_what_is_there_after_each_event(trace):
     assert blocks == (frees[-1] if frees else 0) + born - died
 
 
-small = st.lists(
-    st.tuples(st.integers(0, 6), st.integers(1, 6), st.integers(1, 9)), min_size=1, max_size=6
-)
-
-
-@given(small)
-def test_small_instances_against_an_exhaustive_search(spans):
-    trace = trace_of_spans(spans)
-    placement = best_possible(trace)
-    assert placement.bound <= least_height(placement.table) <= placement.height
-
-
-def trace_of_spans(spans):
-    """Return the trace of objects that live from a time for some time; at one time frees first."""
-    births = [(start, 1, number, size) for number, (start, _, size) in enumerate(spans)]
-    deaths = [(start + length, 0, number, 0) for number, (start, length, _) in enumerate(spans)]
-    events = sorted(births + deaths)
-    return Trace.from_events(
-        [1 - kind for _, kind, _, _ in events],
-        [number for _, _, number, _ in events],
-        [size for _, _, _, size in events],
-    )
-
-
-def least_height(table):
-    """Return the least height of all placements.
-
-    Some best placement comes of putting objects in turn, by address, as low as those before allow.
-    """
-    best = UNLIMITED
-    for order in permutations(range(len(table))):
-        best = min(best, height_of(table, order, best))
-        if best == table.peak:
-            break
-    return best
-
-
-def height_of(table, order, limit):
-    placed = []
-    for life in order:
-        address = 0
-        for start, end, other in sorted(placed):
-            meets = table.born[life] < table.died[other] and table.born[other] < table.died[life]
-            if meets and start < address + table.size[life] and address < end:
-                address = end
-        placed.append((address, address + table.size[life], life))
-        if address + table.size[life] >= limit:
-            return limit
-    return max(end for _, end, _ in placed)
+@given(st.integers(0, 2**32))
+def test_small_instances_against_an_exhaustive_search(seed):
+    compared = compare(draw(np.random.default_rng(seed)))
+    assert compared.live <= compared.least <= compared.found

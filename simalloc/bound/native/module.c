@@ -2,6 +2,7 @@
 #define PY_SSIZE_T_CLEAN
 #include "../../native/columns.h"
 #include "outward.h"
+#include "tiers.h"
 #include "verify.h"
 
 enum { EVENT_COLUMNS = 2, LIFE_COLUMNS = 4, LIVES_COLUMNS = EVENT_COLUMNS + LIFE_COLUMNS };
@@ -66,15 +67,21 @@ static bool go_outward(struct outward *outward, const struct column *order)
     return going;
 }
 
+/* The height, or None if it has come to the limit, and what was gone through. */
+static PyObject *height_and_done(uint64_t height, uint64_t limit, size_t done)
+{
+    if (height >= limit)
+        return Py_BuildValue("On", Py_None, (Py_ssize_t)done);
+    return Py_BuildValue("Kn", (unsigned long long)height, (Py_ssize_t)done);
+}
+
 static PyObject *outcome_of(struct outward *outward, const struct column *order)
 {
     bool done = go_outward(outward, order);
     outward_end(outward);
     if (!done)
         return NULL;
-    if (outward->height >= outward->limit)
-        return Py_BuildValue("On", Py_None, (Py_ssize_t)outward->done);
-    return Py_BuildValue("Kn", (unsigned long long)outward->height, (Py_ssize_t)outward->done);
+    return height_and_done(outward->height, outward->limit, outward->done);
 }
 
 static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywords)
@@ -115,6 +122,65 @@ static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywo
             columns_release(&address, 1);
         }
         columns_release(&order, 1);
+    }
+    lives_release(&held);
+    return answer;
+}
+
+static bool go_by_tiers(struct tiers *tiers)
+{
+    bool going;
+    Py_BEGIN_ALLOW_THREADS
+    going = tiers_begin(tiers);
+    Py_END_ALLOW_THREADS
+    while (going && !tiers->ended) {
+        Py_BEGIN_ALLOW_THREADS
+        going = tiers_advance(tiers, STRIDE);
+        Py_END_ALLOW_THREADS
+        if (going && PyErr_CheckSignals() < 0)
+            return false;
+    }
+    if (!going)
+        PyErr_NoMemory();
+    return going;
+}
+
+static PyObject *place_in_tiers(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"", "", "", "", "", "", "", "", "slots", "tiers", "limit", NULL};
+    PyObject *given[LIVES_COLUMNS];
+    PyObject *given_tier;
+    PyObject *given_address;
+    unsigned int slots, count;
+    Py_ssize_t lives, placed;
+    unsigned long long limit;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO$IIK", names, &given[0], &given[1],
+                                     &given[2], &given[3], &given[4], &given[5], &given_tier,
+                                     &given_address, &slots, &count, &limit))
+        return NULL;
+    struct held_lives held;
+    struct column tier = {.name = "tier", .width = 4};
+    struct column address = {.name = "address", .width = 8, .writable = true};
+    PyObject *answer = NULL;
+    if (!lives_hold(&held, given, slots))
+        return NULL;
+    if (columns_hold(&tier, &given_tier, 1, &lives)) {
+        if (columns_hold(&address, &given_address, 1, &placed)) {
+            struct tiers tiers = {
+                .lives = &held.lives,
+                .tier = tier.view.buf,
+                .tiers = count,
+                .limit = limit,
+                .address = address.view.buf,
+            };
+            bool done = go_by_tiers(&tiers);
+            tiers_end(&tiers);
+            if (done)
+                answer = height_and_done(tiers.height, limit, tiers.done);
+            columns_release(&address, 1);
+        }
+        columns_release(&tier, 1);
     }
     lives_release(&held);
     return answer;
@@ -195,6 +261,10 @@ static PyMethodDef methods[] = {
      "fit, looked_at, start, limit)\n--\n\n"
      "Place what is live before or after an event, within `limit` bytes. Return the height, None if\n"
      "it is not below the limit, and how many events were gone through."},
+    {"place_in_tiers", (PyCFunction)(void (*)(void))place_in_tiers, METH_VARARGS | METH_KEYWORDS,
+     "place_in_tiers(begins, ends, size, slot, born, died, tier, address, *, slots, tiers, limit)\n"
+     "--\n\nPlace lives tier by tier, within `limit` bytes. Return the height, None if it is not\n"
+     "below the limit, and how many births and deaths were gone through."},
     {"sweep_through", (PyCFunction)(void (*)(void))sweep_through, METH_VARARGS | METH_KEYWORDS,
      "sweep_through(begins, ends, size, slot, born, died, address, rank, heap, "
      "free_blocks, *, slots, ranks)\n"

@@ -1,9 +1,13 @@
-"""Placing all lives outward from one event, in the C core.
+"""Two ways to place all lives of a trace, in the C core.
 
-What is live after the event is packed from address 0 on. From there time runs forward to the end of
-the trace and backward to its beginning: an object that dies, or, backward, was just born, leaves a
-gap, and one that is born, or had just died, takes one. The heap is raised only when nothing fits.
-The two directions share the packed objects alone, and do not disturb each other.
+*Outward from an event*: what is live after it is packed from address 0 on. From there time runs
+forward to the end of the trace and backward to its beginning: an object that dies, or, backward,
+was just born, leaves a gap, and one that is born, or had just died, takes one. The heap is raised
+only when nothing fits. The two directions share the packed objects alone, and do not disturb each
+other.
+
+*In tiers*: in turn, by tiers and within one by births, each life takes the lowest addresses that
+none before it takes while it is live.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.bound._native import place_outward
+from simalloc.bound._native import place_in_tiers, place_outward
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,15 +48,15 @@ Of 8, 32 and 128, tried on redis, cc1, perl and cfrac, more were slower and seld
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where every life is: `address` (int64, bytes), below `height`; `fits` say how."""
+    """Where every life is: `address` (int64, bytes), below `height`."""
 
     height: int
     address: NDArray[np.int64]
-    fits: tuple[Fit, Fit]
-    """Forward and backward."""
+    fits: tuple[Fit, ...] = ()
+    """Forward and backward, if it was placed outward from an event."""
 
 
-class Outward:
+class Placer:
     """Places the lives of one timetable in C, and counts the events gone through for that."""
 
     def __init__(self, table: Timetable) -> None:
@@ -60,7 +64,7 @@ class Outward:
         self._table = table
         self._address = np.empty(len(table), np.int64)
 
-    def place(
+    def outward(
         self, order: NDArray[np.int64], event: int, fits: Sequence[Fit], limit: int
     ) -> Layout | None:
         """Place all lives outward from an event; None if that takes `limit` bytes or more.
@@ -87,6 +91,26 @@ class Outward:
             found.append(best)
         (forward_height, forward), (backward_height, backward_fit) = found
         return Layout(max(forward_height, backward_height), address, (forward, backward_fit))
+
+    def in_tiers(self, tier: NDArray[np.uint32], limit: int) -> Layout | None:
+        """Place all lives by their tiers, from 0 on; None if that takes `limit` bytes or more.
+
+        Ctrl-C raises `KeyboardInterrupt`.
+        """
+        height = self._go_by_tiers(tier, limit)
+        return None if height is None else Layout(height, self._address.copy())
+
+    def _go_by_tiers(self, tier: NDArray[np.uint32], limit: int) -> int | None:
+        height, events = place_in_tiers(
+            *self._table.columns,
+            tier,
+            self._address,
+            slots=self._table.slots,
+            tiers=int(tier.max(initial=0)) + 1,
+            limit=limit,
+        )
+        self.events_gone_through += events
+        return height
 
     def _go(
         self, packed: NDArray[np.uint32], event: int, fit: Fit, limit: int, *, backward: bool

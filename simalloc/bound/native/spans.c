@@ -1,0 +1,235 @@
+#include "spans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void spans_destroy(struct spans *spans)
+{
+    for (size_t i = 0; i < spans->chunks; i++)
+        free(spans->chunk[i]);
+    free(spans->chunk);
+    free(spans->first);
+    *spans = (struct spans){0};
+}
+
+static bool reserve(struct spans *spans)
+{
+    if (spans->chunks < spans->room)
+        return true;
+    size_t room = spans->room == 0 ? 16 : 2 * spans->room;
+    struct span_chunk **chunk = realloc(spans->chunk, room * sizeof *chunk);
+    if (chunk == NULL)
+        return false;
+    spans->chunk = chunk;
+    uint64_t *first = realloc(spans->first, room * sizeof *first);
+    if (first == NULL)
+        return false;
+    spans->first = first;
+    spans->room = room;
+    return true;
+}
+
+/* Puts an empty chunk at a place in the table; NULL if memory is exhausted. */
+static struct span_chunk *add_chunk(struct spans *spans, size_t at)
+{
+    if (!reserve(spans))
+        return NULL;
+    struct span_chunk *chunk = malloc(sizeof *chunk);
+    if (chunk == NULL)
+        return NULL;
+    size_t behind = spans->chunks - at;
+    memmove(spans->chunk + at + 1, spans->chunk + at, behind * sizeof *spans->chunk);
+    memmove(spans->first + at + 1, spans->first + at, behind * sizeof *spans->first);
+    spans->chunk[at] = chunk;
+    spans->chunks++;
+    return chunk;
+}
+
+static void remove_chunk(struct spans *spans, size_t at)
+{
+    free(spans->chunk[at]);
+    spans->chunks--;
+    size_t behind = spans->chunks - at;
+    memmove(spans->chunk + at, spans->chunk + at + 1, behind * sizeof *spans->chunk);
+    memmove(spans->first + at, spans->first + at + 1, behind * sizeof *spans->first);
+}
+
+static void move_tail(struct span_chunk *to, uint32_t at, const struct span_chunk *from,
+                      uint32_t first)
+{
+    size_t count = from->count - first;
+    memmove(to->start + at, from->start + first, count * sizeof *to->start);
+    memmove(to->until + at, from->until + first, count * sizeof *to->until);
+}
+
+bool spans_init(struct spans *spans, int64_t until)
+{
+    *spans = (struct spans){0};
+    struct span_chunk *chunk = add_chunk(spans, 0);
+    if (chunk == NULL)
+        return false;
+    chunk->count = 1;
+    chunk->start[0] = spans->first[0] = 0;
+    chunk->until[0] = chunk->latest = until;
+    return true;
+}
+
+/* The last of some ascending numbers that is at most `at`; the first one is. */
+static size_t last_until(const uint64_t *numbers, size_t count, uint64_t at)
+{
+    size_t low = 0;
+    while (count > 1) {
+        size_t half = count / 2;
+        low += numbers[low + half] <= at ? half : 0;
+        count -= half;
+    }
+    return low;
+}
+
+struct span_place spans_at(const struct spans *spans, uint64_t at)
+{
+    size_t chunk = last_until(spans->first, spans->chunks, at);
+    const struct span_chunk *found = spans->chunk[chunk];
+    return (struct span_place){chunk, (uint32_t)last_until(found->start, found->count, at)};
+}
+
+bool spans_next(const struct spans *spans, struct span_place *place)
+{
+    if (++place->index < spans->chunk[place->chunk]->count)
+        return true;
+    *place = (struct span_place){place->chunk + 1, 0};
+    return place->chunk < spans->chunks;
+}
+
+/* Halves a full chunk, and follows a span of it. */
+static bool halve(struct spans *spans, struct span_place *place)
+{
+    struct span_chunk *upper = add_chunk(spans, place->chunk + 1);
+    if (upper == NULL)
+        return false;
+    struct span_chunk *lower = spans->chunk[place->chunk];
+    uint32_t half = CHUNK_SPANS / 2;
+    move_tail(upper, 0, lower, half);
+    upper->count = CHUNK_SPANS - half;
+    lower->count = half;
+    spans->first[place->chunk + 1] = upper->start[0];
+    upper->latest = lower->latest;
+    if (place->index >= half)
+        *place = (struct span_place){place->chunk + 1, place->index - half};
+    return true;
+}
+
+bool spans_cut(struct spans *spans, uint64_t at)
+{
+    struct span_place place = spans_at(spans, at);
+    if (spans->chunk[place.chunk]->start[place.index] == at)
+        return true;
+    if (spans->chunk[place.chunk]->count == CHUNK_SPANS && !halve(spans, &place))
+        return false;
+    struct span_chunk *chunk = spans->chunk[place.chunk];
+    uint32_t next = place.index + 1;
+    move_tail(chunk, next + 1, chunk, next);
+    chunk->start[next] = at;
+    chunk->until[next] = chunk->until[place.index];
+    chunk->count++;
+    return true;
+}
+
+/* Joins a span to the one below it. */
+static void erase(struct spans *spans, struct span_place place)
+{
+    struct span_chunk *chunk = spans->chunk[place.chunk];
+    move_tail(chunk, place.index, chunk, place.index + 1);
+    chunk->count--;
+    if (chunk->count == 0) {
+        remove_chunk(spans, place.chunk);
+        return;
+    }
+    spans->first[place.chunk] = chunk->start[0];
+}
+
+/* Joins the spans that meet at an address if they are free until the same event. */
+static void join(struct spans *spans, uint64_t at)
+{
+    struct span_place place = spans_at(spans, at);
+    if (at == 0 || spans->chunk[place.chunk]->start[place.index] != at)
+        return;
+    struct span_place below = spans_at(spans, at - 1);
+    if (spans->chunk[below.chunk]->until[below.index] ==
+        spans->chunk[place.chunk]->until[place.index])
+        erase(spans, place);
+}
+
+static void set_until(struct span_chunk *chunk, uint32_t index, int64_t until)
+{
+    chunk->until[index] = until;
+    chunk->latest = until > chunk->latest ? until : chunk->latest;
+}
+
+bool spans_set(struct spans *spans, uint64_t from, uint64_t to, int64_t until)
+{
+    if (!spans_cut(spans, from) || !spans_cut(spans, to))
+        return false;
+    struct span_place place = spans_at(spans, from);
+    set_until(spans->chunk[place.chunk], place.index, until);
+    for (struct span_place next = place; spans_next(spans, &next); next = place) {
+        if (spans->chunk[next.chunk]->start[next.index] >= to)
+            break;
+        erase(spans, next);
+    }
+    join(spans, to);
+    join(spans, from);
+    return true;
+}
+
+static void turn_over(struct spans *spans, uint64_t from, uint64_t to)
+{
+    struct span_place place = spans_at(spans, from);
+    struct span_chunk *chunk;
+    do {
+        chunk = spans->chunk[place.chunk];
+        if (chunk->start[place.index] >= to)
+            return;
+        set_until(chunk, place.index, ~chunk->until[place.index]);
+    } while (spans_next(spans, &place));
+}
+
+bool spans_lend(struct spans *spans, uint64_t from, uint64_t to)
+{
+    if (!spans_cut(spans, from) || !spans_cut(spans, to))
+        return false;
+    turn_over(spans, from, to);
+    return true;
+}
+
+void spans_return(struct spans *spans, uint64_t from, uint64_t to)
+{
+    turn_over(spans, from, to);
+    join(spans, to);
+    join(spans, from);
+}
+
+uint64_t spans_find(struct spans *spans, int64_t until, uint64_t size)
+{
+    uint64_t low = 0; /* the bytes from here on are free for long enough */
+    for (size_t i = 0; i < spans->chunks; i++) {
+        struct span_chunk *chunk = spans->chunk[i];
+        uint64_t end = i + 1 < spans->chunks ? spans->first[i + 1] : UINT64_MAX;
+        if (chunk->latest < until) {
+            low = end;
+            continue;
+        }
+        int64_t latest = TAKEN;
+        for (uint32_t j = 0; j < chunk->count; j++) {
+            if (chunk->start[j] >= low && chunk->start[j] - low >= size)
+                return low;
+            if (chunk->until[j] < until)
+                low = j + 1 < chunk->count ? chunk->start[j + 1] : end;
+            latest = chunk->until[j] > latest ? chunk->until[j] : latest;
+        }
+        chunk->latest = latest;
+        if (end - low >= size)
+            return low;
+    }
+    return low;
+}

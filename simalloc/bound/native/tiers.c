@@ -1,0 +1,167 @@
+#include "tiers.h"
+
+#include <stdlib.h>
+
+/* A piece of what a life leaves: from here up to the next piece, or to the life's end, addresses
+ * are free until an event. */
+struct wanted {
+    uint64_t start;
+    int64_t until;
+};
+
+static uint64_t start_of(const struct tiers *tiers, uint32_t life)
+{
+    return (uint64_t)tiers->address[life];
+}
+
+static uint64_t end_of(const struct tiers *tiers, uint32_t life)
+{
+    return start_of(tiers, life) + (uint64_t)tiers->lives->size[life];
+}
+
+static bool push(struct tiers *tiers, uint64_t start, int64_t until)
+{
+    if (tiers->wants == tiers->room) {
+        size_t room = tiers->room == 0 ? 1024 : 2 * tiers->room;
+        struct wanted *wanted = realloc(tiers->wanted, room * sizeof *wanted);
+        if (wanted == NULL)
+            return false;
+        tiers->wanted = wanted;
+        tiers->room = room;
+    }
+    tiers->wanted[tiers->wants++] = (struct wanted){start, until};
+    return true;
+}
+
+/* Backward, a life begins where it dies: what will be wanted of its place goes onto the stack. */
+static bool undo_death(struct tiers *tiers, uint32_t life)
+{
+    struct spans *spans = &tiers->spans;
+    uint64_t from = start_of(tiers, life);
+    uint64_t to = end_of(tiers, life);
+    struct span_place place;
+    uint64_t start;
+    if (!spans_cut(spans, from) || !spans_cut(spans, to))
+        return false;
+    place = spans_at(spans, from);
+    do {
+        const struct span_chunk *chunk = spans->chunk[place.chunk];
+        start = chunk->start[place.index];
+        if (start < to && !push(tiers, start, chunk->until[place.index]))
+            return false;
+    } while (start < to && spans_next(spans, &place));
+    return spans_set(spans, from, to, TAKEN);
+}
+
+/* Forward, it leaves its place free until that. The highest piece lies on top. */
+static bool leave(struct tiers *tiers, uint32_t life)
+{
+    uint64_t from = start_of(tiers, life);
+    for (uint64_t to = end_of(tiers, life); to > from;) {
+        const struct wanted *piece = &tiers->wanted[--tiers->wants];
+        if (!spans_set(&tiers->spans, piece->start, to, piece->until))
+            return false;
+        to = piece->start;
+    }
+    return true;
+}
+
+static bool place(struct tiers *tiers, uint32_t life)
+{
+    const struct lives *lives = tiers->lives;
+    uint64_t found = spans_find(&tiers->spans, lives->died[life], (uint64_t)lives->size[life]);
+    tiers->address[life] = (int64_t)found;
+    uint64_t end = end_of(tiers, life);
+    tiers->height = end > tiers->height ? end : tiers->height;
+    tiers->ended = tiers->height >= tiers->limit;
+    return spans_lend(&tiers->spans, found, end);
+}
+
+static bool go_backward(struct tiers *tiers, size_t event)
+{
+    uint32_t born = tiers->lives->begins[event];
+    uint32_t died = tiers->lives->ends[event];
+    if (born != NONE && tiers->tier[born] < tiers->current) {
+        tiers->done++;
+        if (!spans_set(&tiers->spans, start_of(tiers, born), end_of(tiers, born), (int64_t)event))
+            return false;
+    }
+    if (died == NONE || tiers->tier[died] >= tiers->current)
+        return true;
+    tiers->done++;
+    return undo_death(tiers, died);
+}
+
+static bool go_forward(struct tiers *tiers, size_t event)
+{
+    uint32_t born = tiers->lives->begins[event];
+    uint32_t died = tiers->lives->ends[event];
+    if (died != NONE && tiers->tier[died] <= tiers->current) {
+        tiers->done++;
+        if (tiers->tier[died] == tiers->current)
+            spans_return(&tiers->spans, start_of(tiers, died), end_of(tiers, died));
+        else if (!leave(tiers, died))
+            return false;
+    }
+    if (born == NONE || tiers->tier[born] > tiers->current)
+        return true;
+    tiers->done++;
+    if (tiers->tier[born] == tiers->current)
+        return place(tiers, born);
+    return spans_set(&tiers->spans, start_of(tiers, born), end_of(tiers, born), TAKEN);
+}
+
+/* Makes ready to go backward: in the end what never dies is there. */
+static bool begin_tier(struct tiers *tiers)
+{
+    const struct lives *lives = tiers->lives;
+    int64_t never = (int64_t)lives->events;
+    tiers->forward = false;
+    tiers->event = 0;
+    tiers->wants = 0;
+    if (!spans_init(&tiers->spans, never))
+        return false;
+    for (uint32_t life = 0; life < lives->count; life++)
+        if (lives->died[life] == never && tiers->tier[life] < tiers->current &&
+            !spans_set(&tiers->spans, start_of(tiers, life), end_of(tiers, life), TAKEN))
+            return false;
+    return true;
+}
+
+bool tiers_begin(struct tiers *tiers)
+{
+    tiers->ended = tiers->current == tiers->tiers;
+    return begin_tier(tiers);
+}
+
+/* At the last event of a way turns to the next one. */
+static bool turn(struct tiers *tiers)
+{
+    tiers->event = 0;
+    tiers->forward = !tiers->forward;
+    if (tiers->forward)
+        return true;
+    spans_destroy(&tiers->spans);
+    tiers->current++;
+    tiers->ended = tiers->current == tiers->tiers;
+    return tiers->ended || begin_tier(tiers);
+}
+
+bool tiers_advance(struct tiers *tiers, size_t events)
+{
+    size_t all = tiers->lives->events;
+    size_t stop = all - tiers->event < events ? all : tiers->event + events;
+    while (tiers->event < stop && !tiers->ended) {
+        size_t event = tiers->forward ? tiers->event : all - 1 - tiers->event;
+        tiers->event++;
+        if (!(tiers->forward ? go_forward(tiers, event) : go_backward(tiers, event)))
+            return false;
+    }
+    return tiers->ended || tiers->event < all || turn(tiers);
+}
+
+void tiers_end(struct tiers *tiers)
+{
+    spans_destroy(&tiers->spans);
+    free(tiers->wanted);
+}
