@@ -43,7 +43,9 @@ def model_table(found: WhatIf) -> Table:
         ("calls that gave it back", back, model.device_free, None),
         ("out of memory", real.get("oom", 0), model.ooms, None),
     ]
-    notes = [f"Settings: {found.settings or DEFAULT}; the model's device is empty and has no end."]
+    bytes_ = real.get("device_bytes", 0)
+    end = f"has {spell_bytes(bytes_)}, as the real one had" if bytes_ else "has no end"
+    notes = [f"Settings: {found.settings or DEFAULT}; the model's device is empty and {end}."]
     if real.get("first_reserved_bytes"):
         notes.append("The model's calls include those for what was live when the record began.")
     return Table("Model beside real", ("", "real", "model", "difference %"), rows, notes)

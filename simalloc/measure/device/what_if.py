@@ -11,7 +11,7 @@ import numpy as np
 from simalloc.heap import figures_in_core
 from simalloc.machine import core_count
 from simalloc.measure.device.smallest import STEP, smallest_device, up
-from simalloc.policy.device import NoCache, PyTorch
+from simalloc.policy.device import UNLIMITED, NoCache, PyTorch
 from simalloc.policy.device.alloc_conf import parse_settings
 from simalloc.shown import ShownAsTable
 from simalloc.trace._native import live_bytes
@@ -80,7 +80,8 @@ class WhatIf(ShownAsTable):
     """What a program needed, what it would have needed, and what it could not do without.
 
     `recorded` has what the real allocator did, where the trace tells (`docs/device-memory.md`), and
-    `model` is the outcome under the same settings on an empty device.
+    `model` has the figures under the same settings on an empty device, which has as many bytes as
+    the real one had when memory was out, where that is known, and else no end.
     """
 
     trace: str
@@ -132,12 +133,17 @@ def what_if(
     with ThreadPoolExecutor(min(core_count(), len(tried))) as pool:
         outcomes = tuple(pool.map(outcome, tried))
     recorded = told.get("recorded")
+    recorded = recorded if isinstance(recorded, dict) else {}
+    bytes_ = recorded.get("device_bytes")
+    model = outcomes[0].figures
+    if isinstance(bytes_, int) and STEP <= bytes_ <= UNLIMITED:
+        model = figures_in_core(trace, described(own, bytes_))
     return WhatIf(
         trace=trace.name,
         events=len(trace),
         settings=own,
-        recorded=recorded if isinstance(recorded, dict) else None,
-        model=outcomes[0].figures,
+        recorded=recorded or None,
+        model=model,
         outcomes=outcomes,
         live=outcomes[0].figures.peak_requested_bytes,
         live_rounded=_most_live(trace, 512),

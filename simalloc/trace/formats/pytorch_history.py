@@ -128,7 +128,20 @@ class History:
                 entries.ACTIONS[each]: int(counts[each]) for each in (*_TAKES, *_GIVES, entries.OOM)
             },
             "empty_cache": len(self.empties()),
+            "device_bytes": self.device_bytes(),
         }
+
+    def device_bytes(self) -> int:
+        """Return what the device had for the allocator when memory was first out, 0 if unknown.
+
+        That is what was reserved and what was free. Where the request would have fitted into that,
+        something else refused it, such as a memory fraction.
+        """
+        outs = np.flatnonzero(self.column("action") == entries.OOM)
+        if not len(outs):
+            return 0
+        free, size = self.column("address")[outs[0]], self.column("size")[outs[0]]
+        return int(self.reserved_before()[outs[0]] + free) if 0 < free < size else 0
 
 
 def settings_text(settings: object) -> str:

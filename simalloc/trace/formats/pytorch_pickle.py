@@ -27,7 +27,8 @@ NO_EVENT: Final = len(ACTIONS)
 WRONG: Final = NO_EVENT + 1
 
 FIELDS: Final = ("action", "address", "size", "stream", "pool", "time", "site", "empties")
-"""The numbers of a row. `empties`: whether empty_cache was called, 2: this cannot be known."""
+"""The numbers of a row; of an out-of-memory `address` is what was free. `empties`: whether
+empty_cache was called, 2: this cannot be known."""
 UNKNOWN: Final = 2
 
 _NUMBERS: Final = {action: number for number, action in enumerate(ACTIONS)}
@@ -75,7 +76,7 @@ class Entries:
             known = isinstance(action, str) and action in _NO_EVENTS
             return (NO_EVENT if known else WRONG, *(len(FIELDS) - 1) * (0,))
         numbers: list[Any] = [
-            entry.get("addr", 0 if number == OOM else None),
+            entry.get("device_free", 0) if number == OOM else entry.get("addr"),
             entry.get("size"),
             entry.get("stream", 0),
             entry.get("time_us", 0),
