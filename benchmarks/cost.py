@@ -19,7 +19,7 @@ from benchmarks.steady import SEED, Kind, Steady, steady
 from simalloc.heap import Realloc
 from simalloc.heap.real import GLIBC, columns_of, native_process
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import replay
+from simalloc.heap.stepping import replay
 from simalloc.policy import policy as find_policy
 from simalloc.policy import spell
 

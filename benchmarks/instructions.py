@@ -14,7 +14,8 @@ import click
 
 from simalloc.errors import SimallocError
 from simalloc.heap.real import columns_of, replay_command
-from simalloc.heap.simulate import STRIDE, simulate
+from simalloc.heap.simulate import simulate
+from simalloc.heap.stepping import STRIDE
 from simalloc.policy import spell
 from simalloc.trace.catalogue import load
 

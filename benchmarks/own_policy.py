@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.command import say, table_option
 from simalloc.heap import Realloc
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import replay, strides
+from simalloc.heap.stepping import replay, strides
 from simalloc.policy import Block, Heap, PythonPolicy, spell
 from simalloc.policy import policy as find_policy
 from simalloc.report import Rounded, Table, write_table

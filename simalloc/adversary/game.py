@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap.reference.replay import Objects
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import ENGINES
@@ -62,7 +61,7 @@ class Game:
         if engine not in ENGINES:
             raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
         self.setting = Setting.of(_NOTHING, policy, scale, Realloc.FREE_FIRST)
-        if self.setting.is_offline:
+        if self.setting.policy.description.way == "offline":
             raise SimallocError(f"{policy} cannot be played against: it has to know all beforehand")
         self.live = 0
         self._heap = _Core(self.setting, engine) if engine != "reference" else _Plain(self.setting)
@@ -148,6 +147,8 @@ class _Plain:
     """The heap of the reference engine."""
 
     def __init__(self, setting: Setting) -> None:
+        from simalloc.heap.reference.replay import Objects  # noqa: PLC0415 - rarely needed
+
         self._objects = Objects(setting.family(), setting.scale, Realloc.FREE_FIRST)
         self._objects.heap.trace = _NOTHING
         self._event = 0

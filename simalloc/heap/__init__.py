@@ -17,8 +17,7 @@ from simalloc.heap.moment import (
     tilings,
 )
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
-from simalloc.heap.simulate import simulate
-from simalloc.heap.simulate_all import simulate_all
+from simalloc.heap.simulate import simulate, simulate_all
 
 __all__ = [
     "CACHED",

@@ -26,6 +26,7 @@ class Simulation:
         live: NDArray[np.int64],
         spans: NDArray[np.void],
         address: NDArray[np.int64] | None,
+        alignment: NDArray[np.int64] | None = None,
         /,
     ) -> tuple[int, str | None]: ...
     def figures(self) -> dict[str, float]: ...

@@ -9,7 +9,7 @@ import numpy as np
 
 from simalloc.errors import PolicyError
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import replay_all, run_of
+from simalloc.heap.stepping import replay_all, run_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,31 +5,28 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simalloc.heap.device_core import replay_in_core
-from simalloc.heap.reference.device import replay_device
-from simalloc.heap.reference.simulate import mean, timeline
 from simalloc.heap.run import Counters, Run
+from simalloc.heap.states import mean, timeline
 from simalloc.machine import core_count
 from simalloc.policy.device import Device
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from simalloc.heap._core import Simulation
     from simalloc.heap.device_figures import DeviceReplay
     from simalloc.heap.setting import Setting
     from simalloc.trace.trace import Trace
 
-SCALE: Final = 1
-"""Sizes are not scaled: the constants of device allocators are bytes."""
 
-
-def simulate_device(
+def run_one(
     setting: Setting,
     *,
     addresses: bool = False,
@@ -46,6 +43,8 @@ def simulate_device(
     started = time.perf_counter()
     rule = setting.realloc
     if engine == "reference":
+        from simalloc.heap.reference.device import replay_device  # noqa: PLC0415 - rarely needed
+
         replay = replay_device(trace, description, realloc=rule, check=checked)
     else:
         replay = replay_in_core(trace, description, rule, checked=checked, progress=progress)
@@ -55,12 +54,17 @@ def simulate_device(
     return device_run(setting, trace, replay, seconds, addresses=addresses)
 
 
-def simulate_devices(
+def run_all(
     settings: Sequence[Setting], progress: Callable[[int], None] | None = None
-) -> Iterator[Run]:
-    """Yield the runs of several device allocators, which are replayed on all cores."""
+) -> list[Run]:
+    """Replay a trace under several device allocators, on all cores."""
     with ThreadPoolExecutor(max(1, min(core_count(), len(settings)))) as pool:
-        yield from pool.map(lambda each: simulate_device(each, progress=progress), settings)
+        return list(pool.map(lambda each: run_one(each, progress=progress), settings))
+
+
+def heap_of(setting: Setting) -> Simulation:
+    """Raise `PolicyError`: a device has no heap that could be looked at."""
+    return setting.simulation()
 
 
 def device_run(
@@ -74,7 +78,7 @@ def device_run(
     return Run(
         trace=trace.name,
         policy=setting.policy,
-        scale=SCALE,
+        scale=setting.scale,
         realloc=setting.realloc,
         events=len(replay.live),
         objects=trace.objects,

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap.offline import OfflineHeap
+from simalloc.heap._core import Simulation
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import parts_of, replay
+from simalloc.heap.stepping import parts_of, replay
+from simalloc.heap.ways import way_of
 from simalloc.trace import Op, Stretch
 from simalloc.trace.events import allocates
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from simalloc.heap._core import Simulation
+    from simalloc.heap.offline import OfflineHeap
     from simalloc.heap.run import Run
     from simalloc.trace import EventSource
 
@@ -101,8 +102,8 @@ def tilings(source: EventSource, run: Run, events: Iterable[int]) -> Iterator[Ti
 def _replay_of(source: EventSource, run: Run) -> Iterator[_Replay]:
     """Replay a run's trace within the block, as far as is asked for."""
     check_run(source, run)
-    setting = Setting(source, run.policy, run.scale, run.realloc)
-    with closing(source.stretches()) as stretches:
+    setting = Setting.of(source, run.policy, run.scale, run.realloc)
+    with closing(setting.source.stretches()) as stretches:
         yield _Replay(setting, stretches)
 
 
@@ -125,9 +126,7 @@ class _Replay:
     """A heap as the trace goes by, and what was allocated last in each of the trace's slots."""
 
     def __init__(self, setting: Setting, stretches: Iterator[Stretch]) -> None:
-        self.simulation: Simulation | OfflineHeap = (
-            OfflineHeap(setting) if setting.is_offline else setting.simulation()
-        )
+        self.simulation: Simulation | OfflineHeap = way_of(setting.policy).heap_of(setting)
         self._setting = setting
         self._stretches = stretches
         self._stretch = Stretch.empty(0)
@@ -186,10 +185,10 @@ class _Replay:
     def _carry_out(self, events: Stretch) -> None:
         for part in parts_of(events, self._setting.policy):
             self._done += len(part.op)
-            if isinstance(self.simulation, OfflineHeap):
-                self.simulation.go_to(self._done)
-            else:
+            if isinstance(self.simulation, Simulation):
                 replay(self.simulation, part)
+            else:
+                self.simulation.go_to(self._done)
 
     def _note(self) -> None:
         """Take note of what has been allocated in which slot since this was last done."""

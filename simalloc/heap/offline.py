@@ -12,12 +12,11 @@ import numpy as np
 
 from simalloc.bound import Placement, Timetable, best_possible
 from simalloc.bound.placer import Placer
-from simalloc.bound.reference import ReferencePlacer
-from simalloc.heap.reference import Replay, run_of_replay
 from simalloc.heap.run import Found
+from simalloc.heap.states import Replay, run_of_replay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,22 +25,22 @@ if TYPE_CHECKING:
     from simalloc.policy.parts import Overhead
     from simalloc.trace import EventSource
 
-_ENGINES: Final = {"reference": ReferencePlacer}
-"""What places, where it is not the C core."""
 
-
-def simulate_offline(
+def run_one(
     setting: Setting,
     *,
     engine: str = "core",
     addresses: bool = False,
+    checked: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
     """Find the best possible placement of a trace, and return its heap as a run.
 
-    `progress` is called with a number of events, in proportion to the search; in all they are those
-    of the trace. Ctrl-C ends the search with the best so far.
+    `checked` asks for nothing: what is found is verified. `progress` is called with a number
+    of events, in proportion to the search; in all they are those of the trace. Ctrl-C ends the
+    search with the best so far.
     """
+    del checked
     started = time.perf_counter()
     placement, unit = placement_of(setting, engine, progress)
     trace, swept, table = setting.source.in_memory(), placement.swept, placement.table
@@ -71,7 +70,20 @@ def simulate_offline(
         tries=placement.tries,
         stopped=placement.stopped,
     )
-    return replace(run, found=found, addresses=run.addresses if addresses else None)
+    kept = addresses or engine == "reference"
+    return replace(run, found=found, addresses=run.addresses if kept else None)
+
+
+def run_all(
+    settings: Sequence[Setting], progress: Callable[[int], None] | None = None
+) -> list[Run]:
+    """Find the best possible placements one after the other."""
+    return [run_one(setting, progress=progress) for setting in settings]
+
+
+def heap_of(setting: Setting) -> OfflineHeap:
+    """Return the heap of the best possible placement before the first event."""
+    return OfflineHeap(setting)
 
 
 class OfflineHeap:
@@ -143,11 +155,20 @@ def placement_of(
         kept[key] = best_possible(
             Timetable.of(trace, taken),
             _Teller(len(trace), progress),
-            placer=_ENGINES.get(engine, Placer),
+            placer=_placer(engine),
         )
     elif progress is not None:
         progress(len(setting.source))
     return kept[key], setting.scale if plain else 1
+
+
+def _placer(engine: str) -> type[Placer]:
+    """Return what places."""
+    if engine != "reference":
+        return Placer
+    from simalloc.bound.reference import ReferencePlacer  # noqa: PLC0415 - rarely needed
+
+    return ReferencePlacer
 
 
 def _kept_of(source: EventSource) -> _Kept:

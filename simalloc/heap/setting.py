@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from simalloc.heap.run import Realloc
 from simalloc.policy import PythonCode
 from simalloc.policy import policy as find_policy
 from simalloc.policy.device import Device
-from simalloc.policy.families.offline import Offline
 
 if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy, Family, Policy
@@ -37,19 +36,16 @@ class Setting:
         described = find_policy(policy)
         rule = find_realloc(realloc, described)
         check_scale(scale)
-        if isinstance(described.description, Device):
-            scale = 1  # its constants are bytes
-        return cls(source, described, scale, rule)
+        scale = described.description.only_scale or scale
+        setting = cls(source, described, scale, rule)
+        if not setting.is_aligned:
+            return setting
+        return replace(setting, source=source.in_memory())  # a file is read without alignments
 
     @property
-    def is_offline(self) -> bool:
-        """Whether the whole trace is placed at once, and not an event after the other."""
-        return isinstance(self.policy.description, Offline)
-
-    @property
-    def is_device(self) -> bool:
-        """Whether a device's memory is allocated, and no heap."""
-        return isinstance(self.policy.description, Device)
+    def is_aligned(self) -> bool:
+        """Whether the alignments that requests ask for are served, and so have to be known."""
+        return self.policy.description.memalign
 
     def simulation(
         self, *, checked: bool = False, portable: bool = False, events: int | None = None

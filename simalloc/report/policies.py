@@ -68,6 +68,7 @@ def policy_tables(policy: Policy) -> list[Table]:
         ("source", policy.source),
         ("reading", policy.reading),
         ("mechanism=on", _overhead(policy)),
+        ("memalign=on", str(policy.description.aligning or "an asked alignment is not served")),
     ]
     return [
         Table(f"Policy {spell(policy)}", ("", ""), [fact for fact in facts if fact[1]]),

@@ -31,7 +31,8 @@ class Stretch(NamedTuple):
 
     `op`, `size` and `slot` are as in `Trace`. The other two do not depend on the policy, and are
     found once for all of them: `live` (int64) has the bytes live after each event, and `spans` what
-    is measured of each 256 events from the first on, of as many as are known.
+    is measured of each 256 events from the first on, of as many as are known. `alignment` is that
+    of `Trace`, where requests ask for any; a `TraceFile` leaves it out.
     """
 
     op: NDArray[np.uint8]
@@ -39,6 +40,7 @@ class Stretch(NamedTuple):
     slot: NDArray[np.uint32]
     live: NDArray[np.int64]
     spans: NDArray[np.void]
+    alignment: NDArray[np.int64] | None = None
 
     @classmethod
     def empty(cls, events: int) -> Stretch:
@@ -65,6 +67,7 @@ class Stretch(NamedTuple):
             self.slot[part],
             self.live[part],
             self.spans[first_span : stop // SPAN_EVENTS],
+            None if self.alignment is None else self.alignment[part],
         )
 
 

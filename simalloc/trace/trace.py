@@ -127,9 +127,11 @@ class Trace(ShownAsTable):
         """All events, in this trace's own memory, and what is live after each (8 bytes more)."""
         live = np.empty(len(self), np.int64)
         live_bytes(self.op, self.size, self.slot, live, np.zeros(self.slots, np.int64))
-        found = Stretch(self.op, self.size, self.slot, live, empty_spans(0)).summed_up()
+        asked = self.alignment if self.alignment is not None and self.alignment.any() else None
+        found = Stretch(self.op, self.size, self.slot, live, empty_spans(0), asked).summed_up()
         for column in found:
-            column.flags.writeable = False
+            if column is not None:
+                column.flags.writeable = False
         return found
 
     def stretches(self) -> Generator[Stretch]:

@@ -13,7 +13,7 @@ from test_engines_agree import assert_same, cores, many_free_blocks, outcome
 from simalloc.heap import simulate
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import replay, run_of
+from simalloc.heap.stepping import replay, run_of
 from simalloc.policy import GROUPS, policy
 from simalloc.trace import Op, Trace
 from traces import cases

@@ -9,6 +9,7 @@ a storm is random from a seed, which finds more and shrinks less.
 from dataclasses import dataclass, field
 from random import Random
 
+import numpy as np
 from hypothesis import strategies as st
 
 from simalloc.heap.run import Realloc
@@ -40,7 +41,7 @@ from simalloc.trace.trace import Op, Trace
 
 LARGEST = 1 << 40
 
-ONLINE = sorted(name for name, row in CATALOGUE.items() if not {"bound", "device"} & {*row.groups})
+ONLINE = sorted(name for name, row in CATALOGUE.items() if row.description.way == "online")
 """The policies that place objects as they come."""
 
 
@@ -205,16 +206,22 @@ def palettes(draw):
 
 
 @st.composite
-def traces(draw, *, max_phases=12):
-    """Draw a valid trace of up to a few hundred events, with sizes from 0 to 2**40."""
+def traces(draw, *, max_phases=12, aligned=False):
+    """Draw a valid trace of up to a few hundred events, with sizes from 0 to 2**40.
+
+    With `aligned` some requests may ask for an alignment.
+    """
     script = Script(draw(palettes()))
     for name, *arguments in draw(st.lists(_phase, min_size=1, max_size=max_phases)):
         getattr(script, name)(*arguments)
     script.probe(draw(st.lists(_number, max_size=4)))
     columns = zip(*script.events, strict=True) if script.events else ((), (), ())
-    return Trace.from_events(*columns, name="drawn")
+    asked = draw(st.lists(_alignment, max_size=4)) if aligned else []
+    more = {"alignment": np.resize(asked, len(script.events))} if asked else {}
+    return Trace.from_events(*columns, name="drawn", **more)
 
 
+_alignment = st.sampled_from([0, 0, 1, 2, 8, 24, 64, 4096])
 _unit = st.sampled_from([16, 17, 48, 100, 256, 1000, 4096, 8192, 65536])
 _buddy_unit = st.sampled_from([16, 32, 64, 256, 1024, 4096, 8192, 65536])
 _order = st.sampled_from(Order)
@@ -329,7 +336,10 @@ def variants(draw, policy, *, parts=True):
     given = draw(drawn)
     if parts and draw(st.booleans()):
         given |= draw(st.fixed_dictionaries({}, optional=_COMMON)) | draw(_OVERHEAD)
-    return policy.with_parameters(**given)
+    drawn = policy.with_parameters(**given)
+    if parts and drawn.description.aligning and draw(st.booleans()):
+        return drawn.with_parameters(memalign=True)
+    return drawn
 
 
 def policies():
@@ -351,7 +361,7 @@ def cases(policy=None, *, parts=True):
     """Draw a simulation, of variants of `policy` or of any policy of the catalogue."""
     return st.builds(
         Case,
-        trace=traces(),
+        trace=traces(aligned=True),
         policy=policies() if policy is None else variants(policy, parts=parts),
         scale=st.sampled_from([1, 16, 3]),
         realloc=st.sampled_from([*Realloc, Realloc.IN_PLACE]),

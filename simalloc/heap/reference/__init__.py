@@ -6,16 +6,14 @@ place every object at the same address.
 
 from simalloc.heap.reference.families import heap_for
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.replay import Replay, replay
-from simalloc.heap.reference.simulate import run_of_replay, simulate_reference
+from simalloc.heap.reference.replay import replay
+from simalloc.heap.reference.simulate import simulate_reference
 from simalloc.heap.reference.space import MAX_BREAK
 
 __all__ = [
     "MAX_BREAK",
     "Heap",
-    "Replay",
     "heap_for",
     "replay",
-    "run_of_replay",
     "simulate_reference",
 ]

@@ -3,51 +3,26 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference.families import heap_for
+from simalloc.heap.reference.parts.aligning import allocate_aligned
 from simalloc.heap.reference.parts.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
 from simalloc.heap.reference.space import State
 from simalloc.heap.run import Realloc
+from simalloc.heap.states import Replay
+from simalloc.policy.parts import Aligning
 from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from simalloc.policy import Family
     from simalloc.trace.trace import Trace
-
-
-@dataclass(frozen=True, eq=False)
-class Replay:
-    """The states after each event, and what the heap counted on the way.
-
-    Every array has one entry an event (int64) but `visited`, which has one a malloc of the policy:
-    a realloc that is served in place makes none. `live` is in bytes of the program; `addresses` (-1
-    for a free), `heap` and `allocated` (gross bytes in allocated blocks) are in scaled bytes.
-    """
-
-    addresses: NDArray[np.int64]
-    live: NDArray[np.int64]
-    heap: NDArray[np.int64]
-    allocated: NDArray[np.int64]
-    free_blocks: NDArray[np.int64]
-    visited: NDArray[np.int64]
-    growths: int
-    splits: int
-    coalescings: int
-    deallocations: int
-    visited_at_free: int
-    visited_at_free_worst: int
-    coalescing_frees: int
-    seconds: float
 
 
 def replay(
@@ -67,11 +42,13 @@ def replay(
     objects = Objects(description, scale, realloc)
     objects.heap.trace = trace
     states = np.empty((5, len(trace)), np.int64)
-    events = zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True)
-    for event, (op, number, size) in enumerate(events):
+    alignment = trace.alignment if description.memalign else None
+    alignments = [0] * len(trace) if alignment is None else alignment.tolist()
+    columns = trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), alignments
+    for event, (op, number, size, asked) in enumerate(zip(*columns, strict=True)):
         objects.heap.event = event
         try:
-            address = objects.carry_out(op, number, size)
+            address = objects.carry_out(op, number, size, asked)
         except SimallocError as error:
             raise type(error)(f"event {event} (of {size} bytes): {error}") from error
         states[:, event] = (address, *objects.state())
@@ -104,20 +81,25 @@ class Objects:
         self.heap = heap
         self._front = Front(heap, description)
         self._overhead = description.applied_overhead
+        self._aligning = description.aligning or Aligning()
         self.visited: list[int] = []
         self._scale = scale
         self._realloc = realloc
         self._where: dict[int, tuple[int, int]] = {}
         self._live = 0
 
-    def carry_out(self, op: int, number: int, size: int) -> int:
-        """Do one event; return the object's address after it, -1 if there is no object any more."""
+    def carry_out(self, op: int, number: int, size: int, asked: int = 0) -> int:
+        """Do one event; return the object's address after it, -1 if there is no object any more.
+
+        `asked` is the alignment that is to be served, in bytes of the program; 0: none.
+        """
         if op in {Op.USE, Op.EMPTY}:
             return -1 if op == Op.EMPTY else self._where[number][0]
         if op == Op.FREE:
             self._front.free(self._remove(number))
             return -1
-        address = self._malloc(size) if op == Op.MALLOC else self._reallocate(number, size)
+        is_new = op == Op.MALLOC
+        address = self._malloc(size, asked) if is_new else self._reallocate(number, size)
         self._where[number] = address, size
         self._live += size
         return address
@@ -146,8 +128,16 @@ class Objects:
         self._live -= size
         return address
 
-    def _malloc(self, size: int) -> int:
-        return self._counted(self._front.malloc, self._gross(size))
+    def _malloc(self, size: int, asked: int = 0) -> int:
+        gross, alignment = self._gross(size), asked * self._scale
+        if asked <= 1 or self._overhead.alignment % alignment == 0:
+            return self._counted(self._front.malloc, gross)
+        address = self._counted(self._allocate_aligned, gross, alignment)
+        assert address % alignment == 0, "the block lies where it was asked for"
+        return address
+
+    def _allocate_aligned(self, size: int, alignment: int) -> int:
+        return allocate_aligned(self.heap, self._aligning, size, alignment)
 
     def _counted(self, method: Callable[..., int], *arguments: int) -> int:
         """Call what may search; keep how many blocks it has visited, if it has searched."""

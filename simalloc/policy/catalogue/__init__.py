@@ -1,7 +1,7 @@
 """Every policy by its name. A new combination of known parts is one more row in here.
 
 The modules in here are found by themselves. Each has a paper or a kind of policies: `POLICIES`, the
-rows, and `GROUP`, which they belong to; a row that belongs to further groups names them.
+rows, and `GROUP`, which they belong to (empty: to none); a row of further groups names them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MODULES: Final = modules_in(__name__, __path__)
 
 CATALOGUE: Final[Mapping[str, Policy]] = MappingProxyType(
     {
-        row.name: replace(row, groups=(module.GROUP, *row.groups))
+        row.name: replace(row, groups=tuple(filter(None, (module.GROUP, *row.groups))))
         for module in _MODULES
         for row in module.POLICIES
     }

@@ -7,7 +7,8 @@ from typing import Final
 from simalloc.policy.description import Policy
 from simalloc.policy.families.offline import Offline
 
-GROUP: Final = "bound"
+GROUP: Final = ""
+"""None: it competes with no one, and is met by its name or in `all`."""
 
 POLICIES: Final = (
     Policy(

@@ -23,11 +23,17 @@ class Device:
     """
 
     family: ClassVar[str] = "device"
+    way: ClassVar[str] = "device"
+    only_scale: ClassVar[int] = 1
+    """Its constants are bytes."""
     mechanism: ClassVar[bool] = False
     """Headers and tables are kept in other memory."""
     overhead: ClassVar[Overhead] = Overhead()
     applied_overhead: ClassVar[Overhead] = Overhead()
     is_slow: ClassVar[bool] = False
+    memalign: ClassVar[bool] = False
+    aligning: ClassVar[None] = None
+    """Blocks have one alignment, of 256 or 512 bytes; no program asks for another."""
 
     capacity: int = 0
     """Bytes of the device that the allocator can have; 0: as many as are asked for."""

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Annotated, Any, ClassVar, get_type_hints
 
 from simalloc.errors import PolicyError
-from simalloc.policy.parts import MAX_UNIT, Amount, Overhead, Range, Unit
+from simalloc.policy.parts import MAX_UNIT, Aligning, Amount, Overhead, Range, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,10 @@ class Family:
     """The family's name."""
     reference: ClassVar[str]
     """The module in `heap/reference/families` and its class that carry it out: `module:Class`."""
+    way: ClassVar[str] = "online"
+    """The module in `heap` that runs it: event by event, or otherwise."""
+    only_scale: ClassVar[int] = 0
+    """The one scale that it takes; 0: any."""
     is_slow: ClassVar[bool] = False
     """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
 
@@ -45,6 +49,8 @@ class Family:
     """Up to this many freed blocks wait so, and are then all given back at once."""
     count_frees: bool = False
     """Whether deallocations are counted: how many coalesce, what a search for a place visits."""
+    memalign: bool = False
+    """Whether the alignment that a request of the trace asks for is served."""
 
     def __post_init__(self) -> None:
         family: Any = type(self)  # can be hashed, as not all of its instances can
@@ -55,6 +61,8 @@ class Family:
         ]
         if self.mechanism and by_hand:
             raise PolicyError(f"with mechanism=on the allocator's own {by_hand[0]} is taken")
+        if self.memalign and self.aligning is None:
+            raise PolicyError(f"memalign is on; {self.family} cannot serve an asked alignment")
 
     @property
     def core(self) -> str:
@@ -78,6 +86,17 @@ class Family:
             return self.overhead
         return Overhead(self.header, self.footer, self.alignment, self.minimum)
 
+    @property
+    def aligning(self) -> Aligning | None:
+        """How an alignment that a request asks for is served; None: it cannot be."""
+        return None
+
+    def cutting(self, least: int = 1) -> Aligning:
+        """Return how blocks that are cut anywhere are aligned; no piece has less than `least`."""
+        added = self.applied_overhead
+        piece = max(least, added.minimum)
+        return Aligning(piece=-(-piece // added.alignment) * added.alignment, unit=added.alignment)
+
     def core_parameters(self) -> dict[str, int | str | list[int]]:
         """Return all parameters by the names that the core has for them, in plain values.
 
@@ -85,6 +104,8 @@ class Family:
         """
         given = {part.name: getattr(self, part.name) for part in fields(self)}
         given |= asdict(self.applied_overhead)
+        served = (self.aligning if self.memalign else None) or Aligning()
+        given |= {"natural": served.natural, "piece": served.piece, "piece_unit": served.unit}
         return {name: _core_value(value) for name, value in given.items()}
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import MAX_UNIT, Order, Range
+from simalloc.policy.parts import MAX_UNIT, Aligning, Order, Range
 
 
 @dataclass(frozen=True)
@@ -26,3 +26,8 @@ class BinaryBuddy(Family):
         super().__post_init__()
         if self.growth & (self.growth - 1):
             raise PolicyError(f"growth is {self.growth}; a binary buddy takes a power of two")
+
+    @property
+    def aligning(self) -> Aligning:
+        """By nature: a block lies at a multiple of its size."""
+        return Aligning(natural=MAX_UNIT)

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Splitting, Unit
+from simalloc.policy.parts import Aligning, Splitting, Unit
 
 
 class LastRemainder(Enum):
@@ -34,3 +34,8 @@ class BinnedFit(Splitting, Family):
     growth: Unit = 4096
     """The heap grows by multiples of this."""
     count_tail: bool = False
+
+    @property
+    def aligning(self) -> Aligning:
+        """By taking a larger block, and giving back what is over."""
+        return self.cutting(self.minimum_split)

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Overhead, Unit
+from simalloc.policy.parts import Aligning, Overhead, Unit
 
 
 class Machine(Enum):
@@ -35,3 +35,8 @@ class Cartesian(Family):
         """One word for the size, on a SPARC padded to two."""
         unit = self.word * (2 if self.machine is Machine.SPARC else 1)
         return Overhead(header=unit, alignment=unit, minimum=2 * unit)
+
+    @property
+    def aligning(self) -> Aligning:
+        """By taking a larger block, and giving back what is over."""
+        return self.cutting()

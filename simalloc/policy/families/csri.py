@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Overhead, Unit
+from simalloc.policy.parts import Aligning, Overhead, Unit
 
 
 @dataclass(frozen=True)
@@ -24,3 +24,8 @@ class Csri(Family):
         """A tag word in front and one behind, and two links in a free block."""
         word = self.word
         return Overhead(header=word, footer=word, alignment=word, minimum=4 * word)
+
+    @property
+    def aligning(self) -> Aligning:
+        """By taking a larger block, and giving back what is over."""
+        return self.cutting(self.minimum_split)

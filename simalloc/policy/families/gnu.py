@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import MAX_UNIT, Overhead, Range, Unit
+from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, Range, Unit
 
 
 @dataclass(frozen=True)
@@ -34,3 +34,8 @@ class Gnu(Family):
     def overhead(self) -> Overhead:
         """Nothing: fragments have neither header nor footer."""
         return Overhead()
+
+    @property
+    def aligning(self) -> Aligning:
+        """By nature up to a page; for more, whole pages are taken and given back."""
+        return Aligning(natural=self.page, piece=self.page, unit=self.page)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Overhead, Range, Unit
+from simalloc.policy.parts import Aligning, Overhead, Range, Unit
 
 
 @dataclass(frozen=True)
@@ -23,3 +23,8 @@ class Gxx(Family):
     def large_overhead(self) -> Overhead:
         """What is added to the request of a block in the bins."""
         return self.applied_overhead
+
+    @property
+    def aligning(self) -> Aligning | None:
+        """By taking a larger block, and giving back what is over."""
+        return self.cutting()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Amount, Overhead, Unit
+from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
 
 
 @dataclass(frozen=True)
@@ -25,3 +25,8 @@ class Lea(Family):
     def overhead(self) -> Overhead:
         """One word for the size; the word behind it is there in free blocks only."""
         return Overhead(header=self.word, alignment=2 * self.word, minimum=4 * self.word)
+
+    @property
+    def aligning(self) -> Aligning:
+        """By taking a larger block, and giving back what is over."""
+        return self.cutting()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Amount, Overhead, Range, Unit
+from simalloc.policy.parts import Aligning, Amount, Overhead, Range, Unit
 
 
 @dataclass(frozen=True)
@@ -33,3 +33,8 @@ class Ptmalloc(Family):
     def overhead(self) -> Overhead:
         """One word for the size; the word behind it is there in free blocks only."""
         return Overhead(header=self.word, alignment=16, minimum=4 * self.word)
+
+    @property
+    def aligning(self) -> Aligning:
+        """By taking a larger block, and giving back what is over."""
+        return self.cutting()

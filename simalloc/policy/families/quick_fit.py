@@ -28,3 +28,8 @@ class QuickFit(Gxx):
     def large_overhead(self) -> Overhead:
         """What is added to the request of a block in the bins: with a mechanism, G++'s tags."""
         return super(Gxx, self).overhead if self.mechanism else self.applied_overhead
+
+    @property
+    def aligning(self) -> None:
+        """Not at all: cells are as they come, and are not cut."""
+        return

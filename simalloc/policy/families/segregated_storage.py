@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Series, Unit
+from simalloc.policy.parts import Aligning, Series, Unit
 
 
 @dataclass(frozen=True)
@@ -22,3 +22,10 @@ class SegregatedStorage(Family):
     """The same for the sizes three times a power of two."""
 
     smallest: ClassVar[int] = 16
+
+    @property
+    def aligning(self) -> Aligning | None:
+        """By nature, if all that the heap grows by is a power of two."""
+        if self.series is Series.POWERS and not self.growth & (self.growth - 1):
+            return Aligning(natural=self.growth)
+        return None

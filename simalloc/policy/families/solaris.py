@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Overhead, Range, Unit
+from simalloc.policy.parts import Aligning, Overhead, Range, Unit
 
 
 @dataclass(frozen=True)
@@ -24,3 +24,8 @@ class Solaris(Family):
         """A word, padded to the alignment of two."""
         unit = 2 * self.word
         return Overhead(header=unit, alignment=unit, minimum=2 * unit)
+
+    @property
+    def aligning(self) -> Aligning:
+        """By taking a larger block, never a cell, and giving back what is over."""
+        return self.cutting(6 * self.overhead.alignment)

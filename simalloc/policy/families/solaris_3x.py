@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Overhead, Unit
+from simalloc.policy.parts import Aligning, Overhead, Unit
 
 
 @dataclass(frozen=True)
@@ -26,3 +26,8 @@ class Solaris3x(Family):
         """A word that points to the next block, padded to two; a free block has two links more."""
         word = self.word
         return Overhead(header=2 * word, alignment=2 * word, minimum=4 * word)
+
+    @property
+    def aligning(self) -> Aligning:
+        """By taking a larger block, never a cell, and giving back what is over."""
+        return self.cutting(max(self.minimum_split, 8 * self.overhead.alignment))

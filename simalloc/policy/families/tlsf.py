@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Overhead, Unit
+from simalloc.policy.parts import Aligning, Overhead, Unit
 
 
 @dataclass(frozen=True)
@@ -35,3 +35,8 @@ class Tlsf(Family):
         levels = 24 if self.word == 4 else 25
         bitmaps = 4 + 4 * levels
         return 4 * self.word + -(-bitmaps // self.word) * self.word + 32 * levels * self.word
+
+    @property
+    def aligning(self) -> Aligning:
+        """By taking a larger block, and giving back what is over."""
+        return self.cutting(self.minimum_split)

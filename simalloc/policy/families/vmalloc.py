@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Overhead, Unit
+from simalloc.policy.parts import Aligning, Overhead, Unit
 
 
 @dataclass(frozen=True)
@@ -23,3 +23,8 @@ class Vmalloc(Family):
     def overhead(self) -> Overhead:
         """Two words, for the segment and the size; two more for the links of a tiny free block."""
         return Overhead(header=2 * self.word, alignment=8, minimum=4 * self.word)
+
+    @property
+    def aligning(self) -> Aligning:
+        """By taking a larger block, and giving back what is over."""
+        return self.cutting()

@@ -1,5 +1,6 @@
 """The orthogonal parts that policies are made of, and how they are spelled in text."""
 
+from simalloc.policy.parts.aligning import Aligning
 from simalloc.policy.parts.classes import Spacing
 from simalloc.policy.parts.merging import Coalescing
 from simalloc.policy.parts.overhead import Overhead
@@ -18,6 +19,7 @@ from simalloc.policy.parts.values import (
 
 __all__ = [
     "MAX_UNIT",
+    "Aligning",
     "Amount",
     "Coalescing",
     "Fit",

@@ -15,7 +15,7 @@ from simalloc.policy import CATALOGUE
 from simalloc.trace import Op
 
 LIVE, LARGEST = 1 << 10, 1 << 5
-ONLINE = [name for name, row in CATALOGUE.items() if not {"bound", "device"} & {*row.groups}]
+ONLINE = [name for name, row in CATALOGUE.items() if row.description.way == "online"]
 
 
 @pytest.mark.parametrize("name", ONLINE)

@@ -8,7 +8,7 @@ import pytest
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import Realloc, moment, simulate
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import replay
+from simalloc.heap.stepping import replay
 from simalloc.measure import fragmentation
 from simalloc.policy import HEAPS, Policy, Series
 from simalloc.policy.families.segregated_storage import SegregatedStorage

@@ -12,7 +12,7 @@ from simalloc.heap import check, simulate
 from simalloc.heap._core import Block, Heap
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import replay
+from simalloc.heap.stepping import replay
 from simalloc.policy import PythonPolicy
 from simalloc.trace import Op, Trace
 

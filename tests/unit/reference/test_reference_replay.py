@@ -8,8 +8,8 @@ from small_traces import trace
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference import replay, simulate_reference
-from simalloc.heap.reference.simulate import left_to_right_sum, timeline
 from simalloc.heap.run import Realloc
+from simalloc.heap.states import left_to_right_sum, timeline
 from simalloc.policy import policy
 
 FIRST_FIT = policy("first-fit-ao", growth=100)

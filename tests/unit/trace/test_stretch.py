@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import replay
+from simalloc.heap.stepping import replay
 from simalloc.trace import Op, Trace
 from simalloc.trace._native import live_bytes, live_spans
 from simalloc.trace.source import SPAN_EVENTS, Stretch, empty_spans

@@ -12,6 +12,10 @@ static const struct parameter settings[] = {
     {"quick", offsetof(struct heap, setting.quick), 0, UINT64_C(1) << 50, NULL, 0},
     {"cache", offsetof(struct heap, setting.cache), 0, UINT64_C(1) << 31, NULL, 0},
     {"count_frees", offsetof(struct heap, setting.count_frees), 0, 1, NULL, 0},
+    {"memalign", offsetof(struct heap, setting.memalign), 0, 1, NULL, 0},
+    {"natural", offsetof(struct heap, setting.natural), 0, UINT64_C(1) << 50, NULL, 0},
+    {"piece", offsetof(struct heap, setting.piece), 0, UINT64_C(1) << 50, NULL, 0},
+    {"piece_unit", offsetof(struct heap, setting.piece_unit), 1, UINT64_C(1) << 50, NULL, 0},
 };
 
 bool find_choice(const char *name, PyObject *text, const char *const *choices, size_t count,

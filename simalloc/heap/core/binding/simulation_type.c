@@ -154,7 +154,7 @@ struct replay *simulation_idle(PyObject *object)
     return NULL;
 }
 
-enum { OP, SIZE, SLOT, LIVE, ADDRESS, SPANS, EVENT_COLUMNS };
+enum { OP, SIZE, SLOT, LIVE, ADDRESS, ALIGNMENT, SPANS, EVENT_COLUMNS };
 
 /* Takes hold of the columns of some events; on failure an exception is set. */
 static bool hold_events(const Simulation *self, struct column *columns, PyObject *const *given,
@@ -172,6 +172,7 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
         .spans = columns[SPANS].view.buf,
         .span_count = (size_t)spans,
         .address = columns[ADDRESS].view.buf,
+        .alignment = columns[ALIGNMENT].view.buf,
     };
     if (events->count <= self->events - self->replay->measures.events)
         return true;
@@ -189,14 +190,16 @@ static PyObject *simulation_replay(PyObject *object, PyObject *args)
         [SLOT] = {.name = "slot", .width = 4},
         [LIVE] = {.name = "live", .width = 8},
         [ADDRESS] = {.name = "address", .width = 8, .writable = true, .optional = true},
+        [ALIGNMENT] = {.name = "alignment", .width = 8, .optional = true},
         [SPANS] = {.name = "spans", .width = sizeof(struct live_span)},
     };
-    PyObject *given[EVENT_COLUMNS];
+    PyObject *given[EVENT_COLUMNS] = {[ALIGNMENT] = Py_None};
     struct events events;
     struct replay *replay = simulation_idle(object);
     if (replay == NULL ||
-        !PyArg_UnpackTuple(args, "replay", EVENT_COLUMNS, EVENT_COLUMNS, &given[OP], &given[SIZE],
-                           &given[SLOT], &given[LIVE], &given[SPANS], &given[ADDRESS]) ||
+        !PyArg_UnpackTuple(args, "replay", EVENT_COLUMNS - 1, EVENT_COLUMNS, &given[OP], &given[SIZE],
+                           &given[SLOT], &given[LIVE], &given[SPANS], &given[ADDRESS],
+                           &given[ALIGNMENT]) ||
         !hold_events((Simulation *)object, columns, given, &events))
         return NULL;
     size_t done = 0;
@@ -235,9 +238,11 @@ static PyObject *simulation_change_form(PyObject *object, PyObject *unused)
 
 static PyMethodDef simulation_methods[] = {
     {"replay", simulation_replay, METH_VARARGS,
-     "replay(op, size, slot, live, spans, address) -> (events done, failure or None)\n--\n\n"
+     "replay(op, size, slot, live, spans, address, alignment=None) -> (events done, failure or None)"
+     "\n--\n\n"
      "Carry out events. spans is what the first whole batches come to, of as many as are known; "
-     "address may be None, or is filled. The GIL is released."},
+     "address may be None, or is filled; alignment may be None, and is served with memalign on. The "
+     "GIL is released."},
     {"figures", simulation_figures, METH_NOARGS, "Sums, peaks and counters so far, unscaled."},
     {"timeline", simulation_timeline, METH_NOARGS,
      "The events in an interval, and the intervals as bytes of uint64[4]."},

@@ -18,6 +18,7 @@ struct events {
     const struct live_span *spans; /* what the first `span_count` whole batches come to */
     size_t span_count;
     int64_t *address; /* filled with the object's address after each event; may be NULL */
+    const int64_t *alignment; /* that each event asks for, 0 for none; may be NULL */
 };
 
 /* At most `most` of the events from number `first` on. */
@@ -36,6 +37,7 @@ ALWAYS_INLINE struct events events_from(const struct events *events, size_t firs
         .spans = &events->spans[spans],
         .span_count = events->span_count - spans,
         .address = events->address == NULL ? NULL : &events->address[first],
+        .alignment = events->alignment == NULL ? NULL : &events->alignment[first],
     };
 }
 

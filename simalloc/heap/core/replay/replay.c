@@ -1,5 +1,6 @@
 #include "replay/replay.h"
 
+#include "replay/aligning.h"
 #include "replay/deferral.h"
 #include "replay/free_counting.h"
 #include "replay/trimming.h"
@@ -33,7 +34,9 @@ void replay_watch(const struct replay *replay, const struct events *event, uint3
     if (heap->failure == NULL)
         heap->failure = deferral_check(
             heap, replay->family->cached == NULL ? 0 : replay->family->cached(heap));
-    if (heap->failure == NULL && taken > replay->family->blocks_an_event)
+    /* An aligned allocation is one, and two frees. */
+    uint32_t steps = heap->asked > 0 ? 3 : 1;
+    if (heap->failure == NULL && taken > steps * replay->family->blocks_an_event)
         heap->failure = "an event has made more blocks than its family says";
 }
 
@@ -93,9 +96,11 @@ size_t replay_all(struct replay *replay, const struct events *events)
         if (heap->trimming != NULL)
             layer = trimming_over(heap, layer, family);
         heap->front = layer;
+        heap->family = family;
         replay_prefetch_columns(events, done + BATCH);
-        struct events batch = events_from(events, done, BATCH);
-        done += layer->replay(replay, &batch);
+        struct events batch = events_from(events, done, BATCH - done % BATCH);
+        bool aligns = heap->setting.memalign && events->alignment != NULL;
+        done += aligns ? replay_aligning(replay, &batch) : layer->replay(replay, &batch);
     }
     return done;
 }

@@ -37,6 +37,8 @@ uint64_t heap_unit(const struct heap *heap)
     uint64_t unit = setting->alignment > 1
                         ? setting->alignment
                         : setting->scale | (setting->header + setting->footer);
+    if (setting->memalign && setting->alignment == 1 && setting->piece > 1)
+        unit = 1; /* an aligned request takes so much and one less */
     return setting->minimum > 1 ? unit | setting->minimum : unit;
 }
 
@@ -73,6 +75,8 @@ static bool reserve_segment(struct heap *heap)
 
 uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
 {
+    if (alignment < heap->segment_alignment)
+        alignment = heap->segment_alignment;
     uint64_t address = round_up(heap->segment_address, alignment);
     if (address > heap->segment_limit || size > heap->segment_limit - address) {
         heap_fail(heap, "the heap would exceed 2**62 bytes");

@@ -76,6 +76,10 @@ struct setting {
     uint64_t quick;     /* the largest block that a quick list keeps; 0: there are none */
     uint64_t cache;     /* how many freed blocks are kept uncoalesced; 0: none */
     uint64_t count_frees; /* whether deallocations are counted, which takes time */
+    uint64_t memalign;  /* whether the alignments that requests ask for are served */
+    uint64_t natural;   /* blocks lie at multiples of what divides this, if they are as large */
+    uint64_t piece;     /* what is given back of a block for others has so many bytes; 0: none is */
+    uint64_t piece_unit; /* and is a multiple of it */
 };
 
 struct layer;
@@ -104,6 +108,9 @@ struct heap {
     uint32_t segment_capacity;
     uint64_t segment_address; /* where the next one may begin */
     uint64_t segment_limit;   /* where the last one ends at most */
+    uint64_t segment_alignment; /* it begins at a multiple of this; 0: anywhere */
+    const struct layer *family; /* what the front stands on */
+    uint64_t asked; /* the alignment that the event under way is to have, scaled; 0: none */
 };
 
 /* Events are carried out by the batch, before which memory for all of them is made sure of. */

@@ -12,9 +12,11 @@ class Blocks:
     `size` and `state` map every block's address to what it is; read them, and change them through
     the methods only. `count` and `total` have the number of blocks and their bytes by state. Blocks
     of two segments are never neighbours, also where one segment begins at the other's end.
+    Segments are mapped at multiples of `segment_alignment`.
     """
 
     def __init__(self, *, has_break: bool = True) -> None:
+        self.segment_alignment = 1
         self.size: dict[int, int] = {}
         self.state: dict[int, State] = {}
         self.count = dict.fromkeys(State, 0)
@@ -61,7 +63,7 @@ class Blocks:
 
         The block is an allocated one. Raises `SimallocError` if no addresses are left.
         """
-        address = self._segments.map(size, alignment)
+        address = self._segments.map(size, max(alignment, self.segment_alignment))
         self._put(address, size, State.ALLOCATED)
         return address
 
@@ -70,6 +72,10 @@ class Blocks:
         size, _ = self._drop(address)
         whole = self._segments.unmap(address)
         assert size == whole, "the segment is one block"
+
+    def is_segment(self, address: int) -> bool:
+        """Say whether a block is all of a mapped segment."""
+        return self._segments.ends.get(address) == address + self.size[address]
 
     def mark(self, address: int, state: State) -> None:
         """Change the state of a block."""

@@ -1,4 +1,4 @@
-"""Replaying a trace under many policies at once."""
+"""Taking several simulations of the core through a trace side by side."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import TYPE_CHECKING, Final
 
-from simalloc.heap.device import simulate_devices
-from simalloc.heap.offline import simulate_offline
-from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import parts_of, replay, run_of, strides
+from simalloc.heap.stepping import parts_of, replay, run_of, strides
 from simalloc.machine import core_count
 from simalloc.policy import PythonCode
 
@@ -21,45 +18,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from simalloc.heap._core import Simulation
-    from simalloc.heap.run import Realloc, Run
-    from simalloc.policy import AnyPolicy
-    from simalloc.trace import EventSource, Stretch
+    from simalloc.heap.run import Run
+    from simalloc.heap.setting import Setting
+    from simalloc.trace import Stretch
 
 WINDOW: Final = 8
 """How many strides one policy may be ahead of another."""
 
 
-def simulate_all(
-    source: EventSource,
-    policies: Sequence[AnyPolicy],
-    *,
-    scale: int = 16,
-    realloc: Realloc | str | None = None,
-    progress: Callable[[int], None] | None = None,
+def replay_side_by_side(
+    settings: Sequence[Setting], progress: Callable[[int], None] | None = None
 ) -> list[Run]:
-    """Replay a trace under all policies on all cores; Ctrl-C stops them within a stride.
+    """Replay a trace under several policies on all cores; Ctrl-C stops them within a stride.
 
     The trace is gone through once, by all policies side by side, so that one in a file is read
     once. `progress` is called, from any thread, with the number of events done since its last call.
-    Raises as `simulate` does.
     """
-    settings = [Setting.of(source, policy, scale, realloc) for policy in policies]
-    of_devices = simulate_devices([each for each in settings if each.is_device], progress)
-    lanes = [
-        _Lane(setting, setting.simulation())
-        for setting in settings
-        if not setting.is_offline and not setting.is_device
-    ]
-    if lanes:
-        with closing(strides(source)) as events:
-            _Convoy(events, lanes, progress).go()
-    runs = map(_Lane.run, lanes)
-    return [
-        simulate_offline(setting, progress=progress)
-        if setting.is_offline
-        else next(of_devices if setting.is_device else runs)
-        for setting in settings
-    ]
+    lanes = [_Lane(setting, setting.simulation()) for setting in settings]
+    # One that serves alignments has its trace in memory.
+    source = next((each.source for each in settings if each.is_aligned), settings[0].source)
+    with closing(strides(source)) as events:
+        _Convoy(events, lanes, progress).go()
+    return [lane.run() for lane in lanes]
 
 
 @dataclass(eq=False)

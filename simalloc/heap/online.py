@@ -1,0 +1,54 @@
+"""The way of policies that place objects as they come: event by event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simalloc.heap.convoy import replay_side_by_side
+from simalloc.heap.stepping import replay_all, run_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simalloc.heap._core import Simulation
+    from simalloc.heap.run import Run
+    from simalloc.heap.setting import Setting
+
+
+def run_one(
+    setting: Setting,
+    *,
+    engine: str = "core",
+    addresses: bool = False,
+    checked: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Replay a trace as `simulate` does; the reference engine keeps the addresses anyway."""
+    if engine == "reference":
+        from simalloc.heap.reference import simulate_reference  # noqa: PLC0415 - rarely needed
+
+        return simulate_reference(
+            setting.source.in_memory(),
+            setting.policy,
+            scale=setting.scale,
+            realloc=setting.realloc,
+            check=checked,
+        )
+    simulation = setting.simulation(checked=checked, portable=engine == "core-portable")
+    placed = np.empty(len(setting.source), np.int64) if addresses else None
+    seconds = replay_all(simulation, setting, placed, progress)
+    return run_of(simulation, setting, addresses=placed, seconds=seconds)
+
+
+def run_all(
+    settings: Sequence[Setting], progress: Callable[[int], None] | None = None
+) -> list[Run]:
+    """Replay a trace under several policies side by side, on all cores."""
+    return replay_side_by_side(settings, progress)
+
+
+def heap_of(setting: Setting) -> Simulation:
+    """Return the heap of a policy before the first event."""
+    return setting.simulation()

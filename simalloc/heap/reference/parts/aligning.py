@@ -1,0 +1,57 @@
+"""Serving the alignment that a request asks for, over any family that can."""
+
+from __future__ import annotations
+
+from math import lcm
+from typing import TYPE_CHECKING
+
+from simalloc.errors import SimallocError
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.space import MAX_BREAK
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.heap import Heap
+    from simalloc.policy.parts import Aligning
+
+
+def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> int:
+    """Return a block of at least `size` bytes at a multiple of `alignment`.
+
+    docs/policies.md, Parts: Asked alignment. Raises `SimallocError` if it cannot be served.
+    """
+    if how.natural and how.natural % alignment == 0:
+        return heap.malloc(max(size, alignment))
+    if not how.piece:
+        raise SimallocError("the alignment asked for is more than the policy can serve")
+    size, alignment = max(round_up(size, how.unit), how.piece), lcm(alignment, how.unit)
+    taken = round_up(size + alignment + how.piece - 1, how.unit)
+    if taken > MAX_BREAK:
+        raise SimallocError("the heap would exceed 2**62 bytes")
+    heap.blocks.segment_alignment = alignment
+    address = heap.malloc(taken)
+    heap.blocks.segment_alignment = 1
+    if heap.blocks.is_segment(address):
+        return address
+    visited = heap.visited
+    address = _cut_to(heap, address, how.piece, size, alignment)
+    heap.visited = visited
+    return address
+
+
+def _cut_to(heap: Heap, block: int, piece: int, size: int, alignment: int) -> int:
+    """Give back what a block has in front of the first place that will do, and what is behind."""
+    address = round_up(block, alignment)
+    if address > block:
+        address = round_up(max(address, block + piece), alignment)
+        heap.front.free(_low_end(heap, block, address - block))
+    if heap.block_size(address) - size >= piece:
+        _low_end(heap, address, size)
+        heap.front.free(address + size)
+    return address
+
+
+def _low_end(heap: Heap, block: int, size: int) -> int:
+    """Split an allocated block in two, the low one of `size`, and return that."""
+    heap.blocks.cut(block, size)
+    heap.splits += 1
+    return block

@@ -1,0 +1,169 @@
+"""Taking a simulation of the core through a trace, a stride at a time."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.errors import SimallocError
+from simalloc.heap.run import Counters, Run, Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from numpy.typing import NDArray
+
+    from simalloc.heap._core import Simulation
+    from simalloc.heap.setting import Setting
+    from simalloc.policy import Policy
+    from simalloc.trace import EventSource, Stretch
+
+STRIDE: Final = 1 << 18
+"""Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
+STEPS: Final = (16, 2048)
+"""The fewest and the most at a time if an event may take long: in Python, or in a tree that is
+never balanced, a later one may take as long as a million others."""
+PATIENCE: Final = 0.1
+"""Seconds that a step should take in that case."""
+
+
+def replay_all(
+    simulation: Simulation,
+    setting: Setting,
+    addresses: NDArray[np.int64] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> float:
+    """Carry out all events and return the seconds that took.
+
+    `addresses`, if given, is filled with the objects'. `progress` is called with the number of
+    events done since its last call.
+    """
+    done, seconds = 0, 0.0
+    with closing(strides(setting.source, setting.policy)) as events:
+        for stride in events:
+            reached = done + len(stride.op)
+            started = time.perf_counter()
+            replay(simulation, stride, None if addresses is None else addresses[done:reached])
+            seconds += time.perf_counter() - started
+            done = reached
+            if progress is not None:
+                progress(len(stride.op))
+    return seconds
+
+
+def strides(source: EventSource, policy: Policy | None = None) -> Generator[Stretch]:
+    """Yield the events of a trace, at most `STRIDE` at a time, or as many as a policy may take."""
+    with closing(source.stretches()) as stretches:
+        for stretch in stretches:
+            yield from parts_of(stretch, policy)
+
+
+def parts_of(stretch: Stretch, policy: Policy | None = None) -> Generator[Stretch]:
+    """Yield the events of a stretch, as many at a time as a policy may take."""
+    if policy is not None and policy.description.is_slow:
+        yield from steps_of(stretch)
+        return
+    for start in range(0, len(stretch.op), STRIDE):
+        yield stretch.part(start, start + STRIDE)
+
+
+def steps_of(stretch: Stretch) -> Generator[Stretch]:
+    """Yield the events of a stretch, fewer at a time the longer the last ones have taken.
+
+    A step that is not shortened begins at a multiple of its length: a replay is quicker at
+    multiples of 256.
+    """
+    least, most = STEPS
+    start, length = 0, least
+    while start < len(stretch.op):
+        began = time.perf_counter()
+        yield stretch.part(start, start + length)
+        took = time.perf_counter() - began
+        start += length
+        if took > PATIENCE:
+            length = max(length // 2, least)
+        elif took < PATIENCE / 4 and start % (2 * length) == 0:
+            length = min(2 * length, most)
+
+
+def replay(
+    simulation: Simulation, events: Stretch, address: NDArray[np.int64] | None = None
+) -> None:
+    """Carry out a run of events, or raise `SimallocError` naming the one that could not be.
+
+    `address`, if given, is filled with the objects'.
+    """
+    op, size, slot, live, spans, alignment = events
+    done, failure = simulation.replay(op, size, slot, live, spans, address, alignment)
+    if failure is not None:
+        event = int(simulation.figures()["events"])
+        raise SimallocError(f"event {event} (of {int(events.size[done])} bytes): {failure}")
+
+
+def run_of(
+    simulation: Simulation,
+    setting: Setting,
+    *,
+    addresses: NDArray[np.int64] | None = None,
+    seconds: float = 0.0,
+) -> Run:
+    """Return what a simulation has measured so far, in bytes of the program."""
+    figures = simulation.figures()
+    events, scale = int(figures["events"]), setting.scale
+    heap_then = figures["peak_heap"]
+    allocated_then = figures["allocated_at_peak_heap"]
+    live_then = figures["live_at_peak_heap"]
+    return Run(
+        trace=setting.source.name,
+        policy=setting.policy,
+        scale=scale,
+        realloc=setting.realloc,
+        events=events,
+        objects=setting.source.objects,
+        peak_heap_bytes=heap_then / scale,
+        final_heap_bytes=figures["heap"] / scale,
+        max_live_bytes=int(figures["max_live"]),
+        final_live_bytes=int(figures["live"]),
+        live_bytes_at_peak_heap=int(live_then),
+        heap_bytes_at_max_live=figures["heap_at_max_live"] / scale,
+        mean_heap_to_live=_quotient(figures["sum_of_ratios"], figures["events_with_live"]),
+        mean_heap_to_live_by_bytes=_quotient(
+            figures["sum_of_ratios_by_bytes"], figures["allocated_bytes"]
+        ),
+        counters=Counters(
+            growths=int(figures["growths"]),
+            splits=int(figures["splits"]),
+            coalescings=int(figures["coalescings"]),
+            free_blocks_mean=_quotient(figures["sum_of_free_blocks"], events),
+            free_blocks_peak=int(figures["peak_free_blocks"]),
+            visited_mean=_quotient(figures["visited"], figures["searches"]),
+            visited_worst=int(figures["visited_worst"]),
+            visited_at_free_mean=figures["visited_at_free"] / max(figures["deallocations"], 1),
+            visited_at_free_worst=int(figures["visited_at_free_worst"]),
+            coalescing_frees=int(figures["coalescing_frees"]),
+            internal_bytes_at_peak_heap=(allocated_then - live_then * scale) / scale,
+            external_bytes_at_peak_heap=(heap_then - allocated_then) / scale,
+        ),
+        timeline=_timeline(simulation, scale),
+        addresses=addresses,
+        seconds=seconds,
+    )
+
+
+def _quotient(total: float, count: float) -> float:
+    return total / count if count else float("nan")
+
+
+def _timeline(simulation: Simulation, scale: int) -> Timeline:
+    interval, packed = simulation.timeline()
+    extremes = np.frombuffer(packed, np.uint64).reshape(-1, 4).astype(np.float64)
+    return Timeline(
+        interval=interval,
+        live_low=extremes[:, 0],
+        live_high=extremes[:, 1],
+        heap_low=extremes[:, 2] / scale,
+        heap_high=extremes[:, 3] / scale,
+    )

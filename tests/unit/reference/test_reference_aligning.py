@@ -1,0 +1,108 @@
+"""Asked alignments, followed by hand, and what is said of those that cannot be served."""
+
+import pytest
+
+from simalloc.errors import PolicyError, SimallocError
+from simalloc.heap import simulate, simulate_all
+from simalloc.heap.reference import replay
+from simalloc.policy import CATALOGUE, HEAPS, Fit, Order, policy
+from simalloc.policy.families.binary_buddy import BinaryBuddy
+from simalloc.policy.families.lea import Lea
+from simalloc.policy.families.phk import Phk
+from simalloc.policy.families.sequential_fit import SequentialFit
+from simalloc.trace import Trace
+
+M, F, R = 0, 1, 2
+
+
+def asking(*requests):
+    """Return a trace that allocates an object of each size at a multiple of each alignment."""
+    size, alignment = zip(*requests, strict=True)
+    return Trace.from_events([M] * len(size), range(len(size)), size, alignment=alignment)
+
+
+def addresses(description, trace, **options):
+    """Return where the objects are put, with the heap verified after each event."""
+    return replay(trace, description, check=True, **{"scale": 1} | options).addresses.tolist()
+
+
+def test_what_is_over_in_front_and_behind_is_given_back():
+    first_fit = SequentialFit(Fit.FIRST, Order.ADDRESS, growth=1000, memalign=True)
+    trace = asking((10, 0), (100, 64), (54, 0), (20, 0))
+    found = replay(trace, first_fit, scale=1, check=True)
+    assert found.addresses.tolist() == [0, 64, 10, 164]
+    # Two blocks are cut from the last, and 164 bytes of which both ends are given back; one fits.
+    assert found.splits == 5
+    assert found.allocated.tolist() == [10, 110, 164, 184]
+
+
+def test_no_piece_is_smaller_than_may_be_split_off():
+    first_fit = SequentialFit(
+        Fit.FIRST, Order.ADDRESS, growth=1000, minimum_split=60, memalign=True
+    )
+    # 54 bytes in front of 64 are too few, and 100 bytes behind it would be in the way of nothing.
+    assert addresses(first_fit, asking((10, 0), (100, 64))) == [0, 128]
+
+
+def test_the_alignment_of_all_blocks_is_had_anyway():
+    first_fit = SequentialFit(Fit.FIRST, Order.ADDRESS, growth=1000, alignment=16, memalign=True)
+    found = replay(asking((10, 0), (10, 8), (10, 16)), first_fit, scale=1)
+    assert found.addresses.tolist() == [0, 16, 32]
+    assert found.coalescings == 0
+
+
+def test_a_scale_is_one_of_alignments_too():
+    first_fit = SequentialFit(Fit.FIRST, Order.ADDRESS, memalign=True)
+    assert addresses(first_fit, asking((1, 0), (1, 2)), scale=16) == [0, 32]
+
+
+def test_blocks_of_a_buddy_lie_at_multiples_of_their_sizes():
+    assert addresses(BinaryBuddy(memalign=True), asking((1, 0), (1, 256), (1, 0))) == [0, 256, 16]
+    with pytest.raises(SimallocError, match=r"event 0 .* more than the policy can serve"):
+        addresses(BinaryBuddy(memalign=True), asking((1, 24)))
+
+
+def test_pages_are_given_back_around_what_asks_for_more_than_a_page():
+    found = addresses(Phk(memalign=True), asking((4096, 0), (1, 64), (5000, 16384), (12288, 0)))
+    assert found == [0, 4096, 16384, 24576]
+
+
+def test_a_segment_of_its_own_begins_where_it_is_asked():
+    lea = Lea(map_from=100_000, memalign=True)
+    found = addresses(lea, asking((100_000, 0), (100_000, 65536)))
+    assert [address % 65536 for address in found] == [0, 0]
+    assert found[1] - found[0] == 131072
+
+
+def test_a_realloc_asks_for_nothing():
+    columns = [M, F, M, R], [0, 0, 1, 1], [10, 0, 10, 600]
+    trace = Trace.from_events(*columns, alignment=[0, 64, 0, 64])
+    plain = Trace.from_events(*columns)
+    first_fit = SequentialFit(Fit.FIRST, Order.ADDRESS, memalign=True)
+    assert addresses(first_fit, trace) == addresses(first_fit, plain)
+
+
+def test_nothing_is_served_unless_that_is_wanted():
+    trace = asking((10, 0), (100, 64))
+    for name in HEAPS:
+        assert (
+            simulate(trace, name).peak_heap_bytes
+            == simulate(asking((10, 0), (100, 0)), name).peak_heap_bytes
+        )
+
+
+def test_policies_that_cannot_say_so():
+    cannot = {name for name in HEAPS if CATALOGUE[name].description.aligning is None}
+    assert {"kingsley", "double-buddy", "quick-fit", "bw-gc-2.6", "best-possible"} < cannot
+    assert not cannot & {"first-fit-ao", "lea-2.6.6", "ptmalloc", "tlsf", "binary-buddy", "phk"}
+    for name in cannot:
+        with pytest.raises(PolicyError, match="cannot serve an asked alignment"):
+            policy(name, memalign=True)
+
+
+def test_several_policies_side_by_side():
+    trace = asking((10, 0), (100, 64), (5000, 256))
+    names = ["first-fit-ao", "best-fit-ao:memalign=on", "gnu-1995:memalign=on"]
+    together = simulate_all(trace, names)
+    alone = [simulate(trace, name) for name in names]
+    assert [run.peak_heap_bytes for run in together] == [run.peak_heap_bytes for run in alone]
