@@ -251,10 +251,8 @@ _OVERHEAD = st.one_of(
     ),
 )
 _CLASSED = {
-    "growth": _unit,
+    **_SPLITTING,
     "interval": st.sampled_from([1, 16, 64, 1000]),
-    "minimum_split": st.sampled_from([1, 16, 100]),
-    "count_tail": st.booleans(),
 }
 
 _threshold = st.sampled_from([0, 1, 500, 3000, 1 << 16])

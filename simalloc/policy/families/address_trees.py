@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Coalescing, Overhead, Range, Unit
+from simalloc.policy.parts import Aligning, Coalescing, Overhead, Range, Splitting, Unit
 from simalloc.policy.parts.ranges import Amount
 
 
@@ -20,7 +20,7 @@ class TreeFit(Enum):
 
 
 @dataclass(frozen=True)
-class AddressTrees(Family):
+class AddressTrees(Splitting, Family):
     """Binary search trees of free blocks by address, which know the largest size of each subtree.
 
     Rezaei and others 2016. With several trees each has the blocks of a range of sizes.
@@ -42,9 +42,7 @@ class AddressTrees(Family):
     """After so many deallocations all trees are made anew, balanced; 0: never."""
     growth: Unit = 8192
     """The heap grows by multiples of this."""
-    minimum_split: Unit = 1
-    """A remainder smaller than this, or than the smallest block, is not split off."""
-    count_tail: bool = False
+    count_tail: bool = field(default=False, kw_only=True)
     """With coalescing=all: whether the free block at the end counts towards a growth."""
 
     @property

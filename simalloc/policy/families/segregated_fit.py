@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import lcm
 from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Coalescing, Overhead, Range, Spacing, Unit
+from simalloc.policy.parts import Aligning, Coalescing, Overhead, Range, Spacing, Splitting, Unit
 
 _LEA_STEP: Final = 8
 
@@ -29,7 +29,7 @@ class ListOrder(Enum):
 
 
 @dataclass(frozen=True)
-class SegregatedFit(Family):
+class SegregatedFit(Splitting, Family):
     """A list of free blocks for each size class; blocks are split, and coalesce if that is asked.
 
     Wilson et al. 1995, 3.6. With one class it is a sequential fit.
@@ -51,9 +51,7 @@ class SegregatedFit(Family):
     coalescing: Coalescing = Coalescing.NONE
     growth: Unit = 8192
     """The heap grows by multiples of this."""
-    minimum_split: Unit = 1
-    """A remainder smaller than this, or than the smallest block, is not split off."""
-    count_tail: bool = False
+    count_tail: bool = field(default=False, kw_only=True)
     """With coalescing=all: whether the free block at the end counts towards a growth."""
 
     def __post_init__(self) -> None:

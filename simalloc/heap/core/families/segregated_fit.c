@@ -1,8 +1,7 @@
 /* Segregated fits: a list of free blocks for each class of sizes, with or without coalescing
  * (simalloc/policy/families/segregated_fit.md). */
 #include "index/ranked/ranked_tree.h"
-#include "parts/merging.h"
-#include "replay/replay.h"
+#include "parts/classed_heap.h"
 
 enum list_choice { LIST_FIRST, LIST_BEST };
 enum list_order { LIST_LIFO, LIST_SIZE };
@@ -10,7 +9,7 @@ enum spacing { SPACING_EQUAL, SPACING_LEA };
 enum { MOST_CLASSES = 1024 };
 
 struct segregated_fit {
-    struct heap heap;
+    struct classed_heap base;
     struct ranked_nodes nodes;
     uint32_t lists[MOST_CLASSES];
     uint64_t entered; /* blocks so far */
@@ -19,10 +18,6 @@ struct segregated_fit {
     uint64_t spacing; /* enum spacing */
     uint64_t classes;
     uint64_t interval;
-    uint64_t coalescing; /* enum merging */
-    uint64_t growth;
-    uint64_t minimum_split;
-    uint64_t count_tail;
 };
 
 static struct segregated_fit *state_of(struct heap *heap)
@@ -61,7 +56,7 @@ static uint64_t class_for(const struct segregated_fit *state, uint64_t size)
 
 static struct ranked_tree list_of(struct segregated_fit *state, uint64_t number)
 {
-    return (struct ranked_tree){&state->lists[number], state->nodes.nodes, state->heap.blocks};
+    return (struct ranked_tree){&state->lists[number], state->nodes.nodes, state->base.heap.blocks};
 }
 
 /* Whether blocks are found by size in the index: as the list has them, or as best fit looks. */
@@ -76,31 +71,33 @@ static struct rank_key key_of(const struct segregated_fit *state, uint64_t size,
     return (struct rank_key){is_by_size(state) ? size : 0, turn};
 }
 
-static void leave(struct segregated_fit *state, uint32_t id)
+static void leave(struct heap *heap, uint32_t id)
 {
-    struct ranked_tree list = list_of(state, class_for(state, state->heap.blocks[id].size));
+    struct segregated_fit *state = state_of(heap);
+    struct ranked_tree list = list_of(state, class_for(state, heap->blocks[id].size));
     ranked_tree_remove(&list, id);
 }
 
-/* Puts a free block into the list of its class; answers how many blocks were looked at. */
-static uint64_t enter(struct segregated_fit *state, uint32_t id)
+/* Puts a free block into the list of its class. */
+static void enter(struct heap *heap, uint32_t id, uint64_t *visited)
 {
-    uint64_t size = state->heap.blocks[id].size;
+    struct segregated_fit *state = state_of(heap);
+    uint64_t size = heap->blocks[id].size;
     struct ranked_tree list = list_of(state, class_for(state, size));
     struct rank_key key = key_of(state, size, UINT64_MAX - ++state->entered);
-    uint64_t visited = 1;
     if (state->order == LIST_SIZE) {
         struct ranked behind = ranked_tree_from(&list, key);
-        visited = behind.rank + (behind.block != NO_BLOCK);
+        *visited += behind.rank + (behind.block != NO_BLOCK);
+    } else {
+        ++*visited;
     }
     ranked_tree_insert(&list, id, key);
-    return visited;
 }
 
 /* Gives the remainder of a block, which is now as large as it is, the block's place. */
 static void stay(struct segregated_fit *state, uint32_t id)
 {
-    uint64_t size = state->heap.blocks[id].size;
+    uint64_t size = state->base.heap.blocks[id].size;
     struct ranked_tree list = list_of(state, class_for(state, size));
     if (!is_by_size(state)) {
         ranked_tree_resized(&list, id);
@@ -111,64 +108,32 @@ static void stay(struct segregated_fit *state, uint32_t id)
     ranked_tree_insert(&list, id, key_of(state, size, turn));
 }
 
-/* Makes a block free, merged as the policy says; answers how many blocks were looked at. */
-static uint64_t make_free(struct segregated_fit *state, uint32_t id)
+static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, uint64_t *visited)
 {
-    struct heap *heap = &state->heap;
-    heap_mark(heap, id, STATE_FREE);
-    if (state->coalescing == MERGING_ALL) {
-        uint32_t below = heap->blocks[id].previous;
-        uint32_t above = heap->blocks[id].next;
-        if (heap_is_free(heap, below)) {
-            leave(state, below);
-            heap_join_previous(heap, id);
-            heap->counters.free_blocks--;
-            heap->counters.coalescings++;
-        }
-        if (heap_is_free(heap, above)) {
-            leave(state, above);
-            heap_join_next(heap, id);
-            heap->counters.free_blocks--;
-            heap->counters.coalescings++;
-        }
-    }
-    return enter(state, id);
-}
-
-/* The smallest block, and so the smallest remainder that is split off. */
-static uint64_t least_block(const struct segregated_fit *state)
-{
-    uint64_t minimum = state->heap.setting.minimum;
-    return state->minimum_split > minimum ? state->minimum_split : minimum;
-}
-
-/* Allocates the low end of a free block; adds what the remainder looked at to `visited`. */
-static uint32_t use(struct segregated_fit *state, uint32_t id, uint64_t size, uint64_t *visited)
-{
-    struct heap *heap = &state->heap;
+    struct segregated_fit *state = state_of(heap);
     uint64_t whole = heap->blocks[id].size;
-    if (whole - size < least_block(state)) {
-        leave(state, id);
+    if (whole - size < state->base.least) {
+        leave(heap, id);
         heap_mark(heap, id, STATE_ALLOCATED);
         return id;
     }
     bool stays = state->order == LIST_LIFO &&
                  class_for(state, whole) == class_for(state, whole - size);
     if (!stays)
-        leave(state, id);
+        leave(heap, id);
     uint32_t low = heap_cut_low(heap, id, size);
     heap->counters.allocated += size;
     heap->counters.splits++;
     if (stays)
         stay(state, id);
     else
-        *visited += enter(state, id);
+        enter(heap, id, visited);
     return low;
 }
 
-/* The block for a request, or NO_BLOCK; adds what was looked at to `visited`. */
-static uint32_t find(struct segregated_fit *state, uint64_t size, uint64_t *visited)
+static uint32_t find(struct heap *heap, uint64_t size, uint64_t *visited)
 {
+    struct segregated_fit *state = state_of(heap);
     for (uint64_t number = class_for(state, size); number < state->classes; number++) {
         struct ranked_tree list = list_of(state, number);
         struct ranked found = is_by_size(state)
@@ -182,64 +147,11 @@ static uint32_t find(struct segregated_fit *state, uint64_t size, uint64_t *visi
     return NO_BLOCK;
 }
 
-/* Raises the break for a request; false, with the heap's failure set, if that cannot be. */
-static bool grow(struct segregated_fit *state, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    uint32_t last = heap_last(heap);
-    if (state->count_tail && state->coalescing == MERGING_ALL && heap_is_free(heap, last))
-        size -= heap->blocks[last].size;
-    uint32_t id = heap_extend(heap, round_up(size, state->growth));
-    if (id == NO_BLOCK)
-        return false;
-    heap->counters.growths++;
-    make_free(state, id);
-    return true;
-}
-
-static uint32_t allocate(struct heap *heap, uint64_t size)
-{
-    struct segregated_fit *state = state_of(heap);
-    uint64_t visited = 0;
-    uint64_t uncounted = 0; /* what happens after a growth */
-    uint32_t id = find(state, size, &visited);
-    bool grows = id == NO_BLOCK;
-    if (grows) {
-        if (!grow(state, size))
-            return NO_BLOCK;
-        id = find(state, size, &uncounted);
-    }
-    id = use(state, id, size, grows ? &uncounted : &visited);
-    count_search(heap, visited);
-    return id;
-}
+DEFINE_CLASSED_FUNCTIONS
 
 static void release(struct heap *heap, uint32_t id)
 {
-    uint64_t coalescings = heap->counters.coalescings;
-    count_deallocation(heap, make_free(state_of(heap), id), coalescings);
-}
-
-static bool resize(struct heap *heap, uint32_t id, uint64_t size)
-{
-    struct segregated_fit *state = state_of(heap);
-    uint64_t old = heap->blocks[id].size;
-    if (size <= old) {
-        if (old - size >= least_block(state)) {
-            uint32_t high = heap_cut_off(heap, id, size);
-            heap->counters.splits++;
-            make_free(state, high);
-        }
-        return true;
-    }
-    uint32_t above = heap->blocks[id].next;
-    if (state->coalescing == MERGING_NONE || !heap_is_free(heap, above) ||
-        heap->blocks[above].size < size - old)
-        return false;
-    uint64_t uncounted = 0;
-    use(state, above, size - old, &uncounted);
-    heap_join_next(heap, id);
-    return true;
+    classed_release(heap, id, &own);
 }
 
 static bool reserve(struct heap *heap)
@@ -247,7 +159,8 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && ranked_nodes_reserve(&state_of(heap)->nodes, heap->capacity);
 }
 
-DEFINE_LAYER(segregated_fit, false, allocate, release, reserve, .resize = resize)
+DEFINE_LAYER(segregated_fit, false, allocate, release, reserve, .resize = resize,
+             .take_out = take_out)
 
 static const struct layer *settle(struct heap *heap)
 {
@@ -260,7 +173,7 @@ static bool init(void *memory)
     struct segregated_fit *state = memory;
     if (state->spacing == SPACING_LEA)
         state->classes = LEA_CLASSES;
-    return heap_init(memory);
+    return classed_init(memory);
 }
 
 static void release_all(void *memory)
@@ -279,7 +192,7 @@ static const char *check(const void *memory)
         wrong = ranked_tree_check(&list);
         blocks += ranked_tree_count(&list);
     }
-    if (wrong == NULL && blocks != state.heap.counters.free_blocks)
+    if (wrong == NULL && blocks != state.base.heap.counters.free_blocks)
         wrong = "the lists do not hold exactly the free blocks";
     return wrong;
 }
@@ -294,10 +207,7 @@ static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct segregated_fit, spacing, spacing_names),
     PARAMETER(struct segregated_fit, classes, 1, MOST_CLASSES),
     UNIT_PARAMETER(struct segregated_fit, interval),
-    CHOICE_PARAMETER(struct segregated_fit, coalescing, merging_names),
-    UNIT_PARAMETER(struct segregated_fit, growth),
-    UNIT_PARAMETER(struct segregated_fit, minimum_split),
-    SWITCH_PARAMETER(struct segregated_fit, count_tail),
+    CLASSED_PARAMETERS(struct segregated_fit, base),
 };
 
 const struct family segregated_fit = {

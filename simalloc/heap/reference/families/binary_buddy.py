@@ -27,8 +27,8 @@ class BinaryBuddyHeap(BuddyHeap):
         for address, size in self.blocks.size.items():
             assert address % size == 0, "a block's address is a multiple of its size"
 
-    def _buddy(self, address: int) -> int:
-        return address ^ self.block_size(address)
+    def _buddies(self, address: int) -> list[int]:
+        return [address ^ self.block_size(address)]
 
     def _grow_for(self, size: int) -> None:
         """Raise the break far enough for an aligned block; free the new memory in aligned blocks.

@@ -35,13 +35,13 @@ class DoubleBuddyHeap(BuddyHeap):
             assert (address - start) % size == 0, "a block is aligned within its growth"
             assert (size % 3 == 0) == (length % 3 == 0), "a growth belongs to one series"
 
-    def _buddy(self, address: int) -> int | None:
+    def _buddies(self, address: int) -> list[int]:
         size = self.block_size(address)
         start, length = self._territory(address)
         if size == length:
-            return None
+            return []
         is_low_half = (address - start) // size % 2 == 0
-        return address + size if is_low_half else address - size
+        return [address + size if is_low_half else address - size]
 
     def _grow_for(self, size: int) -> None:
         """Raise the break by the unit or, if that is larger, the block; it is one free block."""

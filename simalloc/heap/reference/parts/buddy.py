@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.parts.sized_heap import SizedHeap
 from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class BuddyHeap(SizedHeap):
     """A heap of blocks that are halved on demand and merge with their buddies at once.
 
     Johnstone & Wilson 1998, section 2.3. Each of the smallest sizes begins a series of doubled
-    ones, and a block only ever becomes another size of its series.
+    ones, and a block only ever becomes another size of its series. What is a buddy is the family's.
     """
 
     @abstractmethod
-    def _buddy(self, address: int) -> int | None:
-        """Return the address of a block's buddy, whatever is there now, if it has one."""
+    def _buddies(self, address: int) -> Sequence[int]:
+        """Return the addresses at which a block may have a buddy, whatever is there now."""
 
     @abstractmethod
     def _grow_for(self, size: int) -> None:
@@ -35,19 +39,19 @@ class BuddyHeap(SizedHeap):
         self._free.leave(found, self.block_size(found))
         self.blocks.mark(found, State.ALLOCATED)
         while self.block_size(found) > size:
-            self.free(self._split(found, self.block_size(found) // 2))
+            self._enter(self._split(found, self.block_size(found) // 2))
         return found
 
     def free(self, address: int) -> None:
         """Merge with the buddy for as long as that is a free block of the same size."""
-        self.blocks.mark(address, State.FREE)
         buddy = self._free_buddy(address)
         while buddy is not None:
             self._free.leave(buddy, self.block_size(buddy))
+            self.blocks.mark(buddy, State.ALLOCATED)
             address = min(address, buddy)
             self._coalesce(address)
             buddy = self._free_buddy(address)
-        self._free.enter(address, self.block_size(address))
+        self._enter(address)
 
     def check(self) -> None:
         """Assert every invariant of the heap."""
@@ -65,8 +69,14 @@ class BuddyHeap(SizedHeap):
         return None
 
     def _free_buddy(self, address: int) -> int | None:
-        """Return the buddy's address if it is a free block of the same size."""
-        buddy = self._buddy(address)
-        if buddy is None or not self.blocks.is_free(buddy):
-            return None
-        return buddy if self.block_size(buddy) == self.block_size(address) else None
+        """Return the first buddy that is a free block of the same size."""
+        size = self.block_size(address)
+        for buddy in self._buddies(address):
+            if self.blocks.is_free(buddy) and self.block_size(buddy) == size:
+                return buddy
+        return None
+
+    def _enter(self, address: int) -> None:
+        """Make a block free, as it is."""
+        self.blocks.mark(address, State.FREE)
+        self._free.enter(address, self.block_size(address))

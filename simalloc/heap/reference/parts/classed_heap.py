@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.parts.trimming import trim_tail
 from simalloc.heap.reference.space import State
 from simalloc.policy.parts import Coalescing
 
@@ -28,6 +29,7 @@ class ClassedHeap(Heap):
         super().__init__()
         self._classes = classes
         self._coalescing = description.coalescing
+        self._parts = description
         self._growth = description.growth
         self._least = max(description.minimum_split, description.applied_overhead.minimum)
         self._counts_tail = description.count_tail and self._coalescing is Coalescing.ALL
@@ -81,6 +83,10 @@ class ClassedHeap(Heap):
         self._take(successor, missing)
         self.blocks.join(address)
         return True
+
+    def trim(self) -> None:
+        """Lower the break if the free block at it is large enough."""
+        trim_tail(self, self._parts, self._growth, self._leave)
 
     def check(self) -> None:
         """Assert every invariant of the heap."""

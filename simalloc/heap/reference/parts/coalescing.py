@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.parts.trimming import trim_tail
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
@@ -48,24 +49,8 @@ class CoalescingHeap(Heap):
         return True
 
     def trim(self) -> None:
-        """Cut whole growth units off the free block at the break if it is large enough.
-
-        docs/policies.md, Parts: Trimming.
-        """
-        last = self.blocks.last
-        if last is None or not self._parts.trim or not self.blocks.is_free(last):
-            return
-        size = self.block_size(last)
-        if size < self._parts.trim:
-            return
-        excess = max(size - self._parts.trim_keep, 0)
-        excess -= excess % self._growth
-        if not excess:
-            return
-        self._leave(last)
-        self._lower(excess)
-        if excess < size:
-            self.free(last)
+        """Lower the break if the free block at it is large enough."""
+        trim_tail(self, self._parts, self._growth, self._leave)
 
     def check(self) -> None:
         """Assert every invariant of the heap."""
