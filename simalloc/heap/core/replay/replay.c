@@ -90,13 +90,12 @@ size_t replay_all(struct replay *replay, const struct events *events)
             break;
         }
         const struct layer *family = layer;
-        layer = free_counting_over(heap, layer);
+        heap->family = layer = free_counting_over(heap, layer);
         if (heap->deferral != NULL)
             layer = deferral_over(heap, layer);
         if (heap->trimming != NULL)
             layer = trimming_over(heap, layer, family);
         heap->front = layer;
-        heap->family = family;
         replay_prefetch_columns(events, done + BATCH);
         struct events batch = events_from(events, done, BATCH - done % BATCH);
         bool aligns = heap->setting.memalign && events->alignment != NULL;
