@@ -42,7 +42,7 @@ def test_a_collection_waits_until_enough_was_allocated():
     for address in (0, 16, 32, 48):
         made.free(address)
     assert (made.malloc(16), made.collections, made.brk) == (48, 1, 64)
-    made = heap(*[16] * 4, roots=193)  # 64 * 4 is below 64 + 193
+    made = heap(*[16] * 4, roots=208)  # 16 words are below (64 + 208) / 4 / 4
     made.free(0)
     assert (made.malloc(16), made.collections, made.brk) == (112, 0, 192)
 
@@ -52,6 +52,17 @@ def test_pages_are_swept_from_the_lowest_and_used_from_their_highest_object():
     for address in (0, 16, 64, 112):
         made.free(address)
     assert [made.malloc(16) for _ in range(4)] == [16, 0, 112, 64]
+    assert made.collections == 1
+
+
+def test_what_dies_after_a_collection_waits_for_the_next_although_its_page_is_swept_later():
+    made = heap(*[16] * 8, increment=2, roots=64)
+    for address in (0, 64):
+        made.free(address)
+    assert made.malloc(16) == 0  # collects, and sweeps the lower page; the other one still waits
+    made.free(80)
+    assert made.malloc(16) == 64
+    assert (made.malloc(16), made.brk) == (176, 320)  # 8 words are below (128 + 64) / 4 / 4
     assert made.collections == 1
 
 
@@ -99,7 +110,8 @@ def test_garbage_is_counted_as_free_blocks():
 def test_tables_and_a_lost_page_with_each_growth():
     made = heap_for(BwGc(mechanism=True))
     made.malloc(100)
-    assert made.blocks.in_state(State.TABLE) == [(0, 25 * 4096)]
-    assert made.blocks.total[State.WASTE] == 2 * 4096 + 4096 % 112
-    assert made.brk == (26 + 17) * 4096
+    # Three tables of 2,048 bytes begin 17 pages for tables, and the stack for marking has 8.
+    assert made.blocks.in_state(State.TABLE) == [(0, 17 * 4096), (18 * 4096, 8 * 4096)]
+    assert made.blocks.total[State.WASTE] == 3 * 4096 + 4096 % 112
+    assert made.brk == (18 + 9 + 17) * 4096
     made.check()

@@ -1,61 +1,5 @@
 /* The collector of Boehm, Demers and Weiser (simalloc/policy/families/bw_gc.md). */
-#include "index/pages/runs.h"
-#include "replay/replay.h"
-#include "space/table.h"
-
-enum { DIRECT_CLASSES = 10, CLASSES = DIRECT_CLASSES + 4 * 60, NO_PAGE = UINT32_MAX };
-
-/* What is known of a block besides, by its id. */
-struct object {
-    uint64_t bytes; /* that count as allocated */
-    uint32_t page;  /* of a small object: its page's number plus one; else 0 */
-    bool live;
-};
-
-/* A page of small objects. */
-struct page {
-    uint32_t base;  /* its lowest block */
-    uint32_t uncut; /* the objects never used, one cached block; or NO_BLOCK */
-    uint32_t next;  /* of the pages of its size that wait to be swept; of those that are unused */
-    uint32_t class;
-    uint64_t live;
-};
-
-/* The free small objects of a size. */
-struct small {
-    uint64_t size;
-    uint32_t freed;   /* chained by `mark`, the newest first; or NO_BLOCK */
-    uint32_t page;    /* made or swept last, whose objects never used come next; or NO_PAGE */
-    uint32_t waiting; /* pages to be swept, the lowest first; or NO_PAGE */
-    bool has_map;
-};
-
-struct bw_gc {
-    struct heap heap;
-    uint64_t page;
-    uint64_t roots;
-    uint64_t divisor;
-    uint64_t increment; /* in pages; that of the next expansion */
-    uint64_t most;
-    uint64_t extra; /* the byte behind each object */
-    struct runs runs;
-    uint32_t position; /* a run, or NO_BLOCK: before the lowest */
-    bool begun;
-    uint64_t pages_of_heap;
-    uint64_t allocated; /* since the latest collection */
-    uint64_t given_back;
-    uint64_t in_use; /* runs: pages of small objects, and large ones */
-    uint64_t headers;
-    uint64_t left;    /* of the memory for tables */
-    uint64_t visited; /* in this event */
-    struct small small[CLASSES];
-    struct object *objects;
-    uint32_t object_capacity;
-    struct page *pages;
-    uint32_t page_count;
-    uint32_t page_capacity;
-    uint32_t unused;
-};
+#include "families/bw_gc_pages.h"
 
 /* A size of small objects in words, and its class. */
 static uint64_t words_of(const struct bw_gc *state, uint64_t size)
@@ -87,63 +31,6 @@ static bool is_small(const struct bw_gc *state, uint64_t size)
     return size <= state->page / 2;
 }
 
-/* Raises the break, with a mechanism by a page more; answers the block without that. */
-static uint32_t raise_break(struct bw_gc *state, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    bool mechanism = heap->setting.mechanism;
-    uint32_t id = heap_extend(heap, size + (mechanism ? state->page : 0));
-    if (id == NO_BLOCK)
-        return NO_BLOCK;
-    heap->counters.growths++;
-    if (mechanism) {
-        uint32_t lost = heap_cut_high(heap, id, size);
-        heap->blocks[lost].home = STATE_WASTE;
-        state->objects[lost].page = 0;
-    }
-    return id;
-}
-
-/* Takes memory for a table, which is never given back. */
-static void take_table(struct bw_gc *state, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    if (!heap->setting.mechanism)
-        return;
-    if (state->left < size) {
-        uint64_t bytes = (17 * state->page + size) / state->page * state->page;
-        uint32_t id = raise_break(state, bytes);
-        if (id == NO_BLOCK)
-            return;
-        heap->blocks[id].home = STATE_TABLE;
-        state->left = bytes;
-    }
-    state->left -= size;
-}
-
-/* Makes a block of pages a free run; searches begin before the lowest. */
-static void free_run(struct bw_gc *state, uint32_t id)
-{
-    struct heap *heap = &state->heap;
-    heap->blocks[id].home = STATE_ALLOCATED;
-    runs_free(&state->runs, heap, id);
-    state->position = NO_BLOCK;
-}
-
-static void expand(struct bw_gc *state, uint64_t pages)
-{
-    struct heap *heap = &state->heap;
-    uint64_t begun = (state->pages_of_heap + 1023) / 1024;
-    uint64_t then = (state->pages_of_heap + pages + 1023) / 1024;
-    if (then > begun)
-        take_table(state, (then - begun) * 1024 * heap->setting.word);
-    uint32_t id = raise_break(state, pages * state->page);
-    if (id == NO_BLOCK)
-        return;
-    state->pages_of_heap += pages;
-    free_run(state, id);
-}
-
 /* Makes one block of a page without live objects, and frees it; answers it. */
 static void dissolve(struct bw_gc *state, uint32_t number)
 {
@@ -169,6 +56,7 @@ static void collect(struct bw_gc *state)
         state->small[class].waiting = NO_PAGE;
     }
     state->allocated = state->given_back = 0;
+    state->collections++;
     uint32_t id = heap_last(heap);
     while (id != NO_BLOCK) {
         uint32_t number = state->objects[id].page;
@@ -183,7 +71,7 @@ static void collect(struct bw_gc *state)
                 page->next = state->small[page->class].waiting;
                 state->small[page->class].waiting = number - 1;
             }
-        } else if (heap->blocks[id].home == STATE_CACHED && !state->objects[id].live) {
+        } else if (heap->blocks[id].home == STATE_CACHED && state->objects[id].died != 0) {
             heap_mark(heap, id, STATE_WASTE);
             state->in_use--;
             free_run(state, id);
@@ -197,7 +85,8 @@ static void collect_or_expand(struct bw_gc *state, uint64_t needed)
     uint64_t a = state->allocated;
     uint64_t f = state->given_back;
     uint64_t use = a < f || a - f < a / 4 ? a / 8 : a - f;
-    if (use * state->divisor >= state->pages_of_heap * state->page + state->roots) {
+    uint64_t looked_through = state->pages_of_heap * state->page + state->roots;
+    if (use >= looked_through / state->heap.setting.word / state->divisor) {
         collect(state);
         return;
     }
@@ -208,47 +97,6 @@ static void collect_or_expand(struct bw_gc *state, uint64_t needed)
     if (state->increment > state->most)
         state->increment = state->most;
     expand(state, pages);
-}
-
-/* The run that a search takes, or NO_BLOCK. */
-static uint32_t find_run(struct bw_gc *state, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    uint32_t id = state->position;
-    do {
-        id = runs_next(&state->runs, heap, id);
-        if (id == NO_BLOCK)
-            continue;
-        state->visited++;
-        uint64_t next = heap->blocks[heap->blocks[id].mark].size;
-        if (heap->blocks[id].size >= size && !(next < heap->blocks[id].size && next >= size))
-            return id;
-    } while (id != state->position);
-    return NO_BLOCK;
-}
-
-static uint64_t count_runs(const struct bw_gc *state)
-{
-    return state->heap.counters.free_blocks + state->in_use;
-}
-
-/* Takes whole pages if a run has them, else answers NO_BLOCK. */
-static uint32_t take_run(struct bw_gc *state, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    uint32_t id = find_run(state, size);
-    if (id == NO_BLOCK)
-        return NO_BLOCK;
-    uint32_t next = runs_next(&state->runs, heap, id);
-    uint32_t rest;
-    uint32_t taken = runs_take(&state->runs, heap, id, size, &rest);
-    heap->blocks[taken].home = STATE_WASTE;
-    state->position = rest == NO_BLOCK ? next : rest;
-    state->in_use++;
-    uint64_t word = heap->setting.word;
-    for (; state->headers < count_runs(state); state->headers++)
-        take_table(state, 5 * word + (state->page / word + 7) / 8);
-    return taken;
 }
 
 static uint32_t new_page_number(struct bw_gc *state)
@@ -268,6 +116,7 @@ static bool new_page(struct bw_gc *state, unsigned class)
     uint32_t id = take_run(state, state->page);
     if (id == NO_BLOCK)
         return false;
+    take_map(state, &state->small[class].has_map);
     uint32_t number = new_page_number(state);
     uint64_t used = state->page / size * size;
     if (used < state->page) {
@@ -276,13 +125,13 @@ static bool new_page(struct bw_gc *state, unsigned class)
         state->objects[rest] = (struct object){.page = number + 1};
     }
     heap_mark(heap, id, STATE_CACHED);
-    state->objects[id] = (struct object){.page = number + 1};
+    state->objects[id] = (struct object){.page = number + 1, .died = 1};
     state->pages[number] = (struct page){.base = id, .uncut = id, .next = NO_PAGE, .class = class};
     state->small[class].page = number;
     return true;
 }
 
-/* Puts all objects of a waiting page that are not live into the free list. */
+/* Puts all objects of a waiting page that the collection found dead into the free list. */
 static void sweep(struct bw_gc *state, unsigned class)
 {
     struct heap *heap = &state->heap;
@@ -295,7 +144,9 @@ static void sweep(struct bw_gc *state, unsigned class)
                                    heap->blocks[id].home != STATE_TABLE &&
                                    !heap_is_free(heap, id);
          id = heap->blocks[id].next) {
-        if (id == page->uncut || heap->blocks[id].home != STATE_CACHED || state->objects[id].live)
+        uint32_t died = state->objects[id].died;
+        if (id == page->uncut || heap->blocks[id].home != STATE_CACHED || died == 0 ||
+            died > state->collections)
             continue;
         heap->blocks[id].mark = small->freed;
         small->freed = id;
@@ -330,11 +181,7 @@ static uint32_t allocate_small(struct bw_gc *state, uint64_t size)
     struct heap *heap = &state->heap;
     unsigned class = class_of(words_of(state, size));
     struct small *small = &state->small[class];
-    if (!small->has_map) {
-        small->has_map = true;
-        small->size = small_size(state, size);
-        take_table(state, 2 * state->page / heap->setting.word);
-    }
+    small->size = small_size(state, size);
     uint32_t id;
     while ((id = take_free(state, class)) == NO_BLOCK) {
         if (small->waiting != NO_PAGE)
@@ -346,7 +193,7 @@ static uint32_t allocate_small(struct bw_gc *state, uint64_t size)
     }
     state->visited++;
     state->pages[state->objects[id].page - 1].live++;
-    state->objects[id].bytes = small->size;
+    state->objects[id].words = small->size / heap->setting.word;
     return id;
 }
 
@@ -359,26 +206,25 @@ static uint32_t allocate_large(struct bw_gc *state, uint64_t size)
         if (state->heap.failure != NULL)
             return NO_BLOCK;
     }
-    state->objects[id] = (struct object){.bytes = round_up(size, state->heap.setting.word)};
+    take_map(state, &state->large_have_map);
+    uint64_t word = state->heap.setting.word;
+    state->objects[id] = (struct object){.words = (size + word - 1) / word};
     return id;
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct bw_gc *state = (struct bw_gc *)heap;
-    if (!state->begun) {
-        state->begun = true;
-        take_table(state, 2 * heap->setting.word * state->page);
-        expand(state, state->increment);
-    }
+    if (!state->begun)
+        begin(state);
     state->visited = 0;
     uint32_t id = is_small(state, size) ? allocate_small(state, size) : allocate_large(state, size);
     count_search(heap, state->visited);
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap_mark(heap, id, STATE_ALLOCATED);
-    state->objects[id].live = true;
-    state->allocated += state->objects[id].bytes;
+    state->objects[id].died = 0;
+    state->allocated += state->objects[id].words;
     return id;
 }
 
@@ -387,7 +233,7 @@ static void release(struct heap *heap, uint32_t id)
 {
     struct bw_gc *state = (struct bw_gc *)heap;
     heap_mark(heap, id, STATE_CACHED);
-    state->objects[id].live = false;
+    state->objects[id].died = state->collections + 1;
     if (state->objects[id].page != 0)
         state->pages[state->objects[id].page - 1].live--;
 }
@@ -396,7 +242,7 @@ static void release(struct heap *heap, uint32_t id)
 static void give_back(struct bw_gc *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    state->given_back += heap->blocks[id].size;
+    state->given_back += heap->blocks[id].size / heap->setting.word;
     release(heap, id);
     if (state->objects[id].page != 0) {
         struct small *small = &state->small[state->pages[state->objects[id].page - 1].class];
@@ -499,7 +345,7 @@ static uint64_t cached(const void *memory)
     const struct heap *heap = &state->heap;
     uint64_t found = 0;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next)
-        found += heap->blocks[id].home == STATE_CACHED && !state->objects[id].live;
+        found += heap->blocks[id].home == STATE_CACHED && state->objects[id].died != 0;
     return found;
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.parts.pages import PagedHeap
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simalloc.policy.families.bw_gc import BwGc
+
+
+AVOIDED_PAGES: Final = 2048
+"""The bytes of a table of pages that are not to be used for fear of false pointers."""
 
 
 @dataclass(eq=False)
@@ -26,6 +30,8 @@ class ObjectPage:
     """How many objects the program has not freed."""
     dead: set[int] = field(default_factory=set)
     """The addresses of the others: garbage, or free."""
+    unmarked: list[int] = field(default_factory=list)
+    """Those that were dead at the latest collection, the lowest first."""
 
 
 @dataclass(eq=False)
@@ -52,9 +58,10 @@ class BwGcHeap(PagedHeap):
         self._increment = description.increment
         self._most = description.most
         self._tables = description.mechanism
-        # What is left of the memory taken for tables, and the headers that lie in it.
+        # What is left of the memory taken for tables, and the headers and the maps that lie in it.
         self._table_bytes = 0
         self._headers = 0
+        self._mapped: set[int] = set()
         self._collected_bytes = 0
         self._pages: dict[int, ObjectPage] = {}
         self._sizes: dict[int, SizeLists] = {}
@@ -62,7 +69,7 @@ class BwGcHeap(PagedHeap):
         self._large: dict[int, bool] = {}
         # The run that the next search starts behind; None is before the lowest.
         self._position: int | None = None
-        # Bytes allocated and given back explicitly since the latest collection.
+        # Words allocated and given back explicitly since the latest collection.
         self._allocated_since = 0
         self._freed_since = 0
         self.collections = 0
@@ -71,18 +78,16 @@ class BwGcHeap(PagedHeap):
         """Take a free object or pages; where there is none, collect or expand, and try again."""
         self.visited = 0
         if not self.brk:
-            self._take_table(2 * self._word * self._page)
-            self._expand(self._increment)
+            self._begin()
         if self.rounded(size) > self._page // 2:
             return self._allocate_pages(size)
         size = self.rounded(size)
         lists = self._sizes.get(size)
         if lists is None:
             lists = self._sizes[size] = SizeLists()
-            self._take_table(2 * self._page // self._word)
         while not self._has_free(lists, size):
             self._collect_or_expand(1)
-        self._allocated_since += size
+        self._allocated_since += size // self._word
         return self._take_object(lists)
 
     def free(self, address: int) -> None:
@@ -103,10 +108,10 @@ class BwGcHeap(PagedHeap):
         self.free(address)
         page = self._pages.get(self._page_of(address))
         if page is None:
-            self._freed_since += self.block_size(address)
+            self._freed_since += self.block_size(address) // self._word
             self._free_pages(address)
         else:
-            self._freed_since += page.size
+            self._freed_since += page.size // self._word
             self._sizes[page.size].free.append(address)
         return moved
 
@@ -147,6 +152,16 @@ class BwGcHeap(PagedHeap):
                 assert page.size == size
                 assert address in page.dead, "what is free is not live"
 
+    def _begin(self) -> None:
+        """Take the tables that there are from the first, and the first pages."""
+        if self._tables:
+            for _ in range(3):
+                self._take_table(AVOIDED_PAGES)
+            stack = self._grow_aligned(2 * self._word * self._page)
+            self.blocks.mark(stack, State.TABLE)
+        self._expand(self._increment)
+        self._take_table(self._map_bytes)  # that of runs, which have no objects
+
     def _allocate_pages(self, size: int) -> int:
         """Take a run for a large object."""
         pages = round_up(size, self._page)
@@ -154,7 +169,8 @@ class BwGcHeap(PagedHeap):
         while run is None:
             self._collect_or_expand(pages // self._page)
             run = self._find_run(pages)
-        self._allocated_since += round_up(size, self._word)
+        self._map(0)
+        self._allocated_since += round_up(size, self._word) // self._word
         self._large[run] = True
         return run
 
@@ -167,6 +183,7 @@ class BwGcHeap(PagedHeap):
         address = self._find_run(self._page)
         if address is None:
             return False
+        self._map(size)
         used = self._page - self._page % size
         if used < self._page:
             self.blocks.mark(self.blocks.cut(address, used), State.WASTE)
@@ -195,8 +212,8 @@ class BwGcHeap(PagedHeap):
         return address
 
     def _sweep(self, lists: SizeLists, page: ObjectPage) -> None:
-        """Free all objects of a page that are not live; the highest is then taken first."""
-        lists.free += sorted(page.dead)
+        """Free what the collection found dead in a page; the highest is then taken first."""
+        lists.free += page.unmarked
         if page.uncut is not None:
             lists.fresh = page
 
@@ -236,7 +253,7 @@ class BwGcHeap(PagedHeap):
         net = self._allocated_since - self._freed_since
         if net < self._allocated_since // 4:
             net = self._allocated_since // 8
-        if net * self._divisor >= self._collected_bytes + self._roots:
+        if net >= (self._collected_bytes + self._roots) // self._word // self._divisor:
             self._collect()
             return
         self._expand(self._increment + needed)
@@ -253,6 +270,7 @@ class BwGcHeap(PagedHeap):
             self._take_table(begun * 1024 * self._word)
         address = self._grow_aligned(after - before)
         self._collected_bytes = after
+        self._describe_runs()
         self._free_run(address)
         self._position = None
 
@@ -273,8 +291,18 @@ class BwGcHeap(PagedHeap):
             self._table_bytes = taken
         self._table_bytes -= size
 
+    @property
+    def _map_bytes(self) -> int:
+        return 2 * self._page // self._word
+
+    def _map(self, size: int) -> None:
+        """Take a map of a page's objects of a size that has none; large objects are size 0."""
+        if size not in self._mapped:
+            self._mapped.add(size)
+            self._take_table(self._map_bytes)
+
     def _describe_runs(self) -> None:
-        """Take a header for each run, in use or free, that there has not been one for."""
+        """Take a header for each run, in use or free, the new one too, that none is left for."""
         while self._headers < len(self._pages) + len(self._large) + len(self._runs) + 1:
             self._headers += 1
             self._take_table(5 * self._word + -(-self._page // self._word // 8))
@@ -291,6 +319,7 @@ class BwGcHeap(PagedHeap):
                 if not self._large[address]:
                     self._free_pages(address)
             elif page.live:
+                page.unmarked = sorted(page.dead)
                 self._sizes[page.size].unswept.append(page)
             else:
                 del self._pages[address]
