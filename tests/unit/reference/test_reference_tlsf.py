@@ -72,3 +72,10 @@ def test_the_control_block_comes_first():
     assert made.blocks.in_state(State.TABLE) == [(0, 6536)]
     small = heap_for(Tlsf(mechanism=True))
     assert small.malloc(16) == 16 + 100 + 3072
+
+
+def test_the_tail_is_split_however_little_is_left_of_what_was_used():
+    made = heap(40, 24, minimum_split=16)
+    made.free(40)
+    assert (made.malloc(16), made.free_blocks()) == (40, [(56, 8)])
+    assert (made.malloc(20), made.brk) == (56, 76)

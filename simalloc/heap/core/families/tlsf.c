@@ -105,11 +105,11 @@ static void enter(struct tlsf *state, uint32_t id)
     insert(state, id);
 }
 
-/* Splits off what an allocated block has beyond `size`, if that is enough. */
-static void cut(struct tlsf *state, uint32_t id, uint64_t size)
+/* Splits off what an allocated block has beyond `size`, if that is `least` bytes. */
+static void cut(struct tlsf *state, uint32_t id, uint64_t size, uint64_t least)
 {
     struct heap *heap = &state->heap;
-    if (heap->blocks[id].size - size < state->least)
+    if (heap->blocks[id].size - size < least)
         return;
     heap->counters.allocated -= heap->blocks[id].size - size;
     heap->counters.splits++;
@@ -167,6 +167,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     unsigned list = list_of(state, size - state->header, &begins);
     list = first_list(state, list + !begins);
     count_search(heap, list < LISTS);
+    uint64_t least = state->least;
     uint32_t id;
     if (list < LISTS) {
         id = state->lists[list];
@@ -175,9 +176,10 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         id = use_tail(state, size);
         if (id == NO_BLOCK)
             return NO_BLOCK;
+        least = 1;
     }
     heap->counters.allocated += heap->blocks[id].size;
-    cut(state, id, size);
+    cut(state, id, size, least);
     return id;
 }
 
@@ -187,14 +189,21 @@ static void release(struct heap *heap, uint32_t id)
     enter((struct tlsf *)heap, id);
 }
 
+/* Says whether nothing follows a block but the tail. */
+static bool is_last(const struct heap *heap, uint32_t id)
+{
+    uint32_t above = heap->blocks[id].next;
+    return above == NO_BLOCK ||
+           (heap_is_free(heap, above) && heap->blocks[above].next == NO_BLOCK);
+}
+
 /* Lets a block take its free neighbour above, or the end of the heap; false if that is too little. */
-static bool expand(struct tlsf *state, uint32_t id, uint64_t size)
+static bool expand(struct tlsf *state, uint32_t id, uint64_t size, bool last)
 {
     struct heap *heap = &state->heap;
     uint32_t above = heap->blocks[id].next;
     uint64_t old = heap->blocks[id].size;
     bool free = heap_is_free(heap, above);
-    bool last = above == NO_BLOCK || (free && heap->blocks[above].next == NO_BLOCK);
     uint64_t room = old + (free ? heap->blocks[above].size : 0);
     if (room < size && !last)
         return false;
@@ -218,9 +227,11 @@ static bool expand(struct tlsf *state, uint32_t id, uint64_t size)
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct tlsf *state = (struct tlsf *)heap;
-    if (size > heap->blocks[id].size && !expand(state, id, size))
+    bool grows = size > heap->blocks[id].size;
+    bool last = is_last(heap, id);
+    if (grows && !expand(state, id, size, last))
         return false;
-    cut(state, id, size);
+    cut(state, id, size, grows && last ? 1 : state->least);
     return true;
 }
 

@@ -42,12 +42,14 @@ class TlsfHeap(Heap):
             self.blocks.mark(self._grow(self._table), State.TABLE)
         block = self._find(size)
         self.visited = int(block is not None)
+        least = self._least
         if block is None:
             block = self._extended_tail(size)
+            least = 1
         else:
             self._leave(block)
         self.blocks.mark(block, State.ALLOCATED)
-        self._split_off(block, size)
+        self._split_off(block, size, least)
         return block
 
     def free(self, address: int) -> None:
@@ -62,12 +64,14 @@ class TlsfHeap(Heap):
             above = self.blocks.after(address)
             if above is None or above == self._tail:
                 self._grow_over(address, size)
-            elif self.blocks.is_free(above) and held + self.block_size(above) >= size:
+                self._split_off(address, size, 1)
+                return True
+            if self.blocks.is_free(above) and held + self.block_size(above) >= size:
                 self._leave(above)
                 self._coalesce(address)
             else:
                 return False
-        self._split_off(address, size)
+        self._split_off(address, size, self._least)
         return True
 
     def listed(self) -> list[int]:
@@ -131,9 +135,9 @@ class TlsfHeap(Heap):
             self._coalesce(block)
         return block
 
-    def _split_off(self, block: int, size: int) -> None:
-        """Free what is too much of an allocated block, if it can be a block itself."""
-        if self.block_size(block) - size >= self._least:
+    def _split_off(self, block: int, size: int, least: int) -> None:
+        """Free what is too much of an allocated block, if that is `least` bytes."""
+        if self.block_size(block) - size >= least:
             self.free(self._split(block, size))
 
     def _extended_tail(self, size: int) -> int:
