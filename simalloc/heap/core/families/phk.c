@@ -1,29 +1,8 @@
 /* PhK malloc: runs of pages by first fit, pages of chunks of a power of two
  * (simalloc/policy/families/phk.md). */
-#include <stdlib.h>
-
+#include "families/phk_pages.h"
 #include "index/pages/runs.h"
 #include "replay/replay.h"
-#include "space/table.h"
-
-enum { SMALLEST = 16, CLASSES = 64, NO_PAGE = UINT32_MAX };
-
-/* A page of chunks. Its free chunks are known by their places, those never used apart: they lie
- * above all others. */
-struct page {
-    uint32_t before; /* in the list of its class, of pages with a free chunk */
-    uint32_t after;  /* there; while the page is unused, the next unused one */
-    uint32_t base;   /* its lowest block: a chunk, or the descriptor */
-    uint32_t uncut;  /* the chunks never used, one cached block; or NO_BLOCK */
-    uint32_t descriptor; /* the chunk elsewhere that describes it, or NO_BLOCK */
-    uint32_t class;
-    uint64_t live;
-    uint64_t freed; /* how many chunks have been given back */
-    uint64_t address;
-    uint64_t places; /* that `ids` and `bits` have room for, a multiple of 64 */
-    uint32_t *ids;   /* by place: the free chunk there */
-    uint64_t *bits;  /* by place: whether that chunk has been given back */
-};
 
 struct phk {
     struct heap heap; /* a chunk's `mark` is its page's number plus one, that of pages 0 */
@@ -36,11 +15,7 @@ struct phk {
     uint32_t spare;      /* the run descriptor that describes nothing, or NO_BLOCK */
     uint32_t *described; /* by run id: its descriptor */
     uint32_t described_capacity;
-    uint32_t lists[CLASSES]; /* the first page of each class with a free chunk, or NO_PAGE */
-    struct page *pages;
-    uint32_t page_count;
-    uint32_t page_capacity;
-    uint32_t unused; /* chain of pages, or NO_PAGE */
+    struct chunk_pages pages;
 };
 
 static uint32_t take_chunk(struct phk *state, unsigned class);
@@ -160,71 +135,11 @@ static void free_pages(struct phk *state, uint32_t id)
         free_chunk(state, high);
 }
 
-static void enter_list(struct phk *state, uint32_t number, uint32_t before, uint32_t after)
-{
-    struct page *page = &state->pages[number];
-    page->before = before;
-    page->after = after;
-    if (before == NO_PAGE)
-        state->lists[page->class] = number;
-    else
-        state->pages[before].after = number;
-    if (after != NO_PAGE)
-        state->pages[after].before = number;
-}
-
-/* Enters a page almost by address: before the last page that is followed by higher ones only, and not
- * behind it. */
-static void enter_by_address(struct phk *state, uint32_t number)
-{
-    const struct page *pages = state->pages;
-    uint32_t at = state->lists[pages[number].class];
-    if (at == NO_PAGE) {
-        enter_list(state, number, NO_PAGE, NO_PAGE);
-        return;
-    }
-    while (pages[at].after != NO_PAGE && pages[pages[at].after].address < pages[number].address)
-        at = pages[at].after;
-    enter_list(state, number, pages[at].before, at);
-}
-
-static void leave_list(struct phk *state, uint32_t number)
-{
-    const struct page *page = &state->pages[number];
-    if (page->before == NO_PAGE)
-        state->lists[page->class] = page->after;
-    else
-        state->pages[page->before].after = page->after;
-    if (page->after != NO_PAGE)
-        state->pages[page->after].before = page->before;
-}
-
-static uint32_t new_page_number(struct phk *state)
-{
-    uint32_t number = state->unused;
-    if (number != NO_PAGE) {
-        state->unused = state->pages[number].after;
-        return number;
-    }
-    if (state->page_count == state->page_capacity) {
-        struct page *pages = table_grow(state->pages, sizeof *pages, state->page_count, 1,
-                                        NO_PAGE - 1, &state->page_capacity);
-        if (pages == NULL) {
-            heap_fail(&state->heap, OUT_OF_MEMORY);
-            return NO_PAGE;
-        }
-        state->pages = pages;
-    }
-    number = state->page_count++;
-    state->pages[number] = (struct page){.places = 0};
-    return number;
-}
-
 /* Gives a new page what describes it; what is above that is free. False if it cannot be had. */
 static bool describe_page(struct phk *state, uint32_t number)
 {
     struct heap *heap = &state->heap;
-    struct page *page = &state->pages[number];
+    struct page *page = &state->pages.all[number];
     uint64_t chunk = (uint64_t)SMALLEST << page->class;
     if (!heap->setting.mechanism)
         return true;
@@ -232,7 +147,7 @@ static bool describe_page(struct phk *state, uint32_t number)
     uint64_t bytes = 8 + 2 * heap->setting.word + 4 * ((chunks + 31) / 32);
     if (chunk > 2 * bytes) {
         uint32_t descriptor = take_table(state, bytes);
-        state->pages[number].descriptor = descriptor; /* the table of pages may have moved */
+        state->pages.all[number].descriptor = descriptor; /* the table of pages may have moved */
         return descriptor != NO_BLOCK;
     }
     page->uncut = heap_cut_high(heap, page->base, round_up(bytes, chunk));
@@ -248,10 +163,12 @@ static uint32_t new_page(struct phk *state, unsigned class)
     uint32_t id = take_pages(state, state->page);
     if (id == NO_BLOCK)
         return NO_PAGE;
-    uint32_t number = new_page_number(state);
-    if (number == NO_PAGE)
+    uint32_t number = new_page_number(&state->pages);
+    if (number == NO_PAGE) {
+        heap_fail(heap, OUT_OF_MEMORY);
         return NO_PAGE;
-    struct page *page = &state->pages[number];
+    }
+    struct page *page = &state->pages.all[number];
     page->base = page->uncut = id;
     page->descriptor = NO_BLOCK;
     page->class = class;
@@ -260,57 +177,23 @@ static uint32_t new_page(struct phk *state, unsigned class)
     page->address = heap->blocks[id].address;
     if (!describe_page(state, number))
         return NO_PAGE;
-    heap_mark(heap, state->pages[number].uncut, STATE_CACHED);
-    enter_list(state, number, NO_PAGE, state->lists[class]);
+    heap_mark(heap, state->pages.all[number].uncut, STATE_CACHED);
+    enter_list(&state->pages, number, NO_PAGE, state->pages.lists[class]);
     return number;
-}
-
-/* Makes sure that a page has room for a place; false, with the heap's failure set, if not. */
-static bool reserve_place(struct phk *state, struct page *page, uint64_t place)
-{
-    if (LIKELY(place < page->places))
-        return true;
-    uint64_t places = place / 64 * 128 + 64;
-    uint32_t *ids = realloc(page->ids, places * sizeof *ids);
-    if (ids != NULL)
-        page->ids = ids;
-    uint64_t *bits = realloc(page->bits, places / 64 * sizeof *bits);
-    if (bits != NULL)
-        page->bits = bits;
-    if (ids == NULL || bits == NULL) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
-        return false;
-    }
-    for (uint64_t word = page->places / 64; word < places / 64; word++)
-        bits[word] = 0;
-    page->places = places;
-    return true;
-}
-
-/* Takes the lowest chunk that has been given back. */
-static uint32_t take_freed(struct page *page)
-{
-    uint64_t word = 0;
-    while (page->bits[word] == 0)
-        word++;
-    uint64_t place = 64 * word + (unsigned)__builtin_ctzll(page->bits[word]);
-    page->bits[word] &= page->bits[word] - 1;
-    page->freed--;
-    return page->ids[place];
 }
 
 /* Takes a free chunk, allocated. */
 static uint32_t take_chunk(struct phk *state, unsigned class)
 {
     struct heap *heap = &state->heap;
-    uint32_t number = state->lists[class];
+    uint32_t number = state->pages.lists[class];
     if (number != NO_PAGE)
         state->visited++;
     else
         number = new_page(state, class);
     if (number == NO_PAGE)
         return NO_BLOCK;
-    struct page *page = &state->pages[number];
+    struct page *page = &state->pages.all[number];
     uint32_t id;
     if (page->freed > 0) {
         id = take_freed(page);
@@ -323,7 +206,7 @@ static uint32_t take_chunk(struct phk *state, unsigned class)
     heap->blocks[id].mark = number + 1;
     page->live++;
     if (page->freed == 0 && page->uncut == NO_BLOCK)
-        leave_list(state, number);
+        leave_list(&state->pages, number);
     return id;
 }
 
@@ -331,11 +214,11 @@ static uint32_t take_chunk(struct phk *state, unsigned class)
 static void dissolve(struct phk *state, uint32_t number)
 {
     struct heap *heap = &state->heap;
-    leave_list(state, number);
-    uint32_t descriptor = state->pages[number].descriptor;
+    leave_list(&state->pages, number);
+    uint32_t descriptor = state->pages.all[number].descriptor;
     if (descriptor != NO_BLOCK)
         free_chunk(state, descriptor);
-    struct page *page = &state->pages[number];
+    struct page *page = &state->pages.all[number];
     uint32_t id = page->base;
     heap_mark(heap, id, STATE_WASTE);
     while (heap->blocks[id].size < state->page) {
@@ -344,8 +227,8 @@ static void dissolve(struct phk *state, uint32_t number)
     }
     for (uint64_t word = 0; word < page->places / 64; word++)
         page->bits[word] = 0;
-    page->after = state->unused;
-    state->unused = number;
+    page->after = state->pages.unused;
+    state->pages.unused = number;
     free_pages(state, id);
 }
 
@@ -353,13 +236,15 @@ static void free_chunk(struct phk *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
     uint32_t number = heap->blocks[id].mark - 1;
-    struct page *page = &state->pages[number];
+    struct page *page = &state->pages.all[number];
     uint64_t place = (heap->blocks[id].address - page->address) >> page->class >> 4;
-    if (!reserve_place(state, page, place))
+    if (!reserve_place(page, place)) {
+        heap_fail(heap, OUT_OF_MEMORY);
         return;
+    }
     heap_mark(heap, id, STATE_CACHED);
     if (page->freed == 0 && page->uncut == NO_BLOCK)
-        enter_by_address(state, number);
+        enter_by_address(&state->pages, number);
     page->ids[place] = id;
     page->bits[place / 64] |= UINT64_C(1) << place % 64;
     page->freed++;
@@ -457,20 +342,14 @@ static const struct layer *settle(struct heap *heap)
 static bool init(void *memory)
 {
     struct phk *state = memory;
-    state->unused = NO_PAGE;
-    for (unsigned class = 0; class < CLASSES; class++)
-        state->lists[class] = NO_PAGE;
+    chunk_pages_init(&state->pages);
     return heap_init(&state->heap);
 }
 
 static void release_all(void *memory)
 {
     struct phk *state = memory;
-    for (uint32_t number = 0; number < state->page_count; number++) {
-        free(state->pages[number].ids);
-        free(state->pages[number].bits);
-    }
-    table_release(state->pages);
+    chunk_pages_release(&state->pages);
     table_release(state->described);
     heap_release(&state->heap);
 }
@@ -493,9 +372,9 @@ static uint64_t cached(const void *memory)
     const struct phk *state = memory;
     uint64_t found = 0;
     for (unsigned class = 0; class < CLASSES; class++)
-        for (uint32_t number = state->lists[class]; number != NO_PAGE;
-             number = state->pages[number].after)
-            found += state->pages[number].freed + (state->pages[number].uncut != NO_BLOCK);
+        for (uint32_t number = state->pages.lists[class]; number != NO_PAGE;
+             number = state->pages.all[number].after)
+            found += state->pages.all[number].freed + (state->pages.all[number].uncut != NO_BLOCK);
     return found;
 }
 

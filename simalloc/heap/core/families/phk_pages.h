@@ -1,0 +1,146 @@
+/* PhK's pages of chunks: the lists of those with free chunks, almost in the order of their addresses,
+ * and which chunks of a page are free (simalloc/policy/families/phk.md). */
+#ifndef SIMALLOC_PHK_PAGES_H
+#define SIMALLOC_PHK_PAGES_H
+
+#include <stdlib.h>
+
+#include "replay/replay.h"
+#include "space/table.h"
+
+enum { SMALLEST = 16, CLASSES = 64, NO_PAGE = UINT32_MAX };
+
+/* A page of chunks. Its free chunks are known by their places, those never used apart: they lie
+ * above all others. */
+struct page {
+    uint32_t before; /* in the list of its class, of pages with a free chunk */
+    uint32_t after;  /* there; while the page is unused, the next unused one */
+    uint32_t base;   /* its lowest block: a chunk, or the descriptor */
+    uint32_t uncut;  /* the chunks never used, one cached block; or NO_BLOCK */
+    uint32_t descriptor; /* the chunk elsewhere that describes it, or NO_BLOCK */
+    uint32_t class;
+    uint64_t live;
+    uint64_t freed; /* how many chunks have been given back */
+    uint64_t address;
+    uint64_t places; /* that `ids` and `bits` have room for, a multiple of 64 */
+    uint32_t *ids;   /* by place: the free chunk there */
+    uint64_t *bits;  /* by place: whether that chunk has been given back */
+};
+
+/* All pages of chunks, by number. */
+struct chunk_pages {
+    uint32_t lists[CLASSES]; /* the first page of each class with a free chunk, or NO_PAGE */
+    struct page *all;
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t unused; /* chain of pages, or NO_PAGE */
+};
+
+static void chunk_pages_init(struct chunk_pages *pages)
+{
+    pages->unused = NO_PAGE;
+    for (unsigned class = 0; class < CLASSES; class++)
+        pages->lists[class] = NO_PAGE;
+}
+
+static void chunk_pages_release(struct chunk_pages *pages)
+{
+    for (uint32_t number = 0; number < pages->count; number++) {
+        free(pages->all[number].ids);
+        free(pages->all[number].bits);
+    }
+    table_release(pages->all);
+}
+
+static void enter_list(struct chunk_pages *pages, uint32_t number, uint32_t before, uint32_t after)
+{
+    struct page *page = &pages->all[number];
+    page->before = before;
+    page->after = after;
+    if (before == NO_PAGE)
+        pages->lists[page->class] = number;
+    else
+        pages->all[before].after = number;
+    if (after != NO_PAGE)
+        pages->all[after].before = number;
+}
+
+/* Enters a page almost by address: before the last page that is followed by higher ones only, and not
+ * behind it. */
+static void enter_by_address(struct chunk_pages *pages, uint32_t number)
+{
+    const struct page *all = pages->all;
+    uint32_t at = pages->lists[all[number].class];
+    if (at == NO_PAGE) {
+        enter_list(pages, number, NO_PAGE, NO_PAGE);
+        return;
+    }
+    while (all[at].after != NO_PAGE && all[all[at].after].address < all[number].address)
+        at = all[at].after;
+    enter_list(pages, number, all[at].before, at);
+}
+
+static void leave_list(struct chunk_pages *pages, uint32_t number)
+{
+    const struct page *page = &pages->all[number];
+    if (page->before == NO_PAGE)
+        pages->lists[page->class] = page->after;
+    else
+        pages->all[page->before].after = page->after;
+    if (page->after != NO_PAGE)
+        pages->all[page->after].before = page->before;
+}
+
+/* A page that is not used, or NO_PAGE if there is no memory for one. */
+static uint32_t new_page_number(struct chunk_pages *pages)
+{
+    uint32_t number = pages->unused;
+    if (number != NO_PAGE) {
+        pages->unused = pages->all[number].after;
+        return number;
+    }
+    if (pages->count == pages->capacity) {
+        struct page *all = table_grow(pages->all, sizeof *all, pages->count, 1, NO_PAGE - 1,
+                                      &pages->capacity);
+        if (all == NULL)
+            return NO_PAGE;
+        pages->all = all;
+    }
+    number = pages->count++;
+    pages->all[number] = (struct page){.places = 0};
+    return number;
+}
+
+/* Makes sure that a page has room for a place; false if there is no memory for it. */
+static bool reserve_place(struct page *page, uint64_t place)
+{
+    if (LIKELY(place < page->places))
+        return true;
+    uint64_t places = place / 64 * 128 + 64;
+    uint32_t *ids = realloc(page->ids, places * sizeof *ids);
+    if (ids != NULL)
+        page->ids = ids;
+    uint64_t *bits = realloc(page->bits, places / 64 * sizeof *bits);
+    if (bits != NULL)
+        page->bits = bits;
+    if (ids == NULL || bits == NULL)
+        return false;
+    for (uint64_t word = page->places / 64; word < places / 64; word++)
+        bits[word] = 0;
+    page->places = places;
+    return true;
+}
+
+/* Takes the lowest chunk that has been given back. */
+static uint32_t take_freed(struct page *page)
+{
+    uint64_t word = 0;
+    while (page->bits[word] == 0)
+        word++;
+    uint64_t place = 64 * word + (unsigned)__builtin_ctzll(page->bits[word]);
+    page->bits[word] &= page->bits[word] - 1;
+    page->freed--;
+    return page->ids[place];
+}
+
+#endif

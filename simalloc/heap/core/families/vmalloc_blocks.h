@@ -1,0 +1,183 @@
+/* Vmalloc's blocks: those that wait unmerged, those that are free, and how the former become the
+ * latter (simalloc/policy/families/vmalloc.md). */
+#ifndef SIMALLOC_VMALLOC_BLOCKS_H
+#define SIMALLOC_VMALLOC_BLOCKS_H
+
+#include "index/size/groups.h"
+#include "replay/replay.h"
+
+enum { MOST_TINY_SIZES = 1 << 20 };
+
+/* What the `mark` of a cached or free block says; of any other it is NOT_MARKED. */
+enum { NOT_MARKED, IN_SLOT, IN_CACHE, IN_CATCH_ALL, IS_PENDING };
+
+struct vmalloc {
+    struct heap heap;
+    struct groups tree;
+    uint64_t growth;
+    uint64_t page;
+    uint64_t header;
+    uint64_t tiny_below;  /* blocks of fewer bytes are tiny */
+    struct links links;   /* of all chains below */
+    struct chain *caches; /* tiny blocks that wait, by size */
+    struct chain *tiny;   /* tiny free blocks, by size */
+    struct chain catch_all;
+    struct chain pending; /* free blocks that enter the tree when reclaiming ends */
+    uint32_t slot;        /* the one large block that waits there; or NO_BLOCK */
+    uint32_t wild;        /* the free block at the break that comes last; or NO_BLOCK */
+    uint64_t cached_tiny;
+    uint64_t free_tiny;
+};
+
+static uint64_t size_of(const struct vmalloc *state, uint32_t id)
+{
+    return state->heap.blocks[id].size;
+}
+
+static bool is_tiny(const struct vmalloc *state, uint64_t size)
+{
+    return size < state->tiny_below;
+}
+
+/* Caches a block on a chain; the block is not counted as allocated. */
+static void wait_on(struct vmalloc *state, struct chain *chain, uint32_t id, uint32_t mark)
+{
+    state->heap.blocks[id].home = STATE_CACHED;
+    state->heap.blocks[id].mark = mark;
+    state->heap.counters.cached_blocks++;
+    state->cached_tiny += mark == IN_CACHE;
+    if (chain == NULL)
+        state->slot = id;
+    else
+        chain_push(&state->links, chain, id);
+}
+
+/* Takes a block that waits from where it does; it is allocated then, and not counted. */
+static void wait_no_more(struct vmalloc *state, uint32_t id)
+{
+    struct block *block = &state->heap.blocks[id];
+    if (block->mark == IN_SLOT)
+        state->slot = NO_BLOCK;
+    else if (block->mark == IN_CATCH_ALL)
+        chain_remove(&state->links, &state->catch_all, id);
+    else
+        chain_remove(&state->links, &state->caches[block->size], id);
+    state->cached_tiny -= block->mark == IN_CACHE;
+    state->heap.counters.cached_blocks--;
+    block->home = STATE_ALLOCATED;
+    block->mark = NOT_MARKED;
+}
+
+static bool waits(const struct vmalloc *state, uint32_t id)
+{
+    const struct block *block = &state->heap.blocks[id];
+    return block->home == STATE_CACHED && block->mark != NOT_MARKED;
+}
+
+static void empty_slot(struct vmalloc *state)
+{
+    uint32_t id = state->slot;
+    if (id == NO_BLOCK)
+        return;
+    wait_no_more(state, id);
+    wait_on(state, &state->catch_all, id, IN_CATCH_ALL);
+}
+
+/* Takes a free block from where it is; it is allocated then, and not counted. */
+static void take_out(struct vmalloc *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    struct block *block = &heap->blocks[id];
+    bool tiny = is_tiny(state, block->size);
+    if (id != state->wild && !tiny && !(block->home == STATE_FREE && block->mark == IS_PENDING)) {
+        groups_remove(&state->tree, id, NEWEST_IS_HEAD);
+        heap->blocks[id].mark = NOT_MARKED;
+        return;
+    }
+    if (id == state->wild) {
+        state->wild = NO_BLOCK;
+    } else if (tiny) {
+        chain_remove(&state->links, &state->tiny[block->size], id);
+        state->free_tiny--;
+    } else {
+        chain_remove(&state->links, &state->pending, id);
+    }
+    heap->counters.free_blocks--;
+    block->home = STATE_ALLOCATED;
+    block->mark = NOT_MARKED;
+}
+
+/* Frees a block that has waited, merged; answers the least size whose cache is to be emptied. */
+static uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t least)
+{
+    struct heap *heap = &state->heap;
+    uint32_t below = heap->blocks[id].previous;
+    if (heap_is_free(heap, below)) {
+        take_out(state, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    for (;;) {
+        uint32_t above = heap->blocks[id].next;
+        if (waits(state, above)) {
+            if (size_of(state, above) < least)
+                least = size_of(state, above);
+            wait_no_more(state, above);
+        } else if (heap_is_free(heap, above)) {
+            take_out(state, above);
+        } else {
+            break;
+        }
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    heap->counters.free_blocks++;
+    struct block *block = &heap->blocks[id];
+    block->home = STATE_FREE;
+    block->mark = NOT_MARKED;
+    if (heap_last(heap) == id) {
+        state->wild = id;
+    } else if (is_tiny(state, block->size)) {
+        chain_push(&state->links, &state->tiny[block->size], id);
+        state->free_tiny++;
+    } else {
+        block->mark = IS_PENDING;
+        chain_push(&state->links, &state->pending, id);
+    }
+    return least;
+}
+
+/* Frees all that waits on a chain, the newest first. */
+static uint64_t reclaim_chain(struct vmalloc *state, const struct chain *chain, uint64_t least,
+                              bool *any)
+{
+    while (chain->newest != NO_BLOCK) {
+        uint32_t id = chain->newest;
+        *any = true;
+        wait_no_more(state, id);
+        least = free_merged(state, id, least);
+    }
+    return least;
+}
+
+/* Frees what waits on the catch-all list, and in the caches of sizes down to `least`; answers
+ * whether anything did. */
+static bool reclaim(struct vmalloc *state, uint64_t least)
+{
+    struct heap *heap = &state->heap;
+    bool any = false;
+    empty_slot(state);
+    least = reclaim_chain(state, &state->catch_all, least, &any);
+    for (uint64_t size = state->tiny_below; size > least && state->cached_tiny > 0; size--)
+        least = reclaim_chain(state, &state->caches[size - 1], least, &any);
+    for (;;) {
+        uint32_t id = chain_pop_newest(&state->links, &state->pending);
+        if (id == NO_BLOCK)
+            return any;
+        heap->blocks[id].mark = NOT_MARKED;
+        heap->counters.free_blocks--; /* the tree counts it */
+        groups_insert(&state->tree, id);
+    }
+}
+
+#endif
