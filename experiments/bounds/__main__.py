@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,22 +12,16 @@ from experiments.bounds.figure import draw
 from experiments.bounds.measuring import possible, rows_to_play, worst
 from experiments.bounds.page import FIGURE, PAGE, page
 from experiments.output import write_figure, write_text
-from experiments.run import run_command
+from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.trace.catalogue import catalogue
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-@click.command(
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: python -m experiments.bounds --out out",
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("out"),
-    show_default=True,
-    help="The folder for the page and its figure; it is made if need be.",
-)
+
+@experiment("python -m experiments.bounds --out out")
+@out_option("out", "the page and its figure")
 def command(out: Path) -> None:
     """Measure how small the heaps of all shipped traces could be, and how bad it can get.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,22 +11,16 @@ from experiments.detlefs.exhibits import exhibits
 from experiments.detlefs.measuring import measure
 from experiments.detlefs.page import PAGE, page
 from experiments.output import write_tables, write_text
-from experiments.run import run_command
+from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-@click.command(
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="\b\nExample:\n  python -m experiments.detlefs --out out/detlefs",
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("out/detlefs"),
-    show_default=True,
-    help="The folder for Markdown and CSV; it is made if need be.",
-)
+
+@experiment("python -m experiments.detlefs --out out/detlefs")
+@out_option("out/detlefs", "Markdown and CSV")
 def command(out: Path) -> None:
     """Reproduce the tables of Detlefs, Dosser and Zorn 1993 on the shipped traces.
 

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from experiments.ellermann.measuring import measure
 from experiments.ellermann.page import PAGE, exhibits, page
 from experiments.output import write_text
-from experiments.run import run_command
+from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-@click.command(
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: python -m experiments.ellermann --out out",
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("out"),
-    show_default=True,
-    help="The folder for the page; it is made if need be.",
-)
+
+@experiment("python -m experiments.ellermann --out out")
+@out_option("out", "the page")
 def command(out: Path) -> None:
     """Measure the methods of Ellermann 2014 on the paper's two workloads.
 

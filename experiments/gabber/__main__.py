@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,29 +14,23 @@ from experiments.gabber.measuring import measure, measure_full, results
 from experiments.gabber.outcome import FULL, FULL_FIT, QUICK, Outcome, Outcomes, outcomes_table
 from experiments.gabber.page import PAGE, figure_name, page
 from experiments.output import write_tables, write_text
-from experiments.run import run_command
+from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
 from simalloc.report.figures.saving import save_figure
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from experiments.mallocs import Runs
     from simalloc.report import Table
 
 
-@click.command(
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="\b\nExamples:\n"
-    "  python -m experiments.gabber --out out/gabber\n"
-    "  python -m experiments.gabber --full --out docs",
+@experiment(
+    "python -m experiments.gabber --out out/gabber",
+    "python -m experiments.gabber --full --out docs",
 )
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("out/gabber"),
-    show_default=True,
-    help="The folder for Markdown, CSV and figures; it is made if need be.",
-)
+@out_option("out/gabber", "Markdown, CSV and figures")
 @click.option(
     "--measure",
     "again",

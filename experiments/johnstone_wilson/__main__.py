@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,19 +13,16 @@ from experiments.johnstone_wilson.exhibits import exhibits
 from experiments.johnstone_wilson.measuring import measure
 from experiments.johnstone_wilson.page import FIGURE, PAGE, page
 from experiments.output import write_figure, write_tables, write_text
-from experiments.run import run_command
+from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("out"),
-    show_default=True,
-    help="The folder for Markdown, CSV and figure 1; it is made if need be.",
-)
+
+@experiment("python -m experiments.johnstone_wilson --out out")
+@out_option("out", "Markdown, CSV and figure 1")
 def command(out: Path) -> None:
     """Reproduce the tables and the figure of Johnstone and Wilson 1998 on the shipped traces.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,22 +12,16 @@ from experiments.output import write_figure, write_text
 from experiments.rezaei.figures import draw
 from experiments.rezaei.measuring import measure
 from experiments.rezaei.page import FIGURES, PAGE, exhibits, page
-from experiments.run import run_command
+from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-@click.command(
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: python -m experiments.rezaei --out out",
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("out"),
-    show_default=True,
-    help="The folder for the page and its figures; it is made if need be.",
-)
+
+@experiment("python -m experiments.rezaei --out out")
+@out_option("out", "the page and its figures")
 def command(out: Path) -> None:
     """Measure the allocators of Rezaei and others 2016 on traces with the paper's statistics.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING
 
 import click
 
 from experiments.output import write_text
-from experiments.run import run_command
+from experiments.run import experiment, out_option, run_command
 from experiments.todays_programs.measuring import measure
 from experiments.todays_programs.page import PAGE, page
 from experiments.todays_programs.pictures import pictures
@@ -18,23 +17,17 @@ from simalloc.cli.progress import progress
 from simalloc.files import replacing
 from simalloc.report import write_table
 
-_DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=_DOCS,
-    help="The folder for the page; its pictures go to images/ in it. docs if not given.",
-)
+@experiment("python -m experiments.todays_programs --out /tmp/page")
+@out_option("docs", "the page; its pictures go to images/ in it")
 def command(out: Path) -> None:
     """Replay programs of today under Johnstone and Wilson's policies, and explain the worst.
 
     Tables go to stdout; the folder gets the page with its heap maps. It takes about a minute on
     two cores.
-
-    Example: python -m experiments.todays_programs --out /tmp/page
     """
     (out / "images").mkdir(parents=True, exist_ok=True)
     results = measure(progress)
