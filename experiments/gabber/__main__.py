@@ -11,7 +11,15 @@ import click
 from experiments.gabber import figures
 from experiments.gabber.exhibits import exhibits
 from experiments.gabber.measuring import measure, measure_full, results
-from experiments.gabber.outcome import FULL, FULL_FIT, QUICK, Outcome, Outcomes, outcomes_table
+from experiments.gabber.outcome import (
+    FULL,
+    FULL_FIT,
+    QUICK,
+    Outcome,
+    Outcomes,
+    outcomes_table,
+    read_outcomes,
+)
 from experiments.gabber.page import PAGE, figure_name, page
 from experiments.output import write_tables, write_text
 from experiments.run import experiment, out_option, run_command
@@ -20,6 +28,7 @@ from simalloc.report import write_table
 from simalloc.report.figures.saving import save_figure
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from experiments.mallocs import Runs
@@ -43,7 +52,14 @@ if TYPE_CHECKING:
     help="Replay the generated traces in full, 58 and 20 million events, and draw figures 7 to 9: "
     "half an hour and 5 GB of memory.",
 )
-def command(out: Path, *, again: bool, full: bool) -> None:
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="With --measure or --full: replay only under this policy; what is kept of the others "
+    "stays. May be given several times.",
+)
+def command(out: Path, *, again: bool, full: bool, only: tuple[str, ...]) -> None:
     """Print the tables of Gabber and others 2001 beside those of traces generated like theirs.
 
     Tables go to stdout, published figures beside measured ones; the folder gets them as Markdown
@@ -52,12 +68,13 @@ def command(out: Path, *, again: bool, full: bool) -> None:
     """
     out.mkdir(parents=True, exist_ok=True)
     if again:
-        _keep(QUICK, outcomes_table(_outcomes(measure(progress))))
+        _keep_outcomes(QUICK, _outcomes(measure(progress, only)), only)
     if full:
-        runs, fit = measure_full(progress)
-        _keep(FULL, outcomes_table(_outcomes(runs)))
+        runs, fit = measure_full(progress, only)
+        _keep_outcomes(FULL, _outcomes(runs), only)
         _keep(FULL_FIT, fit)
-        _draw(runs, out)
+        if not only:
+            _draw(runs, out)
     measured = results()
     shown = exhibits(measured)
     write_tables(shown, out, "Gabber et al. 2001")
@@ -70,6 +87,12 @@ def command(out: Path, *, again: bool, full: bool) -> None:
 
 def _outcomes(runs: Runs) -> Outcomes:
     return {which: Outcome.of(run) for which, run in runs.items()}
+
+
+def _keep_outcomes(path: Path, measured: Outcomes, only: Collection[str]) -> None:
+    """Keep outcomes, beside those that the file has of other policies if only some were due."""
+    kept = {**read_outcomes(path), **measured} if only else measured
+    _keep(path, outcomes_table(dict(sorted(kept.items()))))
 
 
 def _keep(path: Path, table: Table) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 from experiments.gabber.fit import prose_table
 from experiments.gabber.outcome import FULL, QUICK, Outcomes, read_outcomes
 from experiments.gabber.paper import PAPER
-from experiments.gabber.programs import EDITORS, GENERATED, generate, load_traces, other_seeds
+from experiments.gabber.programs import GENERATED, generate, load_traces, other_seeds
 from experiments.mallocs import at_hand, both_ways, replay, with_mechanism
 from simalloc.report.table import spell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from experiments.mallocs import Progress, Runs
     from simalloc.report import Table
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 PLAIN: Final = ("first-fit-ao", "best-fit-ao", "next-fit-ao", "first-fit-lifo", "best-fit-lifo")
 """Policies without an allocator around them, to tell what in an allocator is its policy."""
-
-SLOW: Final = ("csri-1.18",)
-"""Allocators that walk a list past the same blocks at each request, as the paper's 14,171 seconds
-say: on traces of caches they are not replayed."""
 
 
 @dataclass(frozen=True)
@@ -42,35 +38,37 @@ def results() -> Results:
     return Results(traces, read_outcomes(QUICK), read_outcomes(FULL))
 
 
-def measure(progress: Progress) -> Runs:
+def measure(progress: Progress, only: Collection[str] = ()) -> Runs:
     """Replay a tenth of Hummingbird and Emacs, and the corpus' programs, under all policies.
 
-    Hummingbird from another seed is for the allocators as they are.
+    Hummingbird from another seed is for the allocators as they are. With `only` it is under
+    policies of these names, as far as they have a part in the experiment.
     """
     runs: Runs = {}
     for key, trace in load_traces().items():
-        runs |= replay({key: trace}, [*both_ways(_names(key)), *PLAIN], progress)
+        texts = [*both_ways(at_hand(PAPER)), *PLAIN]
+        runs |= replay({key: trace}, _chosen(texts, only), progress)
     for key, trace in other_seeds().items():
-        runs |= replay({key: trace}, list(map(with_mechanism, _names(key))), progress)
+        texts = list(map(with_mechanism, at_hand(PAPER)))
+        runs |= replay({key: trace}, _chosen(texts, only), progress)
     return runs
 
 
-def _names(key: str) -> list[str]:
-    """Return the paper's allocators that a trace is replayed under."""
-    slow = () if key in EDITORS else SLOW
-    return [name for name in at_hand(PAPER) if name not in slow]
+def _chosen(texts: Sequence[str], only: Collection[str]) -> list[str]:
+    return [text for text in texts if not only or text.partition(":")[0] in only]
 
 
-def measure_full(progress: Progress) -> tuple[Runs, Table]:
+def measure_full(progress: Progress, only: Collection[str] = ()) -> tuple[Runs, Table]:
     """Generate Hummingbird and Emacs in full length and replay them, one at a time in memory.
 
-    The table says how near the traces come to the prose.
+    The table says how near the traces come to the prose. `only` is as in `measure`.
     """
     runs: Runs = {}
     fits = []
     for key in GENERATED:
         trace = {key: generate(key, full=True)}
         fits.append(prose_table(trace, share=1.0))
-        runs |= replay(trace, [*map(with_mechanism, _names(key)), *PLAIN], progress)
+        texts = [*map(with_mechanism, at_hand(PAPER)), *PLAIN]
+        runs |= replay(trace, _chosen(texts, only), progress)
     rows = [tuple(map(spell, row)) for fit in fits for row in fit.rows]
     return runs, replace(fits[0], rows=rows)
