@@ -26,7 +26,7 @@ from simalloc.policy.families.gnu import Gnu
 from simalloc.policy.families.gxx import Gxx
 from simalloc.policy.families.lea import Lea
 from simalloc.policy.families.modified_buddy import ModifiedBuddy
-from simalloc.policy.families.phk import Phk
+from simalloc.policy.families.phk import PageOrder, Phk
 from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.policy.families.quick_fit import QuickFit
 from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
@@ -301,7 +301,11 @@ PARAMETERS = {
         "most": st.sampled_from([2, 512]),
     },
     Lea: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
-    Phk: {"page": _page, "keep": st.sampled_from([4096, 65536])},
+    Phk: {
+        "page": _page,
+        "keep": st.sampled_from([4096, 65536]),
+        "chunk_pages": st.sampled_from(PageOrder),
+    },
     Ptmalloc: {
         "growth": _unit,
         "top_pad": _threshold,

@@ -1,11 +1,23 @@
 """PhK malloc, that of FreeBSD from 1995 on."""
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, Range, Unit
+
+
+class PageOrder(Enum):
+    """Where a page that has a free chunk again enters the list of its size."""
+
+    ALMOST = "almost"
+    """As in the original: one page before the place that its address has."""
+    ADDRESS = "address"
+    """Where its address belongs."""
+    NEWEST = "newest"
+    """In front."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +31,8 @@ class Phk(Family):
     """A power of two; requests of more than half of it take whole pages."""
     keep: Unit = 65536
     """The free run below the break is cut to this, whole pages and one at least, when larger."""
+    chunk_pages: PageOrder = PageOrder.ALMOST
+    """The order of the pages with free chunks; the original's slip made it what it is."""
 
     smallest: ClassVar[int] = 16
 

@@ -1,8 +1,10 @@
 """PhK malloc on heaps small enough to follow policy/families/phk.md by hand."""
 
+import pytest
+
 from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.space import State
-from simalloc.policy.families.phk import Phk
+from simalloc.policy.families.phk import PageOrder, Phk
 
 
 def heap(*sizes, **parameters):
@@ -34,6 +36,17 @@ def test_a_page_that_gets_room_again_enters_almost_by_address():
     for address in (0, 2048, 3072):
         made.free(address)  # [A], then [C, A], then D goes behind C: [C, D, A]
     assert [made.malloc(512) for _ in range(4)] == [2048, 3072, 0, 4096]
+
+
+@pytest.mark.parametrize(
+    ("order", "used"),
+    [(PageOrder.ADDRESS, [0, 2048, 3072, 4096]), (PageOrder.NEWEST, [3072, 2048, 0, 4096])],
+)
+def test_pages_may_enter_by_address_or_in_front(order, used):
+    made = heap(*[512] * 8, chunk_pages=order)
+    for address in (0, 2048, 3072):
+        made.free(address)
+    assert [made.malloc(512) for _ in range(4)] == used
 
 
 def test_an_empty_page_of_chunks_is_a_free_run_at_once():

@@ -8,6 +8,7 @@ struct phk {
     struct heap heap; /* a chunk's `mark` is its page's number plus one, that of pages 0 */
     uint64_t page;
     uint64_t keep;
+    uint64_t chunk_pages; /* enum page_order */
     struct runs runs;
     bool begun;
     uint64_t visited;    /* in this event */
@@ -232,6 +233,15 @@ static void dissolve(struct phk *state, uint32_t number)
     free_pages(state, id);
 }
 
+/* Enters a page that has a free chunk again into its list. */
+static void enter_again(struct phk *state, uint32_t number)
+{
+    if (state->chunk_pages == NEWEST_FIRST)
+        enter_list(&state->pages, number, NO_PAGE, state->pages.lists[state->pages.all[number].class]);
+    else
+        enter_by_address(&state->pages, number, state->chunk_pages == ALMOST_BY_ADDRESS);
+}
+
 static void free_chunk(struct phk *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -244,7 +254,7 @@ static void free_chunk(struct phk *state, uint32_t id)
     }
     heap_mark(heap, id, STATE_CACHED);
     if (page->freed == 0 && page->uncut == NO_BLOCK)
-        enter_by_address(&state->pages, number);
+        enter_again(state, number);
     page->ids[place] = id;
     page->bits[place / 64] |= UINT64_C(1) << place % 64;
     page->freed++;
@@ -378,9 +388,13 @@ static uint64_t cached(const void *memory)
     return found;
 }
 
+static const char *const order_names[] = {
+    [ALMOST_BY_ADDRESS] = "almost", [BY_ADDRESS] = "address", [NEWEST_FIRST] = "newest"};
+
 static const struct parameter parameters[] = {
     UNIT_PARAMETER(struct phk, page),
     SIZE_PARAMETER(struct phk, keep),
+    CHOICE_PARAMETER(struct phk, chunk_pages, order_names),
 };
 
 const struct family phk = {

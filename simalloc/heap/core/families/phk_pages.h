@@ -36,6 +36,9 @@ struct chunk_pages {
     uint32_t unused; /* chain of pages, or NO_PAGE */
 };
 
+/* Where a page that has a free chunk again enters its list. */
+enum page_order { ALMOST_BY_ADDRESS, BY_ADDRESS, NEWEST_FIRST };
+
 static void chunk_pages_init(struct chunk_pages *pages)
 {
     pages->unused = NO_PAGE;
@@ -65,9 +68,9 @@ static void enter_list(struct chunk_pages *pages, uint32_t number, uint32_t befo
         pages->all[after].before = number;
 }
 
-/* Enters a page almost by address: before the last page that is followed by higher ones only, and not
- * behind it. */
-static void enter_by_address(struct chunk_pages *pages, uint32_t number)
+/* Enters a page by its address: almost, before the last page that is followed by higher ones only; or
+ * rightly, behind that if it is lower. */
+static void enter_by_address(struct chunk_pages *pages, uint32_t number, bool almost)
 {
     const struct page *all = pages->all;
     uint32_t at = pages->lists[all[number].class];
@@ -77,7 +80,10 @@ static void enter_by_address(struct chunk_pages *pages, uint32_t number)
     }
     while (all[at].after != NO_PAGE && all[all[at].after].address < all[number].address)
         at = all[at].after;
-    enter_list(pages, number, all[at].before, at);
+    if (almost || all[at].address > all[number].address)
+        enter_list(pages, number, all[at].before, at);
+    else
+        enter_list(pages, number, at, all[at].after);
 }
 
 static void leave_list(struct chunk_pages *pages, uint32_t number)

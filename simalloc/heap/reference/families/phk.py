@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.parts.pages import PagedHeap, power_of_two
 from simalloc.heap.reference.space import State
+from simalloc.policy.families.phk import PageOrder
 
 if TYPE_CHECKING:
     from simalloc.policy.families.phk import Phk
@@ -37,6 +38,7 @@ class PhkHeap(PagedHeap):
         super().__init__(description.page)
         self._smallest = description.smallest
         self._keep = description.keep
+        self._order = description.chunk_pages
         self._describes = description.mechanism
         self._word = description.word
         self._pages: dict[int, ChunkPage] = {}
@@ -193,11 +195,7 @@ class PhkHeap(PagedHeap):
         insort(page.freed, chunk)
         pages = self._with_room[page.size]
         if self._room(page) == 1:
-            # The original stops one page before the place that the address has.
-            place = 0
-            while place + 1 < len(pages) and pages[place + 1].address < page.address:
-                place += 1
-            pages.insert(place, page)
+            pages.insert(self._place(pages, page.address), page)
         elif self._room(page) == page.total:
             pages.remove(page)
             del self._pages[page.address]
@@ -205,6 +203,18 @@ class PhkHeap(PagedHeap):
                 self.free(page.descriptor)
             self._join_page(page.address)
             self._free_pages(page.address)
+
+    def _place(self, pages: list[ChunkPage], address: int) -> int:
+        """Return where a page enters its list; the original stops one before where it belongs."""
+        if self._order is PageOrder.NEWEST:
+            return 0
+        place = sum(page.address < address for page in pages)
+        if self._order is PageOrder.ADDRESS:
+            return place
+        place = 0
+        while place + 1 < len(pages) and pages[place + 1].address < address:
+            place += 1
+        return place
 
     def _free_pages(self, address: int) -> None:
         """Free a run, and lower the break if the last one has become larger than is kept."""
