@@ -1,0 +1,1 @@
+"""The model of glibc's malloc beside the glibc at hand."""

@@ -1,0 +1,63 @@
+"""Each trace of the corpus through the installed glibc, and through its model."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from experiments.mallocs import REALLOC, SCALE
+from simalloc import read_trace
+from simalloc.errors import SimallocError
+from simalloc.heap import simulate
+from simalloc.heap.real import GLIBC, passes, replay_natively
+from simalloc.trace import catalogue
+
+if TYPE_CHECKING:
+    from experiments.mallocs import Progress
+
+MODEL: Final = "ptmalloc:mechanism=on,word=8"
+MODELLED: Final = (2, 36)
+"""The version whose source the model follows."""
+
+_REPEATS: Final = 1
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One trace: its peak of live bytes, and what glibc and its model had mapped at their peaks."""
+
+    program: str
+    events: int
+    live: int
+    real: int
+    model: int
+
+
+def version() -> tuple[int, ...]:
+    """Return the version of the glibc at hand; () where the C library is another."""
+    library, number = platform.libc_ver()
+    return tuple(map(int, number.split("."))) if library == "glibc" else ()
+
+
+def compare(program: str) -> Compared:
+    """Replay a trace both ways, with one thread and the allocators' own reallocs."""
+    trace = read_trace(program)
+    real = replay_natively(trace, [GLIBC], repeats=_REPEATS)[0]
+    run = simulate(trace, MODEL, scale=SCALE, realloc=REALLOC)
+    return Compared(
+        program, len(trace), run.max_live_bytes, real.peak.mapped, int(run.peak_heap_bytes)
+    )
+
+
+def measure(progress: Progress) -> list[Compared]:
+    """Compare every shipped trace. Raises `SimallocError` where the C library is not glibc."""
+    if not version():
+        raise SimallocError("the C library here is not glibc, so there is nothing to compare with")
+    compared = []
+    names = list(catalogue.catalogue())
+    with progress("traces", len(names) * passes(_REPEATS)) as advance:
+        for name in names:
+            compared.append(compare(name))
+            advance(passes(_REPEATS))
+    return compared
