@@ -43,6 +43,7 @@ unit: $(VENV)/built
 # The docs, the API and the notebooks with their outputs as one static site, in out/site.
 site: $(VENV)/built
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --conf-dir docs/site . out/site
+	$(BIN)/python docs/site/links.py out/site
 
 # The C code once more under the address and undefined-behaviour sanitizers, but for tests that are mostly
 # the reference engine and tests that limit memory, of which the sanitizers need much. Without `site` (-S) the

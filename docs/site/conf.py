@@ -3,9 +3,14 @@
 The sources are the project's own folder, so that links between its files are links on the site.
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # where glossary_links lies
+
 project = "simalloc"
 copyright = "2026, the simalloc authors"  # noqa: A001 - Sphinx's name for it
-extensions = ["myst_nb", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "glossary_links"]
 root_doc = "docs/index"
 include_patterns = [
     "*.md",

@@ -13,6 +13,7 @@ from simalloc.errors import TraceError
 from simalloc.trace import Trace
 from simalloc.trace.formats.importing import feed
 from simalloc.trace.formats.log import Log
+from simalloc.trace.formats.pattern import PatternFormat
 from simalloc.trace.formats.registry import FORMATS
 from simalloc.trace.formats.stream import LogStream
 from simalloc.trace.intake import Collector
@@ -31,6 +32,21 @@ SNAPSHOT = [
         ("free_completed", 8192, 9),
     ]
 ]
+PATTERNS = PatternFormat({
+    "malloc": r"take (?P<size>\S+) (at (?P<id>\S+))?",
+    "free": r"drop (?P<id>\S+)",
+    "realloc": r"turn (?P<old>\S+) into (?P<id>\S+) of (?P<size>\S+)",
+    "ignore": r"^#|^$",
+})  # fmt: skip
+NUMBERED = PatternFormat({"malloc": r"Alloc\((?P<size>.*)\)", "free": r"Free\((?P<id>.*)\)"})
+WAYS = {
+    **{name: (found, None) for name, found in FORMATS.items()},
+    "heaptrack-newest": (FORMATS["heaptrack"], "newest"),
+    "heaptrack-oldest": (FORMATS["heaptrack"], "oldest"),
+    "pattern": (PATTERNS, None),
+    "pattern-numbered": (NUMBERED, None),
+}
+"""The formats, with the guess of deaths that is made, by the names that fuzzing has for them."""
 TOKENS = [
     *(b"0", b"-1", b"18446744073709551616", b"9223372036854775807", b"140737488355329"),
     *(
@@ -61,6 +77,8 @@ def samples(name):
         "lifetimes": "id,lower,upper,size\n0,0,5,8\n1,2,3,9\n",
         "logalloc": LOGALLOC,
         "memory_replay": REPLAY.format(""),
+        "pattern": "# mine\ntake 8 at 0x10\ntake 0x9 at b\nturn 0x10 into 0x20 of 20\ndrop b\n",
+        "pattern-numbered": "Alloc(552)\nAlloc(8)\nFree(0)\nAlloc(3)\nFree(2)\n",
     }
     if name in texts:
         more = [REPLAY.format(" 1000 1020").encode()] if name == "memory_replay" else []
@@ -72,6 +90,8 @@ def samples(name):
         return [pickle.dumps(snapshot, protocol) for protocol in (2, 4, 5)]
     if name == "memray":
         return memray_inputs.samples()
+    if name.startswith("heaptrack-"):
+        return [whole((LOGS / "requests.heaptrack.raw.zst").read_bytes())]
     logs = [path for path in sorted(LOGS.glob("*.*")) if f".{name}" in path.name]
     return [whole(path.read_bytes()) for path in logs]
 
@@ -155,8 +175,9 @@ MUTATIONS = (
 def read(name, content, *, lenient):
     """Read an input as a log; returns its trace, or None if it is refused as it should be."""
     try:
-        log = Log(LogStream(io.BytesIO(content), "log"), lenient)
-        reading = FORMATS[name].read(log)
+        log_format, deaths = WAYS[name]
+        log = Log(LogStream(io.BytesIO(content), "log"), lenient, deaths)
+        reading = log_format.read(log)
         collector = Collector(reading.columns)
         for batch in reading.batches:
             feed(log, batch, collector)

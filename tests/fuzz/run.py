@@ -21,8 +21,6 @@ from pathlib import Path
 import inputs
 import memray_inputs
 
-from simalloc.trace.formats.registry import FORMATS
-
 MEMORY = 2 << 30
 RESIDENT = 256 << 10  # kilobytes
 SECONDS = 10
@@ -83,7 +81,7 @@ def main():
     parser.add_argument("--inputs", type=int, default=1_000_000)
     parser.add_argument("--first", type=int, default=0)
     args = parser.parse_args()
-    names = args.formats or list(FORMATS)
+    names = args.formats or list(inputs.WAYS)
     results = [fuzz(name, args.first, args.inputs) for name in names]
     sys.exit(0 if all(results) else 1)
 

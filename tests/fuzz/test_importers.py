@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simalloc.trace.formats.registry import FORMATS
-
 INPUTS = 300
-names = pytest.mark.parametrize("name", list(FORMATS))
+names = pytest.mark.parametrize("name", list(inputs.WAYS))
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +37,7 @@ def test_mutated_logs(name):
         inputs.check(name, number)
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name != "memray"])
+@pytest.mark.parametrize("name", [name for name in inputs.WAYS if name != "memray"])
 @given(content=st.binary(min_size=1, max_size=200))
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_random_bytes(name, content):

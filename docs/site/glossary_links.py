@@ -1,0 +1,59 @@
+"""Links the words of the glossary where they first stand on a page, so that pages need no marks."""
+
+import re
+
+from docutils import nodes
+from sphinx import addnodes
+
+GLOSSARY = "docs/glossary"
+NOT_IN = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, nodes.term,
+          nodes.caption, addnodes.pending_xref, addnodes.desc_signature)  # fmt: skip
+"""Where a link would be lost, or in the way."""
+
+
+def setup(app):
+    """Read the glossary's words, and link them on every page that is read."""
+    source = (app.srcdir / f"{GLOSSARY}.md").read_text("utf-8")
+    terms = re.findall(r"^([a-z][a-z ]*)$", source, re.MULTILINE)
+    longest_first = "|".join(sorted(terms, key=len, reverse=True))
+    word = re.compile(rf"\b({longest_first})(s|es)?\b", re.IGNORECASE)
+    app.connect("doctree-read", lambda app, doctree: link(doctree, app.env.docname, word))
+    return {"parallel_read_safe": True, "version": "1"}
+
+
+def link(doctree, page, word):
+    """Link the first of each word on a page."""
+    if page == GLOSSARY:
+        return
+    linked = set()
+    for text in list(doctree.findall(nodes.Text)):
+        if not any(isinstance(above, NOT_IN) for above in _above(text)):
+            parts = _parts(text, page, word, linked)
+            if len(parts) > 1:
+                text.parent.replace(text, parts)
+
+
+def _above(node):
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def _parts(text, page, word, linked):
+    """Return a text as texts and links."""
+    parts, done = [], 0
+    for found in word.finditer(text):
+        term = found[1].lower()
+        if term in linked:
+            continue
+        linked.add(term)
+        parts += [nodes.Text(text[done : found.start()]), _link(found[0], term, page)]
+        done = found.end()
+    return [*parts, nodes.Text(text[done:])]
+
+
+def _link(shown, term, page):
+    return addnodes.pending_xref(
+        "", nodes.inline("", shown), refdomain="std", reftype="term", reftarget=term,
+        refexplicit=True, refwarn=True, refdoc=page, classes=["term"],
+    )  # fmt: skip
