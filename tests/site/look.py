@@ -95,9 +95,8 @@ def main():
     parser.add_argument("pages", nargs="*")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    names = asked.pages or sorted(
-        str(path.relative_to(SITE).with_suffix("")) for path in SITE.rglob("*.html")
-    )
+    every = {str(path.relative_to(SITE).with_suffix("")) for path in SITE.rglob("*.html")}
+    names = asked.pages or sorted(every - {"index"})  # which only leads to the first page
     failed = False
     with tempfile.TemporaryDirectory() as profile, chromium.browser(profile) as page:
         for name, size, dark in product(names, SIZES, (False, True)):
