@@ -7,7 +7,8 @@ from sphinx import addnodes
 
 GLOSSARY = "docs/glossary"
 NOT_IN = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, nodes.term,
-          nodes.caption, addnodes.pending_xref, addnodes.desc_signature)  # fmt: skip
+          nodes.caption, addnodes.pending_xref, addnodes.desc_signature,
+          addnodes.literal_strong)  # fmt: skip
 """Where a link would be lost, or in the way."""
 
 
