@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.api.simulation import simulate
-from simalloc.api.traces import open_source, read_trace
+from simalloc.api.traces import open_source
 from simalloc.heap import check as check_of
 from simalloc.measure import heap_map as map_of
 from simalloc.measure import pins as pins_of
@@ -38,10 +38,8 @@ def heap_map(
     window out. There are at most `columns` times `rows` cells. In a notebook it is a picture;
     `draw_heap_maps` puts several side by side.
     """
-    replayed = read_trace(trace, progress=progress)
-    run = simulate(
-        replayed, policy, scale=scale, realloc=realloc, addresses=True, progress=progress
-    )
+    replayed = open_source(trace, progress=progress)
+    run = simulate(replayed, policy, scale=scale, realloc=realloc, progress=progress)
     return map_of(replayed, run, events=events, addresses=addresses, columns=columns, rows=rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from simalloc.api.simulation import simulate
-from simalloc.api.traces import open_source, read_trace
+from simalloc.api.traces import open_source
 from simalloc.heap import Run
 from simalloc.measure import Waste, device_map, free_sizes, heap_map, pins, rank_values, ranking
 from simalloc.policy import expand_policies, parse_size, spell
@@ -60,8 +60,8 @@ def draw_heap_maps(
     `events` and `addresses` cut a window out, as in `heap_map`. The first `named` of the objects
     that `pins` finds at each heap's peak get a number.
     """
-    replayed = read_trace(trace, progress=progress)
-    runs = _runs(replayed, policies, scale, realloc, addresses=True, progress=progress)
+    replayed = open_source(trace, progress=progress)
+    runs = _runs(replayed, policies, scale, realloc, progress=progress)
     return heap_map_figure.draw_heap_maps(
         [heap_map(replayed, run, events=events, addresses=addresses) for run in runs],
         [_title(run) for run in runs],
@@ -153,11 +153,10 @@ def _runs(
     scale: int,
     realloc: Realloc | str,
     *,
-    addresses: bool = False,
     progress: bool | None,
 ) -> list[Run]:
     return [
-        simulate(trace, one, scale=scale, realloc=realloc, addresses=addresses, progress=progress)
+        simulate(trace, one, scale=scale, realloc=realloc, progress=progress)
         for one in expand_policies(policies)
     ]
 

@@ -5,9 +5,10 @@ from simalloc.measure.device import DeviceMap, Outcome, Pinned, WhatIf, device_m
 from simalloc.measure.fragmentation import Fragmentation, fragmentation
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
+from simalloc.measure.longest_stays import longest_stays
 from simalloc.measure.pins import Pin, Pins, pins
 from simalloc.measure.ranking import Rank, rank_values, ranking
-from simalloc.measure.stays import Stays, longest_stays
+from simalloc.measure.stays import Stays
 from simalloc.measure.waste import Waste, real_waste, waste
 
 __all__ = [

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.measure._native import fill_heap_map
-from simalloc.measure.placements import placements_of
+from simalloc.measure._native import Cells
+from simalloc.measure.placements import PlacedEvents
 from simalloc.shown import ShownAsPicture
+from simalloc.trace.statistics import Passages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap import Run
     from simalloc.measure._native import Shape
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 COLUMNS: Final = 1600
 ROWS: Final = 800
@@ -62,7 +63,7 @@ class HeapMap(ShownAsPicture):
 
 
 def heap_map(
-    trace: Trace,
+    source: EventSource,
     run: Run,
     *,
     events: tuple[int, int] | None = None,
@@ -70,31 +71,23 @@ def heap_map(
     columns: int = COLUMNS,
     rows: int = ROWS,
 ) -> HeapMap:
-    """Return the map of a run, made with `addresses=True`, or of a window of it.
+    """Return the map of a run, or of a window of it.
+
+    The trace is replayed for it, unless the run was made with `addresses=True`.
 
     `events` are the first and the one past the last, `addresses` in bytes of the program; both are
     everything if not given. There are at most `columns` times `rows` cells.
 
-    Raises `SimallocError` if the run is not the trace's, or without addresses; `ValueError` for a
-    window that is none, or no cells.
+    Raises `SimallocError` if the run is not the trace's; `ValueError` for a window that is none, or
+    no cells.
     """
     frame = frame_of(run, events, addresses, columns, rows)
-    placed = placements_of(trace, run)
-
-    def fill(live: NDArray[np.float64], born: NDArray[np.float64]) -> None:
-        fill_heap_map(
-            trace.op,
-            trace.size,
-            trace.slot,
-            placed,
-            live,
-            born,
-            shape=frame.shape,
-            slots=trace.slots,
-            scale=run.scale,
-        )
-
-    return filled_map(run, frame, fill)
+    placed = PlacedEvents(source, run, frame.last_event)
+    cells = Cells(frame.shape, run.scale)
+    for passage in Passages(placed, "address"):
+        stays = passage.ended  # a realloc may move its object, and gives it a new size
+        cells.cover(stays.mark, stays.size, stays.marked, stays.born, stays.died)
+    return filled_map(run, frame, cells.fill)
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap import simulate
 from simalloc.heap.moment import check_run
+from simalloc.heap.setting import Setting
+from simalloc.heap.simulate import parts_of, replay, stride_of
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Generator, Iterator, Mapping
+
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource, Stretch, Trace
 
 
 def placements_of(trace: Trace, run: Run) -> NDArray[np.int64]:
@@ -27,3 +34,76 @@ def placements_of(trace: Trace, run: Run) -> NDArray[np.int64]:
         )
     check_run(trace, run)
     return run.addresses
+
+
+class _Placed(NamedTuple):
+    """Events with their addresses, as `Passages` takes them."""
+
+    op: NDArray[np.uint8]
+    size: NDArray[np.int64]
+    slot: NDArray[np.uint32]
+    columns: Mapping[str, NDArray[np.int64]]
+
+
+class PlacedEvents:
+    """A trace's events up to one of them with a column `address`, where a run puts the objects.
+
+    A run that kept no addresses is made again, each time the events are gone through. Raises
+    `SimallocError` if the run is not the trace's.
+    """
+
+    def __init__(self, source: EventSource, run: Run, events: int | None = None) -> None:
+        check_run(source, run)
+        self._source = source
+        self._run = run
+        self._events = len(source) if events is None else events
+
+    @property
+    def slots(self) -> int:
+        """How many objects are live at once at most."""
+        return self._source.slots
+
+    def chunks(self) -> Generator[_Placed]:
+        """Yield the events from the first on; addresses are int64, in scaled bytes."""
+        left = self._events
+        with closing(self._source.stretches()) as stretches:
+            for stretch, address in self._placed(stretches):
+                part = stretch.part(0, left)
+                yield _Placed(part.op, part.size, part.slot, {"address": address[:left]})
+                left -= len(part.op)
+                if left <= 0:
+                    break
+
+    def _placed(self, stretches: Iterator[Stretch]) -> Iterator[tuple[Stretch, NDArray[np.int64]]]:
+        run = self._run
+        setting = Setting(self._source, run.policy, run.scale, run.realloc)
+        kept = run.addresses
+        if kept is None and (setting.is_offline or setting.is_device):
+            kept = simulate(
+                self._source, run.policy, scale=run.scale, realloc=run.realloc, addresses=True
+            ).addresses
+        if kept is None:
+            return self._replayed(setting, stretches)
+        return _cut(stretches, kept)
+
+    def _replayed(
+        self, setting: Setting, stretches: Iterator[Stretch]
+    ) -> Iterator[tuple[Stretch, NDArray[np.int64]]]:
+        simulation = setting.simulation()
+        for stretch in stretches:
+            address = np.empty(len(stretch.op), np.int64)
+            done = 0
+            for part in parts_of(stretch, stride_of(setting.policy)):
+                replay(simulation, part, address[done : done + len(part.op)])
+                done += len(part.op)
+            yield stretch, address
+
+
+def _cut(
+    stretches: Iterator[Stretch], address: NDArray[np.int64]
+) -> Iterator[tuple[Stretch, NDArray[np.int64]]]:
+    """Yield each stretch with its part of the addresses of all events."""
+    done = 0
+    for stretch in stretches:
+        yield stretch, address[done : done + len(stretch.op)]
+        done += len(stretch.op)

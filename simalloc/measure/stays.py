@@ -65,19 +65,6 @@ def stays_of(trace: Trace, runs: Sequence[Run], choose: Choice) -> list[Stays]:
     return stays
 
 
-def longest_stays(trace: Trace, run: Run, most: int) -> Stays:
-    """Return the stays that took most bytes times events, the greatest first.
-
-    `run` was made with `addresses=True`; raises `SimallocError` if not.
-    """
-
-    def longest(since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.int64]:
-        area = (until - since) * np.maximum(trace.size[since], 1).astype(np.float64)
-        return np.argsort(-area, kind="stable")[:most]
-
-    return stays_of(trace, [run], longest)[0]
-
-
 def _births(
     owner: NDArray[np.int64], address: NDArray[np.int64], since: NDArray[np.int64]
 ) -> NDArray[np.int64]:

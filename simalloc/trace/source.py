@@ -11,7 +11,7 @@ from simalloc.trace._native import live_spans
 from simalloc.trace.memory import borrow
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from typing import Any
 
     from numpy.typing import NDArray
@@ -76,8 +76,8 @@ def empty_spans(count: int) -> NDArray[np.void]:
     return np.empty(count, f"V{_SPAN_BYTES}")
 
 
-class Columns(Protocol):
-    """A run of events in columns, an entry an event, as in `Trace`."""
+class ReplayedColumns(Protocol):
+    """A run of events in columns, an entry an event, as in `Trace`: what a replay needs of them."""
 
     @property
     def op(self) -> NDArray[np.uint8]:
@@ -94,6 +94,14 @@ class Columns(Protocol):
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:
         """The optional columns, by name."""
+
+
+class Columns(ReplayedColumns, Protocol):
+    """A run of events in columns with all that a trace has."""
+
+    @property
+    def object(self) -> NDArray[np.int64]:
+        """The number of the object."""
 
 
 class EventSource(Protocol):
@@ -141,17 +149,29 @@ class EventSource(Protocol):
 
 
 def entries_at(source: EventSource, column: str, events: NDArray[np.int64]) -> NDArray[Any] | None:
-    """Return what some events have in an optional column; None if the trace does not have it.
+    """Return what some events have in an optional column; None if the trace does not have it."""
+    return _picked(source, events, lambda chunk: chunk.columns.get(column))
 
-    The trace is gone through up to the last of them.
-    """
+
+def numbers_at(source: EventSource, events: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the objects of some events."""
+    numbers = _picked(source, events, lambda chunk: chunk.object)
+    return np.empty(0, np.int64) if numbers is None else numbers
+
+
+def _picked(
+    source: EventSource,
+    events: NDArray[np.int64],
+    column: Callable[[Columns], NDArray[Any] | None],
+) -> NDArray[Any] | None:
+    """Return what some events have in a column; the trace is read up to the last of them."""
     found: NDArray[Any] | None = None
     first, end = 0, int(events.max(initial=-1)) + 1
     with closing(source.chunks()) as chunks:
         for chunk in chunks:
-            if first >= end or column not in chunk.columns:
+            values = column(chunk)
+            if first >= end or values is None:
                 break
-            values = chunk.columns[column]
             found = np.zeros(len(events), values.dtype) if found is None else found
             here = (first <= events) & (events < first + len(values))
             found[here] = values[events[here] - first]

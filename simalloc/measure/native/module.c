@@ -1,37 +1,10 @@
-/* simalloc.measure._native: the heap map for Python. */
+/* simalloc.measure._native: heap maps for Python. */
 #define PY_SSIZE_T_CLEAN
 #include "../../native/columns.h"
-#include "heap_map.h"
+#include "types.h"
 #include "window.h"
 
-enum { PLACEMENT_COLUMNS = 4, STAY_COLUMNS = 5, CELL_COLUMNS = 2 };
-
-/* Reads the shape of a map: first and last event, lowest address, events and bytes of a cell,
- * columns and rows. */
-static int shape_of(PyObject *given, void *target)
-{
-    long long first, last, length;
-    unsigned long long lowest, bytes;
-    Py_ssize_t columns, rows;
-    if (!PyArg_ParseTuple(given, "LLKLKnn", &first, &last, &lowest, &length, &bytes, &columns,
-                          &rows))
-        return 0;
-    if (length < 1 || bytes < 1 || columns < 1 || rows < 1 || last < first ||
-        (last - first - 1) / length >= columns) {
-        PyErr_SetString(PyExc_ValueError, "the cells do not cover the window");
-        return 0;
-    }
-    *(struct heap_map *)target = (struct heap_map){
-        .first_event = first,
-        .last_event = last,
-        .lowest_address = lowest,
-        .cell_events = length,
-        .cell_bytes = bytes,
-        .columns = (size_t)columns,
-        .rows = (size_t)rows,
-    };
-    return 1;
-}
+enum { STAY_COLUMNS = 5, CELL_COLUMNS = 2 };
 
 /* Takes hold of `count` columns and after them of the cells of a map. */
 static bool hold(struct heap_map *map, struct column *columns, PyObject *const *given,
@@ -57,42 +30,6 @@ static PyObject *none_or_error(bool filled, const char *wrong)
                   : PyErr_Format(PyExc_ValueError, "%s, or memory is exhausted", wrong);
 }
 
-static PyObject *fill_heap_map(PyObject *module, PyObject *args, PyObject *keywords)
-{
-    static char *names[] = {"", "", "", "", "", "", "shape", "slots", "scale", NULL};
-    PyObject *given[PLACEMENT_COLUMNS + CELL_COLUMNS];
-    struct column columns[PLACEMENT_COLUMNS + CELL_COLUMNS] = {
-        {.name = "op", .width = 1},
-        {.name = "size", .width = 8},
-        {.name = "slot", .width = 4},
-        {.name = "address", .width = 8},
-    };
-    struct heap_map map;
-    unsigned long long slots, scale;
-    Py_ssize_t count;
-    bool filled;
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO$O&KK", names, &given[0], &given[1],
-                                     &given[2], &given[3], &given[4], &given[5], shape_of, &map,
-                                     &slots, &scale) ||
-        !hold(&map, columns, given, PLACEMENT_COLUMNS, &count))
-        return NULL;
-    const struct placements placements = {
-        .count = (size_t)count,
-        .op = columns[0].view.buf,
-        .size = columns[1].view.buf,
-        .slot = columns[2].view.buf,
-        .address = columns[3].view.buf,
-        .slots = slots,
-        .scale = scale,
-    };
-    Py_BEGIN_ALLOW_THREADS
-    filled = heap_map_fill(&map, &placements);
-    Py_END_ALLOW_THREADS
-    columns_release(columns, PLACEMENT_COLUMNS + CELL_COLUMNS);
-    return none_or_error(filled, "a slot is not below slots");
-}
-
 static PyObject *fill_window(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"", "", "", "", "", "", "", "shape", "ranges", "scale", NULL};
@@ -112,7 +49,7 @@ static PyObject *fill_window(PyObject *module, PyObject *args, PyObject *keyword
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOO$O&OK", names, &given[0], &given[1],
                                      &given[2], &given[3], &given[4], &given[5], &given[6],
-                                     shape_of, &map, &pairs, &scale) ||
+                                     map_shape, &map, &pairs, &scale) ||
         !columns_hold(&ranges, &pairs, 1, &edges))
         return NULL;
     if (!hold(&map, columns, given, STAY_COLUMNS, &count)) {
@@ -139,16 +76,22 @@ static PyObject *fill_window(PyObject *module, PyObject *args, PyObject *keyword
 }
 
 static PyMethodDef methods[] = {
-    {"fill_heap_map", (PyCFunction)(void (*)(void))fill_heap_map, METH_VARARGS | METH_KEYWORDS,
-     "fill_heap_map(op, size, slot, address, live, born, *, shape, slots, scale)\n"
-     "--\n\nFill the cells of a heap map with a replay (heap_map.h). The GIL is released."},
     {"fill_window", (PyCFunction)(void (*)(void))fill_window, METH_VARARGS | METH_KEYWORDS,
      "fill_window(address, size, birth, since, until, live, born, *, shape, ranges, scale)\n"
      "--\n\nFill the cells of a heap map with ranges of stays (window.h). The GIL is released."},
     {NULL, NULL, 0, NULL},
 };
 
+static int module_exec(PyObject *module)
+{
+    PyObject *type = PyType_FromSpec(&cells_spec);
+    int status = type == NULL ? -1 : PyModule_AddObjectRef(module, "Cells", type);
+    Py_XDECREF(type);
+    return status;
+}
+
 static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
     {0, NULL},
 };
 

@@ -62,7 +62,6 @@ static void settle(struct lives *lives, uint32_t place, struct told *told)
     life->awaited = 0;
     life->after = lives->free;
     lives->free = place;
-    lives->unsettled_count--;
 }
 
 /* One of those that a life awaits ends now. */
@@ -91,6 +90,7 @@ static void tell_end(struct lives *lives, const struct life *life, struct told *
         .death = lives->clock,
         .length = length,
         .mark = life->mark,
+        .marked = life->marked,
     };
 }
 
@@ -100,14 +100,13 @@ static void die(struct lives *lives, uint32_t place, struct told *told)
     uint32_t before = life->before, after = life->after;
     tell_end(lives, life, told);
     life->death = lives->clock;
-    lives->live_count--;
     await_one_less(lives, before, told);
     await_one_less(lives, after, told);
     await_one_less(lives, place, told);
 }
 
 /* A life awaits itself, the next one, and the one before if that has not ended yet. */
-static uint32_t be_born(struct lives *lives, int64_t size, int64_t mark, uint32_t reallocs)
+static uint32_t be_born(struct lives *lives, int64_t size, int64_t mark)
 {
     uint32_t place = take_place(lives), before = lives->last;
     bool alone = before == NOBODY || lives->places[before].death != STILL_LIVE;
@@ -120,26 +119,27 @@ static uint32_t be_born(struct lives *lives, int64_t size, int64_t mark, uint32_
         .size = size,
         .number = lives->born++,
         .mark = mark,
+        .marked = lives->events,
         .before = before,
         .after = NOBODY,
-        .reallocs = reallocs,
         .awaited = alone ? 2 : 3,
     };
     lives->last = place;
-    lives->live_count++;
-    lives->unsettled_count++;
     lives->clock += size;
     return place;
 }
 
-static uint32_t count_realloc(struct lives *lives, uint32_t reallocs)
+/* What a life has from the one that it follows in a realloc. */
+static void follow(struct lives *lives, uint32_t place, const struct life *old)
 {
-    if (reallocs == 0)
+    struct life *life = &lives->places[place];
+    life->reallocs = old->reallocs + 1;
+    if (life->mark == old->mark)
+        life->marked = old->marked;
+    if (old->reallocs == 0)
         lives->reallocated++;
-    reallocs++;
-    if (reallocs > lives->most_reallocs)
-        lives->most_reallocs = reallocs;
-    return reallocs;
+    if (life->reallocs > lives->most_reallocs)
+        lives->most_reallocs = life->reallocs;
 }
 
 static enum lives_fault enter(struct lives *lives, uint8_t op, int64_t size, uint32_t slot,
@@ -152,12 +152,14 @@ static enum lives_fault enter(struct lives *lives, uint8_t op, int64_t size, uin
     if (!reserve(lives))
         return LIVES_NO_MEMORY;
     uint32_t *place = &lives->in_slot[slot];
-    uint32_t reallocs = 0;
-    if (op == OP_REALLOC)
-        reallocs = count_realloc(lives, lives->places[*place].reallocs);
-    if (op != OP_MALLOC)
+    struct life old = {0};
+    if (op != OP_MALLOC) {
+        old = lives->places[*place];
         die(lives, *place, told);
-    *place = op == OP_FREE ? NOBODY : be_born(lives, size, mark, reallocs);
+    }
+    *place = op == OP_FREE ? NOBODY : be_born(lives, size, mark);
+    if (op == OP_REALLOC)
+        follow(lives, *place, &old);
     return LIVES_SOUND;
 }
 
@@ -180,20 +182,21 @@ static void settle_last(struct lives *lives, struct told *told)
         settle(lives, lives->last, told);
 }
 
-void lives_finish(struct lives *lives, struct told *told)
+void lives_finish(struct lives *lives, size_t most, struct told *told)
 {
-    settle_last(lives, told);
-    for (uint32_t place = 0; place < lives->used; place++) {
+    if (lives->finished == 0)
+        settle_last(lives, told);
+    while (lives->finished < lives->used && told->settled_count < most) {
+        uint32_t place = lives->finished++;
         struct life *life = &lives->places[place];
         if (life->awaited == 0)
             continue;
         if (life->death == STILL_LIVE) {
             tell_end(lives, life, told);
             life->death = lives->clock;
-        }
+                }
         life->until = lives->clock;
         settle(lives, place, told);
     }
-    lives->live_count = 0;
     empty_slots(lives);
 }

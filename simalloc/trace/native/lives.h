@@ -19,6 +19,7 @@ struct life {
     int64_t size;
     int64_t number; /* how many were born before */
     int64_t mark;   /* the caller's, of the event of the birth */
+    int64_t marked; /* the event since which its object has had that mark */
     uint32_t before; /* neighbours: places, or NOBODY */
     uint32_t after;  /* also links places that are free */
     uint32_t reallocs; /* of the object up to now */
@@ -34,6 +35,7 @@ struct ended {
     int64_t death;
     int64_t length; /* lives begun from the birth on, this one included, until the death */
     int64_t mark;
+    int64_t marked;
 };
 
 /* A life that is settled: how long its neighbours outlived it. */
@@ -60,11 +62,10 @@ struct lives {
     uint32_t used; /* places that were ever taken */
     uint32_t free; /* the first free place below that, or NOBODY */
     uint32_t last; /* the life born last */
+    uint32_t finished; /* places that `lives_finish` has looked at */
     int64_t events;
     int64_t born;
     int64_t clock;
-    size_t live_count;
-    size_t unsettled_count;
     int64_t reallocated;   /* objects that were reallocated at all */
     int64_t most_reallocs; /* of one object */
     __int128 lifetimes;    /* of the ended, summed up in bytes */
@@ -82,7 +83,8 @@ enum lives_fault lives_enter(struct lives *lives, size_t count, const uint8_t *o
                              const int64_t *size, const uint32_t *slot, const int64_t *mark,
                              struct told *told);
 
-/* Ends what is never freed and settles all that is left: `live_count` and `unsettled_count`. */
-void lives_finish(struct lives *lives, struct told *told);
+/* Ends what is never freed and settles what is left, `most` lives at a time; none is told when
+ * nothing is left. No more events can be taken. */
+void lives_finish(struct lives *lives, size_t most, struct told *told);
 
 #endif

@@ -98,15 +98,14 @@ static PyObject *lives_enter_method(PyObject *object, PyObject *args)
 
 static PyObject *lives_finish_method(PyObject *object, PyObject *args)
 {
-    struct lives *lives = &((Lives *)object)->lives;
     struct column places[TOLD] = {TOLD_COLUMNS};
     PyObject *to[TOLD];
     struct told told;
-    if (!PyArg_UnpackTuple(args, "finish", TOLD, TOLD, &to[ENDED], &to[SETTLED]) ||
-        !hold_told(places, to, (Py_ssize_t)lives->live_count, (Py_ssize_t)lives->unsettled_count,
-                   &told))
+    Py_ssize_t most;
+    if (!PyArg_ParseTuple(args, "nOO", &most, &to[ENDED], &to[SETTLED]) ||
+        !hold_told(places, to, most, most + 1, &told))
         return NULL;
-    lives_finish(lives, &told);
+    lives_finish(&((Lives *)object)->lives, (size_t)most, &told);
     columns_release(places, TOLD);
     return answer(&told, LIVES_SOUND);
 }
@@ -129,8 +128,8 @@ static PyMethodDef lives_methods[] = {
      "enter(op, size, slot, mark, ended, settled) -> (ended, settled)\n--\n\n"
      "Take events of a valid trace, and tell what ends and what is settled in them (lives.h)."},
     {"finish", lives_finish_method, METH_VARARGS,
-     "finish(ended, settled) -> (ended, settled)\n--\n\n"
-     "End what is never freed, and settle all that is left."},
+     "finish(most, ended, settled) -> (ended, settled)\n--\n\n"
+     "End what is never freed, and settle what is left, so many at a time until there are none."},
     {"sums", lives_sums, METH_NOARGS,
      "sums() -> (lifetimes, weighted by size, lengths)\n--\n\n"
      "Sums over all that has ended, each as its upper and lower 64 bits."},
@@ -140,8 +139,6 @@ static PyMethodDef lives_methods[] = {
 #define MEMBER(name, type, text) {#name, type, offsetof(Lives, lives.name), READONLY, text}
 
 static PyMemberDef lives_members[] = {
-    MEMBER(live_count, T_PYSSIZET, "lives that have not ended"),
-    MEMBER(unsettled_count, T_PYSSIZET, "lives that are not settled"),
     MEMBER(reallocated, T_LONGLONG, "objects that were reallocated at all"),
     MEMBER(most_reallocs, T_LONGLONG, "the most reallocs of one object"),
     {NULL, 0, 0, 0, NULL},

@@ -89,15 +89,27 @@ class ReallocCounts:
         )
 
 
-def never_freed_of(last: Passage, objects: int, allocated: int) -> NeverFreed:
-    """Return what ends in the last passage, beside all objects and bytes."""
-    left, left_bytes = len(last.ended.size), int(last.ended.size.sum())
-    return NeverFreed(
-        objects=left,
-        bytes=left_bytes,
-        share_of_objects=left / objects if objects else 0.0,
-        share_of_bytes=left_bytes / allocated if allocated else 0.0,
-    )
+class LeftCounts:
+    """Counts what is still live when the trace ends."""
+
+    def __init__(self) -> None:
+        self._objects = 0
+        self._bytes = 0
+
+    def add(self, passage: Passage) -> None:
+        """Count what ends after all events."""
+        if passage.last:
+            self._objects += len(passage.ended.size)
+            self._bytes += int(passage.ended.size.sum())
+
+    def never_freed(self, objects: int, allocated: int) -> NeverFreed:
+        """Return what was counted, beside all objects and bytes."""
+        return NeverFreed(
+            objects=self._objects,
+            bytes=self._bytes,
+            share_of_objects=self._objects / objects if objects else 0.0,
+            share_of_bytes=self._bytes / allocated if allocated else 0.0,
+        )
 
 
 class ThreadCounts:

@@ -10,12 +10,12 @@ import numpy as np
 from simalloc.shown import ShownAsTable
 from simalloc.trace.events import Op
 from simalloc.trace.statistics.behaviour import (
+    LeftCounts,
     NeverFreed,
     ReallocCounts,
     Reallocs,
     Thread,
     ThreadCounts,
-    never_freed_of,
 )
 from simalloc.trace.statistics.lifetimes import (
     Lifetimes,
@@ -29,7 +29,7 @@ from simalloc.trace.statistics.quantiles import passes
 from simalloc.trace.statistics.sizes import SizeClass, SizeClasses, SizeCounts, Sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from simalloc.trace.source import EventSource
     from simalloc.trace.statistics.passage import Passage
@@ -92,11 +92,10 @@ def describe(
     """
     if added < 0:
         raise ValueError(f"added is {added}; it takes 0 or more bytes")
-    survey, waits = _Survey(len(source), added), NeighbourWaits(source.allocated_bytes)
+    waits = NeighbourWaits(source.allocated_bytes)
     work = len(source) * passes(source.allocated_bytes)
-    first = Passages(source, "thread", part_events)
-    for passage in first:
-        survey.add(passage)
+    survey = _Survey(source, added, part_events)
+    for passage in survey:
         waits.add(passage.settled)
         progress(len(passage) / max(work, 1))
     waits.narrow()
@@ -105,63 +104,67 @@ def describe(
             waits.add(passage.settled)
             progress(len(passage) / work)
         waits.narrow()
-    return survey.statistics(source.name, first, waits.found)
+    return survey.statistics(waits.found)
 
 
 class _Survey:
-    """What is found in going through a trace of so many events once."""
+    """Goes through a trace and finds what can be found in doing so once."""
 
-    def __init__(self, events: int, added: int) -> None:
+    def __init__(self, source: EventSource, added: int, part_events: int) -> None:
+        self._source = source
         self._added = added
+        self._part_events = part_events
         self._ops = np.zeros(len(Op), np.int64)
-        self._bytes = 0
         self._peaks = Peaks()
-        self._curve = Curve(events)
+        self._curve = Curve(len(source))
         self._sizes = SizeCounts()
         self._classes = SizeClasses(added)
         self._reallocs = ReallocCounts()
+        self._left = LeftCounts()
         self._threads = ThreadCounts()
-        self._last: Passage | None = None
 
-    def add(self, passage: Passage) -> None:
-        """Look at the next events."""
-        self._ops += np.bincount(passage.op, minlength=len(Op))
-        self._bytes += int(passage.size.sum())
-        for part in (
-            self._peaks, self._curve, self._sizes, self._classes, self._reallocs, self._threads
-        ):  # fmt: skip
-            part.add(passage)
-        self._last = passage
+    def __iter__(self) -> Iterator[Passage]:
+        passages = Passages(self._source, "thread", self._part_events)
+        for passage in passages:
+            self._ops += np.bincount(passage.op, minlength=len(Op))
+            for part in (
+                self._peaks, self._curve, self._sizes, self._classes, self._reallocs, self._left,
+                self._threads,
+            ):  # fmt: skip
+                part.add(passage)
+            yield passage
+        self._counts = self._count()
+        self._lifetimes = lifetimes_of(passages, self._counts.objects, self._counts.bytes)
+        self._reallocated = self._reallocs.reallocs(passages)
 
-    def statistics(self, name: str, passages: Passages, neighbours: Neighbours) -> Statistics:
-        """Return all there is to say, when `passages` have come to their end."""
-        assert self._last is not None
-        counts = self._counts()
+    def statistics(self, neighbours: Neighbours) -> Statistics:
+        """Return all there is to say, when the trace has been gone through."""
+        counts = self._counts
         return Statistics(
-            name=name,
+            name=self._source.name,
             added=self._added,
             counts=counts,
             peak_bytes=self._peaks.bytes,
             peak_objects=self._peaks.objects,
-            lifetimes=lifetimes_of(passages, counts.objects, counts.bytes),
+            lifetimes=self._lifetimes,
             neighbours=neighbours,
             sizes=self._sizes.sizes(),
             classes=self._classes.classes(),
-            reallocs=self._reallocs.reallocs(passages),
-            never_freed=never_freed_of(self._last, counts.objects, counts.bytes),
+            reallocs=self._reallocated,
+            never_freed=self._left.never_freed(counts.objects, counts.bytes),
             threads=self._threads.threads(),
             live=self._curve.curve(),
         )
 
-    def _counts(self) -> Counts:
+    def _count(self) -> Counts:
         mallocs, frees, reallocs = (int(self._ops[op]) for op in _COUNTED)
-        objects = mallocs + reallocs
+        objects, allocated = mallocs + reallocs, self._classes.allocated
         return Counts(
             events=int(self._ops.sum()),
             mallocs=mallocs,
             frees=frees,
             reallocs=reallocs,
             objects=objects,
-            bytes=self._bytes,
-            average_size=self._bytes / objects if objects else 0.0,
+            bytes=allocated,
+            average_size=allocated / objects if objects else 0.0,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from simalloc.trace.source import Columns, EventSource
+    from simalloc.trace.source import ReplayedColumns
 
 PART_EVENTS: Final = 1 << 16
 """The most events of a passage: what is computed of them stays in the processor's caches."""
 
 _ENDED: Final = np.dtype(
-    [(name, np.int64) for name in ("born", "died", "size", "birth", "death", "length", "mark")]
+    [
+        (name, np.int64)
+        for name in ("born", "died", "size", "birth", "death", "length", "mark", "marked")
+    ]
 )
 _SETTLED: Final = np.dtype([(name, np.int64) for name in ("wait", "size")])
 _SETTLED_AN_EVENT: Final = 3
@@ -31,7 +34,7 @@ class Ended(NamedTuple):
 
     `born` and `died` are events, `birth` and `death` the bytes allocated before them, `length` the
     lives begun from the birth on, its own included. `mark` is what the event of the birth has in
-    the column asked for.
+    the column asked for, `marked` the event since which a reallocated object has had that.
     """
 
     born: NDArray[np.int64]
@@ -41,6 +44,7 @@ class Ended(NamedTuple):
     death: NDArray[np.int64]
     length: NDArray[np.int64]
     mark: NDArray[np.int64]
+    marked: NDArray[np.int64]
 
     @property
     def lifetime(self) -> NDArray[np.int64]:
@@ -60,7 +64,7 @@ class Settled(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """A run of a trace's events. The last one has none: what is never freed ends in it."""
+    """A run of a trace's events. The last ones have none: what is never freed ends in them."""
 
     first: int
     """The number of its first event."""
@@ -81,15 +85,26 @@ class Passage:
         return len(self.op)
 
 
+class Source(Protocol):
+    """What can be gone through: an `EventSource`, for one."""
+
+    @property
+    def slots(self) -> int:
+        """How many objects are live at once at most."""
+
+    def chunks(self) -> Iterator[ReplayedColumns]:
+        """Yield all events from the first on."""
+
+
 class Passages:
     """Goes through a trace once. Lives remember the column `mark`, if the trace has it.
 
     A realloc ends a life and begins another, as Johnstone and Wilson count. It takes up to three
-    times 72 bytes for each object that is live at once.
+    times 80 bytes for each object that is live at once.
     """
 
     def __init__(
-        self, source: EventSource, mark: str | None = None, part_events: int = PART_EVENTS
+        self, source: Source, mark: str | None = None, part_events: int = PART_EVENTS
     ) -> None:
         self._source = source
         self._mark = mark
@@ -119,9 +134,12 @@ class Passages:
         for chunk in self._source.chunks():
             for start in range(0, len(chunk.op), self._part_events):
                 yield self._enter(chunk, slice(start, start + self._part_events))
-        yield self._finish()
+        while True:
+            yield (passage := self._finish())
+            if not len(passage.settled.wait):
+                break
 
-    def _enter(self, chunk: Columns, part: slice) -> Passage:
+    def _enter(self, chunk: ReplayedColumns, part: slice) -> Passage:
         op, size = chunk.op[part], chunk.size[part]
         marks = None if self._mark is None else chunk.columns.get(self._mark)
         mark = None if marks is None else marks[part].astype(np.int64)
@@ -129,9 +147,8 @@ class Passages:
         return self._passage(op, size, mark, told)
 
     def _finish(self) -> Passage:
-        self._ended = np.empty(self._table.live_count, _ENDED)
-        self._settled = np.empty(self._table.unsettled_count, _SETTLED)
-        told = self._table.finish(self._ended, self._settled)
+        most = self._part_events
+        told = self._table.finish(most, self._ended, self._settled)
         none = np.empty(0, np.int64)
         return self._passage(np.empty(0, np.uint8), none, none, told)
 
@@ -156,4 +173,4 @@ class Passages:
 def _columns(records: NDArray[np.void]) -> list[NDArray[Any]]:
     """Return the fields of records as arrays of their own."""
     assert records.dtype.names is not None
-    return [np.ascontiguousarray(records[name]) for name in records.dtype.names]
+    return [records[name].copy() for name in records.dtype.names]

@@ -122,9 +122,14 @@ class SizeClasses:
         self._lifetimes.add(kind, ended.lifetime)
         self._lengths.add(kind, ended.length)
         if passage.last:
-            self._never_freed = np.bincount(kind, minlength=_CLASSES)
+            self._never_freed += np.bincount(kind, minlength=_CLASSES)
         else:
             self._count_live(passage, kind)
+
+    @property
+    def allocated(self) -> int:
+        """Bytes of all lives that have ended."""
+        return sum(self._bytes[kind] for kind in range(_CLASSES))
 
     def classes(self) -> tuple[SizeClass, ...]:
         """Return the size classes that have objects, the smallest first."""

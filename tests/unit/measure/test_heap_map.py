@@ -119,10 +119,19 @@ def test_an_empty_trace_has_an_empty_map():
     assert not shown.live.any()
 
 
-def test_a_run_without_addresses_is_refused():
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(traces(), st.sampled_from(["first-fit-lifo", "best-possible"]), st.data())
+def test_a_run_without_addresses_is_made_again(trace, policy, data):
+    last = data.draw(st.integers(0, len(trace)))
+    with_addresses, without = (simulate(trace, policy, addresses=kept) for kept in (True, False))
+    expected = heap_map(trace, with_addresses, events=(0, last))
+    found = heap_map(trace, without, events=(0, last))
+    np.testing.assert_array_equal(found.live, expected.live)
+    np.testing.assert_array_equal(found.age, expected.age)
+
+
+def test_what_is_no_run_or_window_of_the_trace_is_refused():
     trace = Trace.from_events([M], [0], [8])
-    with pytest.raises(SimallocError, match="addresses=True"):
-        heap_map(trace, simulate(trace, "best-fit-ao"))
     run = simulate(trace, "best-fit-ao", addresses=True)
     with pytest.raises(SimallocError, match="another trace"):
         heap_map(Trace.from_events([M, F], [0, 0], [8, 0]), run)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simalloc.heap import moment, simulate
-from simalloc.measure import free_sizes, pins, waste
+from simalloc.measure import free_sizes, heap_map, longest_stays, pins, waste
 from simalloc.trace import open_trace, write_trace
 from simalloc.trace.catalogue import load
 
@@ -52,3 +52,19 @@ def test_free_sizes_and_waste(whole, in_file):
     run = simulate(in_file, POLICY)
     assert columns(free_sizes(in_file, run)) == columns(free_sizes(whole, run))
     assert asdict(waste(in_file, run)) == asdict(waste(whole, run))
+
+
+@pytest.mark.parametrize("events", [None, (0, 300), (4000, 8191)])
+def test_heap_maps(whole, in_file, events):
+    kept = simulate(whole, POLICY, addresses=True, realloc="in-place")
+    streamed = heap_map(in_file, simulate(in_file, POLICY, realloc="in-place"), events=events)
+    in_memory = heap_map(whole, kept, events=events)
+    np.testing.assert_array_equal(streamed.live, in_memory.live)
+    np.testing.assert_array_equal(streamed.age, in_memory.age)
+
+
+@pytest.mark.parametrize("most", [0, 1, 50, 10**6])
+def test_longest_stays(whole, in_file, most):
+    run = simulate(in_file, POLICY)
+    kept = simulate(whole, POLICY, addresses=True)
+    assert columns(longest_stays(in_file, run, most)) == columns(longest_stays(whole, kept, most))

@@ -207,24 +207,32 @@ def test_a_file_has_the_statistics_of_its_trace(tmp_path):
 
 def test_lives_are_told_as_they_end():
     passages = Passages(TRACE, part_events=4)
-    first, second, last = passages
+    first, second, last, nothing = passages
     assert (first.ended.born.tolist(), first.ended.died.tolist()) == ([0, 1], [2, 3])
     assert (second.ended.born.tolist(), second.ended.died.tolist()) == ([2], [5])
     assert sorted(last.ended.born.tolist()) == [4, 6]
     assert last.ended.died.tolist() == [7, 7]
     assert (last.last, len(last)) == (True, 0)
+    assert not len(nothing.ended.born)
     assert second.live.tolist() == [46, 40, 44]
     assert passages.sums() == (150, 10 * 30 + 20 * 26 + 6 * 46 + 40 * 44 + 4 * 4, 9)
 
 
+def test_a_realloc_may_leave_the_mark_as_it_is():
+    trace = made("m0:8 r0:9 r0:7 r0:6 f0", thread=[1, 1, 2, 2, 1])
+    first, *_ = Passages(trace, "thread")
+    assert first.ended.mark.tolist() == [1, 1, 2, 2]
+    assert first.ended.marked.tolist() == [0, 0, 2, 2]
+
+
 def test_lives_take_events_of_a_valid_trace_only():
-    told = np.zeros(3, "V56"), np.zeros(9, "V16")
+    told = np.zeros(3, "V64"), np.zeros(9, "V16")
     for op, slot in ((Op.FREE, 0), (Op.REALLOC, 0), (Op.MALLOC, 1)):
         events = np.array([op], np.uint8), np.array([8]), np.array([slot], np.uint32)
         with pytest.raises(ValueError, match="not those of a valid trace"):
             LifeTable(1).enter(*events, None, *told)
     with pytest.raises(ValueError, match="needs room for 1, settled for 3"):
-        LifeTable(1).enter(*events, None, np.zeros(1, "V56"), np.zeros(2, "V16"))
+        LifeTable(1).enter(*events, None, np.zeros(1, "V64"), np.zeros(2, "V16"))
 
 
 @given(

@@ -1,0 +1,14 @@
+/* What the module gives to Python besides functions, and how maps are described to it. */
+#ifndef SIMALLOC_MEASURE_TYPES_H
+#define SIMALLOC_MEASURE_TYPES_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+extern PyType_Spec cells_spec;
+
+/* Reads the shape of a map, for PyArg_Parse: first and last event, lowest address, events and bytes
+ * of a cell, columns and rows. */
+int map_shape(PyObject *given, void *map);
+
+#endif
