@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from simalloc.api.simulation import simulate
-from simalloc.api.traces import open_source
+from simalloc.api.traces import open_source, read_trace
 from simalloc.heap import Run
 from simalloc.measure import Waste, device_map, free_sizes, heap_map, pins, rank_values, ranking
 from simalloc.policy import expand_policies, parse_size, spell

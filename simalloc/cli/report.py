@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +16,14 @@ from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
 from simalloc.heap.real import installed, replay_natively
-from simalloc.trace.catalogue import find_trace, load_device
+from simalloc.trace.catalogue import find_trace, open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from types import ModuleType
 
     from simalloc.heap.real import NativeRun
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 
 @click.command(
@@ -71,45 +70,44 @@ def command(
 
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. The page ranks every
     policy, shows the heaps of the best, the worst and the chosen ones, and names what pins them.
+    A trace file is read as it is replayed, and may be of any length.
     Of a GPU's memory (a snapshot of PyTorch) it says what `simalloc device` does, of which it has
     the options --capacity, --settings, --search and --device, and shows where its segments lie.
     """
     keep_apart(output, map(find_trace, traces))
     with replacing(output) as stream:
         pages = _pages()
-        described = pages.policies_of(policies)
         findings = []
         for given, trace in _traces(traces, device):
             if trace.is_of_device or capacities or settings or searches:
-                found = explored(trace, settings, capacities, searches=searches)
-                findings.append(pages.look_at_device(trace, given, found))
+                whole = trace.in_memory()
+                found = explored(whole, settings, capacities, searches=searches)
+                findings.append(pages.look_at_device(whole, given, found))
                 continue
-            natives = _natives(trace) if native else []
-            with progress(trace.name, len(trace) * len(described)) as advance:
-                findings.append(
-                    pages.find_out(
-                        trace,
-                        given=given,
-                        chosen=policies,
-                        scale=scale,
-                        realloc=realloc,
-                        natives=natives,
-                        progress=advance,
-                    )
+            findings.append(
+                pages.find_out(
+                    trace,
+                    given=given,
+                    chosen=policies,
+                    scale=scale,
+                    realloc=realloc,
+                    natives=_natives(trace, pages.WHOLE_EVENTS) if native else [],
+                    stage=progress,
                 )
+            )
         again = click.get_current_context().params
         stream.write(pages.page(findings, _command(traces, output, again)))
 
 
-def _traces(given: Sequence[str], device: int | None) -> Iterator[tuple[str, Trace]]:
+def _traces(given: Sequence[str], device: int | None) -> Iterator[tuple[str, EventSource]]:
     """Yield each trace once, with what it was given as; further ones of a name get a number."""
     taken: set[str] = set()
     for one in {find_trace(one).resolve(): one for one in given}.values():
-        trace = load_device(one, device=device)
+        trace = open_source(one, device=device)
         names = (f"{trace.name} ({number})" for number in count(2))
         name = next(name for name in chain([trace.name], names) if name not in taken)
         taken.add(name)
-        yield one, replace(trace, name=name)
+        yield one, trace.renamed(name)
 
 
 def _pages() -> ModuleType:
@@ -120,8 +118,19 @@ def _pages() -> ModuleType:
     return page
 
 
-def _natives(trace: Trace) -> list[NativeRun]:
-    """Return what the allocators need that can replay the trace; one that cannot is left out."""
+def _natives(source: EventSource, most: int) -> list[NativeRun]:
+    """Return what the allocators need that can replay the trace; one that cannot is left out.
+
+    So are all if the trace has more than `most` events.
+    """
+    if len(source) > most:
+        click.echo(
+            f"simalloc: {source.name} has more than {most:,} events: real allocators are left out; "
+            "`simalloc native` replays it in memory",
+            err=True,
+        )
+        return []
+    trace = source.in_memory()
     runs: list[NativeRun] = []
     for allocator in installed():
         try:

@@ -11,7 +11,7 @@ from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap.moment import check_run
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import parts_of, replay, stride_of
+from simalloc.heap.simulate import parts_of, replay
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -93,7 +93,7 @@ class PlacedEvents:
         for stretch in stretches:
             address = np.empty(len(stretch.op), np.int64)
             done = 0
-            for part in parts_of(stretch, stride_of(setting.policy)):
+            for part in parts_of(stretch, setting.policy):
                 replay(simulation, part, address[done : done + len(part.op)])
                 done += len(part.op)
             yield stretch, address

@@ -136,21 +136,24 @@ def load_device(
 
 
 def open_source(
-    name_or_path: str | os.PathLike[str], *, progress: Callable[[float], None] = lambda _: None
+    name_or_path: str | os.PathLike[str],
+    *,
+    device: int | None = None,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Trace | TraceFile:
     """Return a trace to be replayed, by its path or bare name.
 
     A trace file is opened and read as it is replayed, so that it may be of any length; a log in
-    another format is read into memory, with `progress` as `load` tells it.
+    another format is read into memory, with `device` and `progress` as `load_device` has them.
     """
     path = find_trace(name_or_path)
-    return open_trace(path) if is_trace_file(path) else _load_log(path, progress)
+    return open_trace(path) if is_trace_file(path) else _load_log(path, progress, device)
 
 
-def _load_log(path: Path, progress: Callable[[float], None]) -> Trace:
+def _load_log(path: Path, progress: Callable[[float], None], device: int | None = None) -> Trace:
     from simalloc.trace.formats.importing import load_log  # noqa: PLC0415 - most are traces
 
-    return load_log(path, progress=progress)
+    return load_log(path, device=device, progress=progress)
 
 
 def _entries(folder: Path) -> dict[str, Entry]:

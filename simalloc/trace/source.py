@@ -124,6 +124,10 @@ class EventSource(Protocol):
         """Bytes requested in all."""
 
     @property
+    def is_of_device(self) -> bool:
+        """Whether it tells of a device's memory."""
+
+    @property
     def provenance(self) -> Mapping[str, Any]:
         """Where the trace comes from."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import TraceError
 from simalloc.trace.ahead import ahead
+from simalloc.trace.events import IDENTIFYING, Op
 from simalloc.trace.intake import Chunk
 from simalloc.trace.reader import TraceReader
 
@@ -40,6 +41,14 @@ class TraceFile:
     def name(self) -> str:
         """What the trace is called."""
         return self.header.name if self.other_name is None else self.other_name
+
+    @property
+    def is_of_device(self) -> bool:
+        """Whether it tells of a device's memory, as `Trace.is_of_device`; the file may be read."""
+        if not set(IDENTIFYING).isdisjoint(self.header.columns) or "device" in self.provenance:
+            return True
+        with closing(self.stretches()) as stretches:
+            return any((stretch.op > Op.REALLOC).any() for stretch in stretches)
 
     @property
     def provenance(self) -> Mapping[str, Any]:

@@ -10,7 +10,10 @@ from dataclasses import replace
 import chromium
 import pytest
 
-from simalloc.trace import Op, Trace, write_trace
+from simalloc.heap import simulate_all
+from simalloc.report.page import find_out
+from simalloc.report.page import page as page_of
+from simalloc.trace import Op, Trace, open_trace, write_trace
 from simalloc.trace.catalogue import load
 
 MAX_BYTES = 5_000_000
@@ -94,6 +97,21 @@ def test_a_device_page_can_be_read_with_a_pointer(device_page, tab):
         f"{read}(10, 1000)"
     )
     assert "above the heap" in tab.evaluate(f"{read}(0, 1e8)")
+
+
+def test_a_long_trace_is_read_piece_by_piece(tmp_path, monkeypatch):
+    """A few policies at a time, and neither the best possible heap nor real allocators."""
+    monkeypatch.setattr("simalloc.report.page.findings.WHOLE_EVENTS", 100)
+    monkeypatch.setattr("simalloc.report.page.findings._ROOM", 5 * 64 * 100)
+    trace = load("make").prefix(1000)
+    write_trace(trace, tmp_path / "start.npz")
+    found = find_out(open_trace(tmp_path / "start.npz"), given="start.npz")
+    assert found.possible is None
+    together = simulate_all(trace, [run.policy for run in found.runs])
+    assert [run.peak_heap_bytes for run in found.runs] == [run.peak_heap_bytes for run in together]
+    ranking = page_of([found], "simalloc report start.npz").decode().split("<h3>")[1]
+    assert "is read piece by piece" in ranking
+    assert "knowing the future" not in ranking
 
 
 def test_the_code_on_the_page_runs(page, tmp_path):

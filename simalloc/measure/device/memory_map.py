@@ -13,7 +13,7 @@ from simalloc.measure.device.pinned import Pinned, pinned
 from simalloc.measure.device.segments import Segments, memory_of, segments_of
 from simalloc.measure.device.what_if import described
 from simalloc.measure.heap_map import HeapMap, heap_map
-from simalloc.measure.stays import Stays, longest_stays
+from simalloc.measure.longest_stays import longest_stays
 from simalloc.policy import Policy
 from simalloc.shown import ShownAsPicture
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.heap import DeviceReplay, Run
+    from simalloc.measure.stays import Stays
     from simalloc.policy.device import PyTorch
     from simalloc.trace import Trace
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
-from simalloc.heap import simulate, simulate_all
+from simalloc.heap import simulate_all
 from simalloc.measure import (
     fragmentation,
     free_sizes,
@@ -17,20 +19,27 @@ from simalloc.measure import (
     waste,
 )
 from simalloc.policy import ALL, expand_policies, spell, with_and_without_mechanism
+from simalloc.policy.families.offline import Offline
 from simalloc.trace.statistics import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from simalloc.heap import Run
     from simalloc.heap.real import NativeRun
     from simalloc.measure import FreeSizes, HeapMap, Pins, Stays, Waste
     from simalloc.policy import Policy
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
     from simalloc.trace.statistics import Statistics
 
 COLUMNS: Final = 1600
 """Cells across a map, as long as the page does not get too large."""
+WHOLE_EVENTS: Final = 10_000_000
+"""Up to so many events a trace is also looked at by what holds all of it: 165 bytes an event."""
+_ROOM: Final = 400_000_000
+"""Bytes for the heaps of all policies that are replayed at a time."""
+_LIVE_BYTES: Final = 64
+"""What one takes for each object that is live, at most."""
 _NAMED: Final = 2
 """Objects a map can name, for each column: those that take most bytes for longest."""
 
@@ -50,13 +59,13 @@ class Mapped:
 class Findings:
     """One trace under all policies; `runs` have the smallest peak heap first."""
 
-    trace: Trace
+    trace: EventSource
     given: str
     """The trace's file or name, as a command finds it."""
     statistics: Statistics
     runs: Sequence[Run]
-    possible: Run
-    """What one could do who knew the whole trace."""
+    possible: Run | None
+    """What one could do who knew the whole trace; None of one too long to be in memory."""
     natives: Sequence[NativeRun]
     mapped: Sequence[Mapped]
     free: Sequence[FreeSizes]
@@ -75,39 +84,50 @@ class Findings:
         return self.runs[-1]
 
 
+Stage = Callable[[str, float], AbstractContextManager[Callable[[float], None]]]
+"""Shows how far a part of the work is: what it is called, how much there is to do, and done."""
+
+
+@contextmanager
+def _unseen(_label: str, _total: float) -> Iterator[Callable[[float], None]]:
+    yield lambda _: None
+
+
 def find_out(
-    trace: Trace,
+    trace: EventSource,
     *,
     given: str,
     chosen: Sequence[str] = (),
     scale: int = 16,
     realloc: str | None = None,
     natives: Sequence[NativeRun] = (),
-    progress: Callable[[int], None] | None = None,
+    stage: Stage = _unseen,
 ) -> Findings:
     """Replay a trace under the catalogue and some `chosen` policies, and look at a few closely.
 
     Those are the best, the worst and the chosen ones. `given` is what a command is to be given for
-    the trace. `progress` is called with the events done since the last call, those of the trace for
-    each of `policies_of(chosen)`. Raises `SimallocError` for a trace without events, `PlanError`
-    for a policy that does not exist.
+    the trace. A trace file is read as it is replayed; of one with more than `WHOLE_EVENTS` the best
+    possible heap is not searched for unless it is chosen. Raises `SimallocError` for a trace
+    without events, `PlanError` for a policy that does not exist.
     """
     if not len(trace):
         raise SimallocError(f"{trace.name} has no events, so there is nothing to report")
-    policies = policies_of(chosen)
-    both = simulate_all(trace, policies, scale=scale, realloc=realloc, progress=progress)
-    possible = next(run for run in both if run.found is not None)
+    both = _all_runs(trace, _policies_of(trace, chosen), scale, realloc, stage)
+    possible = next((run for run in both if run.found is not None), None)
     runs = [run for run in both if run.found is None]
     # Of equal heaps the better average first; the catalogue's order after that.
     runs.sort(key=lambda run: (run.peak_heap_bytes, fragmentation(run).mean))
-    closely = expand_policies(chosen) if chosen else ()
-    roles = _roles(runs, {spell(policy) for policy in closely})
-    if spell(possible.policy) in map(spell, closely):
+    closely = {spell(policy) for policy in (expand_policies(chosen) if chosen else ())}
+    roles = _roles(runs, closely)
+    if possible is not None and spell(possible.policy) in closely:
         roles.append(("possible", possible))
-    mapped = [_look_closely(trace, run, role, COLUMNS) for role, run in roles]
-    free = [free_sizes(trace, run) for run in (runs[0], runs[-1])]
-    wastes = [*_wastes(trace, [run.policy for _, run in roles]), *map(real_waste, natives)]
-    return Findings(trace, given, describe(trace), runs, possible, natives, mapped, free, wastes)
+    with stage(f"{trace.name}: maps", len(roles) + 2) as advance:
+        mapped = [_look_closely(trace, run, role, COLUMNS, advance) for role, run in roles]
+        free = [_free_sizes(trace, run, advance) for run in (runs[0], runs[-1])]
+    wastes = [*_wastes(trace, [run.policy for _, run in roles], stage), *map(real_waste, natives)]
+    with stage(f"{trace.name}: statistics", 1.0) as advance:
+        described = describe(trace, progress=advance)
+    return Findings(trace, given, described, runs, possible, natives, mapped, free, wastes)
 
 
 def with_columns(findings: Findings, columns: int) -> Findings:
@@ -116,9 +136,30 @@ def with_columns(findings: Findings, columns: int) -> Findings:
     return replace(findings, mapped=mapped)
 
 
-def policies_of(chosen: Sequence[str]) -> tuple[Policy, ...]:
-    """Return the catalogue and what of the chosen policies is not in it."""
-    return expand_policies([ALL, *chosen])
+def _policies_of(trace: EventSource, chosen: Sequence[str]) -> list[Policy]:
+    """Return the catalogue and what of the chosen policies is not in it, for such a trace."""
+    everything = expand_policies([ALL, *chosen])
+    if len(trace) <= WHOLE_EVENTS:
+        return list(everything)
+    kept = {spell(policy) for policy in (expand_policies(chosen) if chosen else ())}
+    return [
+        policy
+        for policy in everything
+        if not isinstance(policy.description, Offline) or spell(policy) in kept
+    ]
+
+
+def _all_runs(
+    trace: EventSource, policies: Sequence[Policy], scale: int, realloc: str | None, stage: Stage
+) -> list[Run]:
+    """Replay a trace under all policies, as many at a time as there is room for."""
+    together = max(1, _ROOM // (_LIVE_BYTES * max(trace.slots, 1)))
+    runs: list[Run] = []
+    with stage(trace.name, len(trace) * len(policies)) as advance:
+        for start in range(0, len(policies), together):
+            some = policies[start : start + together]
+            runs += simulate_all(trace, some, scale=scale, realloc=realloc, progress=advance)
+    return runs
 
 
 def _roles(runs: Sequence[Run], chosen: Collection[str]) -> list[tuple[str, Run]]:
@@ -127,19 +168,39 @@ def _roles(runs: Sequence[Run], chosen: Collection[str]) -> list[tuple[str, Run]
     return [("best", best), ("worst", worst), *(("chosen", run) for run in others)]
 
 
-def _wastes(trace: Trace, policies: Sequence[Policy]) -> list[Waste]:
+def _wastes(trace: EventSource, policies: Sequence[Policy], stage: Stage) -> list[Waste]:
     """Return what the heaps' peaks consist of, alone and with mechanism, at scale 1."""
     described = with_and_without_mechanism(policies)
-    runs = simulate_all(trace, described, scale=1, realloc="in-place")
-    return [waste(trace, run) for run in runs]
+    runs = _all_runs(trace, described, 1, "in-place", stage)
+    with stage(f"{trace.name}: waste", len(runs)) as advance:
+        return [_waste(trace, run, advance) for run in runs]
 
 
-def _look_closely(trace: Trace, run: Run, role: str, columns: int) -> Mapped:
-    placed = simulate(trace, run.policy, scale=run.scale, realloc=run.realloc, addresses=True)
-    return Mapped(
+def _waste(trace: EventSource, run: Run, advance: Callable[[float], None]) -> Waste:
+    found = waste(trace, run)
+    advance(1)
+    return found
+
+
+def _free_sizes(trace: EventSource, run: Run, advance: Callable[[float], None]) -> FreeSizes:
+    found = free_sizes(trace, run)
+    advance(1)
+    return found
+
+
+def _look_closely(
+    trace: EventSource,
+    run: Run,
+    role: str,
+    columns: int,
+    advance: Callable[[float], None] = lambda _: None,
+) -> Mapped:
+    found = Mapped(
         role=role,
         run=run,
-        map=heap_map(trace, placed, columns=columns, rows=columns // 2),
-        stays=longest_stays(trace, placed, _NAMED * columns),
-        pins=pins(trace, placed),
+        map=heap_map(trace, run, columns=columns, rows=columns // 2),
+        stays=longest_stays(trace, run, _NAMED * columns),
+        pins=pins(trace, run),
     )
+    advance(1)
+    return found

@@ -14,6 +14,7 @@ from simalloc.report.units import percent, spell_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from simalloc.heap import Run
     from simalloc.report.page.findings import Findings
 
 
@@ -29,14 +30,9 @@ def ranking_table(findings: Findings) -> str:
     live = findings.best.max_live_bytes
     rows = sorted((*_policies(findings), *_natives(findings)), key=lambda row: row.peak)
     bound = _Row("bound", "peak live: the bound", live, ("", "", "", "0.0", ""))
-    possible = _Row(
-        "bound",
-        "best possible, knowing the future",
-        findings.possible.peak_heap_bytes,
-        ("", "", "", _percent(fragmentation(findings.possible)[4]), ""),
-    )
+    possible = () if findings.possible is None else (_possible(findings.possible),)
     most = findings.worst.peak_heap_bytes
-    body = "\n".join(_row(row, most, live) for row in (bound, possible, *rows))
+    body = "\n".join(_row(row, most, live) for row in (bound, *possible, *rows))
     heads = "".join(
         f'<th class="{"minor" if name != "#4" else ""}" scope="col">{name} %</th>'
         for name in (f"#{number}" for number in MEASURES)
@@ -46,6 +42,13 @@ def ranking_table(findings: Findings) -> str:
         f'<th scope="col">peak heap</th>{heads}'
         '<th class="minor" scope="col">blocks looked at</th></tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table>"
+    )
+
+
+def _possible(run: Run) -> _Row:
+    name = "best possible, knowing the future"
+    return _Row(
+        "bound", name, run.peak_heap_bytes, ("", "", "", _percent(fragmentation(run)[4]), "")
     )
 
 

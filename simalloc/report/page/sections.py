@@ -16,6 +16,7 @@ from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.waste import draw_waste
 from simalloc.report.html import html
 from simalloc.report.page.device import DeviceFindings, device_sections
+from simalloc.report.page.findings import WHOLE_EVENTS
 from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import ranking_table
 from simalloc.report.page.svg import png, svg
@@ -82,6 +83,11 @@ def _ranking(findings: Findings) -> str:
         if findings.natives
         else "<p>No real allocator was asked for or could be loaded.</p>"
     )
+    if findings.possible is None:
+        real += (
+            f"<p>The trace has more than {WHOLE_EVENTS:,} events, so it is read piece by piece: "
+            "neither the best possible heap nor real allocators are shown, which take it whole.</p>"
+        )
     return (
         "<p>Peak heap of every policy; the darker part of a bar is peak live. #1: heap / live − 1, "
         "mean over events; #2: the same when most is live; #3: when the heap first has its peak; "

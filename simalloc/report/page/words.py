@@ -20,17 +20,17 @@ def verdict(findings: Findings) -> str:
     live = spell_bytes(best.max_live_bytes)
     as_good = sum(run.peak_heap_bytes == best.peak_heap_bytes for run in findings.runs) - 1
     and_others = f" (and {_count(as_good, 'other', 'others')})" if as_good else ""
+    foresight = "" if findings.possible is None else f"; {_foresight(findings.possible)}"
     return (
-        f"At most {live} are live at once: no policy can do with less; {foresight(findings)}. "
+        f"At most {live} are live at once: no policy can do with less{foresight}. "
         f"{spell(best.policy)}{and_others} comes nearest with a heap of "
         f"{spell_bytes(best.peak_heap_bytes)}, {excess(best)}. "
         f"{spell(worst.policy)} needs most: {spell_bytes(worst.peak_heap_bytes)}, {excess(worst)}."
     )
 
 
-def foresight(findings: Findings) -> str:
+def _foresight(possible: Run) -> str:
     """Say what one would need who knew the whole trace."""
-    possible = findings.possible
     if possible.peak_heap_bytes <= possible.max_live_bytes:
         return "one who knew the future would need just that"
     return f"one who knew the future could do with {excess(possible)}"
