@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap import simulate
+from simalloc.heap._core import Simulation
 from simalloc.heap.moment import check_run
 from simalloc.heap.setting import Setting
-from simalloc.heap.simulate import parts_of, replay
+from simalloc.heap.stepping import parts_of, replay
+from simalloc.heap.ways import way_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
+    from simalloc.policy import Policy
     from simalloc.trace import EventSource, Stretch, Trace
 
 
@@ -65,38 +67,42 @@ class PlacedEvents:
 
     def chunks(self) -> Generator[_Placed]:
         """Yield the events from the first on; addresses are int64, in scaled bytes."""
-        left = self._events
-        with closing(self._source.stretches()) as stretches:
-            for stretch, address in self._placed(stretches):
+        run, left = self._run, self._events
+        setting = Setting.of(self._source, run.policy, run.scale, run.realloc)
+        with closing(setting.source.stretches()) as stretches:
+            for stretch, address in _placed(setting, run, stretches):
                 part = stretch.part(0, left)
                 yield _Placed(part.op, part.size, part.slot, {"address": address[:left]})
                 left -= len(part.op)
                 if left <= 0:
                     break
 
-    def _placed(self, stretches: Iterator[Stretch]) -> Iterator[tuple[Stretch, NDArray[np.int64]]]:
-        run = self._run
-        setting = Setting(self._source, run.policy, run.scale, run.realloc)
-        kept = run.addresses
-        if kept is None and (setting.is_offline or setting.is_device):
-            kept = simulate(
-                self._source, run.policy, scale=run.scale, realloc=run.realloc, addresses=True
-            ).addresses
-        if kept is None:
-            return self._replayed(setting, stretches)
-        return _cut(stretches, kept)
 
-    def _replayed(
-        self, setting: Setting, stretches: Iterator[Stretch]
-    ) -> Iterator[tuple[Stretch, NDArray[np.int64]]]:
-        simulation = setting.simulation()
-        for stretch in stretches:
-            address = np.empty(len(stretch.op), np.int64)
-            done = 0
-            for part in parts_of(stretch, setting.policy):
-                replay(simulation, part, address[done : done + len(part.op)])
-                done += len(part.op)
-            yield stretch, address
+def _placed(
+    setting: Setting, run: Run, stretches: Iterator[Stretch]
+) -> Iterator[tuple[Stretch, NDArray[np.int64]]]:
+    """Yield each stretch with its addresses."""
+    if run.addresses is not None:
+        return _cut(stretches, run.addresses)
+    way = way_of(setting.policy)
+    heap = way.heap_of(setting)
+    if isinstance(heap, Simulation):
+        return _replayed(heap, setting.policy, stretches)
+    addresses = way.run_one(setting, addresses=True).addresses
+    assert addresses is not None
+    return _cut(stretches, addresses)
+
+
+def _replayed(
+    simulation: Simulation, policy: Policy, stretches: Iterator[Stretch]
+) -> Iterator[tuple[Stretch, NDArray[np.int64]]]:
+    for stretch in stretches:
+        address = np.empty(len(stretch.op), np.int64)
+        done = 0
+        for part in parts_of(stretch, policy):
+            replay(simulation, part, address[done : done + len(part.op)])
+            done += len(part.op)
+        yield stretch, address
 
 
 def _cut(
