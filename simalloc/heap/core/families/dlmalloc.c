@@ -1,7 +1,7 @@
 /* Doug Lea's malloc 2.8.6 (policy/families/dlmalloc.md). */
 #include "index/size/groups.h"
+#include "parts/top.h"
 #include "replay/replay.h"
-#include "space/segment.h"
 
 enum { TREES_FROM = 256 }; /* smaller blocks are in lists, the newest first */
 
@@ -20,49 +20,30 @@ struct dlmalloc {
     uint32_t victim; /* the designated victim; or NO_BLOCK. Both are in state free */
 };
 
-static void take_out(struct dlmalloc *state, uint32_t id)
+static void take_out(struct heap *heap, uint32_t id)
 {
-    if (id != state->top && id != state->victim) {
-        groups_remove(&state->sizes, id, OLDEST_IS_HEAD);
-        return;
-    }
+    struct dlmalloc *state = (struct dlmalloc *)heap;
     if (id == state->top)
-        state->top = NO_BLOCK;
+        role_end(heap, &state->top);
+    else if (id == state->victim)
+        role_end(heap, &state->victim);
     else
-        state->victim = NO_BLOCK;
-    state->heap.counters.free_blocks--;
-    state->heap.blocks[id].home = STATE_ALLOCATED;
-}
-
-static void give_role(struct dlmalloc *state, uint32_t *role, uint32_t id)
-{
-    *role = id;
-    state->heap.blocks[id].home = STATE_FREE;
-    state->heap.counters.free_blocks++;
+        groups_remove(&state->sizes, id, OLDEST_IS_HEAD);
 }
 
 /* Makes a block free that is not counted as allocated any more. */
-static void make_free(struct dlmalloc *state, uint32_t id)
+static void make_free(struct heap *heap, uint32_t id)
 {
-    struct heap *heap = &state->heap;
+    struct dlmalloc *state = (struct dlmalloc *)heap;
     uint32_t below = heap->blocks[id].previous;
     uint32_t above = heap->blocks[id].next;
     uint32_t victim = state->victim;
     bool was_victim = victim != NO_BLOCK && (below == victim || above == victim);
-    if (heap_is_free(heap, below)) {
-        take_out(state, below);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
-    if (heap_is_free(heap, above)) {
-        take_out(state, above);
-        heap_join_next(heap, id);
-        heap->counters.coalescings++;
-    }
+    coalesce(heap, id, take_out);
     if (heap_last(heap) == id)
-        give_role(state, &state->top, id);
+        role_give(heap, &state->top, id);
     else if (was_victim)
-        give_role(state, &state->victim, id);
+        role_give(heap, &state->victim, id);
     else
         groups_insert(&state->sizes, id);
 }
@@ -73,19 +54,19 @@ static uint32_t use(struct dlmalloc *state, uint32_t id, uint64_t size, uint32_t
 {
     struct heap *heap = &state->heap;
     uint64_t least = id == state->top ? 1 : heap->setting.minimum;
-    take_out(state, id);
+    take_out(heap, id);
     if (heap->blocks[id].size - size >= least) {
         uint32_t rest = heap_cut_high(heap, id, size);
         heap->counters.splits++;
         if (role == &state->victim && state->victim != NO_BLOCK) {
             uint32_t former = state->victim;
-            take_out(state, former);
+            take_out(heap, former);
             groups_insert(&state->sizes, former);
         }
         if (role == NULL)
             groups_insert(&state->sizes, rest);
         else
-            give_role(state, role, rest);
+            role_give(heap, role, rest);
     }
     heap->counters.allocated += heap->blocks[id].size;
     return id;
@@ -108,7 +89,7 @@ static uint32_t place_small(struct dlmalloc *state, uint64_t size, uint64_t *vis
     if (head != NO_BLOCK) {
         ++*visited;
         uint32_t id = first_of(state, head);
-        take_out(state, id);
+        take_out(heap, id);
         heap->counters.allocated += heap->blocks[id].size;
         return id;
     }
@@ -135,24 +116,16 @@ static uint32_t place_large(struct dlmalloc *state, uint64_t size, uint64_t *vis
     return use(state, id, size, NULL);
 }
 
-/* Raises the break; the new memory joins the top. */
+/* Raises the break; the low end of the first memory is a table. */
 static bool grow(struct dlmalloc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
     bool first = heap->brk == 0;
     uint64_t have = state->top == NO_BLOCK ? 0 : heap->blocks[state->top].size;
-    uint32_t id = heap_extend(heap, round_up(size + state->pad - have, state->growth));
-    if (id == NO_BLOCK)
+    if (!top_grow(heap, &state->top, round_up(size + state->pad - have, state->growth)))
         return false;
-    heap->counters.growths++;
     if (first && state->foot > 0)
-        heap->blocks[heap_cut_low(heap, id, state->foot)].home = STATE_TABLE;
-    if (state->top != NO_BLOCK) {
-        take_out(state, state->top);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
-    give_role(state, &state->top, id);
+        heap->blocks[heap_cut_low(heap, state->top, state->foot)].home = STATE_TABLE;
     return true;
 }
 
@@ -209,7 +182,7 @@ static void release(struct heap *heap, uint32_t id)
         return;
     }
     heap->counters.allocated -= heap->blocks[id].size;
-    make_free(state, id);
+    make_free(heap, id);
     if (state->top == id)
         trim(state);
 }
@@ -249,14 +222,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     uint64_t have = heap->blocks[id].size;
     if (have < size && !take_above(state, id, size - have))
         return layer_move(heap, id, size);
-    uint64_t over = heap->blocks[id].size - size;
-    if (over >= heap->setting.minimum) {
-        uint32_t high = heap_cut_high(heap, id, size);
-        heap->counters.splits++;
-        heap->counters.allocated -= over;
-        make_free(state, high);
-    }
-    return id;
+    return shrink(heap, id, size, make_free);
 }
 
 static bool reserve(struct heap *heap)
@@ -300,15 +266,14 @@ static const char *check(const void *memory)
 {
     const struct dlmalloc *state = memory;
     const struct heap *heap = &state->heap;
-    uint32_t last = heap_last(heap);
-    if (state->top != (heap_is_free(heap, last) ? last : NO_BLOCK))
-        return "the top is not the free block at the break";
     uint64_t blocks = state->sizes.block_count;
     blocks += state->top != NO_BLOCK;
     blocks += state->victim != NO_BLOCK;
     if (heap->counters.free_blocks != blocks)
         return "the free blocks are miscounted";
-    const char *wrong = heap_check(heap);
+    const char *wrong = top_check(heap, state->top);
+    if (wrong == NULL)
+        wrong = heap_check(heap);
     return wrong == NULL ? groups_check(&state->sizes) : wrong;
 }
 

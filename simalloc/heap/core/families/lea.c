@@ -1,7 +1,7 @@
 /* Doug Lea's malloc 2.6.6 (policy/families/lea.md). */
 #include "index/size/groups.h"
+#include "parts/top.h"
 #include "replay/replay.h"
-#include "space/segment.h"
 
 enum { MOST_SEGMENTS = 64, SMALL = 504 };
 
@@ -37,26 +37,15 @@ static bool share_bin(uint64_t one, uint64_t other)
 }
 
 /* Takes a free block out of its bin or its role. */
-static void take_out(struct lea *state, uint32_t id)
+static void take_out(struct heap *heap, uint32_t id)
 {
-    if (id != state->top && id != state->remainder) {
-        groups_remove(&state->bins, id, OLDEST_IS_HEAD);
-        return;
-    }
+    struct lea *state = (struct lea *)heap;
     if (id == state->top)
-        state->top = NO_BLOCK;
+        role_end(heap, &state->top);
+    else if (id == state->remainder)
+        role_end(heap, &state->remainder);
     else
-        state->remainder = NO_BLOCK;
-    state->heap.counters.free_blocks--;
-    state->heap.blocks[id].home = STATE_ALLOCATED;
-}
-
-/* Gives a free block a role. */
-static void give_role(struct lea *state, uint32_t *role, uint32_t id)
-{
-    *role = id;
-    state->heap.blocks[id].home = STATE_FREE;
-    state->heap.counters.free_blocks++;
+        groups_remove(&state->bins, id, OLDEST_IS_HEAD);
 }
 
 /* Lowers the break when the top has become large. */
@@ -72,30 +61,21 @@ static void trim(struct lea *state)
 }
 
 /* Makes a block free that is not counted as allocated any more. */
-static void make_free(struct lea *state, uint32_t id)
+static void make_free(struct heap *heap, uint32_t id)
 {
-    struct heap *heap = &state->heap;
+    struct lea *state = (struct lea *)heap;
     uint32_t below = heap->blocks[id].previous;
     uint32_t above = heap->blocks[id].next;
     bool was_top = above != NO_BLOCK && above == state->top;
     uint32_t remainder = state->remainder;
     bool was_remainder = remainder != NO_BLOCK && (below == remainder || above == remainder);
-    if (heap_is_free(heap, below)) {
-        take_out(state, below);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
-    if (heap_is_free(heap, above)) {
-        take_out(state, above);
-        heap_join_next(heap, id);
-        heap->counters.coalescings++;
-    }
+    coalesce(heap, id, take_out);
     if (heap_last(heap) == id) {
-        give_role(state, &state->top, id);
+        role_give(heap, &state->top, id);
         if (was_top)
             trim(state);
     } else if (was_remainder) {
-        give_role(state, &state->remainder, id);
+        role_give(heap, &state->remainder, id);
     } else {
         groups_insert(&state->bins, id);
     }
@@ -106,31 +86,14 @@ static uint32_t use(struct lea *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;
     bool is_top = id == state->top;
-    take_out(state, id);
+    take_out(heap, id);
     if (heap->blocks[id].size - size >= heap->setting.minimum) {
         uint32_t rest = heap_cut_high(heap, id, size);
         heap->counters.splits++;
-        give_role(state, is_top ? &state->top : &state->remainder, rest);
+        role_give(heap, is_top ? &state->top : &state->remainder, rest);
     }
     heap->counters.allocated += heap->blocks[id].size;
     return id;
-}
-
-/* Raises the break; the new memory joins the top. */
-static bool grow(struct lea *state, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    uint32_t id = heap_extend(heap, round_up(size + state->keep, state->growth));
-    if (id == NO_BLOCK)
-        return false;
-    heap->counters.growths++;
-    if (state->top != NO_BLOCK) {
-        take_out(state, state->top);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
-    give_role(state, &state->top, id);
-    return true;
 }
 
 static uint32_t map(struct lea *state, uint64_t size)
@@ -157,7 +120,7 @@ static uint32_t place(struct lea *state, uint64_t size, uint64_t *visited)
         ++*visited;
         if (heap->blocks[remainder].size >= size)
             return use(state, remainder, size);
-        take_out(state, remainder);
+        take_out(heap, remainder);
         groups_insert(&state->bins, remainder);
     }
     if (best != NO_BLOCK) {
@@ -169,7 +132,7 @@ static uint32_t place(struct lea *state, uint64_t size, uint64_t *visited)
     if (top == NO_BLOCK || heap->blocks[top].size < size + state->keep) {
         if (state->map_from != 0 && size >= state->map_from && state->segments < MOST_SEGMENTS)
             return map(state, size);
-        if (!grow(state, size))
+        if (!top_grow(heap, &state->top, round_up(size + state->keep, state->growth)))
             return NO_BLOCK;
     }
     return use(state, state->top, size);
@@ -192,20 +155,7 @@ static void release(struct heap *heap, uint32_t id)
         return;
     }
     heap->counters.allocated -= heap->blocks[id].size;
-    make_free(state, id);
-}
-
-/* Frees what an allocated block has too much. */
-static uint32_t shrink(struct heap *heap, uint32_t id, uint64_t size)
-{
-    uint64_t over = heap->blocks[id].size - size;
-    if (over >= heap->setting.minimum) {
-        uint32_t high = heap_cut_high(heap, id, size);
-        heap->counters.splits++;
-        heap->counters.allocated -= over;
-        make_free((struct lea *)heap, high);
-    }
-    return id;
+    make_free(heap, id);
 }
 
 /* The bytes of a free neighbour that a block could take in; 0: there is none. */
@@ -218,7 +168,7 @@ static void take_in_above(struct lea *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
     uint32_t above = heap->blocks[id].next;
-    take_out(state, above);
+    take_out(heap, above);
     heap->counters.allocated += heap->blocks[above].size;
     heap_join_next(heap, id);
 }
@@ -227,7 +177,7 @@ static void take_in_below(struct lea *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
     uint32_t below = heap->blocks[id].previous;
-    take_out(state, below);
+    take_out(heap, below);
     heap->counters.allocated += heap->blocks[below].size;
     heap_join_previous(heap, id);
 }
@@ -254,7 +204,7 @@ static bool resize_with_neighbours(struct heap *heap, uint32_t id, uint64_t size
             return false;
         }
     }
-    shrink(heap, id, size);
+    shrink(heap, id, size, make_free);
     return true;
 }
 
@@ -265,15 +215,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         return heap->blocks[id].size >= size + state->tag ? id : layer_move(heap, id, size);
     if (resize_with_neighbours(heap, id, size))
         return id;
-    uint32_t other = heap->front->allocate(heap, size);
-    if (other == NO_BLOCK)
-        return NO_BLOCK;
-    if (heap->blocks[id].next == other) {
-        heap_join_next(heap, id);
-        return shrink(heap, id, size);
-    }
-    heap->front->release(heap, id);
-    return other;
+    return move_or_join(heap, id, heap->front->allocate(heap, size), size, make_free);
 }
 
 static bool reserve(struct heap *heap)
@@ -310,9 +252,6 @@ static const char *check(const void *memory)
 {
     const struct lea *state = memory;
     const struct heap *heap = &state->heap;
-    uint32_t last = heap_last(heap);
-    if (state->top != (heap_is_free(heap, last) ? last : NO_BLOCK))
-        return "the top is not the free block at the break";
     if (state->segments != heap->segment_count)
         return "the segments are miscounted";
     uint64_t blocks = state->bins.block_count;
@@ -320,7 +259,9 @@ static const char *check(const void *memory)
     blocks += state->remainder != NO_BLOCK;
     if (heap->counters.free_blocks != blocks)
         return "the free blocks are miscounted";
-    const char *wrong = heap_check(heap);
+    const char *wrong = top_check(heap, state->top);
+    if (wrong == NULL)
+        wrong = heap_check(heap);
     return wrong == NULL ? groups_check(&state->bins) : wrong;
 }
 

@@ -1,194 +1,20 @@
 /* glibc's malloc 2.36 (policy/families/ptmalloc.md). */
-#include "index/size/groups.h"
-#include "replay/replay.h"
-#include "space/segment.h"
+#include "families/ptmalloc_lists.h"
 
-enum { MOST_SORTED = 10000, CONSOLIDATES_FROM = 65536, IS_UNSORTED = 1 };
+enum { MOST_SORTED = 10000, CONSOLIDATES_FROM = 65536 };
 static const uint64_t most_map_from = UINT64_C(32) << 20;
-
-struct ptmalloc {
-    struct heap heap;
-    struct groups bins;
-    uint64_t growth;
-    uint64_t top_pad;
-    uint64_t trim;
-    uint64_t map_from;
-    uint64_t fast;
-    uint64_t cache_lists;
-    uint64_t cache_length;
-    uint64_t small_below;
-    uint64_t keep;        /* of the top, which is left at least */
-    uint64_t tag;         /* bytes that a segment has besides */
-    uint64_t cached_most; /* the largest block of the thread cache */
-    uint64_t fast_most;   /* and of the fast lists */
-    struct links links;
-    struct chain *thread_cache; /* by size */
-    struct chain *fast_lists;   /* by size */
-    struct chain unsorted;      /* free blocks whose `mark` is IS_UNSORTED */
-    uint64_t in_thread_cache;   /* blocks */
-    uint64_t in_fast_lists;
-    uint64_t last_remainder; /* an address */
-    uint32_t top;            /* the free block at the break; or NO_BLOCK */
-    bool started;
-};
-
-static uint64_t size_of(const struct ptmalloc *state, uint32_t id)
-{
-    return state->heap.blocks[id].size;
-}
-
-static bool is_small(const struct ptmalloc *state, uint64_t size)
-{
-    return size < state->small_below;
-}
-
-/* Whether two large sizes belong in one bin. */
-static bool share_bin(const struct ptmalloc *state, uint64_t one, uint64_t other)
-{
-    const uint64_t ends[] = {state->heap.setting.word == 4 ? 2944 : 3136, 10752, 45056, 163840,
-                             786432};
-    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (one < ends[i] || other < ends[i])
-            return one < ends[i] && other < ends[i] && one >> (6 + 3 * i) == other >> (6 + 3 * i);
-    return true;
-}
-
-/* Caches a block on a chain; it is not counted as allocated. */
-static void cache_on(struct ptmalloc *state, struct chain *chain, uint32_t id)
-{
-    state->heap.blocks[id].home = STATE_CACHED;
-    state->heap.counters.cached_blocks++;
-    chain_push(&state->links, chain, id);
-}
-
-/* Takes the newest block off a chain; it is allocated then, and not counted. NO_BLOCK: none. */
-static uint32_t uncache(struct ptmalloc *state, struct chain *chain)
-{
-    uint32_t id = chain_pop_newest(&state->links, chain);
-    if (id != NO_BLOCK) {
-        state->heap.blocks[id].home = STATE_ALLOCATED;
-        state->heap.counters.cached_blocks--;
-    }
-    return id;
-}
-
-/* Puts a block into the thread cache, if there is room for it. */
-static bool put_in_cache(struct ptmalloc *state, uint32_t id)
-{
-    uint64_t size = size_of(state, id);
-    if (size > state->cached_most || state->thread_cache[size].count >= state->cache_length)
-        return false;
-    cache_on(state, &state->thread_cache[size], id);
-    state->in_thread_cache++;
-    return true;
-}
-
-static bool cache_has_room(const struct ptmalloc *state, uint64_t size)
-{
-    return size <= state->cached_most && state->thread_cache[size].count < state->cache_length;
-}
-
-static uint32_t use_whole(struct ptmalloc *state, uint32_t id)
-{
-    state->heap.counters.allocated += size_of(state, id);
-    return id;
-}
-
-/* Takes a binned block out; it is allocated then, and not counted. */
-static void leave_bin(struct ptmalloc *state, uint32_t id)
-{
-    bool small = is_small(state, size_of(state, id));
-    groups_remove(&state->bins, id, small ? OLDEST_IS_HEAD : NEWEST_IS_HEAD);
-    state->heap.blocks[id].mark = 0;
-}
-
-static void leave_unsorted(struct ptmalloc *state, uint32_t id)
-{
-    chain_remove(&state->links, &state->unsorted, id);
-    state->heap.blocks[id].mark = 0;
-    state->heap.blocks[id].home = STATE_ALLOCATED;
-    state->heap.counters.free_blocks--;
-}
-
-static void enter_unsorted(struct ptmalloc *state, uint32_t id)
-{
-    state->heap.blocks[id].mark = IS_UNSORTED;
-    state->heap.blocks[id].home = STATE_FREE;
-    state->heap.counters.free_blocks++;
-    chain_push(&state->links, &state->unsorted, id);
-}
-
-static void set_top(struct ptmalloc *state, uint32_t id)
-{
-    state->top = id;
-    state->heap.blocks[id].mark = 0;
-    state->heap.blocks[id].home = STATE_FREE;
-    state->heap.counters.free_blocks++;
-}
-
-static void take_out(struct ptmalloc *state, uint32_t id)
-{
-    const struct block *block = &state->heap.blocks[id];
-    if (id == state->top) {
-        state->top = NO_BLOCK;
-        state->heap.counters.free_blocks--;
-        state->heap.blocks[id].home = STATE_ALLOCATED;
-    } else if (block->home == STATE_FREE && block->mark == IS_UNSORTED) {
-        leave_unsorted(state, id);
-    } else {
-        leave_bin(state, id);
-    }
-}
-
-/* Merges a block, which is not counted as allocated, with what is free beside it. */
-static uint32_t merge(struct ptmalloc *state, uint32_t id)
-{
-    struct heap *heap = &state->heap;
-    uint32_t below = heap->blocks[id].previous;
-    uint32_t above = heap->blocks[id].next;
-    if (heap_is_free(heap, below)) {
-        take_out(state, below);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
-    if (heap_is_free(heap, above)) {
-        take_out(state, above);
-        heap_join_next(heap, id);
-        heap->counters.coalescings++;
-    }
-    if (heap_last(heap) == id)
-        set_top(state, id);
-    else
-        enter_unsorted(state, id);
-    return id;
-}
-
-/* Merges all blocks of the fast lists; answers whether there were any. */
-static bool consolidate(struct ptmalloc *state)
-{
-    bool any = state->in_fast_lists > 0;
-    for (uint64_t size = 0; state->in_fast_lists > 0; size++)
-        for (;;) {
-            uint32_t id = uncache(state, &state->fast_lists[size]);
-            if (id == NO_BLOCK)
-                break;
-            state->in_fast_lists--;
-            merge(state, id);
-        }
-    return any;
-}
 
 /* Step 2 of an allocation. */
 static uint32_t use_fast(struct ptmalloc *state, uint64_t size)
 {
-    struct chain *list = &state->fast_lists[size];
-    uint32_t id = uncache(state, list);
+    uint32_t id = uncache(state, &state->fast_lists, size);
     if (id == NO_BLOCK)
         return NO_BLOCK;
-    state->in_fast_lists--;
-    while (list->newest != NO_BLOCK && cache_has_room(state, size)) {
-        put_in_cache(state, uncache(state, list));
-        state->in_fast_lists--;
+    while (cache_has_room(state, size)) {
+        uint32_t other = uncache(state, &state->fast_lists, size);
+        if (other == NO_BLOCK)
+            break;
+        put_in_cache(state, other);
     }
     return use_whole(state, id);
 }
@@ -246,8 +72,7 @@ static uint32_t sort(struct ptmalloc *state, uint64_t size, uint64_t *visited)
     }
     if (!kept)
         return NO_BLOCK;
-    state->in_thread_cache--;
-    return use_whole(state, uncache(state, &state->thread_cache[size]));
+    return use_whole(state, uncache(state, &state->thread_cache, size));
 }
 
 /* Step 6: the best binned block. */
@@ -269,7 +94,7 @@ static uint32_t use_top(struct ptmalloc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
     uint32_t id = state->top;
-    take_out(state, id);
+    take_out(heap, id);
     if (size_of(state, id) > size) {
         set_top(state, heap_cut_high(heap, id, size));
         heap->counters.splits++;
@@ -284,24 +109,17 @@ static uint32_t use_new(struct ptmalloc *state, uint64_t size)
     if (state->map_from != 0 && size >= state->map_from)
         return segment_allocate(heap, round_up(size + state->tag, state->growth));
     uint64_t have = state->top == NO_BLOCK ? 0 : size_of(state, state->top);
-    uint32_t id =
-        heap_extend(heap, round_up(size + state->top_pad + state->keep - have, state->growth));
-    if (id == NO_BLOCK)
+    uint64_t rise = round_up(size + state->top_pad + state->keep - have, state->growth);
+    if (!top_grow(heap, &state->top, rise))
         return NO_BLOCK;
-    heap->counters.growths++;
-    if (state->top != NO_BLOCK) {
-        take_out(state, state->top);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
-    set_top(state, id);
+    heap->blocks[state->top].mark = 0;
     return use_top(state, size);
 }
 
 /* Steps 2 to 9. */
 static uint32_t place(struct ptmalloc *state, uint64_t size, uint64_t *visited)
 {
-    uint32_t id = size <= state->fast_most ? use_fast(state, size) : NO_BLOCK;
+    uint32_t id = size <= state->fast_lists.most ? use_fast(state, size) : NO_BLOCK;
     if (id == NO_BLOCK && is_small(state, size))
         id = use_small_bin(state, size);
     if (id != NO_BLOCK) {
@@ -348,10 +166,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     if (!state->started && !start(state))
         return NO_BLOCK;
     uint64_t visited = 1;
-    uint32_t id = size <= state->cached_most ? uncache(state, &state->thread_cache[size])
-                                             : NO_BLOCK;
+    uint32_t id = uncache(state, &state->thread_cache, size);
     if (id != NO_BLOCK) {
-        state->in_thread_cache--;
         use_whole(state, id);
     } else {
         visited = 0;
@@ -385,14 +201,13 @@ static void release_segment(struct ptmalloc *state, uint32_t id)
 }
 
 /* Frees a block that is not counted as allocated. */
-static void make_free(struct ptmalloc *state, uint32_t id)
+static void make_free(struct heap *heap, uint32_t id)
 {
-    uint64_t size = size_of(state, id);
+    struct ptmalloc *state = (struct ptmalloc *)heap;
     if (put_in_cache(state, id))
         return;
-    if (size <= state->fast_most) {
-        cache_on(state, &state->fast_lists[size], id);
-        state->in_fast_lists++;
+    if (unmerged_has_room(&state->fast_lists, size_of(state, id), UINT32_MAX)) {
+        unmerged_put(heap, &state->links, &state->fast_lists, id);
         return;
     }
     id = merge(state, id);
@@ -410,21 +225,7 @@ static void release(struct heap *heap, uint32_t id)
         return;
     }
     heap->counters.allocated -= heap->blocks[id].size;
-    make_free(state, id);
-}
-
-/* Frees what an allocated block has too much. */
-static uint32_t shrink(struct ptmalloc *state, uint32_t id, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    uint64_t over = size_of(state, id) - size;
-    if (over >= heap->setting.minimum) {
-        uint32_t high = heap_cut_high(heap, id, size);
-        heap->counters.splits++;
-        heap->counters.allocated -= over;
-        make_free(state, high);
-    }
-    return id;
+    make_free(heap, id);
 }
 
 /* Makes a block larger by the free one above it; false if that is not enough. */
@@ -436,7 +237,7 @@ static bool take_above(struct ptmalloc *state, uint32_t id, uint64_t size)
     if (!heap_is_free(heap, above) || both < size)
         return false;
     if (above != state->top) {
-        take_out(state, above);
+        take_out(heap, above);
         use_whole(state, above);
     } else if (both >= size + state->keep) {
         use_top(state, size - size_of(state, id));
@@ -455,18 +256,11 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         return wanted == size_of(state, id) ? id : segment_replace(heap, id, wanted);
     }
     if (size_of(state, id) >= size || take_above(state, id, size))
-        return shrink(state, id, size);
+        return shrink(heap, id, size, make_free);
     uint64_t visited = 0;
     uint32_t other = place(state, size, &visited);
     count_search(heap, visited);
-    if (other == NO_BLOCK)
-        return NO_BLOCK;
-    if (heap->blocks[id].next == other) {
-        heap_join_next(heap, id);
-        return shrink(state, id, size);
-    }
-    heap->front->release(heap, id);
-    return other;
+    return move_or_join(heap, id, other, size, make_free);
 }
 
 static bool reserve(struct heap *heap)
@@ -484,15 +278,6 @@ static const struct layer *settle(struct heap *heap)
     return &layer_ptmalloc;
 }
 
-/* Empty chains for all sizes up to one. */
-static struct chain *make_chains(uint64_t most)
-{
-    struct chain *chains = table_resize(NULL, sizeof *chains, 0, (uint32_t)most + 1);
-    for (uint64_t size = 0; chains != NULL && size <= most; size++)
-        chains[size] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
-    return chains;
-}
-
 static bool init(void *memory)
 {
     struct ptmalloc *state = memory;
@@ -500,25 +285,23 @@ static bool init(void *memory)
     const struct setting *setting = &heap->setting;
     uint64_t unit = heap_unit(heap) | state->growth;
     state->small_below = setting->word == 4 ? 1008 : 1024;
-    state->cached_most = 4 * setting->word + 16 * (state->cache_lists - 1);
-    state->fast_most = state->fast * setting->word;
     state->last_remainder = UINT64_MAX;
     if (setting->mechanism) {
         state->keep = setting->minimum;
         state->tag = setting->word;
         unit |= 2 * setting->word;
     }
-    state->thread_cache = make_chains(state->cached_most);
-    state->fast_lists = make_chains(state->fast_most);
-    return state->thread_cache != NULL && state->fast_lists != NULL && heap_init(heap) &&
+    uint64_t cached_most = 4 * setting->word + 16 * (state->cache_lists - 1);
+    return unmerged_init(&state->thread_cache, cached_most) &&
+           unmerged_init(&state->fast_lists, state->fast * setting->word) && heap_init(heap) &&
            groups_init(&state->bins, heap, unit);
 }
 
 static void release_all(void *memory)
 {
     struct ptmalloc *state = memory;
-    table_release(state->thread_cache);
-    table_release(state->fast_lists);
+    unmerged_release(&state->thread_cache);
+    unmerged_release(&state->fast_lists);
     links_release(&state->links);
     groups_release(&state->bins);
     heap_release(&state->heap);
@@ -527,20 +310,19 @@ static void release_all(void *memory)
 static uint64_t cached(const void *memory)
 {
     const struct ptmalloc *state = memory;
-    return state->in_thread_cache + state->in_fast_lists;
+    return state->thread_cache.blocks + state->fast_lists.blocks;
 }
 
 static const char *check(const void *memory)
 {
     const struct ptmalloc *state = memory;
     const struct heap *heap = &state->heap;
-    uint32_t last = heap_last(heap);
-    if (state->top != (heap_is_free(heap, last) ? last : NO_BLOCK))
-        return "the top is not the free block at the break";
     uint64_t blocks = state->bins.block_count + state->unsorted.count + (state->top != NO_BLOCK);
     if (blocks != heap->counters.free_blocks)
         return "the free blocks are miscounted";
-    const char *wrong = heap_check(heap);
+    const char *wrong = top_check(heap, state->top);
+    if (wrong == NULL)
+        wrong = heap_check(heap);
     return wrong == NULL ? groups_check(&state->bins) : wrong;
 }
 

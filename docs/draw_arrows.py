@@ -1,0 +1,95 @@
+"""Draw which file of the C core includes which, of two commits: `python docs/draw_arrows.py`.
+
+A dot is a file (a .c with the .h of its name), a line an include, read from the code itself: blue
+where it goes down, red where it goes up. Rows are the rooms of the core; a commit without rooms has
+one row for each step away from what includes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CORE = "simalloc/heap/core"
+BEFORE = "4c48d0a"
+"""The last commit before the core was built anew."""
+ROOMS = ("binding", "python", "families", "replay", "parts", "index", "space")
+
+
+def files_of(commit: str) -> dict[str, set[str]]:
+    """Return the files of the core at a commit, each with those that it includes."""
+    listed = _git("ls-tree", "-r", "--name-only", commit, CORE).split()
+    names = [name for name in listed if name[-2:] in {".c", ".h"} and "/device/" not in name]
+    known = {_stem(name) for name in names}
+    found: dict[str, set[str]] = {name: set() for name in known}
+    for name in names:
+        for path in re.findall(r'#include "([^"]+)\.h"', _git("show", f"{commit}:{name}")):
+            found[_stem(name)] |= {path} & known - {_stem(name)}
+    return found
+
+
+def rows_of(files: dict[str, set[str]]) -> dict[str, int]:
+    """Return the row of each file, counted from below."""
+    if any("/" in name for name in files):
+        return {name: len(ROOMS) - 1 - ROOMS.index(name.partition("/")[0]) for name in files}
+    depth: dict[str, int] = {}
+
+    def deep(name: str) -> int:
+        if name not in depth:
+            depth[name] = 0
+            depth[name] = max((1 + deep(other) for other in files[name]), default=0)
+        return depth[name]
+
+    return {name: deep(name) for name in files}
+
+
+def draw(axes: Axes, title: str, files: dict[str, set[str]]) -> None:
+    """Draw the files of a commit."""
+    rows = rows_of(files)
+    place = {}
+    for row in set(rows.values()):
+        members = sorted(name for name in files if rows[name] == row)
+        for i, name in enumerate(members):
+            place[name] = ((i + 0.5) / len(members), row)
+    for name, others in files.items():
+        for other in others:
+            (x, y), (to_x, to_y) = place[name], place[other]
+            color = "tab:red" if to_y > y else "tab:blue"
+            axes.plot([x, to_x], [y, to_y], color=color, alpha=0.35, lw=0.7, zorder=1)
+    across, up = zip(*place.values(), strict=True)
+    axes.scatter(across, up, s=14, color="black", zorder=2)
+    arrows = sum(map(len, files.values()))
+    axes.set_title(f"{title}: {len(files)} files, {arrows} includes", fontsize=10)
+    axes.set_xticks([])
+    is_roomy = any("/" in name for name in files)
+    axes.set_yticks(range(len(ROOMS)), ROOMS[::-1]) if is_roomy else axes.set_yticks([])
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(  # noqa: S603 - arguments of functions in here
+        ["git", *arguments],  # noqa: S607 - whichever git there is
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+
+def _stem(name: str) -> str:
+    return str(PurePosixPath(name).relative_to(CORE).with_suffix(""))
+
+
+if __name__ == "__main__":
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+    draw(left, "before", files_of(BEFORE))
+    draw(right, "now", files_of(sys.argv[1] if sys.argv[1:] else "HEAD"))
+    figure.savefig("docs/images/core-arrows.png", dpi=110)
