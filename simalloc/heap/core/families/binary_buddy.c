@@ -115,7 +115,7 @@ static const struct parameter parameters[] = {
     UNIT_PARAMETER(struct binary_buddy, growth),
 };
 
-const struct family VARIANT(binary_buddy) = {
+const struct family binary_buddy = {
     .name = "binary buddy",
     .state_size = sizeof(struct binary_buddy),
     PARAMETERS(parameters),

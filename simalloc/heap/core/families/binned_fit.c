@@ -258,7 +258,7 @@ static const struct parameter parameters[] = {
     TRIMMING_PARAMETERS(struct binned_fit, trimming),
 };
 
-const struct family VARIANT(binned_fit) = {
+const struct family binned_fit = {
     .name = "binned fit",
     .state_size = sizeof(struct binned_fit),
     PARAMETERS(parameters),

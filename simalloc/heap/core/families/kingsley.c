@@ -121,7 +121,7 @@ static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct kingsley, variant, variant_names),
 };
 
-const struct family VARIANT(kingsley) = {
+const struct family kingsley = {
     .name = "kingsley",
     .state_size = sizeof(struct kingsley),
     PARAMETERS(parameters),
