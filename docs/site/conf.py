@@ -30,6 +30,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 default_role = "code"
 
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_theme = "furo"
 html_title = "simalloc"
 html_extra_path = ["index.html"]  # leads from the site's root to its first page

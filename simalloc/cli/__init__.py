@@ -36,10 +36,10 @@ COMMANDS: Final = {
         "simalloc.cli.native", "Replay traces through real allocators and print what each needs."
     ),
     "sweep": Command(
-        "simalloc.cli.sweep", "Replay many traces under many policies, and keep a row a run."
+        "simalloc.cli.sweep", "Replay many traces under many policies, and keep a row for each."
     ),
     "results": Command(
-        "simalloc.cli.results", "Print the results of sweeps: a row a run, a pivot, or a ranking."
+        "simalloc.cli.results", "Print the results of sweeps: all runs, a pivot, or a ranking."
     ),
     "compare": Command("simalloc.cli.compare", "Print what changed between two files of results."),
     "merge": Command("simalloc.cli.merge", "Put the runs of several files of results into one."),

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 def command(names: Sequence[str], table_format: Format) -> None:
     """List the catalogue of policies, or say all that is known of one.
 
-    There is a line a policy, by group. Of one that is named: its family, its parameters with what
-    they are and may be, the source of its rules and how it is read where it is silent, the rules
-    themselves, and an example. JSON and CSV have a row a policy.
+    Without a name there is one line for each policy. Of a policy that is named it prints the
+    family, the parameters and what they may be, the source of the rules and how we read it where it
+    says nothing, the rules themselves, and an example. JSON and CSV have one row for each policy.
     """
     policies = expand_policies(names) if names else tuple(CATALOGUE.values())
     if table_format in {"json", "csv"}:

@@ -71,8 +71,8 @@ def command(
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. The page ranks every
     policy, shows the heaps of the best, the worst and the chosen ones, and names what pins them.
     A trace file is read as it is replayed, and may be of any length.
-    Of a GPU's memory (a snapshot of PyTorch) it says what `simalloc device` does, of which it has
-    the options --capacity, --settings, --search and --device, and shows where its segments lie.
+    For a snapshot of PyTorch's memory on a GPU, the page has what `simalloc device` prints, and
+    shows where the segments lie; --capacity, --settings, --search and --device are for that.
     """
     keep_apart(output, map(find_trace, traces))
     with replacing(output) as stream:

@@ -80,7 +80,7 @@ def command(
     resamples: int,
     table_format: Format,
 ) -> None:
-    """Print the results of sweeps: a row a run, a pivot, or a ranking.
+    """Print the results of sweeps: all runs, a pivot, or a ranking.
 
     MEASURE is 1, 2, 3 or 4 for the measures of fragmentation, or any column of numbers, such as
     peak_heap_bytes or visited_mean. CSV and JSON hold all columns and all digits, with what is

@@ -9,7 +9,7 @@ import click
 from simalloc.heap import Realloc
 
 scale_option: Final = click.option(
-    "--scale", type=int, default=16, show_default=True, help="Sizes are multiplied by it."
+    "--scale", type=int, default=16, show_default=True, help="Multiply every size by this."
 )
 realloc_option: Final = click.option(
     "--realloc",

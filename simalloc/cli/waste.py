@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     help="Real allocators beside them, as `simalloc native` takes them; if not given, those that "
     "the policies are models of.",
 )
-@click.option("--scale", type=int, default=1, show_default=True, help="Sizes are multiplied by it.")
+@click.option(
+    "--scale", type=int, default=1, show_default=True, help="Multiply every size by this."
+)
 @click.option(
     "--realloc",
     type=click.Choice([rule.value for rule in Realloc]),
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A picture: a stacked bar a heap, as .png, .svg or .pdf.",
+    help="Draw one stacked bar for each heap. A .png, .svg or .pdf file.",
 )
 @format_option
 def command(

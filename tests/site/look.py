@@ -24,10 +24,10 @@ LEAST_CONTRAST = 3.0  # WCAG 2.2 asks 4.5 of small text, 3 of large
 COMPLAINTS = {"error", "warning"}
 
 WRONG = """
-(() => {
+((width, least) => {
   const wrong = [];
   const wide = document.documentElement.scrollWidth;
-  if (wide > innerWidth) wrong.push(`sticks out: ${wide} of ${innerWidth} pixels`);
+  if (wide > width) wrong.push(`sticks out: ${wide} of ${width} pixels`);
   for (const image of document.images)
     if (image.complete && !image.naturalWidth) wrong.push(`no picture: ${image.src}`);
   const parts = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
@@ -49,10 +49,10 @@ WRONG = """
     const ink = light(getComputedStyle(element).color), paper = light(under(element));
     const contrast = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
     const text = element.textContent.slice(0, 40);
-    if (contrast < %s) wrong.push(`contrast ${contrast.toFixed(1)}: ${text}`);
+    if (contrast < least) wrong.push(`contrast ${contrast.toFixed(1)}: ${text}`);
   }
   return [...new Set(wrong)].slice(0, 8);
-})()
+})(%s, %s)
 """
 
 
@@ -78,7 +78,7 @@ def show(page, path, width, height, *, dark):
 def look(page, path, target, size, *, dark):
     """Take a picture of a page, and return what is wrong with it."""
     show(page, path, *SIZES[size], dark=dark)
-    wrong = page.evaluate(WRONG % LEAST_CONTRAST)
+    wrong = page.evaluate(WRONG % (SIZES[size][0], LEAST_CONTRAST))
     wrong += [
         text
         for said in page.complaints()
