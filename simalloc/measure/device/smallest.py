@@ -28,7 +28,9 @@ def smallest_device(
     """
     fails = max(up(figures.peak_requested_bytes) - STEP, 0)
     enough = fits or max(up(figures.peak_reserved_bytes), STEP)
-    found = run_at(trace, description, enough)
+    found = figures
+    if fits or not _is_known(description, figures):
+        found = run_at(trace, description, enough)
     while found.first_oom_event:  # of what is reserved at most, a memory fraction is allowed
         enough += max(STEP, up(enough // 64))
         found = run_at(trace, description, enough)
@@ -40,6 +42,17 @@ def smallest_device(
         else:
             enough, found = middle, tried
     return enough, found
+
+
+def _is_known(description: PyTorch, figures: DeviceFigures) -> bool:
+    """Whether a device of what is reserved at most does the same as one without end.
+
+    Nothing is refused there, unless a limit or a range of addresses goes by the capacity, or the
+    device takes more for a segment than its size.
+    """
+    rules = description.rules
+    by_capacity = rules.allowed is not None or rules.expandable or rules.large_segment % STEP
+    return not by_capacity and not figures.first_oom_event
 
 
 def up(size: int) -> int:

@@ -7,15 +7,19 @@ reads it. All others are read in Python, where an entry becomes its row as soon 
 
 from __future__ import annotations
 
+import gc
 import pickle
 from array import array
+from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+
+import numpy as np
 
 from simalloc.trace._native import pickle_is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ACTIONS: Final = (
     *("alloc", "free", "free_completed", "free_requested", "oom"),
@@ -35,6 +39,8 @@ _NUMBERS: Final = {action: number for number, action in enumerate(ACTIONS)}
 _NO_EVENTS: Final = frozenset({"snapshot", "annotate", "user_defined", "workspace_snapshot"})
 _IN_C: Final = 1 << 27
 """Bytes of a pickle that is read in C: objects take ten times as much."""
+_AT_ONCE: Final = 1 << 12
+"""Entries that are turned into rows together."""
 _MOST: Final = 2**52  # of a number: more than any address, and microseconds of a century
 _EMPTY_CACHE: Final = ("empty_cache", "emptyCache")
 
@@ -62,6 +68,45 @@ class Entries:
         place = Row(len(self.rows) // len(FIELDS))
         self.rows.extend(self._row(entry))
         return place
+
+    def take_all(self, trace: list[Any]) -> None:
+        """Put a `Row` in the place of each entry of a list."""
+        for start in range(0, len(trace), _AT_ONCE):
+            part = trace[start : start + _AT_ONCE]
+            if self._add_alike(part):
+                first = len(self.rows) // len(FIELDS) - len(part)
+                trace[start : start + len(part)] = map(Row, range(first, first + len(part)))
+                continue
+            for place, entry in enumerate(part, start):
+                if isinstance(entry, dict) and "action" in entry:
+                    trace[place] = self.take(entry)
+
+    def _add_alike(self, part: list[Any]) -> bool:
+        """Add the rows of entries column by column, if they all are as most are."""
+        try:
+            columns = [
+                [_NUMBERS[entry["action"]] for entry in part],
+                [entry["addr"] for entry in part],
+                [entry["size"] for entry in part],
+                [entry.get("stream", 0) for entry in part],
+                [entry.get("time_us", 0) for entry in part],
+            ]
+            pools = [entry.get("pool_id", entry.get("segment_pool_id")) for entry in part]
+            numbers = {pool: self.pool(pool) for pool in dict.fromkeys(pools)}
+        except (KeyError, TypeError, AttributeError):
+            return False
+        if any(set(map(type, column)) != {int} for column in columns):
+            return False
+        if any(min(column) < 0 or max(column) >= _MOST for column in columns):
+            return False
+        if OOM in columns[0]:
+            return False
+        known, site = self._sites, self._site
+        sites = [known.get(id(frames)) or site(frames) for frames in map(_frames_of, part)]
+        columns.insert(4, [numbers[pool] for pool in pools])
+        columns += [list(column) for column in zip(*sites, strict=True)]
+        self.rows.frombytes(np.array(columns, np.int64).T.tobytes())
+        return True
 
     def pool(self, given: object) -> int:
         """Return the number of a pool's id; 0 is the pool of all that has none of its own."""
@@ -104,13 +149,29 @@ def unpickled(content: bytes, entries: Entries) -> Any:
     """Return the object of a pickle, with a `Row` for each entry; any error if it is damaged."""
     if len(content) > _IN_C or not pickle_is_plain(content):
         return Unpickler(BytesIO(content), entries).load()
-    snapshot = PlainUnpickler(BytesIO(content)).load()
-    traces = snapshot.get("device_traces") if isinstance(snapshot, dict) else None
-    for trace in traces if isinstance(traces, list) else ():
-        for place, entry in enumerate(trace if isinstance(trace, list) else ()):
-            if isinstance(entry, dict) and "action" in entry:
-                trace[place] = entries.take(entry)
+    with _uncollected():
+        snapshot = PlainUnpickler(BytesIO(content)).load()
+        traces = snapshot.get("device_traces") if isinstance(snapshot, dict) else None
+        for trace in traces if isinstance(traces, list) else ():
+            if isinstance(trace, list):
+                entries.take_all(trace)
     return snapshot
+
+
+def _frames_of(entry: dict[Any, Any]) -> object:
+    return entry.get("frames")
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep Python from looking for cycles in the millions of objects that a pickle makes."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class PlainUnpickler(pickle.Unpickler):

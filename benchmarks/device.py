@@ -1,0 +1,111 @@
+"""Time and memory of the what-if on a GPU's memory: a snapshot of a million entries, ten settings.
+
+`python -m benchmarks.device` makes a snapshot of a training-like program, runs `simalloc device`
+on it as users do, a process of its own, and removes it. With `--megabytes` the snapshot is as large
+as is said, and is imported alone: what is asked then is how much memory that takes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+MIB = 1 << 20
+SETTINGS = ("max_split_size_mb:200", "expandable_segments:True,max_split_size_mb:128")
+"""Besides the eight that are tried always."""
+_FRAMES = 20
+_PLACES = 500
+_KEPT = 3000
+"""Objects that are live at once, at the least."""
+_USUAL = (4096, 65_536, 3 * MIB, 12 * MIB, 33 * MIB)
+
+
+def snapshot(entries: int) -> dict[str, Any]:
+    """Return a snapshot of so many entries, each with a list of frames of its own."""
+    made = random.Random(1)  # noqa: S311 - for figures that can be had again
+    places = [
+        {"name": f"step_{place}", "filename": f"model_{place % 9}.py", "line": place}
+        for place in range(_PLACES)
+    ]
+    live: dict[int, int] = {}
+    history: list[dict[str, Any]] = []
+    end = 0
+
+    def tell(action: str, address: int, size: int) -> None:
+        first = made.randrange(_PLACES - _FRAMES)
+        history.append(
+            {
+                "action": action,
+                "addr": address,
+                "size": size,
+                "stream": 0,
+                "time_us": len(history),
+                "pool_id": (0, 0),
+                "frames": places[first : first + _FRAMES],
+            }
+        )
+
+    while len(history) < entries:
+        if len(live) < _KEPT or made.random() < 0.5:
+            odd = made.random() < 0.3
+            size = int(2 ** made.uniform(9, 26)) if odd else made.choice(_USUAL)
+            live[end] = size
+            tell("alloc", end, size)
+            end += -(-size // 512) * 512
+        else:
+            address = next(reversed(live)) if made.random() < 0.5 else made.choice(list(live)[:50])
+            size = live.pop(address)
+            tell("free_requested", address, size)
+            tell("free_completed", address, size)
+    return {"device_traces": [history], "segments": [], "allocator_settings": {}}
+
+
+def measured(*arguments: str) -> tuple[float, float, int]:
+    """Return the seconds of a command, its seconds of processor time, and its most bytes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "simalloc", *arguments], check=True)
+    seconds = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds, used, after.ru_maxrss * 1024
+
+
+@click.command()
+@click.option("--entries", default=1_000_000, show_default=True, type=click.IntRange(10_000))
+@click.option("--megabytes", type=click.IntRange(1), help="Import a snapshot of so many, alone.")
+def main(entries: int, megabytes: int | None) -> None:
+    """Measure `simalloc device`, or the import of a large snapshot."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "snapshot.pickle")
+        made = os.fork()  # what is made takes much memory, which ends with this process
+        if not made:
+            count = entries if megabytes is None else megabytes * 8_000
+            path.write_bytes(pickle.dumps(snapshot(count), protocol=4))
+            os._exit(0)
+        if os.waitpid(made, 0)[1]:
+            raise click.ClickException("the snapshot could not be made")
+        size = path.stat().st_size
+        if megabytes is None:
+            options = [part for text in SETTINGS for part in ("--settings", text)]
+            seconds, used, most = measured("device", str(path), *options)
+        else:
+            seconds, used, most = measured("import", str(path), "-o", str(path.with_suffix(".npz")))
+    click.echo(
+        f"{size / 1e6:,.0f} MB: {seconds:.1f} s, {used:.1f} s of processor time, "
+        f"{most / 1e6:,.0f} MB at most; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    )
+
+
+if __name__ == "__main__":
+    main()
