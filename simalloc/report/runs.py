@@ -77,7 +77,14 @@ def runs_table(runs: Sequence[Run], *, speed: bool = True) -> Table:
     found = tuple(
         f"{spell(run.policy)} of {run.trace}: {run.found}." for run in runs if run.found is not None
     )
-    return Table("Fragmentation", columns, rows, (*MEASURES_NOTES, *found))
+    out = tuple(
+        f"{spell(run.policy)} of {run.trace}: out of memory at event "
+        f"{run.device.first_oom_event:,}, where the run ends; "
+        f"{run.device.retries:,} times all was given back to make room."
+        for run in runs
+        if run.device is not None and run.device.first_oom_event
+    )
+    return Table("Fragmentation", columns, rows, (*MEASURES_NOTES, *found, *out))
 
 
 def runs_records_table(runs: Sequence[Run]) -> Table:

@@ -2,10 +2,14 @@
 
 import json
 import pickle
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from simalloc.trace import Op, read_trace
 
 MIB = 1 << 20
 
@@ -91,6 +95,51 @@ def test_a_trace_does_as_well(snapshot, tmp_path):
     command = [sys.executable, "-m", "simalloc", "import", snapshot, "-o", path]
     subprocess.run(command, check=True, capture_output=True)
     assert simalloc(path, "--format", "csv").stdout == simalloc(snapshot, "--format", "csv").stdout
+
+
+BFC_LOG = """\
+I0000 00:00:17.1 4242 bfc_allocator.cc:91] Creating new BFCAllocator named: GPU_0_bfc
+I0000 00:00:17.2 4242 bfc_allocator.cc:300] AllocateRaw GPU_0_bfc 1024 alignment=256
+I0000 00:00:17.2 4242 bfc_allocator.cc:341] AllocateRaw GPU_0_bfc  1024 0x7f0000000000
+I0000 00:00:17.2 4242 bfc_allocator.cc:342] [mem-debug] AllocateRaw,GPU_0_bfc,1024,0x7f0000000000,
+    @ 0x55 main
+I0000 00:00:17.3 4242 bfc_allocator.cc:342] [mem-debug] AllocateRaw,GPU_1_bfc,99,0x7f9000000000,
+I0000 00:00:17.3 4242 bfc_allocator.cc:342] [mem-debug] AllocateRaw,GPU_0_bfc,5000,0x7f0000000400,
+I0000 00:00:17.4 4242 bfc_allocator.cc:700] [mem-debug] DeallocateRaw,GPU_0_bfc,1024,0x7f0000000000,
+I0000 00:00:17.4 4242 bfc_allocator.cc:700] [mem-debug] DeallocateRaw,GPU_0_bfc,0,0,
+"""
+
+
+def test_a_log_of_xla_is_read_by_the_patterns_of_the_docs(tmp_path):
+    log = tmp_path / "jax.log"
+    log.write_text(BFC_LOG)
+    page = Path(__file__).parents[2] / "docs" / "device-memory.md"
+    words = shlex.split(
+        page.read_text("utf-8")
+        .split("simalloc import jax.log")[1]
+        .split("simalloc run")[0]
+        .replace("\\\n", "")
+    )
+    words[words.index("jax.npz")] = str(tmp_path / "jax.npz")
+    command = [sys.executable, "-m", "simalloc", "import", str(log), *words]
+    subprocess.run(command, check=True, capture_output=True)
+    trace = read_trace(tmp_path / "jax.npz")
+    assert trace.op.tolist() == [Op.MALLOC, Op.MALLOC, Op.FREE]
+    assert trace.size.tolist() == [1024, 5000, 0]
+
+
+def test_a_table_says_that_memory_was_out(snapshot):
+    command = [
+        sys.executable,
+        "-m",
+        "simalloc",
+        "run",
+        str(snapshot),
+        "-p",
+        "pytorch:capacity=100M",
+    ]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "pytorch:capacity=100M of snapshot: out of memory at event 4" in " ".join(told.split())
 
 
 @pytest.mark.parametrize(
