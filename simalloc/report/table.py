@@ -8,11 +8,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, get_args
 
-from rich import box
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
-
 from simalloc.report.latex import latex
 from simalloc.shown import ShownAsTable
 
@@ -93,7 +88,46 @@ def spell(value: Value) -> str:
     return "" if value is None else str(value)
 
 
-def _write_terminal(table: Table, stream: TextIO) -> None:
+def _write_text(table: Table, stream: TextIO) -> None:
+    if stream.isatty() or not _write_plainly(table, stream):
+        write_richly(table, stream)
+
+
+def _write_plainly(table: Table, stream: TextIO) -> bool:
+    """Write what `write_richly` would, if that is simple: importing rich takes longer than a run.
+
+    Returns whether it did: if there are rows of plain characters that need no folding.
+    """
+    lines = [list(table.columns), *([spell(value) for value in row] for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    whole = sum(widths) + 3 * len(widths) - 1
+    cells = [cell for line in (*lines, [table.title], table.notes) for cell in line]
+    plain = all(cell.isascii() and cell.isprintable() for cell in cells)
+    notes_fit = all(len(note) <= PIPE_WIDTH for note in table.notes)
+    if not (table.title and table.rows and plain and notes_fit and whole <= PIPE_WIDTH):
+        return False
+    right = [table.is_number(place) for place in range(len(widths))]
+    head, *rows = (
+        "   ".join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(line, widths, right, strict=True)
+        )
+        for line in lines
+    )
+    stream.write(f"{table.title}\n{' ' * whole}\n {head} \n {'─' * (whole - 2)} \n")
+    stream.writelines(f" {row} \n" for row in rows)
+    stream.write(f"{' ' * whole}\n")
+    stream.writelines(f"{note}\n" for note in table.notes)
+    return True
+
+
+def write_richly(table: Table, stream: TextIO) -> None:
+    """Write a table of any characters, styled if for a terminal, and folded if it is too wide."""
+    from rich import box  # noqa: PLC0415 - takes a tenth of a second
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table as Grid  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     title = Text(table.title, style="table.title", no_wrap=True, overflow="ignore")
     grid = Grid(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(table.columns):
@@ -163,7 +197,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 _WRITERS: Final = {
-    "table": _write_terminal,
+    "table": _write_text,
     "json": _write_json,
     "csv": _write_csv,
     "markdown": _write_markdown,

@@ -5,9 +5,11 @@ import io
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simalloc.report import FORMATS, Rounded, Table, write_table
-from simalloc.report.table import spell
+from simalloc.report.table import spell, write_richly
 
 TABLE = Table(
     "Heaps",
@@ -133,3 +135,23 @@ def test_terminal_never_cuts_numbers_names_or_headings():
     assert all(column in text for column in columns)
     assert "a policy of a long name" in text
     assert all(f"{1234567 + place:,}" in text for place in range(40))
+
+
+WORDS = st.text(st.characters(min_codepoint=9, max_codepoint=300), max_size=40)
+VALUES = st.one_of(st.none(), st.integers(), st.floats(allow_nan=False, width=16), WORDS)
+
+
+@given(st.data(), st.lists(WORDS, min_size=1, max_size=6), WORDS, st.lists(WORDS, max_size=2))
+def test_without_rich_tables_look_as_with_it(data, columns, title, notes):
+    rows = data.draw(st.lists(st.tuples(*[VALUES for _ in columns]), max_size=4))
+    table, stream = Table(title, columns, rows, notes), io.StringIO()
+    write_richly(table, stream)
+    assert written(table, "table") == stream.getvalue()
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 99)] * 3), min_size=1, max_size=4))
+def test_simple_tables_do_without_rich(rows):
+    """The drawn tables above are seldom simple; these are."""
+    table, stream = Table("A title", ("one", "two", "three"), rows, ("A note.",)), io.StringIO()
+    write_richly(table, stream)
+    assert written(table, "table") == stream.getvalue()
