@@ -26,9 +26,18 @@ _SPECIAL_IN_PRELOAD: Final = set(" :$")
 
 @contextmanager
 def preload_library() -> Iterator[Path]:
-    """Give the library's path, free of the characters that LD_PRELOAD cannot have in one."""
+    """Give the library's path, free of the characters that LD_PRELOAD cannot have in one.
+
+    Raises `ProgramError` if there is none: this package was built where it cannot be.
+    """
     with ExitStack() as stack:
         source = resources.files("simalloc.trace.recorder").joinpath(LIBRARY)
+        if not source.is_file():
+            raise ProgramError(
+                "this simalloc was built without the recorder, which needs Linux with glibc; logs "
+                "of other tools can be imported: simalloc import --help",
+                EXIT_NOT_EXECUTABLE,
+            )
         path = stack.enter_context(resources.as_file(source)).absolute()
         if _SPECIAL_IN_PRELOAD & set(str(path)):
             link = Path(stack.enter_context(tempfile.TemporaryDirectory())) / LIBRARY

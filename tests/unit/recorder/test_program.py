@@ -7,6 +7,7 @@ import sys
 import pytest
 from recorded import compile_program
 
+from simalloc.trace.recorder.launch import preload_library
 from simalloc.trace.recorder.program import ProgramError, find_program
 
 
@@ -14,6 +15,12 @@ def make(path, content, mode=0o755):
     path.write_bytes(content)
     path.chmod(mode)
     return str(path)
+
+
+def test_where_the_recorder_was_left_out_that_is_said(monkeypatch):
+    monkeypatch.setattr("simalloc.trace.recorder.launch.LIBRARY", "left-out.so")
+    with pytest.raises(ProgramError, match="built without the recorder"), preload_library():
+        pass
 
 
 def test_a_program_is_found_as_a_shell_finds_it(tmp_path, monkeypatch):

@@ -41,8 +41,8 @@ ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kin
     const struct heap *heap = &buddies->heap;
     const struct block *block = &heap->blocks[id];
     unsigned class = exact_class(block->size);
-    while (is_like_buddy(heap, block->previous, block->size) |
-           is_like_buddy(heap, block->next, block->size)) {
+    while ((int)is_like_buddy(heap, block->previous, block->size) |
+           (int)is_like_buddy(heap, block->next, block->size)) {
         const struct growth *growth = &state->growths[state->growth_of[id]];
         if (block->size == growth->size ||
             !buddy_merge(buddies, id, class, is_lower(growth, block), kind))

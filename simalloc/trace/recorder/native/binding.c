@@ -149,9 +149,10 @@ static PyObject *reader_counts(PyObject *object, void *closure)
     const struct objects *objects = &reader->objects;
     return Py_BuildValue(
         "{s:K,s:K,s:K,s:I,s:L,s:L,s:L,s:L,s:L,s:L}", "records_begun",
-        (unsigned long long)header->sequence, "records_read", (unsigned long long)reader->records,
-        "lost_from", (unsigned long long)header->lost_from, "lost_reason", header->lost_reason,
-        "live_bytes", (long long)objects->table.live.live_bytes, "live_objects",
+        (unsigned long long)__atomic_load_n(&header->sequence, __ATOMIC_ACQUIRE), "records_read",
+        (unsigned long long)reader->records, "lost_from",
+        (unsigned long long)__atomic_load_n(&header->lost_from, __ATOMIC_ACQUIRE), "lost_reason",
+        header->lost_reason, "live_bytes", (long long)objects->table.live.live_bytes, "live_objects",
         (long long)live_slots_objects(&objects->table.live), "frees_of_unknown",
         (long long)objects->frees_of_unknown,
         "reallocs_of_unknown", (long long)objects->reallocs_of_unknown, "reallocs_failed",

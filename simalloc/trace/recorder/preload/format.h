@@ -32,10 +32,11 @@ struct recording_header {
     uint32_t parent;
     uint64_t started;             /* nanoseconds since the epoch */
     uint64_t clock;               /* the monotonic clock at that time: what `time` counts from */
-    _Atomic uint64_t sequence;    /* numbers given out so far */
-    _Atomic uint64_t lost_from;   /* records with this number or a later one are not to be used;
+    /* The next three change while others read them, and are used through atomic builtins alone. */
+    uint64_t sequence;            /* numbers given out so far */
+    uint64_t lost_from;           /* records with this number or a later one are not to be used;
                                      a reader may store it to end the recording */
-    _Atomic uint32_t lost_reason; /* the errno of the first loss; 0: a reader ended it */
+    uint32_t lost_reason;         /* the errno of the first loss; 0: a reader ended it */
     uint32_t command_bytes;       /* of `command` in use: arguments, each ended by a zero byte */
     char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */
     char command[COMMAND_BYTES];
@@ -44,7 +45,7 @@ struct recording_header {
 struct segment_header {
     uint64_t magic; /* written last */
     uint64_t bytes; /* of the segment, this header among them */
-    _Atomic uint64_t committed; /* bytes of records, counted from the end of this header */
+    uint64_t committed; /* bytes of records, from the end of this header on; atomic as well */
     uint32_t stream;            /* streams are numbered from 0 in order of appearance */
     uint32_t reserved;
     uint64_t padding[4]; /* up to a cache line */

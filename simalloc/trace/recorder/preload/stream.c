@@ -29,7 +29,7 @@ struct stream {
     uint8_t *cursor; /* where the next record goes */
     uint8_t *limit;  /* before it, there is room for a record of this thread and of the signal
                         handlers that may interrupt it */
-    _Atomic uint64_t *sequence; /* the process' counter */
+    uint64_t *sequence; /* the process' counter */
     struct segment_header *segment;
     uint32_t columns;
     volatile sig_atomic_t busy; /* records are being written */
