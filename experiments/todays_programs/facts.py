@@ -10,10 +10,12 @@ import numpy as np
 from experiments.todays_programs.cases import PAIR
 from experiments.todays_programs.programs import PROGRAMS
 from simalloc.heap import simulate
-from simalloc.measure.pins import pins
+from simalloc.heap.moment import FREE, moment
 from simalloc.trace import Op
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from experiments.todays_programs.measuring import Results
     from simalloc.heap import Run
     from simalloc.trace import Trace
@@ -23,19 +25,67 @@ HUGE: Final = 1 << 20
 
 
 @dataclass(frozen=True)
-class GrowingBlock:
-    """Perl's block that is grown most often, and the holes that best fit leaves behind.
+class Pieces:
+    """The free blocks when a run's heap first has its peak; sizes in bytes.
 
-    `gap` is the commonest number of bytes by which a request exceeds the one before, `holes` the
-    largest free blocks when the heap has its peak (bytes), and `between` the median number of
-    events from one growth to the next.
+    `request` is what the event asked for that raised the heap, `largest` are the three largest free
+    blocks in rising order. `middling` is the share of free bytes, in percent, in blocks of 64 to
+    4,096 bytes. `holes` are the free blocks of at least some size: how many they are, what they
+    come to, and the medians of the bytes and objects between one and the next.
+    """
+
+    request: int
+    count: int
+    free: float
+    median: float
+    largest: tuple[float, ...]
+    middling: float
+    holes: int
+    hole_bytes: float
+    bytes_between: float
+    objects_between: float
+
+
+def pieces(trace: Trace, run: Run, hole: int) -> Pieces:
+    """Return what is free at the peak; free blocks of at least `hole` bytes are the holes."""
+    heap = moment(trace, run)
+    is_free = heap.object == FREE
+    free = np.sort(heap.size[is_free])
+    holes = np.flatnonzero(is_free & (heap.size >= hole))
+    taken = np.cumsum(np.where(is_free, 0, heap.size))[holes]
+    objects = np.cumsum(~is_free)[holes]
+    middling = free[(free >= 64) & (free < 4096)].sum()
+    return Pieces(
+        request=int(trace.size[heap.event]),
+        count=len(free),
+        free=float(free.sum()),
+        median=float(np.median(free)),
+        largest=tuple(free[-3:].tolist()),
+        middling=100 * float(middling / free.sum()),
+        holes=len(holes),
+        hole_bytes=float(heap.size[holes].sum()),
+        bytes_between=_median(np.diff(taken)),
+        objects_between=_median(np.diff(objects)),
+    )
+
+
+def _median(values: NDArray[np.float64] | NDArray[np.int64]) -> float:
+    """Return the median, 0 of none."""
+    return float(np.median(values)) if len(values) else 0.0
+
+
+@dataclass(frozen=True)
+class GrowingBlock:
+    """Perl's block that is grown most often.
+
+    `gap` is the commonest number of bytes by which a request exceeds the one before, and `between`
+    the median number of events from one growth to the next.
     """
 
     reallocs: int
     largest: int
     gap: int
     between: int
-    holes: tuple[int, ...]
 
 
 def growing_block(trace: Trace) -> GrowingBlock:
@@ -45,17 +95,11 @@ def growing_block(trace: Trace) -> GrowingBlock:
     events = np.flatnonzero((trace.object == most) & (trace.op != Op.FREE))
     sizes = trace.size[events]
     gaps, counts = np.unique(np.diff(sizes), return_counts=True)
-    run = simulate(trace, "best-fit-ao", addresses=True)
-    alone = pins(trace, run, most=4).alone
-    holes = sorted(
-        {round(one.free_below) for one in alone} | {round(one.free_above) for one in alone}
-    )
     return GrowingBlock(
         reallocs=int((grown & (trace.object == most)).sum()),
         largest=int(sizes.max()),
         gap=int(gaps[np.argmax(counts)]),
         between=int(np.median(np.diff(events))),
-        holes=tuple(holes[-3:]),
     )
 
 

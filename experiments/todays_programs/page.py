@@ -9,20 +9,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from experiments.johnstone_wilson.growth_unit import DESCRIBED, SCALE
 from experiments.johnstone_wilson.replays import percent
 from experiments.output import markdown, wrapped
 from experiments.todays_programs import facts
-from experiments.todays_programs.cases import CASES, PAIR
+from experiments.todays_programs.cases import AS_IT_IS, CASES, IN_PLACE, PAIR
 from experiments.todays_programs.programs import PROGRAMS
+from simalloc.trace import Op
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from experiments.todays_programs.cases import Case, Change
     from experiments.todays_programs.measuring import Results
     from simalloc.report import Table
 
 PAGE: Final = "todays-programs.md"
+BEST: Final = PAIR[0]
+REDIS: Final = next(case for case in CASES if case.program == "redis")
 _WORDS: Final = Path(__file__).with_name("page.md")
 
 
@@ -31,10 +37,20 @@ def _one_line(table: Table) -> Table:
     return replace(table, columns=[column.replace("\n", " ") for column in table.columns])
 
 
+def _pieces(results: Results, case: Case, policy: str, change: Change) -> facts.Pieces:
+    """Return what is free when a case's heap has its peak."""
+    run = results.runs[change.job(case.program, policy)]
+    return facts.pieces(results.traces[case.program], run, case.hole)
+
+
 def page(results: Results, tables: Mapping[str, Table]) -> str:
     """Return the page as Markdown."""
-    perl = facts.growing_block(results.traces["perl5"])
+    at_peak = {
+        case.program: {policy: _pieces(results, case, policy, AS_IT_IS) for policy in PAIR}
+        for case in CASES
+    }
     cc1 = {policy: facts.huge_requests(results.traces["cc1"], policy) for policy in PAIR}
+    f2c = results.traces["f2c"]
     known: dict[str, Any] = {
         "programs": len(PROGRAMS),
         "scale": SCALE,
@@ -56,12 +72,16 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
             }
             for case in CASES
         },
-        "perl": perl,
-        "perl_holes": ", ".join(f"{hole:,}" for hole in perl.holes),
+        "perl": facts.growing_block(results.traces["perl5"]),
+        "perl_holes": ", ".join(f"{hole:,.0f}" for hole in at_peak["perl5"][BEST].largest),
+        "at_peak": at_peak,
+        "redis_in_place": {policy: _pieces(results, REDIS, policy, IN_PLACE) for policy in PAIR},
         "ginsh": facts.large_requests(results.traces["ginsh"]),
         "cc1": cc1,
         "cc1_apart": cc1["best-fit-ao"].events[-1] - cc1["best-fit-ao"].events[0],
         "cc1_sizes": " and ".join(f"{size:,}" for size in cc1["best-fit-ao"].sizes),
+        "f2c_request": float(np.median(f2c.size[f2c.op != Op.FREE])),
+        "f2c_double": results.waste("f2c", "double-buddy"),
         "tables": {name: markdown(_one_line(table)) for name, table in tables.items()},
     }
     text = _WORDS.read_text(encoding="utf-8").format_map(known)
