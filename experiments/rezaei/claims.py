@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.rezaei.claim import Claim
+from experiments.rezaei.conclusions import conclusions
 from experiments.rezaei.measuring import (
     ALLOCATORS,
     COALESCING,
@@ -26,24 +28,16 @@ if TYPE_CHECKING:
     from simalloc.heap import Run
 
 
-class Claim(NamedTuple):
-    """A statement, where it stands in the paper, what is measured, and whether that agrees."""
-
-    name: str
-    section: str
-    text: str
-    here: str
-    holds: bool
-
-
 def claims(results: Results) -> list[Claim]:
     """Return every statement that can be measured; figures are medians over generated traces."""
-    return [
+    made = [
         *_search(results),
         *_growths(results),
         *_space(results),
         *_numbers(results),
+        *conclusions(results, max(_merging(results))),
     ]
+    return sorted(made, key=lambda claim: claim.section)
 
 
 def claims_table(results: Results) -> Table:
@@ -169,10 +163,7 @@ def _space(results: Results) -> list[Claim]:
 def _numbers(results: Results) -> list[Claim]:
     text = printed()["text"]
     low, high = text["coalescing_percent"]
-    merging = [
-        float(np.median([coalescing_percent(results, name, one) for name in generated()]))
-        for one in COALESCING
-    ]
+    merging = _merging(results)
     listed = results.median("sqf-bfwc", nodes)
     first = results.median(SBT_BETTER_WC, nodes)
     second = results.median(SBT_BETTER_WC, lambda run: run.counters.visited_at_free_mean)
@@ -207,6 +198,14 @@ def _numbers(results: Results) -> list[Claim]:
             f"{most:.0f}",
             0.5 <= most / text["sbt_betterwc_worst"] <= 2,
         ),
+    ]
+
+
+def _merging(results: Results) -> list[float]:
+    """Return how many percent of the deallocations coalesce, by allocator that does so at all."""
+    return [
+        float(np.median([coalescing_percent(results, name, one) for name in generated()]))
+        for one in COALESCING
     ]
 
 

@@ -20,6 +20,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 AGREEING = {
     "trees", "coalescing", "segregation", "level", "internal", "frequency", "17 + 12", "110",
+    "compared", "level free blocks", "live", "operations", "worst", "90 percent",
 }  # fmt: skip
 
 

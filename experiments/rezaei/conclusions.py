@@ -1,0 +1,169 @@
+"""What the paper concludes from its figures, and what ours would say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from experiments.rezaei.claim import Claim
+from experiments.rezaei.measuring import ALLOCATORS, SBT_BETTER_WC, SEGREGATED, SIMPLE
+from experiments.rezaei.metrics import nodes, nodes_with_free, wasted, worst
+from experiments.rezaei.published import printed, programs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from experiments.rezaei.measuring import Results
+
+FASTEST: Final = ("abt-ffwc", "sbt-ff", "sbt-bf", "abt-ff")
+"""Section 5.3, from its figures 4 and 5."""
+SMALLEST: Final = ("sqf-bfwc", "sqf-bf", "sbt-ff", "abt-ffwc")
+"""Section 5.3, from its figures 5 and 8, in this order."""
+
+
+def conclusions(results: Results, coalescing: float) -> list[Claim]:
+    """Return them; `coalescing` is the largest share of deallocations that coalesce, percent."""
+    return [*_traces(), *_free_blocks(results), *_choices(results), *_work(results, coalescing)]
+
+
+def _traces() -> list[Claim]:
+    """Return what section 5.1 says of table 2, which the table itself tells."""
+    text = printed()["text"]
+    kept = float(np.mean([one.allocations - one.deallocations for one in programs()]))
+    live = float(np.mean([one.average_live * 1e6 / one.average_request for one in programs()]))
+    return [
+        Claim(
+            "never freed",
+            "5.1",
+            f"About {text['never_freed']:,} objects are not deallocated",
+            f"{kept:,.0f} by its own table 2, on average",
+            0.9 <= kept / text["never_freed"] <= 1.1,
+        ),
+        Claim(
+            "live",
+            "5.1",
+            f"There are {text['live_objects']:,} live objects at any time",
+            f"{live:,.0f} by its own table 2, on average",
+            0.9 <= live / text["live_objects"] <= 1.1,
+        ),
+    ]
+
+
+def _free_blocks(results: Results) -> list[Claim]:
+    def blocks(text: str) -> float:
+        return results.median(text, lambda run: run.counters.free_blocks_mean)
+
+    def spread(texts: Sequence[str]) -> float:
+        return 100 * (max(map(blocks, texts)) / min(map(blocks, texts)) - 1)
+
+    few = sorted(SIMPLE, key=blocks)[:2]
+    return [
+        Claim(
+            "few free blocks",
+            "5.2.2",
+            "Of those without coalescing ABT-FF and SqF-BF have few free blocks",
+            f"fewest: {few[0]} and {few[1]}",
+            set(few) == {"abt-ff", "sqf-bf"},
+        ),
+        Claim(
+            "level free blocks",
+            "5.2.2",
+            "Segregation levels their number too",
+            f"the most are {spread(SEGREGATED):.0f} % above the fewest; {spread(SIMPLE):.0f} % "
+            "without segregation",
+            spread(SEGREGATED) < spread(SIMPLE),
+        ),
+    ]
+
+
+def _choices(results: Results) -> list[Claim]:
+    by_nodes = sorted(ALLOCATORS, key=lambda text: results.median(text, nodes))
+    by_space = sorted(ALLOCATORS, key=lambda text: results.median(text, wasted))
+    fast, small = by_nodes[: len(FASTEST)], by_space[: len(SMALLEST)]
+    merged = results.median(SBT_BETTER_WC, nodes)
+    least = results.median(by_nodes[0], nodes)
+    return [
+        Claim(
+            "fastest",
+            "5.3",
+            f"The four that search least are {', '.join(FASTEST)}",
+            ", ".join(fast),
+            set(fast) == set(FASTEST),
+        ),
+        Claim(
+            "smallest",
+            "5.3",
+            f"The four that waste least are {', '.join(SMALLEST)}",
+            ", ".join(small),
+            set(small) == set(SMALLEST),
+        ),
+        Claim(
+            "fastest of all",
+            "6",
+            "SBT with coalescing searches least of all at an allocation",
+            f"better fit {merged:.1f} nodes; {by_nodes[0]} {least:.1f}",
+            merged < least,
+        ),
+    ]
+
+
+def _work(results: Results, coalescing: float) -> list[Claim]:
+    text = printed()["text"]
+    operations = (6 * coalescing + (100 - coalescing)) / 100
+
+    def ratio(one: str, other: str) -> float:
+        return results.median(one, worst) / results.median(other, worst)
+
+    worsts = (ratio("sqf-ff", "abt-ff"), ratio("sqf-ffwc", "abt-ffwc"))
+    tree, one_list = (
+        results.median(SBT_BETTER_WC, nodes_with_free),
+        results.median("sqf-bfwc", nodes),
+    )
+    gain = 100 * (1 - tree / one_list)
+    return [
+        Claim(
+            "operations",
+            "5.3",
+            f"Coalescing adds about {text['operations']} integer operations to a deallocation",
+            f"{operations:.1f}, six where it merges and one where not",
+            abs(operations - text["operations"]) < 1,
+        ),
+        Claim(
+            "worst",
+            "5.3",
+            "The most nodes searched are far fewer in trees",
+            f"first fit: {worsts[0]:.0f} times fewer, {worsts[1]:.0f} times with coalescing",
+            min(worsts) > 2,
+        ),
+        Claim(
+            "90 percent",
+            "6",
+            f"Better fit SBT with coalescing searches {text['fewer_percent']} % less than best fit "
+            "SqF with it, deallocations added",
+            f"{gain:.0f} %",
+            gain >= text["fewer_percent"] / 2,
+        ),
+        Claim(
+            "compared",
+            "5.2.1",
+            "Trees can be compared with lists in speed",
+            _compared(results),
+            all(_tree(results, fit) < _list(results, fit) for fit in ("ff", "bf")),
+        ),
+    ]
+
+
+def _tree(results: Results, fit: str) -> float:
+    return results.median(f"abt-{fit}", nodes)
+
+
+def _list(results: Results, fit: str) -> float:
+    return results.median(f"sqf-{fit}", nodes)
+
+
+def _compared(results: Results) -> str:
+    return "; ".join(
+        f"{name} fit: ABT {_tree(results, fit):,.0f} nodes, SqF {_list(results, fit):,.0f}"
+        for name, fit in (("first", "ff"), ("best", "bf"))
+    )
