@@ -37,6 +37,7 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
         "peaks-full": fragmentation.peaks_table(HUMMINGBIRD, results.full, "in full"),
         "peaks-full-emacs": fragmentation.peaks_table(EMACS, results.full, "in full"),
         "policies": fragmentation.policies_table(results),
+        "variants": fragmentation.variants_table(results),
         "bounds": bounds_table(results),
         "ranks": ranks_table(results),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from experiments.comparison import Comparison
-from experiments.gabber.measuring import PLAIN
+from experiments.gabber.measuring import PLAIN, VARIANTS, VARIED
 from experiments.gabber.paper import HEAP, MEGABYTE, PAPER, PERCENT, USER_TIME
 from experiments.gabber.programs import EMACS, HUMMINGBIRD, RECORDED, heading
 from experiments.mallocs import at_hand, with_mechanism
@@ -54,6 +54,16 @@ def policies_table(results: Results) -> Table:
     ]
     title = "Fragmentation at the end, percent: allocators, their policies alone, plain policies"
     return Table(title, ("", *map(heading, keys)), rows)
+
+
+def variants_table(results: Results) -> Table:
+    """Return what PhK's malloc takes with one of its rules changed at a time."""
+    rows: list[tuple[Value, ...]] = [
+        (label, *(_percent(results.outcomes.get((key, text))) for key in VARIED))
+        for label, text in VARIANTS.items()
+    ]
+    title = "Fragmentation at the end, percent: PhK's policy alone, one rule changed at a time"
+    return Table(title, ("", *map(heading, VARIED)), rows)
 
 
 def _percent(outcome: Outcome | None) -> Value:

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Final
 from experiments.gabber.fit import prose_table
 from experiments.gabber.outcome import FULL, QUICK, Outcomes, read_outcomes
 from experiments.gabber.paper import PAPER
-from experiments.gabber.programs import GENERATED, generate, load_traces, other_seeds
+from experiments.gabber.programs import (
+    CACHES,
+    GENERATED,
+    HUMMINGBIRD,
+    generate,
+    load_traces,
+    other_seeds,
+)
 from experiments.mallocs import at_hand, both_ways, replay, with_mechanism
 from simalloc.report.table import spell
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
     from experiments.mallocs import Progress, Runs
     from simalloc.report import Table
@@ -21,6 +28,19 @@ if TYPE_CHECKING:
 
 PLAIN: Final = ("first-fit-ao", "best-fit-ao", "next-fit-ao", "first-fit-lifo", "best-fit-lifo")
 """Policies without an allocator around them, to tell what in an allocator is its policy."""
+
+VARIANTS: Final = {
+    "as it is": "phk",
+    "pages of chunks in the order of addresses": "phk:chunk_pages=address",
+    "the newest page of chunks first": "phk:chunk_pages=newest",
+    "a page kept at the break": "phk:keep=4K",
+    "nothing given back": "phk:keep=1G",
+    "pages of 2 KiB": "phk:page=2K",
+    "pages of 8 KiB": "phk:page=8K",
+}
+"""PhK's malloc, policy alone, with one rule changed at a time."""
+VARIED: Final = (HUMMINGBIRD, *CACHES)
+"""The traces that they are replayed on."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +66,8 @@ def measure(progress: Progress, only: Collection[str] = ()) -> Runs:
     """
     runs: Runs = {}
     for key, trace in load_traces().items():
-        texts = [*both_ways(at_hand(PAPER)), *PLAIN]
+        variants = VARIANTS.values() if key in VARIED else ()
+        texts = dict.fromkeys([*both_ways(at_hand(PAPER)), *PLAIN, *variants])
         runs |= replay({key: trace}, _chosen(texts, only), progress)
     for key, trace in other_seeds().items():
         texts = list(map(with_mechanism, at_hand(PAPER)))
@@ -54,7 +75,7 @@ def measure(progress: Progress, only: Collection[str] = ()) -> Runs:
     return runs
 
 
-def _chosen(texts: Sequence[str], only: Collection[str]) -> list[str]:
+def _chosen(texts: Iterable[str], only: Collection[str]) -> list[str]:
     return [text for text in texts if not only or text.partition(":")[0] in only]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from experiments.gabber.fragmentation import NUMBERS
-from experiments.gabber.measuring import PLAIN
+from experiments.gabber.measuring import PLAIN, VARIANTS
 from experiments.gabber.paper import MEGABYTE, PAPER, text
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
 from experiments.gabber.ranks import same_order
@@ -43,17 +43,25 @@ def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
 def _facts(results: Results) -> dict[str, Any]:
     replayed = {name for _, name in results.outcomes}
     absent = [PAPER.label(name) for name in PAPER.policies if with_mechanism(name) not in replayed]
+    varied = {label: results.outcomes[HUMMINGBIRD, text].at_end for label, text in VARIANTS.items()}
+    orders = ("pages of chunks in the order of addresses", "the newest page of chunks first")
     phk = results.full[HUMMINGBIRD, with_mechanism("phk")]
-    orders = {key: same_order(results, key, number) for key, number in NUMBERS.items()}
+    pairs = {number: same_order(results, key, number) for key, number in NUMBERS.items()}
     return {
         "paper": PAPER.about["paper"],
         "hummingbird": text(HUMMINGBIRD),
         "live": text(HUMMINGBIRD)["live_bytes"] / MEGABYTE,
         "exponent": exponent(128, 32760, _FILE_MEAN),
         "absent": f"Not replayed yet: {listed(absent)}." if absent else "",
+        "absent_in_full": _absent_in_full(results),
         "figures": {number: figure_name(number) for number in (7, 8, 9)},
-        "same": {NUMBERS[key]: same for key, (same, _) in orders.items()},
-        "pairs": {NUMBERS[key]: pairs for key, (_, pairs) in orders.items()},
+        "same": {number: same for number, (same, _) in pairs.items()},
+        "pairs": {number: of for number, (_, of) in pairs.items()},
+        "slip": max(abs(varied[order] - varied["as it is"]) for order in orders),
+        "small_pages": varied["pages of 2 KiB"],
+        "large_pages": varied["pages of 8 KiB"],
+        "alone": varied["as it is"],
+        "kept_all": varied["nothing given back"],
         "phk": phk,
         "phk_peak": phk.peak_heap / MEGABYTE,
         "phk_final": phk.final_heap / MEGABYTE,
@@ -63,3 +71,17 @@ def _facts(results: Results) -> dict[str, Any]:
         "quick": results.full[HUMMINGBIRD, with_mechanism("quick-fit")],
         "plain": {name: results.full[HUMMINGBIRD, name] for name in PLAIN},
     }
+
+
+def _absent_in_full(results: Results) -> str:
+    """Say which allocators the full traces were not replayed under."""
+    missing = {
+        key: [
+            PAPER.label(name)
+            for name in PAPER.policies
+            if (key, with_mechanism(name)) not in results.full
+        ]
+        for key in NUMBERS
+    }
+    found = [f"{listed(names)} on {key}" for key, names in missing.items() if names]
+    return f"Not replayed in full: {'; '.join(found)}." if found else ""

@@ -45,7 +45,7 @@ def _bytes(size: float) -> Value:
 
 
 def _notes(wastes: Sequence[Waste]) -> list[str]:
-    notes = ["Bytes of the program; `simalloc waste --help` says what the columns are."]
+    notes = ["Bytes of the program; simalloc waste --help says what the columns are."]
     if any(waste.event is None for waste in wastes):
         notes.append("A real allocator does not tell what its memory is: live is the peak of live.")
     return notes

@@ -8,7 +8,7 @@ from experiments.gabber.exhibits import exhibits
 from experiments.gabber.measuring import results as read_results
 from experiments.gabber.outcome import Outcome
 from experiments.gabber.page import PAGE, page
-from experiments.gabber.programs import EMACS, HUMMINGBIRD
+from experiments.gabber.programs import EMACS, HUMMINGBIRD, seeded
 from experiments.gabber.ranks import ranks
 from experiments.mallocs import REALLOC, SCALE, with_mechanism
 from simalloc.heap import simulate
@@ -62,3 +62,19 @@ def test_phk_gives_memory_back(results):
 def test_phk_is_first_on_redis_and_not_on_varnish(results):
     assert ranks(results, "redis")["phk"] == 1
     assert ranks(results, "varnish")["phk"] > 1
+
+
+def test_it_is_not_the_order_of_phks_pages_but_that_it_gives_memory_back(results):
+    def varied(text):
+        return results.outcomes[HUMMINGBIRD, text].at_end
+
+    for order in ("address", "newest"):
+        assert varied(f"phk:chunk_pages={order}") == pytest.approx(varied("phk"), abs=0.5)
+    assert varied("phk:keep=1G") > varied("phk") + 10
+    assert varied("phk:page=2K") < varied("phk") < varied("phk:page=8K")
+
+
+def test_the_worst_three_on_hummingbird_come_in_the_printed_order(results):
+    for key in (HUMMINGBIRD, seeded(2)):
+        here = ranks(results, key)
+        assert [here[name] for name in ("csri-1.18", "vmalloc", "solaris-3x")] == [7, 8, 9]
