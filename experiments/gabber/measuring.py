@@ -67,7 +67,7 @@ def measure(progress: Progress, only: Collection[str] = ()) -> Runs:
     runs: Runs = {}
     for key, trace in load_traces().items():
         variants = VARIANTS.values() if key in VARIED else ()
-        texts = dict.fromkeys([*both_ways(at_hand(PAPER)), *PLAIN, *variants])
+        texts = list(dict.fromkeys([*both_ways(at_hand(PAPER)), *PLAIN, *variants]))
         runs |= replay({key: trace}, _chosen(texts, only), progress)
     for key, trace in other_seeds().items():
         texts = list(map(with_mechanism, at_hand(PAPER)))
