@@ -69,6 +69,8 @@ def _facts(results: Results) -> dict[str, Any]:
         "solaris": results.full[HUMMINGBIRD, with_mechanism("solaris-default")],
         "lea": results.full[HUMMINGBIRD, with_mechanism("lea-2.6.6")],
         "quick": results.full[HUMMINGBIRD, with_mechanism("quick-fit")],
+        "csri": results.full[HUMMINGBIRD, with_mechanism("csri-1.18")],
+        "vmalloc": results.full[HUMMINGBIRD, with_mechanism("vmalloc")],
         "plain": {name: results.full[HUMMINGBIRD, name] for name in PLAIN},
     }
 

@@ -78,3 +78,5 @@ def test_the_worst_three_on_hummingbird_come_in_the_printed_order(results):
     for key in (HUMMINGBIRD, seeded(2)):
         here = ranks(results, key)
         assert [here[name] for name in ("csri-1.18", "vmalloc", "solaris-3x")] == [7, 8, 9]
+    csri, vmalloc = (full(results, with_mechanism(name)) for name in ("csri-1.18", "vmalloc"))
+    assert 1000 < csri < vmalloc
