@@ -37,7 +37,7 @@ UNKNOWN: Final = 2
 
 _NUMBERS: Final = {action: number for number, action in enumerate(ACTIONS)}
 _NO_EVENTS: Final = frozenset({"snapshot", "annotate", "user_defined", "workspace_snapshot"})
-_IN_C: Final = 1 << 27
+_IN_C: Final = 1 << 28
 """Bytes of a pickle that is read in C: objects take ten times as much."""
 _AT_ONCE: Final = 1 << 12
 """Entries that are turned into rows together."""
