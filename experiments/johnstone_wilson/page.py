@@ -134,6 +134,15 @@ def _growth(results: Results) -> dict[str, Any]:
             if refills.parameter == "growth_3x"
             for value in refills.values
         },
+        "double": {
+            program: [
+                percent(results.runs[Job(program, double.text(value))], 3)
+                for double in CHOICES
+                if double.policy == "double-buddy"
+                for value in double.values
+            ]
+            for program in ("gcc", "perl")
+        },
         "step_espresso": 100 * PRINTED / results.described["espresso"].peak_bytes.amount,
         "step_perl": 100 * PRINTED / results.described["perl"].peak_bytes.amount,
     }

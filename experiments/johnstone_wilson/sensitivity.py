@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from experiments.johnstone_wilson.alterations import STDIO_BUFFER, NewestFirst, Objects, Without
@@ -15,6 +15,8 @@ from simalloc.heap import Realloc
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from experiments.johnstone_wilson.alterations import Alteration
     from experiments.johnstone_wilson.fragmentation import Runs
     from simalloc.report.table import Value
@@ -86,18 +88,23 @@ CHANGES: Final = (
 
 @dataclass(frozen=True)
 class Choice:
-    """One policy on every program, with each value that one parameter can take."""
+    """One policy on every program, with each value that one parameter can take.
+
+    `also` has what else is set with a value, by the value.
+    """
 
     title: str
     policy: str
     parameter: str
     values: tuple[str, ...]
+    also: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def text(self, value: str) -> str:
         """Return the policy's text, growth as printed, with the parameter set."""
         name, _, rest = AS_PRINTED.policies[self.policy].partition(":")
         others = [one for one in rest.split(",") if one and not one.startswith(self.parameter)]
-        return f"{name}:{','.join((*others, f'{self.parameter}={value}'))}"
+        more = [self.also[value]] if value in self.also else []
+        return f"{name}:{','.join((*others, f'{self.parameter}={value}', *more))}"
 
 
 CHOICES: Final = (
@@ -118,6 +125,13 @@ CHOICES: Final = (
         "simple-seg-2n-3x2n",
         "growth_3x",
         ("4K", "6K"),
+    ),
+    Choice(
+        "Double buddy: scaled bytes by which the sizes 2^N grow, the others by half as many more",
+        "double-buddy",
+        "growth",
+        ("4K", "8K", "16K", "64K"),
+        {"8K": "growth_3x=12K", "16K": "growth_3x=24K", "64K": "growth_3x=96K"},
     ),
 )
 
