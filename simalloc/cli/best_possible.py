@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simalloc.bound import best_possible, write_placement
+from simalloc.bound.reading import read_placement
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
@@ -28,27 +29,40 @@ if TYPE_CHECKING:
     "best-possible",
     epilog="\b\nExamples:\n"
     "  simalloc best-possible espresso redis\n"
-    "  simalloc best-possible my-program.npz -o placement.csv",
+    "  simalloc best-possible my-program.npz -o placement.csv\n"
+    "  simalloc best-possible --check placement.csv",
 )
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.argument("traces", nargs=-1, metavar="[TRACE...]")
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the placement of the one trace here: born, died, address and bytes, a line each.",
+    help="Write the placement of the one trace here, an object a line: id,lower,upper,size,offset, "
+    "as MiniMalloc has it.",
+)
+@click.option(
+    "--check",
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    help="Verify the placement in this file, ours or MiniMalloc's.",
 )
 @format_option
-def command(traces: Sequence[str], output: Path | None, table_format: Format) -> None:
+def command(
+    traces: Sequence[str], output: Path | None, check: Path | None, table_format: Format
+) -> None:
     """Find how small the heap could have been for one who knows the whole trace.
 
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. Objects do not move, and
     every byte can be used. What is found is verified. Ctrl-C ends a search with the best so far.
     """
+    if not traces and check is None:
+        raise click.UsageError("Missing argument 'TRACE...'.")
     if output is not None:
         if len(traces) != 1:
             raise SimallocError(f"-o takes the placement of one trace; {len(traces)} are given")
         keep_apart(output, map(find_trace, traces))
     found = [_find(name) for name in traces]
+    if check is not None:
+        found.append((check.name, read_placement(check)))
     if output is not None:
         with replacing(output) as stream:
             write_placement(found[0][1], stream)

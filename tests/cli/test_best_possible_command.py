@@ -25,10 +25,10 @@ def test_a_placement_is_written_out_and_holds(tmp_path):
     assert simalloc("best-possible", "make", "-o", path).exit_code == 0
     lines = list(csv.reader(path.read_text().splitlines()))
     rows = [[int(value) for value in row] for row in lines[1:]]
-    assert max(address + size for _, _, address, size in rows) == 221_259
+    assert max(address + size for *_, size, address in rows) == 221_259
     events = sorted(
-        [(born, 1, address, size) for born, _, address, size in rows]
-        + [(died, 0, address, size) for _, died, address, size in rows]
+        [(born, 1, address, size) for _, born, _, size, address in rows]
+        + [(died, 0, address, size) for _, _, died, size, address in rows]
     )
     taken = set()
     for _, begins, address, size in events:
@@ -38,6 +38,36 @@ def test_a_placement_is_written_out_and_holds(tmp_path):
             taken.update(span)
         else:
             taken.difference_update(span)
+
+
+def test_a_placement_that_somebody_made_is_verified(tmp_path):
+    path = tmp_path / "placement.csv"
+    assert simalloc("best-possible", "make", "-o", path).exit_code == 0
+    result = simalloc("best-possible", "--check", path, "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(result.stdout))
+    assert (row["peak live"], row["above"]) == ("221259", "0")
+    # The rows may come in any order, and ids are anything.
+    path.write_text("id,lower,upper,size,offset\nb1,0,3,4,8\nb2,3,9,4,8\nb3,0,9,4,4\nb4,9,21,4,4\n")
+    result = simalloc("best-possible", "--check", path, "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(result.stdout))
+    assert (row["peak live"], row["best possible"]) == ("8", "12")
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        ("id,lower,upper,size,offset\na,0,3,4,0\nb,1,2,4,2\n", "overlap at event 1"),
+        ("id,lower,upper,size\na,0,3,4\n", "has the columns id,lower,upper,size,offset"),
+        ("id,lower,upper,size,offset\na,0,3,4,x\n", "line 2"),
+        ("", "no"),
+    ],
+)
+def test_a_placement_that_does_not_hold(tmp_path, table, complaint):
+    path = tmp_path / "placement.csv"
+    path.write_text(table)
+    result = simalloc("best-possible", "--check", path)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
 
 
 @pytest.mark.parametrize(

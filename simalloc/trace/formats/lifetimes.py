@@ -1,7 +1,8 @@
 """Lifetimes as comma-separated values, `ID,LOWER,UPPER,SIZE`, as MiniMalloc has them.
 
-An object lives from its lower time to before its upper one; at equal times frees come first. Times
-only order the events. All rows are held in memory, as they come in any order.
+A column OFFSET behind them, where somebody has put the objects, is left alone. An object lives from
+its lower time to before its upper one; at equal times frees come first. Times only order the
+events. All rows are held in memory, as they come in any order.
 """
 
 from __future__ import annotations
@@ -29,9 +30,15 @@ if TYPE_CHECKING:
 _TITLE: Final = "id,lower,upper,size"
 _ROW: Final = "{id},{lower},{upper},{size}"
 _PRINTED: Final = Grammar({_ROW: Op.MALLOC})
+_PLACED: Final = f"{_TITLE},offset"
 _READ: Final = Grammar(
-    {_TITLE: None, _TITLE.upper(): None, "{>,}{lower},{upper},{size}": Op.MALLOC, "": None}
+    {
+        **dict.fromkeys((_TITLE, _TITLE.upper(), _PLACED, _PLACED.upper(), "")),
+        "{>,}{lower},{upper},{size}": Op.MALLOC,
+        "{>,}{lower},{upper},{size},{offset}": Op.MALLOC,
+    }
 )
+_HEAD: Final = re.compile(rb"\s*(?:(?i:id,lower,upper,size(?:,offset)?)\s|[^\s,]+(?:,\d+){3,4}\s)")
 _EVENTS: Final = 1 << 16
 
 
@@ -43,9 +50,7 @@ class _Lifetimes:
 
     def sniff(self, head: bytes) -> bool:
         """Whether a log that begins with `head` is of this kind."""
-        return (
-            re.match(rb"\s*(?:(?i:id,lower,upper,size)\s|[^\s,]+,\d+,\d+,\d+\s)", head) is not None
-        )
+        return _HEAD.match(head) is not None
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""

@@ -1,0 +1,47 @@
+"""Reading a placement that somebody made, and verifying it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.bound.placement import Placement
+from simalloc.bound.timetable import Timetable
+from simalloc.bound.verify import verify
+from simalloc.errors import SimallocError
+from simalloc.trace import read_trace
+from simalloc.trace.formats.importing import import_log
+
+if TYPE_CHECKING:
+    import os
+
+_LOWER: Final = 1
+_OFFSET: Final = 4
+
+
+def read_placement(path: str | os.PathLike[str]) -> Placement:
+    """Read such a file, ours or MiniMalloc's, and verify it.
+
+    Raises `SimallocError` if it is no such file, or if two of its objects overlap.
+    """
+    with TemporaryDirectory() as folder:
+        import_log(path, Path(folder, "trace.npz"), from_format="lifetimes")
+        trace = read_trace(Path(folder, "trace.npz"))
+    try:
+        lower, offset = np.loadtxt(
+            path, np.int64, delimiter=",", skiprows=1, usecols=(_LOWER, _OFFSET), ndmin=2
+        ).T
+    except ValueError as error:
+        raise SimallocError(
+            f"{path}: {error}; a placement has the columns id,lower,upper,size,offset"
+        ) from None
+    table = Timetable.of(trace)
+    address = offset[np.argsort(lower, kind="stable")]
+    try:
+        swept = verify(table, address)
+    except ValueError as error:
+        raise SimallocError(f"{path}: {error}, in the order of births") from None
+    return Placement(table, address, swept, how=f"read from {Path(path).name}")
