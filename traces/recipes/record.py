@@ -47,15 +47,20 @@ def main() -> None:
     parser.add_argument(
         "--folder", type=Path, help="write NAME.npz there instead, and leave the catalogue alone"
     )
+    parser.add_argument(
+        "--sites", action="store_true", help="record call sites too; only with --folder"
+    )
     arguments = parser.parse_args()
+    if arguments.sites and arguments.folder is None:
+        parser.error("--sites makes other traces than the shipped ones: give a --folder for them")
     for name in arguments.names:
         try:
-            renew(name, arguments.folder)
+            renew(name, arguments.folder, sites=arguments.sites)
         except SimallocError as error:
             parser.exit(2, f"{name}: {error}\n")
 
 
-def renew(name: str, folder: Path | None) -> None:
+def renew(name: str, folder: Path | None, *, sites: bool = False) -> None:
     """Record one trace, and describe it in the catalogue unless a folder is given."""
     document = CATALOGUE.read_text("utf-8")
     catalogue = tomllib.loads(document)
@@ -64,7 +69,7 @@ def renew(name: str, folder: Path | None) -> None:
     recorded = catalogue["recordings"][entry["recorded"]]
     texts = {key: entry[key] for key in TEXTS} | {"version": version, "recorded": recorded}
     path = (folder or CATALOGUE.parent) / f"{name}.npz"
-    write_trace(repeatable(record(name), name, texts), path)
+    write_trace(repeatable(record(name, sites=sites), name, texts), path)
     with TraceReader(path) as reader:
         header = reader.header
     print(f"{path}: {path.stat().st_size:,} bytes, SHA-256 {header.sha256}, {header.totals}")
@@ -99,7 +104,7 @@ def installed(needed: list[str]) -> str:
     return ", ".join(f"{package} {versions[package]}" for package in needed)
 
 
-def record(name: str) -> Trace:
+def record(name: str, *, sites: bool = False) -> Trace:
     """Run a recipe in an empty directory and return the trace of the program that it records.
 
     The directory has the same name each time, the environment has nothing but what stands here,
@@ -109,6 +114,7 @@ def record(name: str) -> Trace:
     with scratch(name) as directory, tempfile.TemporaryDirectory() as recording:
         trace = Path(recording, f"{name}.npz")
         recorder = [sys.executable, "-m", "simalloc", "record", "--no-progress", "-o", str(trace)]
+        recorder += ["--sites"] if sites else []
         environment = {
             "PATH": SYSTEM_PATH,
             "HOME": str(directory),
