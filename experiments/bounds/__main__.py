@@ -3,43 +3,111 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from experiments.bounds.figure import draw
-from experiments.bounds.measuring import possible, rows_to_play, worst
-from experiments.bounds.page import FIGURE, PAGE, page
+from experiments.bounds.kept import Kept
+from experiments.bounds.measuring import (
+    ASKED,
+    FOLLOWED,
+    GROWING,
+    LARGE,
+    PLAYED_LARGE,
+    Possible,
+    known,
+    lessons_of,
+    online,
+    possible,
+    ratio,
+    ratios,
+    small_game,
+)
+from experiments.bounds.page import FIGURE, PAGE, Measured, page
+from experiments.bounds.small import compare_many
 from experiments.output import write_figure, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.trace.catalogue import catalogue
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from simalloc.progress import Bar
+
+RESULTS: Final = "bounds.json"
+INSTANCES: Final = 1_000
+"""Small instances that are compared with an exhaustive search in passing."""
 
 
 @experiment("python -m experiments.bounds --out out")
 @out_option("out", "the page and its figure")
-def command(out: Path) -> None:
+@click.option(
+    "--sites",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    help="A folder of traces with call sites, as `python traces/recipes/record.py NAME... --sites "
+    "--folder FOLDER` records them.",
+)
+def command(out: Path, sites: Path | None) -> None:
     """Measure how small the heaps of all shipped traces could be, and how bad it can get.
 
-    This takes some minutes.
+    This takes ten minutes and more. What is measured is kept in the folder at once, and a run that
+    was interrupted goes on from there.
     """
     out.mkdir(parents=True, exist_ok=True)
-    names, policies = list(catalogue()), rows_to_play()
-    rows, played = [], []
-    with progress("bounds", len(names) + len(policies)) as advance:
-        for name in names:
-            rows.append(possible(name))
-            advance(1)
-        for policy in policies:
-            played.append(worst(policy))
-            advance(1)
-    write_figure(partial(draw, rows), out / FIGURE)
-    write_text(page(rows, played), out / PAGE)
+    steps = (
+        2 * len(catalogue()) + 1 + len(online()) + len(PLAYED_LARGE) + len(GROWING) * len(FOLLOWED)
+    )
+    with progress("bounds", steps) as advance:
+        measured = _measure(Kept(out / RESULTS), advance, sites)
+    write_figure(partial(draw, measured.rows), out / FIGURE)
+    write_text(page(measured), out / PAGE)
     click.echo(f"Written to {out / PAGE}.", err=True)
+
+
+def _measure(kept: Kept, advance: Bar, sites: Path | None) -> Measured:
+    def get(name: str, measure: Callable[[], Any]) -> Any:
+        advance.text = name
+        found = kept.get(name, measure)
+        advance(1)
+        return found
+
+    rows = [Possible(**get(f"possible {name}", partial(_possible, name))) for name in catalogue()]
+    long_sizes = get(
+        "long sizes", partial(lessons_of, [row.trace for row in rows if not row.has_room])
+    )
+    knowledge = {}
+    for row in rows:
+        if row.has_room or row.trace in ASKED:
+            measure = partial(known, row.trace, long_sizes, sites)
+            knowledge[row.trace] = get(f"known of {row.trace}", measure)
+        else:
+            advance(1)
+    return Measured(
+        exhaustive=get("exhaustive", partial(compare_many, INSTANCES, 1, lambda _: None)),
+        rows=rows,
+        known=knowledge,
+        small={
+            name: get(f"{small_game(name)} {name}", partial(ratios, name, *small_game(name)))
+            for name in online()
+        },
+        large={name: get(f"large {name}", partial(ratios, name, *LARGE)) for name in PLAYED_LARGE},
+        growing={
+            name: [
+                get(f"{live} {name}", partial(ratio, "robson", name, live, LARGE[1]))
+                for live in GROWING
+            ]
+            for name in FOLLOWED
+        },
+    )
+
+
+def _possible(name: str) -> dict[str, Any]:
+    return asdict(possible(name))
 
 
 if __name__ == "__main__":

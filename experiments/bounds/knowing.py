@@ -1,8 +1,9 @@
-"""Policies that place objects as they come, and know a little of the future.
+"""Policies that place objects as they come, and know or guess a little of the future.
 
 An object is long-lived if it outlives half of the bytes that are live at the peak: counted in the
-bytes allocated from its birth to its death. `KnowsLifetimes` knows that, rightly or with errors;
-`knows_deaths` knows when each object dies, at its birth.
+bytes allocated from its birth to its death. `knowing` makes a policy that is told that of each
+object: the truth, the truth with errors, or what was learned of objects like it. `knows_deaths`
+knows when each object dies, at its birth.
 """
 
 from __future__ import annotations
@@ -17,31 +18,115 @@ from simalloc.bound.placer import Fit, Placer
 from simalloc.trace.statistics import lives_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from simalloc.policy import Block, Heap
     from simalloc.trace import Trace
 
+    Flags = NDArray[np.bool_]
+    Keys = NDArray[np.int64]
 
-class KnowsLifetimes(PythonPolicy):
-    """Best fit; long-lived objects take the low end of a block, short-lived ones the high end."""
 
-    growth = 16
-    wrong = 0
-    """In percent: for so many objects the knowledge is the opposite of the truth."""
+def knowing(long: Flags) -> type[PythonPolicy]:
+    """Return a best fit in which long-lived objects take the low end of a block, others the high.
 
-    def begin(self, trace: Any) -> None:
-        """Find out which events allocate what lives long."""
-        self._long = long_lived(trace.in_memory(), self.wrong).tolist()
+    `long` has an entry an event: whether what it allocates is long-lived.
+    """
+    told = long.tolist()
 
-    def malloc(self, heap: Heap, size: int) -> Block:
-        """Place by the class of the lifetime."""
-        block = heap.best_fit(size) or heap.grow(size, self.growth)
-        return (heap.split if self._long[heap.event] else heap.split_high)(block, size)
+    class Knowing(PythonPolicy):
+        """Best fit, told of each object whether it is long-lived."""
 
-    def free(self, heap: Heap, block: Block) -> None:
-        """Merge with the free neighbours at once."""
-        heap.insert(heap.merge(block))
+        growth = 16
+
+        def malloc(self, heap: Heap, size: int) -> Block:
+            """Place by the class of the lifetime."""
+            block = heap.best_fit(size) or heap.grow(size, self.growth)
+            return (heap.split if told[heap.event] else heap.split_high)(block, size)
+
+        def free(self, heap: Heap, block: Block) -> None:
+            """Merge with the free neighbours at once."""
+            heap.insert(heap.merge(block))
+
+    return Knowing
+
+
+def long_lived(trace: Trace, wrong: int = 0) -> Flags:
+    """Return for each event whether it allocates what lives long; `wrong` percent are turned."""
+    lives = lives_of(trace)
+    long = lives.lifetime > _threshold(trace)
+    turned = np.random.default_rng(1).random(len(long)) * 100 < wrong
+    found = np.zeros(len(trace), bool)
+    found[lives.born] = long ^ turned
+    return found
+
+
+def guessed(keys: Keys, lessons: Lessons) -> Flags:
+    """Return for each event whether what it allocates is taken for long-lived.
+
+    `keys` (int64) has an entry an event: what objects have in common, such as a size. A key of
+    which nothing was learned is taken for short-lived.
+    """
+    known, long = lessons
+    if not len(known):
+        return np.zeros(len(keys), bool)
+    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    found: Flags = long[place] & (known[place] == keys)
+    return found
+
+
+Lessons = tuple["Keys", "Flags"]
+"""The keys of which something was learned, ascending, and whether most such objects live long."""
+
+
+def learned(examples: Iterable[tuple[Keys, Flags]]) -> Lessons:
+    """Return what is learned from objects' keys and whether they are long-lived."""
+    columns = [*examples]
+    keys = np.concatenate([keys for keys, _ in columns])
+    long = np.concatenate([long for _, long in columns])
+    known, place = np.unique(keys, return_inverse=True)
+    most = 2 * np.bincount(place, weights=long) > np.bincount(place)
+    return known, most
+
+
+def examples(trace: Trace, keys: Keys, until: int | None = None) -> tuple[Keys, Flags]:
+    """Return the key of each object and whether it is long-lived, as is known after some events.
+
+    After `until` events (all of them if it is None) nothing is known of what is live and is not yet
+    old enough: that is left out.
+    """
+    until = len(trace) if until is None else until
+    seen = trace.prefix(until)
+    lives = lives_of(seen)
+    age = lives.lifetime
+    long = age > _threshold(seen)
+    certain = long | lives.freed
+    return keys[lives.born[certain]], long[certain]
+
+
+def sizes_of(trace: Trace) -> Keys:
+    """Return the size (int64) that each event asks for."""
+    return trace.size.astype(np.int64)
+
+
+def sites_of(trace: Trace) -> Keys | None:
+    """Return call site and size of each event as one number (int64); None if there are no sites."""
+    if trace.site is None:
+        return None
+    return trace.site.astype(np.int64) << 40 | np.minimum(trace.size, (1 << 40) - 1)
+
+
+def second_half(trace: Trace, keys: Keys) -> Flags:
+    """Return what is guessed in the second half of a trace's events, learned from the first.
+
+    In the first half nothing is known: all is placed as best fit places it, at the low end.
+    """
+    half = len(trace) // 2
+    found = guessed(keys, learned([examples(trace, keys, half)]))
+    found[:half] = True
+    return found
 
 
 def knows_deaths(trace: Trace) -> int:
@@ -55,12 +140,6 @@ def knows_deaths(trace: Trace) -> int:
     return 0 if layout is None else layout.height
 
 
-def long_lived(trace: Trace, wrong: int = 0) -> NDArray[np.bool_]:
-    """Return for each event whether it allocates what lives long; `wrong` percent are turned."""
-    lives = lives_of(trace)
-    peak = int(trace.stretch.live.max(initial=0))
-    long = lives.lifetime > peak // 2
-    turned = np.random.default_rng(1).random(len(long)) * 100 < wrong
-    found = np.zeros(len(trace), bool)
-    found[lives.born] = long ^ turned
-    return found
+def _threshold(trace: Any) -> int:
+    """Return how many bytes allocated an object has to outlive: half of peak live."""
+    return int(trace.stretch.live.max(initial=0)) // 2

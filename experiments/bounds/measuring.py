@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from experiments.bounds.knowing import KnowsLifetimes, knows_deaths
+import numpy as np
+
+from experiments.bounds.knowing import (
+    examples,
+    guessed,
+    knowing,
+    knows_deaths,
+    learned,
+    long_lived,
+    second_half,
+    sites_of,
+    sizes_of,
+)
 from simalloc.adversary import ADVERSARIES, attack
 from simalloc.bound import best_possible
 from simalloc.heap import simulate
@@ -13,7 +25,8 @@ from simalloc.policy import CATALOGUE
 from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from simalloc.policy import AnyPolicy
     from simalloc.trace import Trace
@@ -21,24 +34,48 @@ if TYPE_CHECKING:
 FITS: Final = ("first-fit-ao:growth=16", "best-fit-ao:growth=16")
 """They grow by one byte of the program: sizes are scaled by 16."""
 
+PAPERS: Final = tuple(name for name, row in CATALOGUE.items() if "johnstone-wilson" in row.groups)
+"""The policies of the papers, whose heap is one range that only grows; as they are."""
+
 ROOM: Final = 0.01
 """Where first fit and best fit waste more than this, there is something to be gained."""
+
+ASKED: Final = ("redis", "lua", "cc1")
+"""Traces of which it was asked how much knowing helps, whether there is room or not."""
 
 WRONG: Final = 10
 """Percent of the objects of which the knowledge is wrong, in the second trial."""
 
+KNOWLEDGE: Final = {
+    "nothing": "a control: low ends in the first half of the events, high ends in the second",
+    "sizes of others": "which sizes live long in the programs without room",
+    "sizes, first half": "which sizes lived long in the program's own first half",
+    "sites, first half": "which call sites and sizes lived long in its own first half",
+    "sites": "which call sites and sizes live long in it on the whole",
+    "10 % wrong": "the class of each lifetime, a tenth of them wrong",
+    "classes": "the class of each lifetime",
+    "deaths": "when each object dies",
+}
+"""What is known by those who know a little, the least first."""
+
 SMALL: Final = (1 << 16, 1 << 8)
+OF_TREES: Final = (1 << 13, 1 << 8)
 LARGE: Final = (1 << 20, 1 << 12)
-"""Live bytes and largest object of the games."""
+"""Live bytes and largest object of the games; Rezaei & Cytron's unbalanced trees become lists under
+an adversary, so that they play a smaller one."""
+
+PLAYED_LARGE: Final = ("first-fit-ao", "first-fit-lifo", "best-fit-ao", "binary-buddy")
+"""Policies of the large games: one of each kind."""
+
+GROWING: Final = tuple(1 << power for power in range(16, 25, 2))
+"""Live bytes of the games by which the bound is followed upwards."""
+
+FOLLOWED: Final = ("first-fit-ao", "best-fit-ao")
 
 
 @dataclass(frozen=True)
 class Possible:
-    """One trace: heaps as excess over peak live, in bytes; the last three only where there is room.
-
-    `classes` and `classes_wrong` are the policy that knows the class of each lifetime, rightly and
-    with errors; `deaths` knows when each object dies.
-    """
+    """One trace: heaps as excess over peak live, in bytes; `papers` has those of policies."""
 
     trace: str
     live: int
@@ -46,14 +83,17 @@ class Possible:
     how: str
     first_fit: int
     best_fit: int
-    classes: int | None = None
-    classes_wrong: int | None = None
-    deaths: int | None = None
+    papers: Mapping[str, int]
 
     @property
     def wasted(self) -> int:
         """What the better of the two fits takes beyond peak live."""
         return min(self.first_fit, self.best_fit)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether there is something to be gained."""
+        return self.wasted > ROOM * self.live
 
 
 def possible(name: str) -> Possible:
@@ -62,50 +102,75 @@ def possible(name: str) -> Possible:
     placement = best_possible(trace)
     live = placement.bound
     first, best = (_heap(trace, fit) - live for fit in FITS)
-    row = Possible(name, live, placement.height - live, placement.how, first, best)
-    if row.wasted <= ROOM * live:
-        return row
-    return Possible(
-        name,
-        live,
-        row.best,
-        row.how,
-        first,
-        best,
-        classes=_heap(trace, KnowsLifetimes()) - live,
-        classes_wrong=_heap(trace, KnowsLifetimes(wrong=WRONG)) - live,
-        deaths=knows_deaths(trace) - live,
-    )
+    papers = {policy: _heap(trace, policy) - live for policy in PAPERS}
+    return Possible(name, live, placement.height - live, placement.how, first, best, papers)
+
+
+def lessons_of(names: Iterable[str]) -> list[int]:
+    """Return the sizes that mostly live long in some traces."""
+    traces = (load(name) for name in names)
+    sizes, long = learned(examples(trace, sizes_of(trace)) for trace in traces)
+    found: list[int] = sizes[long].tolist()
+    return found
+
+
+def known(name: str, long_sizes: Sequence[int], sites: Path | None) -> dict[str, float]:
+    """Return the excess over peak live, as a share of it, by what is known of a trace.
+
+    `sites` is a folder that may have a recording of the same program with call sites.
+    """
+    trace = load(name)
+    sizes = sizes_of(trace)
+    flags = {
+        "nothing": np.arange(len(trace)) < len(trace) // 2,
+        "sizes of others": np.isin(sizes, long_sizes),
+        "sizes, first half": second_half(trace, sizes),
+        f"{WRONG} % wrong": long_lived(trace, WRONG),
+        "classes": long_lived(trace),
+    }
+    found = {what: _excess(trace, _heap(trace, knowing(long))) for what, long in flags.items()}
+    found["deaths"] = _excess(trace, knows_deaths(trace))
+    if sites is not None and (sites / f"{name}.npz").exists():
+        found |= by_sites(load(str(sites / f"{name}.npz")))
+    return found
+
+
+def by_sites(trace: Trace) -> dict[str, float]:
+    """Return the same for who knows call sites, of a trace that has them."""
+    keys = sites_of(trace)
+    if keys is None:
+        return {}
+    flags = {
+        "sites, first half": second_half(trace, keys),
+        "sites": guessed(keys, learned([examples(trace, keys)])),
+    }
+    return {what: _excess(trace, _heap(trace, knowing(long))) for what, long in flags.items()}
+
+
+def _excess(trace: Trace, heap: int) -> float:
+    return heap / int(trace.stretch.live.max()) - 1
 
 
 def _heap(trace: Trace, policy: AnyPolicy) -> int:
     return round(simulate(trace, policy).peak_heap_bytes)
 
 
-@dataclass(frozen=True)
-class Worst:
-    """One policy: its heap in peaks of live bytes after each adversary, by name."""
-
-    policy: str
-    small: Mapping[str, float]
-    large: Mapping[str, float]
+def online() -> list[str]:
+    """Return every row of the catalogue that places objects of a heap as they come."""
+    return [name for name, row in CATALOGUE.items() if not {"bound", "device"} & {*row.groups}]
 
 
-def rows_to_play() -> list[str]:
-    """Return the policies of the papers, whose heap is one range that only grows."""
-    return [name for name, row in CATALOGUE.items() if "johnstone-wilson" in row.groups]
-
-
-def worst(policy: str) -> Worst:
-    """Let every adversary play against a policy."""
-    return Worst(policy, ratios(policy, *SMALL), ratios(policy, *LARGE))
+def small_game(policy: str) -> tuple[int, int]:
+    """Return the live bytes and the largest object of a policy's small game."""
+    return OF_TREES if "rezaei" in CATALOGUE[policy].groups else SMALL
 
 
 def ratios(policy: str, live: int, largest: int) -> dict[str, float]:
     """Return the heap in multiples of `live` after each adversary has played."""
-    return {name: _ratio(name, policy, live, largest) for name in ADVERSARIES}
+    return {name: ratio(name, policy, live, largest) for name in ADVERSARIES}
 
 
-def _ratio(adversary: str, policy: str, live: int, largest: int) -> float:
+def ratio(adversary: str, policy: str, live: int, largest: int) -> float:
+    """Return the heap in multiples of `live` after an adversary has played."""
     trace = attack(adversary, policy, live=live, largest=largest)
     return float(trace.provenance["peak_heap_bytes"]) / live

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from experiments.bounds.measuring import LARGE, ROOM, SMALL, WRONG
+from experiments.bounds.measuring import (
+    ASKED,
+    GROWING,
+    KNOWLEDGE,
+    LARGE,
+    OF_TREES,
+    PAPERS,
+    ROOM,
+    SMALL,
+    small_game,
+)
 from experiments.output import markdown, wrapped
 from simalloc.adversary import ADVERSARIES
 from simalloc.bound import best_fit_bound, buddy_bound, first_fit_bound, robson_bound
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from experiments.bounds.measuring import Possible, Worst
+    from experiments.bounds.measuring import Possible
     from simalloc.report.table import Value
+
+    Games = Mapping[str, Mapping[str, float]]
 
 FIGURE: Final = "bounds.png"
 PAGE: Final = "bounds.md"
@@ -24,39 +37,81 @@ PAGE: Final = "bounds.md"
 _WORDS: Final = Path(__file__).with_name("page.md")
 
 
-def page(rows: Sequence[Possible], played: Sequence[Worst]) -> str:
+@dataclass(frozen=True)
+class Measured:
+    """All that the page tells: small instances, traces, what knowing helps on them, and games.
+
+    `known` has shares of peak live by trace and knowledge; `small` and `large` heaps in multiples
+    of the live bytes by policy and adversary, `growing` by policy, for each of `GROWING`.
+    """
+
+    exhaustive: str
+    rows: Sequence[Possible]
+    known: Mapping[str, Mapping[str, float]]
+    small: Games
+    large: Games
+    growing: Mapping[str, Sequence[float]]
+
+
+def page(measured: Measured) -> str:
     """Return the page as Markdown."""
+    rows, large = measured.rows, measured.large
     by_distance = sorted(rows, key=lambda row: row.best / row.live)
     farthest, near = by_distance[-1], by_distance[-2]
-    room = [row for row in rows if row.wasted > ROOM * row.live]
+    no_room = [row.trace for row in rows if not row.has_room]
     heaps = [1 + max(row.first_fit, row.best_fit) / row.live for row in rows]
-    worst = max(played, key=_most)
-    best = min(played, key=_most)
+    worst = max(large, key=lambda name: max(large[name].values()))
+    best = min(large, key=lambda name: max(large[name].values()))
     text = _WORDS.read_text("utf-8").format(
+        exhaustive=measured.exhaustive,
         exact=sum(row.best == 0 for row in rows),
         all=len(rows),
         farthest=farthest.trace,
         farthest_percent=f"{100 * farthest.best / farthest.live:.2f}",
         near_percent=f"{100 * near.best / near.live:.2g}",
-        room=len(room),
+        no_room=len(no_room),
+        no_room_names=", ".join(no_room),
+        taught=len(no_room),
         least=round(100 * ROOM),
-        wrong=WRONG,
-        classes=_listed([row for row in room if _halves(row.classes, row)]),
-        deaths=_listed([row for row in room if _halves(row.deaths, row)]),
+        answers=answers(measured),
+        knowledge="; ".join(f"*{name}*, {words}" for name, words in KNOWLEDGE.items()),
+        sites=" ".join(name for name, known in measured.known.items() if "sites" in known),
         live=f"{LARGE[0]:,}",
         largest=f"{LARGE[1]:,}",
-        worst_policy=worst.policy,
-        worst_ratio=f"{_most(worst):.0f}",
-        best_policy=best.policy,
-        best_ratio=f"{_most(best):.1f}",
+        worst_policy=worst,
+        worst_ratio=f"{max(large[worst].values()):.0f}",
+        best_policy=best,
+        best_ratio=f"{max(large[best].values()):.1f}",
         most=f"{max(heaps):.2f}",
         figure=FIGURE,
         possible_table=markdown(possible_table(rows)).strip(),
-        knowing_table=markdown(knowing_table(room)).strip(),
-        worst_table=markdown(worst_table(played)).strip(),
-        proven="\n".join(map(_proven, (SMALL, LARGE))),
+        papers_table=markdown(papers_table(rows)).strip(),
+        knowing_table=markdown(knowing_table(measured)).strip(),
+        small_table=markdown(small_table(measured.small)).strip(),
+        large_table=markdown(games_table(large, LARGE)).strip(),
+        growing_table=markdown(growing_table(measured.growing)).strip(),
+        proven="\n".join(map(_proven, (OF_TREES, SMALL, *((live, LARGE[1]) for live in GROWING)))),
     )
     return "\n\n".join(map(wrapped, text.split("\n\n")))
+
+
+def answers(measured: Measured) -> str:
+    """Say what is the least that must be known, trace by trace, those asked about first."""
+    rows = [row for row in measured.rows if row.trace in measured.known]
+    rows.sort(key=lambda row: row.trace not in ASKED)
+    said = {row.trace: answer(row, measured.known[row.trace]) for row in rows}
+    helped = [f"on {trace}, {words}" for trace, words in said.items() if words]
+    others = ", ".join(trace for trace, words in said.items() if not words)
+    return "; ".join([*helped, f"on {others}, nothing that was tried short of the whole future"])
+
+
+def answer(row: Possible, known: Mapping[str, float]) -> str:
+    """Say what is the least that must be known of a trace to close half of the gap, or nothing."""
+    wasted, best = row.wasted / row.live, row.best / row.live
+    for what, words in KNOWLEDGE.items():
+        if what in known and wasted - known[what] > (wasted - best) / 2:
+            return f"{words} ({100 * wasted:.2f} to {100 * known[what]:.2f} %)"
+    return ""
 
 
 def possible_table(rows: Sequence[Possible]) -> Table:
@@ -66,45 +121,70 @@ def possible_table(rows: Sequence[Possible]) -> Table:
         (
             row.trace,
             row.live,
-            _share(row.first_fit, row),
-            _share(row.best_fit, row),
+            _percent(row.first_fit / row.live),
+            _percent(row.best_fit / row.live),
             row.best,
-            _share(row.best, row, 4),
+            _percent(row.best / row.live, 4),
         )
         for row in rows
     ]
     return Table("Heap beyond peak live", columns, cells)
 
 
-def knowing_table(rows: Sequence[Possible]) -> Table:
+def papers_table(rows: Sequence[Possible]) -> Table:
+    """Return what the papers' policies need beyond peak live on each trace, in percent."""
+    cells: list[tuple[Value, ...]] = [
+        (row.trace, *(_percent(row.papers[policy] / row.live, 1) for policy in PAPERS))
+        for row in rows
+    ]
+    return Table("Heap beyond peak live in percent", ("trace", *PAPERS), cells)
+
+
+def knowing_table(measured: Measured) -> Table:
     """Return what those need who know a little, in percent beyond peak live."""
-    columns = ("trace", "first fit", "best fit", f"{WRONG} % wrong", "classes", "deaths", "all")
     cells: list[tuple[Value, ...]] = [
         (
             row.trace,
-            _share(row.first_fit, row),
-            _share(row.best_fit, row),
-            _share(row.classes_wrong, row),
-            _share(row.classes, row),
-            _share(row.deaths, row),
-            _share(row.best, row),
+            _percent(row.first_fit / row.live),
+            _percent(row.best_fit / row.live),
+            *(_percent(measured.known[row.trace].get(what)) for what in KNOWLEDGE),
+            _percent(row.best / row.live),
         )
-        for row in rows
+        for row in measured.rows
+        if row.trace in measured.known
     ]
+    columns = ("trace", "first fit", "best fit", *KNOWLEDGE, "all")
     return Table("Heap beyond peak live in percent, by what is known", columns, cells)
 
 
-def worst_table(played: Sequence[Worst]) -> Table:
-    """Return the heaps after each game, in multiples of the live bytes."""
-    names = [f"{name} ({_sizes(sizes)})" for sizes in (SMALL, LARGE) for name in ADVERSARIES]
+def small_table(games: Games) -> Table:
+    """Return the heaps after the small games of every row, in multiples of the live bytes."""
     cells: list[tuple[Value, ...]] = [
-        (
-            one.policy,
-            *(Rounded(given[name], 2) for given in (one.small, one.large) for name in ADVERSARIES),
-        )
-        for one in played
+        (policy, _sizes(small_game(policy)), *(Rounded(played[name], 2) for name in ADVERSARIES))
+        for policy, played in games.items()
     ]
-    return Table("Peak heap / live bytes", ("policy", *names), cells)
+    columns = ("policy", "live, largest", *ADVERSARIES)
+    return Table("Peak heap / live bytes, every row of the catalogue", columns, cells)
+
+
+def games_table(games: Games, sizes: tuple[int, int]) -> Table:
+    """Return the heaps after each game, in multiples of the live bytes."""
+    cells: list[tuple[Value, ...]] = [
+        (policy, *(Rounded(played[name], 2) for name in ADVERSARIES))
+        for policy, played in games.items()
+    ]
+    title = f"Peak heap / live bytes, with {_sizes(sizes)}"
+    return Table(title, ("policy", *ADVERSARIES), cells)
+
+
+def growing_table(growing: Mapping[str, Sequence[float]]) -> Table:
+    """Return the heaps after Robson's game as there are more bytes live, in multiples of them."""
+    cells: list[tuple[Value, ...]] = [
+        (policy, *(Rounded(one, 3) for one in ratios)) for policy, ratios in growing.items()
+    ]
+    columns = ("policy", *(f"2^{log2(live):.0f}" for live in GROWING))
+    title = f"Robson's adversary by live bytes, objects of up to 2^{log2(LARGE[1]):.0f}"
+    return Table(title, columns, cells)
 
 
 def _proven(sizes: tuple[int, int]) -> str:
@@ -117,17 +197,5 @@ def _sizes(sizes: tuple[int, int]) -> str:
     return ", ".join(f"2^{log2(size):.0f}" for size in sizes)
 
 
-def _most(one: Worst) -> float:
-    return max(one.large.values())
-
-
-def _halves(part: int | None, row: Possible) -> bool:
-    return part is not None and 2 * part < row.wasted
-
-
-def _listed(rows: Sequence[Possible]) -> str:
-    return ", ".join(row.trace for row in rows) or "none of them"
-
-
-def _share(part: int | None, row: Possible, digits: int = 3) -> Value:
-    return None if part is None else Rounded(100 * part / row.live, digits)
+def _percent(share: float | None, digits: int = 3) -> Value:
+    return None if share is None else Rounded(100 * share, digits)
