@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 import numpy as np
 
-from experiments.run import run_command
+from experiments.run import experiment, run_command
 from simalloc.bound import Timetable, best_possible
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
@@ -133,7 +133,7 @@ def compare_many(instances: int, seed: int, advance: Callable[[float], None]) ->
     )
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@experiment("python -m experiments.bounds.small --instances 1000")
 @click.option("--instances", type=click.IntRange(min=1), default=30_000, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 def command(instances: int, seed: int) -> None:
