@@ -157,7 +157,7 @@ def _heap(trace: Trace, policy: AnyPolicy) -> int:
 
 def online() -> list[str]:
     """Return every row of the catalogue that places objects of a heap as they come."""
-    return [name for name, row in CATALOGUE.items() if not {"bound", "device"} & {*row.groups}]
+    return [name for name, row in CATALOGUE.items() if row.description.way == "online"]
 
 
 def small_game(policy: str) -> tuple[int, int]:
