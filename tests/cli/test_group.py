@@ -41,6 +41,32 @@ def test_help_lists_the_commands_and_imports_none():
     assert all(name in text.decode() for name in COMMANDS)
 
 
+@pytest.mark.parametrize(("shell", "line"), [
+    ("bash", "complete "), ("zsh", "compdef "), ("fish", "complete "),
+])  # fmt: skip
+def test_shells_are_told_how_to_complete(shell, line):
+    script = complete(f"{shell}_source")
+    assert line in script
+    assert "_SIMALLOC_COMPLETE" in script
+
+
+def test_commands_and_options_are_completed():
+    commands = complete("bash_complete", COMP_WORDS="simalloc re", COMP_CWORD="1")
+    assert set(commands.split()) == {f"plain,{name}" for name in COMMANDS if name[:2] == "re"}
+    options = complete("bash_complete", COMP_WORDS="simalloc run --", COMP_CWORD="2")
+    assert "plain,--policy" in options.split()
+
+
+def complete(instruction, **words):
+    """Return what the program prints where a shell asks it to help completing."""
+    asked = {**os.environ, "_SIMALLOC_COMPLETE": instruction, **words}
+    code = "from simalloc.cli import main; main(prog_name='simalloc')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=asked, check=False, capture_output=True, text=True
+    )
+    return done.stdout
+
+
 @pytest.mark.parametrize("args", [("nonsense",), ("policies", "--format", "xml"), ("--nonsense",)])
 def test_wrong_usage_is_one_error_and_exit_code_2(args):
     result = simalloc(*args)
