@@ -28,6 +28,7 @@ from experiments.bounds.measuring import (
     small_game,
 )
 from experiments.bounds.page import FIGURE, PAGE, Measured, page
+from experiments.bounds.sites import keep_sites, read_sites
 from experiments.bounds.small import compare_many
 from experiments.output import write_figure, write_text
 from experiments.run import experiment, out_option, run_command
@@ -49,8 +50,8 @@ INSTANCES: Final = 1_000
 @click.option(
     "--sites",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
-    help="A folder of traces with call sites, as `python traces/recipes/record.py NAME... --sites "
-    "--folder FOLDER` records them.",
+    help="Measure call sites anew, of the traces in this folder, and keep what comes out. "
+    "`python traces/recipes/record.py NAME... --sites --folder FOLDER` records them.",
 )
 def command(out: Path, sites: Path | None) -> None:
     """Measure how small the heaps of all shipped traces could be, and how bad it can get.
@@ -59,17 +60,19 @@ def command(out: Path, sites: Path | None) -> None:
     was interrupted goes on from there.
     """
     out.mkdir(parents=True, exist_ok=True)
+    if sites is not None:
+        keep_sites(sites.glob("*.npz"))
     steps = (
         2 * len(catalogue()) + 1 + len(online()) + len(PLAYED_LARGE) + len(GROWING) * len(FOLLOWED)
     )
     with progress("bounds", steps) as advance:
-        measured = _measure(Kept(out / RESULTS), advance, sites)
+        measured = _measure(Kept(out / RESULTS), advance)
     write_figure(partial(draw, measured.rows), out / FIGURE)
     write_text(page(measured), out / PAGE)
     click.echo(f"Written to {out / PAGE}.", err=True)
 
 
-def _measure(kept: Kept, advance: Bar, sites: Path | None) -> Measured:
+def _measure(kept: Kept, advance: Bar) -> Measured:
     def get(name: str, measure: Callable[[], Any]) -> Any:
         advance.text = name
         found = kept.get(name, measure)
@@ -81,10 +84,11 @@ def _measure(kept: Kept, advance: Bar, sites: Path | None) -> Measured:
         "long sizes", partial(lessons_of, [row.trace for row in rows if not row.has_room])
     )
     knowledge = {}
+    by_sites = read_sites()
     for row in rows:
         if row.has_room or row.trace in ASKED:
-            measure = partial(known, row.trace, long_sizes, sites)
-            knowledge[row.trace] = get(f"known of {row.trace}", measure)
+            measured = get(f"known of {row.trace}", partial(known, row.trace, long_sizes))
+            knowledge[row.trace] = {**measured, **by_sites.get(row.trace, {})}
         else:
             advance(1)
     return Measured(

@@ -26,7 +26,6 @@ from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from simalloc.policy import AnyPolicy
     from simalloc.trace import Trace
@@ -114,11 +113,8 @@ def lessons_of(names: Iterable[str]) -> list[int]:
     return found
 
 
-def known(name: str, long_sizes: Sequence[int], sites: Path | None) -> dict[str, float]:
-    """Return the excess over peak live, as a share of it, by what is known of a trace.
-
-    `sites` is a folder that may have a recording of the same program with call sites.
-    """
+def known(name: str, long_sizes: Sequence[int]) -> dict[str, float]:
+    """Return the excess over peak live, as a share of it, by what is known of a trace."""
     trace = load(name)
     sizes = sizes_of(trace)
     flags = {
@@ -130,8 +126,6 @@ def known(name: str, long_sizes: Sequence[int], sites: Path | None) -> dict[str,
     }
     found = {what: _excess(trace, _heap(trace, knowing(long))) for what, long in flags.items()}
     found["deaths"] = _excess(trace, knows_deaths(trace))
-    if sites is not None and (sites / f"{name}.npz").exists():
-        found |= by_sites(load(str(sites / f"{name}.npz")))
     return found
 
 

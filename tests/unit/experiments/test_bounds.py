@@ -29,6 +29,7 @@ from experiments.bounds.measuring import (
     ratios,
 )
 from experiments.bounds.page import answer
+from experiments.bounds.sites import read_sites
 from simalloc.bound import robson_bound
 from simalloc.heap import simulate
 from simalloc.trace import Trace
@@ -60,9 +61,16 @@ def test_a_row_of_the_page_is_what_is_measured(name):
 def test_what_knowing_helps_is_what_is_measured():
     cells = dict(zip(KNOWLEDGE, printed("Heap beyond peak live in percent, by", "p2c")[2:-1],
                      strict=True))  # fmt: skip
-    found = known("p2c", [], None)
+    found = known("p2c", [])
     for what in {*found} - {"sizes of others"}:
         assert float(cells[what]) == pytest.approx(100 * found[what], abs=6e-4)
+
+
+def test_what_call_sites_tell_is_what_is_kept():
+    for trace, found in read_sites().items():
+        cells = printed("Heap beyond peak live in percent, by", trace)
+        place = 2 + [*KNOWLEDGE].index("sites")
+        assert float(cells[place]) == pytest.approx(100 * found["sites"], abs=6e-4)
 
 
 def test_every_shipped_trace_and_every_policy_is_on_the_page():

@@ -1,0 +1,41 @@
+"""What call sites tell: measured on recordings that are not shipped, and kept."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from experiments.bounds.measuring import by_sites
+from experiments.output import write_text
+from simalloc.report import Table, write_table
+from simalloc.trace.catalogue import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SITES: Final = Path(__file__).with_name("sites.csv")
+
+_COLUMNS: Final = ("trace", "known", "excess")
+
+
+def read_sites() -> dict[str, dict[str, float]]:
+    """Return the excess over peak live, as a share of it, by trace and by what is known."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    with SITES.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            found[row["trace"]][row["known"]] = float(row["excess"])
+    return dict(found)
+
+
+def keep_sites(recordings: Iterable[Path]) -> None:
+    """Measure recordings, which are called by their programs, and keep that instead."""
+    measured = {path.stem: by_sites(load(str(path))) for path in sorted(recordings)}
+    cells = [
+        (trace, what, excess) for trace, found in measured.items() for what, excess in found.items()
+    ]
+    stream = StringIO()
+    write_table(Table("", _COLUMNS, cells), "csv", stream)
+    write_text(stream.getvalue(), SITES)
