@@ -4,6 +4,7 @@ from simalloc.heap.check import Checked, check
 from simalloc.heap.device import device_run
 from simalloc.heap.device_core import figures_in_core, replay_in_core
 from simalloc.heap.device_figures import DeviceFigures, DeviceReplay
+from simalloc.heap.fragmentation import Fragmentation, fragmentation
 from simalloc.heap.moment import (
     CACHED,
     FREE,
@@ -30,6 +31,7 @@ __all__ = [
     "Counters",
     "DeviceFigures",
     "DeviceReplay",
+    "Fragmentation",
     "Moment",
     "Realloc",
     "Run",
@@ -38,6 +40,7 @@ __all__ = [
     "check",
     "device_run",
     "figures_in_core",
+    "fragmentation",
     "moment",
     "replay_in_core",
     "simulate",

@@ -1,8 +1,8 @@
 """What a policy's decisions cost."""
 
+from simalloc.heap import Fragmentation, fragmentation
 from simalloc.measure.atlas import Atlas, atlases
 from simalloc.measure.device import DeviceMap, Outcome, Pinned, WhatIf, device_map, search, what_if
-from simalloc.measure.fragmentation import Fragmentation, fragmentation
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.longest_stays import longest_stays

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap import fragmentation
 from simalloc.measure.bootstrap import mean_intervals
-from simalloc.measure.fragmentation import fragmentation
 from simalloc.policy import spell
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from simalloc.measure import fragmentation
+from simalloc.heap import fragmentation
 from simalloc.policy import spell
 from simalloc.report.table import Table
 

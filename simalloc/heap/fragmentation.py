@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
-    from simalloc.heap import Run
+    from simalloc.heap.run import Run
 
 
 @dataclass(frozen=True)
