@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,16 @@ def html(table: Table) -> str:
     numbers = [table.is_number(place) for place in range(len(table.columns))]
     head = _row("th", table.columns, numbers)
     body = "\n".join(_row("td", map(spell, row), numbers) for row in table.rows)
-    notes = f"<p>{escape(' '.join(table.notes))}</p>\n" if table.notes else ""
+    notes = f"<p>{_with_code(' '.join(table.notes))}</p>\n" if table.notes else ""
     return (
         f'<table>\n<caption style="text-align: left">{escape(table.title)}</caption>\n'
         f"<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n{notes}"
     )
+
+
+def _with_code(text: str) -> str:
+    """Return a text for HTML, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _row(tag: str, cells: Iterable[str], numbers: Iterable[bool]) -> str:

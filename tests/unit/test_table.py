@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simalloc.report import FORMATS, Rounded, Table, write_table
+from simalloc.report.html import html
 from simalloc.report.table import spell, write_richly
 
 TABLE = Table(
@@ -155,3 +156,11 @@ def test_simple_tables_do_without_rich(rows):
     table, stream = Table("A title", ("one", "two", "three"), rows, ("A note.",)), io.StringIO()
     write_richly(table, stream)
     assert written(table, "table") == stream.getvalue()
+
+
+def test_commands_in_notes_are_code_in_html():
+    table = Table(
+        "Ages", ("age",), [(3,)], ("`simalloc run <trace>` says more.", "A ` alone stays.")
+    )
+    shown = "<p><code>simalloc run &lt;trace&gt;</code> says more. A ` alone stays.</p>"
+    assert shown in html(table)
