@@ -15,7 +15,7 @@ from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
-from simalloc.heap.real import installed, replay_natively
+from simalloc.heap.real import installed, passes, replay_natively
 from simalloc.trace.catalogue import find_trace, open_source
 
 if TYPE_CHECKING:
@@ -132,11 +132,16 @@ def _natives(source: EventSource, most: int) -> list[NativeRun]:
         return []
     trace = source.in_memory()
     runs: list[NativeRun] = []
-    for allocator in installed():
-        try:
-            runs += replay_natively(trace, [allocator], repeats=1)
-        except SimallocError as error:
-            click.echo(f"simalloc: {allocator.name} is left out: {error}", err=True)
+    left_out: list[str] = []
+    allocators = installed()
+    with progress(f"{trace.name}: real allocators", passes(1) * len(allocators)) as advance:
+        for allocator in allocators:
+            try:
+                runs += replay_natively(trace, [allocator], repeats=1, progress=advance)
+            except SimallocError as error:
+                left_out.append(f"simalloc: {allocator.name} is left out: {error}")
+    for line in left_out:
+        click.echo(line, err=True)
     return runs
 
 
