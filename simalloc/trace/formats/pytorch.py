@@ -81,8 +81,10 @@ def _loaded(log: Log, taken: entries.Entries) -> dict[Any, Any]:
     content = log.stream.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise log.wrong(f"has more than {_LARGEST} bytes, the most that a snapshot may have here")
+    reader = entries.unpickler(content, taken)
+    del content  # the reader has its own
     try:  # a damaged pickle can end in any error
-        snapshot = entries.unpickled(content, taken)
+        snapshot = reader.load()
     except Exception as error:
         raise log.wrong(
             f"cannot be read as a pickle of data: {str(error)[:200] or 'damaged'}"

@@ -1,8 +1,9 @@
 """Reads the pickle of a snapshot: data alone, so that nothing in it can run, and in little memory.
 
-Most of a snapshot are the entries of its history. Each is turned into a row of numbers. A pickle
-that is not too large is looked through first; if it makes plain data alone, the unpickler in C
-reads it. All others are read in Python, where an entry becomes its row as soon as it is read.
+Most of a snapshot are the entries of its history. Each is turned into a row of numbers soon after
+it is read, and emptied. A pickle is looked through first; if it makes plain data alone, the
+unpickler in C reads it, from a copy with a call after each dict's items, in which entries are taken
+out. All others are read in Python.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import gc
 import pickle
 from array import array
 from contextlib import contextmanager
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 import numpy as np
 
-from simalloc.trace._native import pickle_is_plain
+from simalloc.trace._native import pickle_marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,10 +38,9 @@ UNKNOWN: Final = 2
 
 _NUMBERS: Final = {action: number for number, action in enumerate(ACTIONS)}
 _NO_EVENTS: Final = frozenset({"snapshot", "annotate", "user_defined", "workspace_snapshot"})
-_IN_C: Final = 1 << 28
-"""Bytes of a pickle that is read in C: objects take ten times as much."""
 _AT_ONCE: Final = 1 << 12
 """Entries that are turned into rows together."""
+_READ_AHEAD: Final = 1 << 17  # bytes
 _MOST: Final = 2**52  # of a number: more than any address, and microseconds of a century
 _EMPTY_CACHE: Final = ("empty_cache", "emptyCache")
 
@@ -59,27 +59,30 @@ class Entries:
 
     def __init__(self, number_site: Callable[[list[Any]], int]) -> None:
         self.rows = array("q")
+        self._waiting: list[dict[Any, Any]] = []
+        self._count = 0
         self._number_site = number_site
-        self._sites: dict[int, tuple[int, int]] = {}
+        self._sites: dict[tuple[int, ...], tuple[tuple[int, int], tuple[Any, ...]]] = {}
         self._pools: dict[tuple[Any, ...], int] = {(0, 0): 0}
 
-    def take(self, entry: dict[Any, Any]) -> Row:
-        """Add an entry's row."""
-        place = Row(len(self.rows) // len(FIELDS))
-        self.rows.extend(self._row(entry))
-        return place
+    def take(self, found: Any) -> Any:
+        """Return the `Row` that takes an entry's place; all else is returned as it is."""
+        if type(found) is not dict or "action" not in found:
+            return found
+        self._waiting.append(found)
+        self._count += 1
+        if len(self._waiting) == _AT_ONCE:
+            self.finish()
+        return Row(self._count - 1)
 
-    def take_all(self, trace: list[Any]) -> None:
-        """Put a `Row` in the place of each entry of a list."""
-        for start in range(0, len(trace), _AT_ONCE):
-            part = trace[start : start + _AT_ONCE]
-            if self._add_alike(part):
-                first = len(self.rows) // len(FIELDS) - len(part)
-                trace[start : start + len(part)] = map(Row, range(first, first + len(part)))
-                continue
-            for place, entry in enumerate(part, start):
-                if isinstance(entry, dict) and "action" in entry:
-                    trace[place] = self.take(entry)
+    def finish(self) -> None:
+        """Turn the entries that wait into rows, and empty them: the unpickler's memo keeps them."""
+        if not self._add_alike(self._waiting):
+            for entry in self._waiting:
+                self.rows.extend(self._row(entry))
+        for entry in self._waiting:
+            entry.clear()
+        self._waiting.clear()
 
     def _add_alike(self, part: list[Any]) -> bool:
         """Add the rows of entries column by column, if they all are as most are."""
@@ -101,8 +104,7 @@ class Entries:
             return False
         if OOM in columns[0]:
             return False
-        known, site = self._sites, self._site
-        sites = [known.get(id(frames)) or site(frames) for frames in map(_frames_of, part)]
+        sites = [self._site(entry.get("frames")) for entry in part]
         columns.insert(4, [numbers[pool] for pool in pools])
         columns += [list(column) for column in zip(*sites, strict=True)]
         self.rows.frombytes(np.array(columns, np.int64).T.tobytes())
@@ -137,29 +139,22 @@ class Entries:
         """Return the number of frames, and whether they are of empty_cache."""
         if not isinstance(frames, list) or not frames:
             return 0, UNKNOWN
-        known = self._sites.get(id(frames))  # the unpickler's memo keeps them
+        path = tuple(map(id, frames))
+        known = self._sites.get(path)
         if known is None:
             names = (frame.get("name") for frame in frames if isinstance(frame, dict))
             empties = any(isinstance(name, str) and name.endswith(_EMPTY_CACHE) for name in names)
-            known = self._sites[id(frames)] = self._number_site(frames), int(empties)
-        return known
+            site = self._number_site(frames), int(empties)
+            known = self._sites[path] = site, tuple(frames)  # which keeps them, and so their ids
+        return known[0]
 
 
-def unpickled(content: bytes, entries: Entries) -> Any:
-    """Return the object of a pickle, with a `Row` for each entry; any error if it is damaged."""
-    if len(content) > _IN_C or not pickle_is_plain(content):
-        return Unpickler(BytesIO(content), entries).load()
-    with _uncollected():
-        snapshot = PlainUnpickler(BytesIO(content)).load()
-        traces = snapshot.get("device_traces") if isinstance(snapshot, dict) else None
-        for trace in traces if isinstance(traces, list) else ():
-            if isinstance(trace, list):
-                entries.take_all(trace)
-    return snapshot
-
-
-def _frames_of(entry: dict[Any, Any]) -> object:
-    return entry.get("frames")
+def unpickler(content: bytes, entries: Entries) -> PlainUnpickler | Unpickler:
+    """Return what reads a pickle into `entries`; the pickle itself is not needed any more."""
+    marked = pickle_marked(content)
+    if marked is None:
+        return Unpickler(BytesIO(content), entries)
+    return PlainUnpickler(BytesIO(marked), entries)
 
 
 @contextmanager
@@ -175,7 +170,22 @@ def _uncollected() -> Iterator[None]:
 
 
 class PlainUnpickler(pickle.Unpickler):
-    """The unpickler in C, of pickles that have been looked through."""
+    """The unpickler in C, of pickles that have been looked through and marked."""
+
+    def __init__(self, stream: BytesIO, entries: Entries) -> None:
+        super().__init__(BufferedReader(stream, _READ_AHEAD))
+        self._entries = entries
+
+    def load(self) -> Any:
+        """Return the object of the pickle, with a `Row` for each entry; any error if damaged."""
+        with _uncollected():
+            loaded = super().load()
+        self._entries.finish()
+        return loaded
+
+    def persistent_load(self, found: Any) -> Any:
+        """Take what was just filled out of the pickle, if it is an entry."""
+        return self._entries.take(found)
 
     def find_class(self, module: str, name: str) -> NoReturn:
         """Refuse whatever the pickle names."""
@@ -201,13 +211,16 @@ class Unpickler(pickle._Unpickler):  # noqa: SLF001 - the docstring says why
         """Refuse what is named by a number."""
         raise pickle.UnpicklingError(f"it names extension {code}; a snapshot holds data alone")
 
+    def load(self) -> Any:
+        """Return the object of the pickle, with a `Row` for each entry; any error if damaged."""
+        loaded = super().load()
+        self._entries.finish()
+        return loaded
+
     def load_items(self: Any) -> None:
         """Fill a dict; if it is an entry, its row takes its place."""
         super().load_setitems()  # type: ignore[misc]
-        filled = self.stack[-1]
-        if type(filled) is dict and "action" in filled:
-            self.stack[-1] = self._entries.take(filled)
-            filled.clear()
+        self.stack[-1] = self._entries.take(self.stack[-1])
 
     dispatch: ClassVar[dict[int, Any]] = {
         code: load

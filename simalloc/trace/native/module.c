@@ -156,24 +156,34 @@ static PyObject *find_live_spans(PyObject *module, PyObject *args)
     return Py_NewRef(Py_None);
 }
 
-static PyObject *is_plain(PyObject *module, PyObject *content)
+static PyObject *pickle_marked(PyObject *module, PyObject *content)
 {
     char *bytes;
     Py_ssize_t length;
-    bool plain;
+    size_t marked;
     (void)module;
     if (PyBytes_AsStringAndSize(content, &bytes, &length) < 0)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    plain = pickle_is_plain((const uint8_t *)bytes, (size_t)length);
+    marked = pickle_marked_length((const uint8_t *)bytes, (size_t)length);
     Py_END_ALLOW_THREADS
-    return PyBool_FromLong(plain);
+    if (marked == 0)
+        return Py_NewRef(Py_None);
+    PyObject *made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)marked);
+    if (made == NULL)
+        return NULL;
+    uint8_t *into = (uint8_t *)PyBytes_AsString(made);
+    Py_BEGIN_ALLOW_THREADS
+    pickle_mark((const uint8_t *)bytes, (size_t)length, into);
+    Py_END_ALLOW_THREADS
+    return made;
 }
 
 static PyMethodDef functions[] = {
-    {"pickle_is_plain", is_plain, METH_O,
-     "pickle_is_plain(content) -> bool\n--\n\n"
-     "Whether a pickle holds nothing that could do harm to who reads it (pickle_scan.h)."},
+    {"pickle_marked", pickle_marked, METH_O,
+     "pickle_marked(content)\n--\n\n"
+     "A plain pickle with a call of persistent_load after each dict's items, or None if it is not "
+     "plain (pickle_scan.h)."},
     {"live_bytes", find_live_bytes, METH_VARARGS,
      "live_bytes(op, size, slot, live, held)\n--\n\n"
      "Fill in what is live after each event of a whole trace; held has an int64 0 for each slot."},

@@ -1,5 +1,11 @@
 #include "pickle_scan.h"
 
+#include <stdbool.h>
+#include <string.h>
+
+enum { STOP = '.', ITEMS = 'u', FRAME = 0x95, PUT = 'q', LONG_PUT = 'r', MEMOIZE = 0x94 };
+enum { PERSISTENT = 'Q' };
+
 /* What follows an opcode: so many bytes, or a length of so many bytes and then as many. */
 struct argument {
     bool known;
@@ -33,27 +39,60 @@ static uint64_t number(const uint8_t *bytes, size_t count)
     return sum;
 }
 
-bool pickle_is_plain(const uint8_t *bytes, size_t length)
+/* What an opcode is, where the next one begins, and the number that it is given or 0. */
+struct step {
+    uint8_t opcode;
+    size_t next;
+    uint64_t value;
+};
+
+/* Reads the opcode at a place; false if it is none of plain data, or the pickle ends within it. */
+static bool read_step(const uint8_t *bytes, size_t length, size_t at, struct step *step)
+{
+    if (at >= length)
+        return false;
+    const struct argument *argument = &arguments[bytes[at]];
+    size_t given = (size_t)argument->bytes + argument->length_bytes;
+    if (!argument->known || given > length - at - 1)
+        return false;
+    *step = (struct step){bytes[at], at + 1 + given, number(&bytes[at + 1], given)};
+    if (argument->length_bytes > 0) {
+        if (step->value > length - step->next)
+            return false;
+        step->next += (size_t)step->value;
+    }
+    return true;
+}
+
+size_t pickle_marked_length(const uint8_t *bytes, size_t length)
 {
     uint64_t puts = 0;
-    for (size_t at = 0; at < length;) {
-        uint8_t opcode = bytes[at++];
-        const struct argument *argument = &arguments[opcode];
-        size_t given = (size_t)argument->bytes + argument->length_bytes;
-        if (!argument->known || given > length - at)
-            return false;
-        uint64_t value = number(&bytes[at], given);
-        at += given;
-        if (opcode == '.')
-            return true;
-        if (argument->length_bytes > 0) {
-            if (value > length - at)
-                return false;
-            at += (size_t)value;
-        }
-        if ((opcode == 'q' || opcode == 'r') && value > puts)
-            return false;
-        puts += opcode == 'q' || opcode == 'r' || opcode == 0x94;
+    size_t marked = 0;
+    struct step step;
+    for (size_t at = 0; read_step(bytes, length, at, &step); at = step.next) {
+        bool names_place = step.opcode == PUT || step.opcode == LONG_PUT;
+        if (names_place && step.value > puts)
+            return 0;
+        puts += names_place || step.opcode == MEMOIZE;
+        if (step.opcode != FRAME)
+            marked += step.next - at + (step.opcode == ITEMS);
+        if (step.opcode == STOP)
+            return marked;
     }
-    return false;
+    return 0;
+}
+
+void pickle_mark(const uint8_t *bytes, size_t length, uint8_t *into)
+{
+    struct step step;
+    for (size_t at = 0; read_step(bytes, length, at, &step); at = step.next) {
+        if (step.opcode == FRAME)
+            continue;
+        memcpy(into, &bytes[at], step.next - at);
+        into += step.next - at;
+        if (step.opcode == ITEMS)
+            *into++ = PERSISTENT;
+        if (step.opcode == STOP)
+            return;
+    }
 }

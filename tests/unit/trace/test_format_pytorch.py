@@ -6,7 +6,7 @@ import pytest
 
 from simalloc.errors import TraceError
 from simalloc.trace import Op
-from simalloc.trace._native import pickle_is_plain
+from simalloc.trace._native import pickle_marked
 from simalloc.trace.formats import pytorch_pickle
 from simalloc.trace.formats.importing import load_log
 
@@ -41,17 +41,18 @@ def snapshot(*entries, segments=(), settings=None):
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_plain_pickles_are_told(protocol):
     data = {"a": [1, -5, 2**40, 2**80, 1.5, None, True, "text" * 90, (1,), (1, 2, 3, 4), ()]}
-    assert pickle_is_plain(pickle.dumps(data, protocol))
-    assert not pickle_is_plain(pickle.dumps(pytest.approx, protocol))
-    assert not pickle_is_plain(pickle.dumps(data, protocol)[:-1])
-    assert not pickle_is_plain(b"")
-    assert not pickle_is_plain(b"\x80\x02}r\xff\xff\xff\x7f.")  # a memo of 2**31 entries
-    assert not pickle_is_plain(b"X\xff\xff\xff\xff.")
+    assert pickle_marked(pickle.dumps(data, protocol))
+    assert not pickle_marked(pickle.dumps(pytest.approx, protocol))
+    assert not pickle_marked(pickle.dumps(data, protocol)[:-1])
+    assert not pickle_marked(b"")
+    assert not pickle_marked(b"\x80\x02}r\xff\xff\xff\x7f.")  # a memo of 2**31 entries
+    assert not pickle_marked(b"X\xff\xff\xff\xff.")
 
 
-@pytest.mark.parametrize("limit", [0, 1 << 27])
-def test_both_unpicklers_give_the_same(log, monkeypatch, limit):
-    monkeypatch.setattr(pytorch_pickle, "_IN_C", limit)
+@pytest.mark.parametrize("in_c", [True, False])
+def test_both_unpicklers_give_the_same(log, monkeypatch, in_c):
+    if not in_c:
+        monkeypatch.setattr(pytorch_pickle, "pickle_marked", lambda _: None)
     frames = [{"name": "forward", "filename": "m.py", "line": 3}]
     content = snapshot(entry("alloc", 1, 5, frames=frames), entry("alloc", 2, 6, frames=frames))
     trace = load_log(log(content))
