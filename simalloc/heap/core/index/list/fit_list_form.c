@@ -36,7 +36,7 @@ static bool is_newest_last(struct policy policy)
     return policy.fit == FIT_FIRST && policy.order == ORDER_LIFO;
 }
 
-static void walk_tree(struct list_fit *state)
+static void link_tree(struct list_fit *state)
 {
     struct block_list *tree = &state->tree;
     bool newest_last = is_newest_last(state->policy);
@@ -49,7 +49,7 @@ static void walk_tree(struct list_fit *state)
     block_list_clear(tree);
 }
 
-static void walk_flat(struct list_fit *state)
+static void link_flat(struct list_fit *state)
 {
     uint32_t blocks[FLAT_SLOTS];
     flat_list_blocks(&state->flat, state->policy.order == ORDER_ADDRESS, blocks);
@@ -58,7 +58,7 @@ static void walk_flat(struct list_fit *state)
     flat_list_clear(&state->flat);
 }
 
-static void walk_ring(struct list_fit *state)
+static void link_ring(struct list_fit *state)
 {
     const struct block *blocks = state->heap.blocks;
     uint32_t id = state->rover;
@@ -71,7 +71,7 @@ static void walk_ring(struct list_fit *state)
     ring_list_clear(state->ring);
 }
 
-static void walk_aged(struct list_fit *state)
+static void link_aged(struct list_fit *state)
 {
     struct aged_list *aged = state->aged;
     bool newest_last = is_newest_last(state->policy);
@@ -88,13 +88,13 @@ static void make_walk(struct list_fit *state)
     if (state->policy.form == FORM_WALK)
         return;
     if (state->policy.form == FORM_TREE)
-        walk_tree(state);
+        link_tree(state);
     else if (state->policy.form == FORM_AGED)
-        walk_aged(state);
+        link_aged(state);
     else if (state->policy.form == FORM_RING)
-        walk_ring(state);
+        link_ring(state);
     else
-        walk_flat(state);
+        link_flat(state);
     if (state->policy.fit == FIT_NEXT)
         state->walk.front = state->rover;
     state->rover = NO_BLOCK;

@@ -1,0 +1,43 @@
+/* The form that is linked and walked, in which the rover is the front. */
+#ifndef SIMALLOC_WALK_FORM_H
+#define SIMALLOC_WALK_FORM_H
+
+#include "index/list/fit_list_state.h"
+
+ALWAYS_INLINE void walk_insert(struct list_fit *state, uint32_t id, struct policy policy)
+{
+    struct block *blocks = state->heap.blocks;
+    if (policy.order == ORDER_ADDRESS)
+        walked_list_insert_by_address(&state->walk, blocks, id);
+    else
+        block_ring_insert(&state->walk.front, blocks, id, policy.order == ORDER_LIFO);
+}
+
+ALWAYS_INLINE void walk_pass(struct list_fit *state, struct seat seat)
+{
+    if (state->walk.front == seat.block)
+        state->walk.front = state->heap.blocks[seat.block].mark;
+}
+
+ALWAYS_INLINE void walk_remove(struct list_fit *state, struct seat seat, struct policy policy)
+{
+    (void)policy;
+    block_ring_remove(&state->walk.front, state->heap.blocks, seat.block);
+}
+
+/* The links of a block do not tell its size. */
+ALWAYS_INLINE void walk_change(struct list_fit *state, struct seat seat, enum change change,
+                               struct policy policy)
+{
+    (void)state, (void)seat, (void)change, (void)policy;
+}
+
+ALWAYS_INLINE struct seat walk_search(struct list_fit *state, uint64_t size, uint64_t *visited,
+                                      struct policy policy)
+{
+    (void)policy;
+    uint32_t block = walked_list_first(&state->walk, state->heap.blocks, size, visited);
+    return (struct seat){block, NOWHERE};
+}
+
+#endif
