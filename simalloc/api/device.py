@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from simalloc.measure.device import SETTINGS, WhatIf, search, what_if
+from simalloc.measure.device import CANDIDATES, SETTINGS, WhatIf, search, what_if
 from simalloc.policy import parse_size
 from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace
@@ -30,7 +29,8 @@ def device(
     `snapshot` is a trace, or a file of one or of `torch.cuda.memory._dump_snapshot`, of which
     `number` chooses a device. `settings` are texts of PYTORCH_ALLOC_CONF; the recorded ones come
     first by themselves. `capacity` (bytes, or text such as `"24G"`) is one device or several to be
-    fitted. `searched` looks for settings that need less. The result shows itself as tables.
+    fitted. `searched` looks for settings that need less; Ctrl-C, or
+    interrupting the kernel, ends that with the best so far. The result shows itself as tables.
 
     Raises `PolicyError` for settings that PyTorch would not take, `TraceError` for a snapshot that
     cannot be read.
@@ -42,6 +42,5 @@ def device(
         found = what_if(trace, settings, capacities, progress=bar)
     if not searched:
         return found
-    best = search(trace, found.best, capacities)
-    more = () if best in found.outcomes else (best,)
-    return replace(found, outcomes=(*found.outcomes, *more))
+    with any_progress(f"{trace.name}: search", len(CANDIDATES), shown=progress) as bar:
+        return search(trace, found, progress=bar)

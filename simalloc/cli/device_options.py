@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from simalloc.cli.progress import progress
 from simalloc.errors import PolicyError
-from simalloc.measure.device import SETTINGS, search, what_if
-from simalloc.measure.device.search import CANDIDATES
+from simalloc.measure.device import CANDIDATES, SETTINGS, search, what_if
 from simalloc.policy import parse_size
 
 if TYPE_CHECKING:
@@ -47,7 +45,12 @@ _OPTIONS: Final = (
         metavar="TEXT",
         help="Further settings, as in PYTORCH_ALLOC_CONF; may be given several times.",
     ),
-    click.option("--search", "searches", is_flag=True, help="Search for the smallest device."),
+    click.option(
+        "--search",
+        "searches",
+        is_flag=True,
+        help="Search for the settings with the smallest device; Ctrl-C keeps the best so far.",
+    ),
     click.option(
         "--device", type=int, metavar="N", help="Which device of a snapshot with several."
     ),
@@ -71,7 +74,4 @@ def explored(
     if not searches:
         return found
     with progress(f"{trace.name}: search", len(CANDIDATES)) as advance:
-        best = search(trace, found.best, capacities, progress=advance)
-    known = {outcome.settings for outcome in found.outcomes}
-    more = () if best.settings in known else (best,)
-    return replace(found, outcomes=(*found.outcomes, *more))
+        return search(trace, found, progress=advance)

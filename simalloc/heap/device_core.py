@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C."""
 _NO_LIMIT: Final = 2**63 - 1
+_SMALL_POOL: Final = 1 << 8
 _STATES: Final = 5
 _COUNTS: Final = ("splits", "coalescings", "coalescing_frees")
 
@@ -99,9 +100,11 @@ def _replayed(
 
 
 def _dense(pool: NDArray[np.uint32] | None) -> NDArray[np.uint32] | None:
-    """Return pools by small numbers; 0 stays."""
+    """Return pools by small numbers, in the same order; 0 stays."""
     if pool is None or not pool.any():
         return None
+    if pool.max() < _SMALL_POOL:
+        return pool
     return np.unique(np.append(pool, np.uint32(0)), return_inverse=True)[1][:-1].astype(np.uint32)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from simalloc.measure.device import CANDIDATES
 from simalloc.report.table import Rounded, Table
 from simalloc.report.units import spell_bytes
 
@@ -18,6 +19,10 @@ _MIB: Final = 1 << 20
 _SMALL: Final = 1000 * _MIB
 DEFAULT: Final = "default"
 """What no settings at all are called."""
+CAVEAT: Final = (
+    "Retries and calls (taking + giving back) are those on the smallest device. A program that "
+    "reacts to an out-of-memory would ask for other things."
+)
 
 
 def device_tables(found: WhatIf) -> list[Table]:
@@ -65,7 +70,7 @@ def settings_table(found: WhatIf) -> Table:
         ("bound: live, of 512 bytes", _mib(found.live_rounded), *empty),
         ("bound: no cache", _mib(found.no_cache), *empty),
     ]
-    return Table("Settings, MiB", columns, rows, sentences(found))
+    return Table("Settings, MiB", columns, rows, (CAVEAT, *sentences(found)))
 
 
 def pinned_table(shown: DeviceMap) -> Table:
@@ -113,26 +118,30 @@ def pinned_table(shown: DeviceMap) -> Table:
 
 
 def sentences(found: WhatIf) -> tuple[str, ...]:
-    """Return what the outcomes come to, in words."""
+    """Return what the outcomes come to, in words; the last is a line for a shell."""
     best, said = found.best, []
     for capacity in found.capacities:
-        spelled = spell_capacity(capacity)
         if found.live > capacity:
-            said.append(
-                f"No setting can help on {spelled}: {found.live:,} bytes are requested and live at "
-                "once."
-            )
+            said.append(_hopeless(found, spell_capacity(capacity)))
         elif not any(outcome.fits(capacity) for outcome in found.outcomes):
-            said.append(f"None of these settings fits {spelled}.")
+            said.append(f"None of these settings fits {spell_capacity(capacity)}.")
+    had = (found.recorded or {}).get("device_bytes", 0)
+    if 0 < had < found.live:
+        said.append(_hopeless(found, f"the recorded device, which had {spell_bytes(had)}"))
+    if found.searched:
+        place = "the last row" if best is found.outcomes[-1] else "those above"
+        said.append(
+            f"{found.searched} of {len(CANDIDATES)} settings were searched: none needs less than "
+            f"{place}."
+        )
     said.append(
         f"The smallest device, {best.smallest // _MIB:,} MiB, does with {best.settings or DEFAULT}:"
     )
-    said.append(paste(best.settings))
-    said.append(
-        "Retries and calls (taking + giving back) are those on the smallest device. A program that "
-        "reacts to an out-of-memory would ask for other things."
-    )
-    return tuple(said)
+    return (*said, paste(best.settings))
+
+
+def _hopeless(found: WhatIf, where: str) -> str:
+    return f"No setting can help on {where}: {found.live:,} bytes are requested and live at once."
 
 
 def paste(settings: str) -> str:
@@ -153,6 +162,7 @@ def device_record(found: WhatIf) -> dict[str, Any]:
         "live_bytes_rounded_to_512": found.live_rounded,
         "no_cache_bytes": found.no_cache,
         "best_settings": found.best.settings,
+        "searched_settings": found.searched,
         "smallest_device_bytes": found.best.smallest,
         "impossible_capacities": [each for each in found.capacities if found.live > each],
     }

@@ -5,11 +5,14 @@ import pickle
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from simalloc.measure.device import search, what_if
 from simalloc.trace import Op, read_trace
+from simalloc.trace.catalogue import load_device
 
 MIB = 1 << 20
 
@@ -81,13 +84,32 @@ def test_the_tables_say_what_it_comes_to(snapshot):
     assert "Model beside real" in result.stdout
     assert "max_split_size_mb:25" in result.stdout
     assert "No setting can help on 100 MiB: 125,829,120 bytes" in result.stdout
-    assert "PYTORCH_ALLOC_CONF" in result.stdout
+    assert "PYTORCH_ALLOC_CONF" in result.stdout.splitlines()[-1]
 
 
 def test_a_search_ends_in_a_line_for_a_shell(snapshot):
-    result = simalloc(snapshot, "--search", "--format", "json")
-    (found,) = json.loads(result.stdout)
-    assert found["smallest_device_bytes"] == 120 * MIB
+    result = simalloc(snapshot, "--search")
+    assert "140 of 140 settings were searched: none needs less" in result.stdout
+    assert result.stdout.splitlines()[-1] == "unset PYTORCH_ALLOC_CONF"
+
+
+def test_an_interrupted_search_keeps_the_best_so_far(snapshot):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    trace = load_device(snapshot, device=None)
+    found = what_if(trace)
+    assert search(trace, found, progress=interrupt) == replace(found, searched=1)
+
+
+def test_no_setting_helps_on_the_recorded_device(tmp_path):
+    out = {"action": "oom", "size": 60 * MIB, "device_free": 10 * MIB, "time_us": 2}
+    entries = [entry("segment_alloc", 0, 90 * MIB, 0), entry("alloc", 0, 90 * MIB, 1), out]
+    path = tmp_path / "out.pickle"
+    segments = [block(0, 90 * MIB, "active_allocated")]
+    path.write_bytes(pickle.dumps({"device_traces": [entries], "segments": segments}))
+    told = " ".join(simalloc(path).stdout.split())
+    assert "No setting can help on the recorded device, which had 100 MiB" in told
 
 
 def test_a_trace_does_as_well(snapshot, tmp_path):

@@ -2,11 +2,12 @@
 
 from simalloc.measure.device.memory_map import DeviceMap, device_map
 from simalloc.measure.device.pinned import HalfEmpty, Pinned
-from simalloc.measure.device.search import search
+from simalloc.measure.device.search import CANDIDATES, search
 from simalloc.measure.device.smallest import STEP, smallest_device
 from simalloc.measure.device.what_if import SETTINGS, Outcome, WhatIf, what_if
 
 __all__ = [
+    "CANDIDATES",
     "SETTINGS",
     "STEP",
     "DeviceMap",

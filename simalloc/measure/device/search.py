@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from simalloc.measure.device.smallest import STEP, run_at
-from simalloc.measure.device.what_if import Outcome, described, outcome_of
+from simalloc.measure.device.what_if import WhatIf, described, outcome_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from simalloc.trace import Trace
 
@@ -27,22 +28,23 @@ CANDIDATES: Final = tuple(
 )
 
 
-def search(
-    trace: Trace,
-    best: Outcome,
-    capacities: Sequence[int] = (),
-    *,
-    progress: Callable[[int], None] | None = None,
-) -> Outcome:
-    """Return the outcome with the smallest device of all settings that are searched, or `best`.
+def search(trace: Trace, found: WhatIf, *, progress: Callable[[int], None] | None = None) -> WhatIf:
+    """Return what was found, and the settings with the smallest device if they need still less.
 
     Each candidate is run on a device one step smaller than the best so far needs, which most do not
-    survive for long; only those that do are looked at further.
+    survive for long; only those that do are looked at further. Ctrl-C ends the search with the best
+    so far; `searched` says how many candidates were tried.
     """
-    for settings in CANDIDATES:
-        less = best.smallest - STEP
-        if less > 0 and not run_at(trace, described(settings, less), less).first_oom_event:
-            best = outcome_of(trace, settings, capacities, fits=less)
-        if progress is not None:
-            progress(1)
-    return best
+    best, tried = found.best, 0
+    try:
+        for settings in CANDIDATES:
+            less = best.smallest - STEP
+            if less > 0 and not run_at(trace, described(settings, less), less).first_oom_event:
+                best = outcome_of(trace, settings, found.capacities, fits=less)
+            tried += 1
+            if progress is not None:
+                progress(1)
+    except KeyboardInterrupt:
+        pass
+    more = () if best is found.best else (best,)
+    return replace(found, outcomes=(*found.outcomes, *more), searched=tried)

@@ -97,6 +97,8 @@ class WhatIf(ShownAsTable):
     no_cache: int
     """The same with each rounded up to 2 MiB: every request a call to the device."""
     capacities: tuple[int, ...] = ()
+    searched: int = 0
+    """How many settings a search tried besides; what it found comes last."""
 
     @property
     def best(self) -> Outcome:

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Final
 from simalloc.errors import SimallocError
 from simalloc.measure import device_map
 from simalloc.report.browser.cells import shared_scales
-from simalloc.report.device import DEFAULT, device_tables, paste, pinned_table, sentences
+from simalloc.report.device import CAVEAT, DEFAULT, device_tables, pinned_table, sentences
 from simalloc.report.html import html
 from simalloc.report.page.maps import device_map_data, map_figure, map_figures
 from simalloc.report.units import spell_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.measure import DeviceMap, WhatIf
     from simalloc.report.table import Table
     from simalloc.trace import Trace
@@ -79,16 +77,11 @@ def _tables(found: WhatIf) -> list[Table]:
 
 
 def _verdict(found: WhatIf) -> str:
-    line = paste(found.best.settings)
-    said, also = (" ".join(part) for part in _around(sentences(found), line))
+    *said, line = sentences(found)
     return (
-        f'<p class="verdict">{escape(said)}</p>\n<pre>{escape(line)}</pre>\n<p>{escape(also)}</p>'
+        f'<p class="verdict">{escape(" ".join(said))}</p>\n<pre>{escape(line)}</pre>\n'
+        f"<p>{escape(CAVEAT)}</p>"
     )
-
-
-def _around(said: Sequence[str], line: str) -> tuple[Sequence[str], Sequence[str]]:
-    place = said.index(line)
-    return said[:place], said[place + 1 :]
 
 
 def _maps(findings: DeviceFindings, key: str) -> str:
