@@ -6,6 +6,7 @@ in tests/papers/test_johnstone_wilson_tables.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,7 +34,7 @@ from experiments.johnstone_wilson.pinned import MISSING_BYTES
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, RECONSTRUCTED
 from experiments.johnstone_wilson.published import catalogue, label, programs, table
 from experiments.johnstone_wilson.rank_order import orders
-from experiments.johnstone_wilson.readings import CHOSEN, TESTED_ON, fitness
+from experiments.johnstone_wilson.readings import CHOSEN, FITTED, FITTED_ON, TESTED_ON, fitness
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES, LARGE
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED
@@ -213,8 +214,15 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
 
 
 def _readings(runs: Runs) -> dict[str, Any]:
-    taus = {program: fitness(program, CHOSEN, runs).tau for program in TESTED_ON}
+    taus = {program: fitness(program, CHOSEN, runs).taus[3] for program in TESTED_ON}
+    choices = {"chosen_tau": CHOSEN, "enters_tau": replace(CHOSEN, enters=True)}
+    told_apart = [FITTED_ON, *(program for program, tau in taus.items() if tau.value is not None)]
     return {
+        "readings_tried": len(FITTED),
+        **{
+            name: {program: fitness(program, one, runs).taus[3].value for program in told_apart}
+            for name, one in choices.items()
+        },
         "tested_taus": listed(
             [
                 f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"

@@ -1,11 +1,12 @@
 """The sensitivity matrix: every choice that the paper leaves open, fitted on P2C, tested elsewhere.
 
 Of the sequential fits the paper gives the fit and the order of the list. Which end of a split block
-is given out, where the remainder goes, and whether a free block at the end of the heap counts when
-it grows are open; all eight combinations are replayed on P2C, with the bytes that its trace lacks
-(`pinned`), and the nearest to print is chosen. Then the other programs are replayed with that
-reading, and with one choice at a time made otherwise. What a realloc does and in which order the
-objects of an obstack are freed P2C cannot tell, which has three reallocs and no obstacks.
+is given out, where the remainder goes, whether next fit's rover goes past it, and whether a free
+block at the end of the heap counts when it grows are open; all sixteen combinations are replayed on
+P2C, with the bytes that its trace lacks (`pinned`), and the nearest to print is chosen. Then the
+other programs are replayed with that reading, and with one choice at a time made otherwise. What a
+realloc does and in which order the objects of an obstack are freed P2C cannot tell, which has three
+reallocs and no obstacks.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from experiments.johnstone_wilson.alterations import NewestFirst
 from experiments.johnstone_wilson.fragmentation import NUMBERS
-from experiments.johnstone_wilson.growth_unit import PRINTED, SEQUENTIAL
+from experiments.johnstone_wilson.growth_unit import PRINTED, ROWS_8K, SEQUENTIAL
 from experiments.johnstone_wilson.heaps import printed_heap
 from experiments.johnstone_wilson.pinned import HOW, equals_print
 from experiments.johnstone_wilson.programs import GENUINE
@@ -43,10 +44,15 @@ _POLICY: Final = Path(__file__).with_name("sequential_fit.py")
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the sequential fits; as it stands, the catalogue's."""
+    """One way to read the sequential fits; as it stands, the catalogue's.
+
+    `enters` is for first and best fit, `past` for next fit, whose list is a circle: a remainder
+    that enters anew stays where it was there, and only the rover goes past it.
+    """
 
     high: bool = False
     enters: bool = False
+    past: bool = False
     tail: bool = True
     realloc: Realloc = Realloc.FREE_FIRST
     newest_first: bool = False
@@ -55,31 +61,37 @@ class Reading:
         """Return the simulation of a row, at the pinned live bytes where our trace lacks any.
 
         What the catalogue can say is left to it, for it is faster. In a list by address that is
-        searched from its beginning a remainder has one place only.
+        searched from its beginning a remainder has one place only. The rows that are no sequential
+        fits have nothing to read otherwise.
         """
         text = AS_PRINTED.policies[row]
-        by_address = row in ("first-fit-ao", "best-fit-ao")
-        if (self.high, self.enters and not by_address, self.tail) != (False, False, True):
-            fit, _, order = row.split("-")
-            parts = {"high": self.high, "enters": self.enters, "tail": self.tail}
-            switches = (f"{name}={'on' if value else 'off'}" for name, value in parts.items())
-            text = f"{_POLICY}:SequentialFit:fit={fit},order={order},{','.join(switches)}"
+        fit, by, order, *_ = row.split("-") if row in (*SEQUENTIAL, *ROWS_8K) else ("", "", "")
+        enters = self.past if fit == "next" else self.enters and order != "ao"
+        if by == "fit" and (self.high, enters, self.tail) != (False, False, True):
+            parts = {"high": self.high, "enters": enters, "tail": self.tail}
+            switches = ",".join(f"{name}={'on' if on else 'off'}" for name, on in parts.items())
+            growth = "8K" if row in ROWS_8K else "64K"
+            text = f"{_POLICY}:SequentialFit:fit={fit},order={order},growth={growth},{switches}"
         alteration = NewestFirst() if self.newest_first else HOW["one"].get(program)
         return Job(program, text, self.realloc, alteration)
 
     @property
-    def cells(self) -> tuple[str, str, str]:
-        """The three choices that are fitted, in words."""
+    def cells(self) -> tuple[str, str, str, str]:
+        """The four choices that are fitted, in words."""
         return (
             "high" if self.high else "low",
             "enters anew" if self.enters else "stays",
+            "past it" if self.past else "on it",
             "counted" if self.tail else "not counted",
         )
 
 
+OPEN: Final = ("split end", "remainder", "rover", "tail")
+"""What heads `Reading.cells`."""
+
 FITTED: Final = tuple(
-    Reading(high, enters, tail)
-    for high, enters, tail in product((False, True), (False, True), (True, False))
+    Reading(high, enters, past, tail)
+    for high, enters, past, tail in product(*[(False, True)] * 3, (True, False))
 )
 CHOSEN: Final = Reading()
 """The reading of the catalogue, which is the one that comes out nearest on P2C."""
@@ -88,6 +100,7 @@ CHANGES: Final[Mapping[str, Reading]] = {
     "chosen on P2C": CHOSEN,
     "high end of a split block": replace(CHOSEN, high=True),
     "remainder enters anew": replace(CHOSEN, enters=True),
+    "rover past the remainder": replace(CHOSEN, past=True),
     "tail not counted": replace(CHOSEN, tail=False),
     "realloc allocates first": replace(CHOSEN, realloc=Realloc.MOVE),
     "realloc in place if it can": replace(CHOSEN, realloc=Realloc.IN_PLACE),
@@ -97,6 +110,7 @@ _TOLD_APART: Final = tuple(program for program in TESTED_ON if program != "perl"
 ONLY_ON: Final = {
     "high end of a split block": _TOLD_APART,
     "remainder enters anew": _TOLD_APART,
+    "rover past the remainder": _TOLD_APART,
     "tail not counted": _TOLD_APART,
     "realloc allocates first": ("espresso", "perl"),
     "realloc in place if it can": ("espresso", "perl"),
@@ -115,44 +129,69 @@ _ALL: Final = frozenset(
         ),
     )
 )
-OWN_JOBS: Final = frozenset(job for job in _ALL if job.policy.startswith(str(_POLICY)))
-"""Those whose policy is in Python."""
+
+
+def is_own(job: Job) -> bool:
+    """Tell whether a job's policy is in Python."""
+    return job.policy.startswith(str(_POLICY))
+
+
+OWN_JOBS: Final = frozenset(filter(is_own, _ALL))
 JOBS: Final = _ALL - OWN_JOBS
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What a simulation came to: bytes at the peaks, and measures #3 and #4 in percent."""
+
+    heap: float
+    live: int
+    percent: Mapping[int, float]
+
+    @classmethod
+    def of(cls, run: Run) -> Outcome:
+        """Return what a run came to."""
+        return cls(run.peak_heap_bytes, run.max_live_bytes, {n: percent(run, n) for n in NUMBERS})
+
+
+@dataclass(frozen=True)
 class Fitness:
-    """How near the nine sequential fits come to print on one program, by one reading.
+    """How near some rows come to print on one program, by one reading.
 
     `equal` counts cells that equal print, by table. `steps` adds up the growth steps by which the
     waste (heap less peak live bytes) differs; `distances` are medians over the rows in points of
-    percent, by table; `tau` tells of the order by measure #3.
+    percent, and `taus` tell of the order, both by table.
     """
 
     equal: Mapping[int, int]
     steps: float
     distances: Mapping[int, float]
-    tau: Tau
+    taus: Mapping[int, Tau]
 
 
 def fitness(program: str, reading: Reading, runs: Runs) -> Fitness:
-    """Return how near a reading comes."""
-    measured = {row: runs[reading.job(program, row)] for row in SEQUENTIAL}
-    values = {n: {row: percent(run, n) for row, run in measured.items()} for n in NUMBERS}
-    printed = {n: {row: table(n).cells[row][program].value for row in SEQUENTIAL} for n in NUMBERS}
+    """Return how near a reading brings the nine sequential fits."""
+    measured = {row: Outcome.of(runs[reading.job(program, row)]) for row in SEQUENTIAL}
+    return fitness_of(program, measured)
+
+
+def fitness_of(program: str, measured: Mapping[str, Outcome]) -> Fitness:
+    """Return how near the rows come that have been measured."""
+    values = {n: {row: one.percent[n] for row, one in measured.items()} for n in NUMBERS}
+    printed = {n: {row: table(n).cells[row][program].value for row in measured} for n in NUMBERS}
     return Fitness(
         {
-            n: sum(equals_print(values[n][row], n, row, program) for row in SEQUENTIAL)
+            n: sum(equals_print(values[n][row], n, row, program) for row in measured)
             for n in NUMBERS
         },
-        sum(_steps_apart(program, row, run) for row, run in measured.items()),
-        {n: median(abs(values[n][row] - printed[n][row]) for row in SEQUENTIAL) for n in NUMBERS},
-        tau_of(printed[3], values[3]),
+        sum(_steps_apart(program, row, one) for row, one in measured.items()),
+        {n: median(abs(values[n][row] - printed[n][row]) for row in measured) for n in NUMBERS},
+        {n: tau_of(printed[n], values[n]) for n in NUMBERS},
     )
 
 
 def fits(runs: Runs) -> dict[Reading, Fitness]:
-    """Return the fitness on P2C of all eight readings, the nearest first.
+    """Return the fitness on P2C of all sixteen readings, the nearest first.
 
     Nearest is who has most cells of both tables as printed, then the fewest steps apart.
     """
@@ -163,8 +202,10 @@ def fits(runs: Runs) -> dict[Reading, Fitness]:
 def fitted_table(runs: Runs) -> Table:
     """Return a row a reading: how near it comes on P2C."""
     rows = [(*reading.cells, *_figures(fit)) for reading, fit in fits(runs).items()]
-    columns = ("split end", "remainder", "tail", *_COLUMNS)
-    return Table(f"Eight readings of the nine sequential fits on {label(FITTED_ON)}", columns, rows)
+    columns = (*OPEN, *_COLUMNS)
+    return Table(
+        f"Sixteen readings of the nine sequential fits on {label(FITTED_ON)}", columns, rows
+    )
 
 
 def tested_table(runs: Runs) -> Table:
@@ -201,12 +242,12 @@ def _figures(fit: Fitness) -> tuple[Value, ...]:
         *(fit.equal[n] for n in NUMBERS),
         Rounded(fit.steps, 0),
         *(Rounded(fit.distances[n], 2) for n in NUMBERS),
-        *fit.tau.cells,
+        *fit.taus[3].cells,
     )
 
 
-def _steps_apart(program: str, row: str, run: Run) -> float:
-    """Return by how many growth steps the waste of a run differs from that of the paper's."""
+def _steps_apart(program: str, row: str, measured: Outcome) -> float:
+    """Return by how many growth steps the waste differs from that of the paper's run."""
     live = printed_heap(program, row).middle / (1 + table(4).cells[row][program].value / 100)
     printed = printed_heap(program, row).middle - live
-    return abs(run.peak_heap_bytes - run.max_live_bytes - printed) / PRINTED
+    return abs(measured.heap - measured.live - printed) / PRINTED

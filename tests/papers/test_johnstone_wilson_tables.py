@@ -24,7 +24,7 @@ from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, R
 from experiments.johnstone_wilson.published import programs, table
 from experiments.johnstone_wilson.rank_order import orders, tau_of
 from experiments.johnstone_wilson.readings import CHANGES as READINGS
-from experiments.johnstone_wilson.readings import CHOSEN, fitness, fits
+from experiments.johnstone_wilson.readings import CHOSEN, Reading, fitness, fits
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES
 from experiments.johnstone_wilson.statistics import comparisons
@@ -226,28 +226,49 @@ def test_espresso_outliers_come_out_where_the_missing_bytes_lie_so(results):
 def test_the_reading_of_the_catalogue_is_the_nearest_on_p2c_alone(results):
     found = fits(results.runs)
     assert next(iter(found)) == CHOSEN
-    low_and_stays = [fit for one, fit in found.items() if not one.high and not one.enters]
+    low_and_stays = [fit for one, fit in found.items() if not (one.high or one.enters or one.past)]
     assert low_and_stays[0] == low_and_stays[1], "whether the tail counts P2C cannot tell"
-    others = [fit for one, fit in found.items() if one.high or one.enters]
+    others = [fit for one, fit in found.items() if one.high or one.enters or one.past]
     assert max(sum(fit.equal.values()) for fit in others) < sum(low_and_stays[0].equal.values())
+
+
+def test_next_fit_lifo_has_its_rover_on_the_remainder_however_it_is_read(results):
+    stays, past = (
+        results.runs[Reading(high=True, past=moved).job("p2c", "next-fit-lifo")]
+        for moved in (False, True)
+    )
+    assert fragmentation(stays) == fragmentation(past)
 
 
 def test_the_other_programs_on_that_reading(results):
     def tested(program, name):
         return fitness(program, READINGS[name], results.runs)
 
-    split = ("high end of a split block", "remainder enters anew", "tail not counted")
+    split = (
+        "high end of a split block",
+        "remainder enters anew",
+        "rover past the remainder",
+        "tail not counted",
+    )
     chosen = {
         program: tested(program, "chosen on P2C") for program in ("espresso", "gcc", "ghostscript")
     }
-    for name in (*split, "realloc allocates first", "realloc in place if it can"):
-        other = tested("espresso", name)
-        assert sum(other.equal.values()) < sum(chosen["espresso"].equal.values())
+    cells = {
+        name: sum(tested("espresso", name).equal.values())
+        for name in (*split, "realloc allocates first", "realloc in place if it can")
+    }
+    most = sum(chosen["espresso"].equal.values())
+    assert max(cells.values()) == cells.pop("remainder enters anew") == most
+    assert max(cells.values()) < most
     for program in ("gcc", "ghostscript"):
-        assert tested(program, split[0]).steps < chosen[program].steps
-        assert all(tested(program, name).tau.value <= chosen[program].tau.value for name in split)
-    assert tested("espresso", "tail not counted").tau.value > chosen["espresso"].tau.value
-    assert chosen["espresso"].tau.low < 0.2, "which is bad, and shown"
+        high = tested(program, split[0])
+        assert high.steps < chosen[program].steps
+        assert sum(high.equal.values()) > sum(chosen[program].equal.values())
+    enters = {program: tested(program, "remainder enters anew").taus[3].value for program in chosen}
+    gains = {program: enters[program] - one.taus[3].value for program, one in chosen.items()}
+    assert gains["espresso"] < 0 < min(gains["gcc"], gains["ghostscript"])
+    assert tested("espresso", "tail not counted").taus[3].value > chosen["espresso"].taus[3].value
+    assert chosen["espresso"].taus[3].low < 0.2, "which is bad, and shown"
 
 
 def test_tau_is_one_where_nothing_is_turned_and_none_where_nothing_is_told():
