@@ -2,14 +2,15 @@
 # Build everything with clang, warnings as errors, and run the tests of the core against that build.
 # Called in the project's folder after `make .venv/built`. Not part of `make test`: it takes some minutes.
 #
-# On 2026-11-22 with clang 14 on Debian 12 (without optimization): no warning, and 287 tests of heap, measures,
-# bounds, statistics, decoder and raw recordings passed.
+# On 2026-11-22 with clang 14 on Debian 12, optimized as a wheel is: no warning, and all 522 tests of heap, measures,
+# bounds, statistics, decoder and agreement of the engines passed.
 set -euo pipefail
+export PATH=$PWD/.venv/bin:$PATH
 site=build/clang/site
-CC=clang .venv/bin/pip install --quiet --no-build-isolation --no-deps --upgrade --target $site . \
+CC=clang pip install --quiet --no-build-isolation --no-deps --upgrade --target $site . \
   -Cbuild-dir=build/clang/meson
-packages=$(.venv/bin/python -c 'import numpy; print(numpy.__path__[0][:-6])')
+packages=$(python -c 'import numpy; print(numpy.__path__[0][:-6])')
 PYTHONPATH=$site:$packages SIMALLOC_TRACES=$PWD/traces SIMALLOC_EXAMPLES=10 \
-  .venv/bin/python -S -P -m pytest -q -p no:cacheprovider -p no:xdist "${@:-tests/unit/heap}" \
+  python -S -P -m pytest -q -p no:cacheprovider -p no:xdist "${@:-tests/unit/heap}" \
   tests/unit/measure tests/unit/bound tests/unit/trace/test_statistics.py tests/unit/trace/test_decoder.py \
   tests/property/test_engines_agree.py -k 'not shipped_trace'
