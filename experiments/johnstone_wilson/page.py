@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from experiments.johnstone_wilson import (
     consistency,
+    every_reading,
     findings,
     growth_steps,
     growth_unit,
@@ -223,6 +224,7 @@ def _readings(runs: Runs) -> dict[str, Any]:
             name: {program: fitness(program, one, runs).taus[3].value for program in told_apart}
             for name, one in choices.items()
         },
+        "places": every_reading.places(),
         "tested_taus": listed(
             [
                 f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"

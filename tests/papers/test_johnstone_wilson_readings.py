@@ -1,0 +1,80 @@
+"""Every reading of Johnstone & Wilson's text: the page's claims, and that what is kept is true."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from experiments.johnstone_wilson.every_reading import (
+    PAGE,
+    READINGS,
+    ROWS,
+    exhibits,
+    jobs,
+    kept,
+    key,
+    measure,
+    page,
+    place,
+    ranked,
+)
+from experiments.johnstone_wilson.programs import GENUINE
+from experiments.johnstone_wilson.readings import CHOSEN, FITTED, Reading
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@contextmanager
+def no_progress(_label, _total):
+    yield lambda _: None
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return kept()
+
+
+def test_the_page_in_docs_is_the_one_that_comes_out(measured):
+    made = page(exhibits(measured))
+    assert (DOCS / PAGE).read_text("utf-8") == made, (
+        "`python -m experiments.johnstone_wilson.every_reading --out docs`"
+    )
+
+
+def test_nothing_is_kept_but_what_is_asked_for(measured):
+    assert set(measured) == {key(job) for job in jobs(GENUINE)}
+    assert {len(one) for one in READINGS.values()} == {3, 16, 32, 48}
+
+
+@pytest.mark.parametrize(
+    ("program", "reading"),
+    [
+        ("p2c", Reading(high=True, past=True, tail=False)),
+        ("ghostscript", Reading(high=True, enters=True)),
+    ],
+)
+def test_what_is_kept_is_what_a_replay_gives(measured, program, reading):
+    wanted = {reading.job(program, row) for row in ROWS}
+    for which, again in measure(wanted, no_progress).items():
+        assert measured[which] == again
+
+
+def test_next_fit_lifo_has_its_rover_on_the_remainder_however_it_is_read(measured):
+    for program in ("p2c", "espresso", "gcc", "ghostscript"):
+        stays, past = (
+            measured[key(reading.job(program, "next-fit-lifo"))]
+            for reading in (Reading(high=True), Reading(high=True, past=True))
+        )
+        assert stays == past
+
+
+def test_p2c_chooses_the_reading_of_the_catalogue(measured):
+    found = ranked(measured, "p2c")
+    best = next(iter(found.values()))
+    assert found[CHOSEN].equal == best.equal
+    assert len(FITTED) == 16
+
+
+def test_the_choice_is_second_on_espresso_and_among_the_last_on_ghostscript(measured):
+    where = {program: place(ranked(measured, program)) for program in READINGS}
+    assert where == {"p2c": 1, "espresso": 2, "gcc": 7, "ghostscript": 14, "perl": 1}
