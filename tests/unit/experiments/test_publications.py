@@ -98,8 +98,8 @@ def test_buffers_stand_in_front_of_the_trace():
 
 
 def test_robsons_bounds_are_those_of_the_paper():
-    assert first_fit_bound(100, 64) == 300, "M log2 n, n in units of 8 bytes"
-    assert best_fit_bound(100, 64) == 800, "M n"
+    assert first_fit_bound(100, 64, 8) == 300, "M log2 n, n in units of 8 bytes"
+    assert best_fit_bound(100, 64, 8) == 800, "M n"
 
 
 def test_a_page_has_facts_and_tables_in_lines_of_equal_length(tmp_path):
