@@ -72,7 +72,7 @@ def plan(tmp_path):
     """A plan of a few seconds' work, on traces of very different lengths."""
     path = make_plan(tmp_path)
     path.write_text(
-        'traces = ["*.npz"]\n[policies.all]\n'
+        'traces = ["*.npz"]\n[policies."@johnstone-wilson"]\n'
         "[workloads.ellermann-8-512]\n[workloads.lrusim]\nseed = [1, 2]\n"
     )
     return path

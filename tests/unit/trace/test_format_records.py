@@ -117,6 +117,7 @@ def test_a_snapshot_of_pytorch(log, protocol):
                 "segment_unmap": 0,
                 "oom": 1,
                 "empty_cache": 0,
+                "device_bytes": 5,
             },
         },
     }
