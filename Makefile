@@ -38,8 +38,9 @@ lint: $(VENV)/built
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# A file's tests go to one worker, which measures once for all of them.
 unit: $(VENV)/built
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # The docs, the API and the notebooks with their outputs as one static site, in out/site.
 site: $(VENV)/built

@@ -13,8 +13,6 @@ from experiments.detlefs.heaps import table_9, table_10
 from experiments.detlefs.measuring import measure
 from experiments.detlefs.page import PAGE, page
 
-pytestmark = pytest.mark.xdist_group("detlefs")  # one worker measures for all
-
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 

@@ -9,8 +9,6 @@ from experiments.ellermann.measuring import WALKED, WORKLOADS, measure
 from experiments.ellermann.page import GLIBC_SECONDS, MISS, PAGE, exhibits, page
 from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS
 
-pytestmark = pytest.mark.xdist_group("ellermann")  # one worker measures for all
-
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 

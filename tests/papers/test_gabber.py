@@ -13,8 +13,6 @@ from experiments.gabber.ranks import ranks
 from experiments.mallocs import REALLOC, SCALE, with_mechanism
 from simalloc.heap import simulate
 
-pytestmark = pytest.mark.xdist_group("gabber")
-
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 

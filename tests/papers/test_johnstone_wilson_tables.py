@@ -33,8 +33,6 @@ from simalloc.measure import fragmentation
 from simalloc.policy import GROUPS, policy
 from simalloc.trace.catalogue import catalogue
 
-pytestmark = pytest.mark.xdist_group("johnstone_wilson")  # one worker measures for all
-
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 

@@ -14,8 +14,6 @@ from experiments.rezaei.page import PAGE, exhibits, page
 from experiments.rezaei.published import programs
 from simalloc.trace import Op
 
-pytestmark = pytest.mark.xdist_group("rezaei")  # one worker measures for all
-
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 AGREEING = {

@@ -16,8 +16,6 @@ from experiments.todays_programs.tables import all_tables
 from simalloc.trace import Op
 from simalloc.trace.catalogue import catalogue
 
-pytestmark = pytest.mark.xdist_group("todays_programs")  # one worker measures for all
-
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEST, FIRST = PAIR
 
