@@ -25,7 +25,8 @@ papers: page
 	cp out/detlefs/detlefs.md out/gabber/gabber.md docs
 	$(BIN)/python -m experiments.todays_programs --out docs > out/todays-programs.txt
 	$(BIN)/python -m experiments.ptmalloc --out docs > out/ptmalloc.txt
-	$(BIN)/python -m experiments.bounds --out docs > out/bounds.txt
+	$(BIN)/python -m experiments.bounds --out out/bounds > out/bounds.txt
+	cp out/bounds/bounds.md out/bounds/bounds.png docs
 
 test: lint unit site sanitize
 
