@@ -7,21 +7,18 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from simalloc.heap.device_core import replay_in_core
-from simalloc.heap.run import Counters, Run
-from simalloc.heap.states import mean, timeline
+from simalloc.heap.run import Counters
+from simalloc.heap.states import event_of_most, mean, run_of_states
 from simalloc.machine import core_count
 from simalloc.policy.device import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from simalloc.heap._core import Simulation
     from simalloc.heap.device_figures import DeviceReplay
+    from simalloc.heap.run import Run
     from simalloc.heap.setting import Setting
     from simalloc.trace.trace import Trace
 
@@ -71,46 +68,37 @@ def device_run(
     setting: Setting, trace: Trace, replay: DeviceReplay, seconds: float, *, addresses: bool
 ) -> Run:
     """Put a replay together as a run; what is reserved is the heap."""
-    figures = replay.figures
-    live, heap, allocated = (_or_zero(x) for x in (replay.live, replay.heap, replay.allocated))
-    at_peak, at_max = int(np.argmax(heap)), int(np.argmax(live))
-    ratio = np.divide(heap, live, out=np.zeros(len(heap)), where=live > 0)
-    return Run(
-        trace=trace.name,
-        policy=setting.policy,
+    return run_of_states(
+        trace,
+        setting.policy,
         scale=setting.scale,
         realloc=setting.realloc,
-        events=len(replay.live),
-        objects=trace.objects,
-        peak_heap_bytes=float(heap[at_peak]),
-        final_heap_bytes=float(heap[-1]),
-        max_live_bytes=int(live[at_max]),
-        final_live_bytes=int(live[-1]),
-        live_bytes_at_peak_heap=int(live[at_peak]),
-        heap_bytes_at_max_live=float(heap[at_max]),
-        mean_heap_to_live=mean(ratio, live > 0),
-        mean_heap_to_live_by_bytes=mean(ratio, _or_zero(trace.size[: len(replay.live)])),
-        counters=Counters(
-            growths=figures.device_alloc,
-            splits=replay.splits,
-            coalescings=replay.coalescings,
-            free_blocks_mean=mean(replay.free_blocks),
-            free_blocks_peak=int(replay.free_blocks.max(initial=0)),
-            visited_mean=math.nan,  # trees are searched: no list is walked
-            visited_worst=0,
-            visited_at_free_mean=math.nan,
-            visited_at_free_worst=0,
-            coalescing_frees=replay.coalescing_frees,
-            internal_bytes_at_peak_heap=float(allocated[at_peak] - live[at_peak]),
-            external_bytes_at_peak_heap=float(heap[at_peak] - allocated[at_peak]),
-        ),
-        timeline=timeline(replay.live, replay.heap.astype(np.float64)),
+        live=replay.live,
+        scaled_heap=replay.heap,
+        counters=_counters(replay),
         addresses=replay.addresses if addresses else None,
         seconds=seconds,
-        device=figures,
+        device=replay.figures,
     )
 
 
-def _or_zero(series: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the series, or for no events at all the one state that there is: nothing."""
-    return series if len(series) else np.zeros(1, np.int64)
+def _counters(replay: DeviceReplay) -> Counters:
+    """Return what was counted."""
+    live, heap, allocated = (
+        int(series[event_of_most(replay.heap)]) if len(series) else 0
+        for series in (replay.live, replay.heap, replay.allocated)
+    )
+    return Counters(
+        growths=replay.figures.device_alloc,
+        splits=replay.splits,
+        coalescings=replay.coalescings,
+        free_blocks_mean=mean(replay.free_blocks),
+        free_blocks_peak=int(replay.free_blocks.max(initial=0)),
+        visited_mean=math.nan,  # trees are searched: no list is walked
+        visited_worst=0,
+        visited_at_free_mean=math.nan,
+        visited_at_free_worst=0,
+        coalescing_frees=replay.coalescing_frees,
+        internal_bytes_at_peak_heap=float(allocated - live),
+        external_bytes_at_peak_heap=float(heap - allocated),
+    )

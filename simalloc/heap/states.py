@@ -13,6 +13,7 @@ from simalloc.heap.run import Counters, Realloc, Run, Timeline
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from simalloc.heap.device_figures import DeviceFigures
     from simalloc.policy import Policy
     from simalloc.trace.trace import Trace
 
@@ -49,17 +50,47 @@ def run_of_replay(
     raw: Replay, trace: Trace, policy: Policy, *, scale: int, realloc: Realloc
 ) -> Run:
     """Return what the states after each event of a trace come to."""
-    live, scaled = _or_zero(raw.live), _or_zero(raw.heap)
-    # argmax() finds the first event of the highest; as fractions some would be as high as others.
-    at_peak, at_max = int(np.argmax(scaled)), int(np.argmax(live))
-    heap = scaled / scale
+    return run_of_states(
+        trace,
+        policy,
+        scale=scale,
+        realloc=realloc,
+        live=raw.live,
+        scaled_heap=raw.heap,
+        counters=_counters(raw, scale, event_of_most(raw.heap)),
+        addresses=raw.addresses,
+        seconds=raw.seconds,
+    )
+
+
+def run_of_states(
+    trace: Trace,
+    policy: Policy,
+    *,
+    scale: int,
+    realloc: Realloc,
+    live: NDArray[np.int64],
+    scaled_heap: NDArray[np.int64],
+    counters: Counters,
+    addresses: NDArray[np.int64] | None,
+    seconds: float,
+    device: DeviceFigures | None = None,
+) -> Run:
+    """Return a run of a trace, or of its beginning, of which `live` and `scaled_heap` have states.
+
+    Both have one entry an event that was carried out: bytes of the program, and scaled bytes.
+    """
+    events = len(live)
+    series = timeline(live, scaled_heap / scale)
+    at_peak, at_max = event_of_most(scaled_heap), event_of_most(live)
+    live, heap = _or_zero(live), _or_zero(scaled_heap) / scale
     ratio = np.divide(heap, live, out=np.zeros(len(heap)), where=live > 0)
     return Run(
         trace=trace.name,
         policy=policy,
         scale=scale,
         realloc=realloc,
-        events=len(trace),
+        events=events,
         objects=trace.objects,
         peak_heap_bytes=float(heap[at_peak]),
         final_heap_bytes=float(heap[-1]),
@@ -69,12 +100,21 @@ def run_of_replay(
         heap_bytes_at_max_live=float(heap[at_max]),
         mean_heap_to_live=mean(ratio, live > 0),
         # A free asks for no bytes, and after any other event with a size something is live.
-        mean_heap_to_live_by_bytes=mean(ratio, _or_zero(trace.size)),
-        counters=_counters(raw, scale, at_peak),
-        timeline=timeline(raw.live, raw.heap / scale),
-        addresses=raw.addresses,
-        seconds=raw.seconds,
+        mean_heap_to_live_by_bytes=mean(ratio, _or_zero(trace.size[:events])),
+        counters=counters,
+        timeline=series,
+        addresses=addresses,
+        seconds=seconds,
+        device=device,
     )
+
+
+def event_of_most(series: NDArray[np.int64]) -> int:
+    """Return the first event after which there is most; 0 if there are no events.
+
+    Of whole numbers: as fractions, some would be as high as others.
+    """
+    return int(np.argmax(_or_zero(series)))
 
 
 def mean(values: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
