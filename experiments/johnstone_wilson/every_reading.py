@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from experiments.johnstone_wilson.replays import Job
     from simalloc.report.table import Value
 
+    Rankings = Mapping[str, Mapping[Reading, Fitness]]
+    """By program how near the rows come by every reading, the nearest first."""
+
 PAGE: Final = "johnstone-wilson-readings.md"
 KEPT: Final = Path(__file__).with_name("every-reading.csv")
 """What the simulations came to, a row each: `--measure` writes it."""
@@ -80,8 +83,9 @@ def command(out: Path, *, again: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if again:
         _keep(measure(jobs(GENUINE), progress))
-    shown = exhibits(kept())
-    write_text(page(shown), out / PAGE)
+    found = rankings(kept())
+    shown = exhibits(found)
+    write_text(page(found, shown), out / PAGE)
     for exhibit in shown.values():
         write_table(exhibit.table, "table", sys.stdout)
         sys.stdout.write("\n")
@@ -156,25 +160,27 @@ def place(fits: Mapping[Reading, Fitness]) -> int:
     return 1 + sum(_nearness(one) < _nearness(fits[CHOSEN]) for one in fits.values())
 
 
-def places() -> str:
-    """Say where the reading chosen on P2C comes on every program, by what is kept."""
-    measured = kept()
-    found = {program: ranked(measured, program) for program in READINGS}
+def rankings(measured: Measured) -> Rankings:
+    """Return how near all sixteen rows come on every program."""
+    return {program: ranked(measured, program) for program in READINGS}
+
+
+def places(found: Rankings) -> str:
+    """Say where the reading chosen on P2C comes on every program."""
     return listed(
         [f"{place(fits)} of {len(fits)} on {label(name)}" for name, fits in found.items()]
     )
 
 
-def exhibits(measured: Measured) -> dict[str, Exhibit]:
+def exhibits(found: Rankings) -> dict[str, Exhibit]:
     """Return a table that sums up, and one a program."""
-    found = {program: ranked(measured, program) for program in READINGS}
     tables = {"summary": summary(found)} | {
         program: _program_table(program, fits) for program, fits in found.items()
     }
     return {name: Exhibit.plain(table) for name, table in tables.items()}
 
 
-def summary(found: Mapping[str, Mapping[Reading, Fitness]]) -> Table:
+def summary(found: Rankings) -> Table:
     """Return a row a program: where P2C's choice comes, and what the nearest reading is."""
     rows: list[tuple[Value, ...]] = []
     for program, fits in found.items():
@@ -233,9 +239,9 @@ def _program_table(program: str, fits: Mapping[Reading, Fitness]) -> Table:
     return Table(f"{label(program)}: sixteen rows by {len(fits)} readings", columns, rows)
 
 
-def page(shown: Mapping[str, Exhibit]) -> str:
+def page(found: Rankings, shown: Mapping[str, Exhibit]) -> str:
     """Return the page as Markdown."""
-    return fill_page(_WORDS, {"places": places()}, shown)
+    return fill_page(_WORDS, {"places": places(found)}, shown)
 
 
 if __name__ == "__main__":

@@ -224,7 +224,7 @@ def _readings(runs: Runs) -> dict[str, Any]:
             name: {program: fitness(program, one, runs).taus[3].value for program in told_apart}
             for name, one in choices.items()
         },
-        "places": every_reading.places(),
+        "places": every_reading.places(every_reading.rankings(every_reading.kept())),
         "tested_taus": listed(
             [
                 f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"

@@ -1,9 +1,7 @@
 """Every reading of Johnstone & Wilson's text: the page's claims, and that what is kept is true."""
 
-from contextlib import contextmanager
-from pathlib import Path
-
 import pytest
+from paper_pages import DOCS, no_progress
 
 from experiments.johnstone_wilson.every_reading import (
     PAGE,
@@ -16,17 +14,10 @@ from experiments.johnstone_wilson.every_reading import (
     measure,
     page,
     place,
-    ranked,
+    rankings,
 )
 from experiments.johnstone_wilson.programs import GENUINE
 from experiments.johnstone_wilson.readings import CHOSEN, FITTED, Reading
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
-
-@contextmanager
-def no_progress(_label, _total):
-    yield lambda _: None
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +25,13 @@ def measured():
     return kept()
 
 
-def test_the_page_in_docs_is_the_one_that_comes_out(measured):
-    made = page(exhibits(measured))
+@pytest.fixture(scope="module")
+def found(measured):
+    return rankings(measured)
+
+
+def test_the_page_in_docs_is_the_one_that_comes_out(found):
+    made = page(found, exhibits(found))
     assert (DOCS / PAGE).read_text("utf-8") == made, (
         "`python -m experiments.johnstone_wilson.every_reading --out docs`"
     )
@@ -68,13 +64,12 @@ def test_next_fit_lifo_has_its_rover_on_the_remainder_however_it_is_read(measure
         assert stays == past
 
 
-def test_p2c_chooses_the_reading_of_the_catalogue(measured):
-    found = ranked(measured, "p2c")
-    best = next(iter(found.values()))
-    assert found[CHOSEN].equal == best.equal
+def test_p2c_chooses_the_reading_of_the_catalogue(found):
+    best = next(iter(found["p2c"].values()))
+    assert found["p2c"][CHOSEN].equal == best.equal
     assert len(FITTED) == 16
 
 
-def test_the_choice_is_second_on_espresso_and_among_the_last_on_ghostscript(measured):
-    where = {program: place(ranked(measured, program)) for program in READINGS}
+def test_the_choice_is_second_on_espresso_and_among_the_last_on_ghostscript(found):
+    where = {program: place(fits) for program, fits in found.items()}
     assert where == {"p2c": 1, "espresso": 2, "gcc": 7, "ghostscript": 14, "perl": 1}
