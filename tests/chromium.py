@@ -19,6 +19,7 @@ ARGUMENTS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
+SAYS_READY = "document.documentElement.dataset.ready"
 
 
 def find():
@@ -70,8 +71,8 @@ class Page:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def open(self, path, width, height, *, dark=False, ratio=1):
-        """Show a file in a window of a size, and wait until the page says that it is ready."""
+    def open(self, path, width, height, *, dark=False, ratio=1, ready=SAYS_READY):
+        """Show a file in a window of a size, and wait for a condition in JavaScript."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -85,7 +86,7 @@ class Page:
         self.call("Page.navigate", url=path.as_uri())
         self.evaluate(
             "new Promise((done) => { const look = () => document.readyState === 'complete' && "
-            "document.documentElement.dataset.ready ? done() : setTimeout(look, 20); look(); })"
+            f"{ready} ? requestAnimationFrame(() => done()) : setTimeout(look, 20); look(); }})"
         )
 
     def mouse(self, kind, x, y, **more):

@@ -1,9 +1,7 @@
 """Detlefs, Dosser & Zorn's tables, measured: what the page in docs claims."""
 
-from contextlib import contextmanager
-from pathlib import Path
-
 import pytest
+from paper_pages import DOCS, no_progress
 
 from experiments.detlefs.agreement import SAME_RUN
 from experiments.detlefs.behaviour import MOST_BYTES, OBJECTS, comparison
@@ -12,13 +10,6 @@ from experiments.detlefs.exhibits import exhibits
 from experiments.detlefs.heaps import table_9, table_10
 from experiments.detlefs.measuring import measure
 from experiments.detlefs.page import PAGE, page
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
-
-@contextmanager
-def no_progress(_label, _total):
-    yield lambda _: None
 
 
 @pytest.fixture(scope="module")

@@ -1,20 +1,11 @@
 """Ellermann's workloads, measured: what the page in docs says."""
 
-from contextlib import contextmanager
-from pathlib import Path
-
 import pytest
+from paper_pages import DOCS, no_progress
 
 from experiments.ellermann.measuring import WALKED, WORKLOADS, measure
 from experiments.ellermann.page import GLIBC_SECONDS, MISS, PAGE, exhibits, page
 from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
-
-@contextmanager
-def no_progress(_label, _total):
-    yield lambda _: None
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,7 @@
 """Gabber's tables beside generated and recorded traces: what the page in docs claims."""
 
-from pathlib import Path
-
 import pytest
+from paper_pages import DOCS
 
 from experiments.gabber.exhibits import exhibits
 from experiments.gabber.measuring import results as read_results
@@ -12,8 +11,6 @@ from experiments.gabber.programs import EMACS, HUMMINGBIRD, seeded
 from experiments.gabber.ranks import ranks
 from experiments.mallocs import REALLOC, SCALE, with_mechanism
 from simalloc.heap import simulate
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")

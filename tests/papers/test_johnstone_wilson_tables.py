@@ -1,10 +1,9 @@
 """Johnstone & Wilson's tables 1 to 7 and figure 1, measured: what the page in docs claims."""
 
-from contextlib import contextmanager
-from pathlib import Path
 from statistics import median
 
 import pytest
+from paper_pages import DOCS, no_progress
 
 from experiments.johnstone_wilson import (
     findings,
@@ -32,13 +31,6 @@ from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED, VARI
 from simalloc.measure import fragmentation
 from simalloc.policy import GROUPS, policy
 from simalloc.trace.catalogue import catalogue
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
-
-@contextmanager
-def no_progress(_label, _total):
-    yield lambda _: None
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,7 @@
 """Rezaei's figures and statements, measured: what the page in docs says."""
 
-from contextlib import contextmanager
-from pathlib import Path
-
 import pytest
+from paper_pages import DOCS, no_progress
 
 from experiments.rezaei.claims import claims
 from experiments.rezaei.figures import draw
@@ -14,17 +12,10 @@ from experiments.rezaei.page import PAGE, exhibits, page
 from experiments.rezaei.published import programs
 from simalloc.trace import Op
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
 AGREEING = {
     "trees", "coalescing", "segregation", "level", "internal", "frequency", "17 + 12", "110",
     "compared", "level free blocks", "live", "operations", "worst", "90 percent",
 }  # fmt: skip
-
-
-@contextmanager
-def no_progress(_label, _total):
-    yield lambda _: None
 
 
 @pytest.fixture(scope="module")

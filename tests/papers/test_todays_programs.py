@@ -1,10 +1,8 @@
 """Programs of today under Johnstone & Wilson's policies: what docs/todays-programs.md claims."""
 
-from contextlib import contextmanager
-from pathlib import Path
-
 import numpy as np
 import pytest
+from paper_pages import DOCS, no_progress
 
 from experiments.johnstone_wilson.replays import percent
 from experiments.todays_programs import facts
@@ -16,13 +14,7 @@ from experiments.todays_programs.tables import all_tables
 from simalloc.trace import Op
 from simalloc.trace.catalogue import catalogue
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEST, FIRST = PAIR
-
-
-@contextmanager
-def no_progress(_label, _total):
-    yield lambda _: None
 
 
 @pytest.fixture(scope="module")

@@ -56,28 +56,9 @@ WRONG = """
 """
 
 
-def show(page, path, width, height, *, dark):
-    """Open a page of the site in a window of a size."""
-    page.call(
-        "Emulation.setDeviceMetricsOverride",
-        width=width,
-        height=height,
-        deviceScaleFactor=1,
-        mobile=width < 600,
-    )
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-    page.call("Emulation.setEmulatedMedia", features=[scheme])
-    page.messages.clear()
-    page.call("Page.navigate", url=path.as_uri())
-    page.evaluate(
-        "new Promise((done) => { const look = () => document.readyState === 'complete' "
-        "? requestAnimationFrame(() => done()) : setTimeout(look, 20); look(); })"
-    )
-
-
 def look(page, path, target, size, *, dark):
     """Take a picture of a page, and return what is wrong with it."""
-    show(page, path, *SIZES[size], dark=dark)
+    page.open(path, *SIZES[size], dark=dark, ready="true")
     wrong = page.evaluate(WRONG % (SIZES[size][0], LEAST_CONTRAST))
     wrong += [
         text

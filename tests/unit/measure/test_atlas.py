@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_heap_map import traces
 
 from simalloc.errors import SimallocError
 from simalloc.heap import moment, simulate
@@ -18,25 +19,8 @@ def atlas(trace, run):
     return atlases(trace, [run])[0]
 
 
-@st.composite
-def traces(draw):
-    """Draw a trace of small objects, some of which live long."""
-    events, live = [], []
-    for number in range(draw(st.integers(1, 60))):
-        act = draw(st.sampled_from("mmmffr")) if live else "m"
-        if act == "m":
-            live.append(number)
-            events.append((M, number, draw(st.integers(0, 20))))
-        else:
-            chosen = draw(st.sampled_from(live))
-            events.append((R if act == "r" else F, chosen, draw(st.integers(0, 20))))
-            if act == "f":
-                live.remove(chosen)
-    return Trace.from_events(*zip(*events, strict=True))
-
-
 @settings(max_examples=150, deadline=None, derandomize=True)
-@given(traces(), st.sampled_from(["free-first", "in-place"]), st.data())
+@given(traces(60, "mmmffr"), st.sampled_from(["free-first", "in-place"]), st.data())
 def test_a_window_is_the_heap_map_of_that_window(trace, realloc, data):
     run = simulate(trace, "first-fit-lifo", scale=2, realloc=realloc, addresses=True)
     top = run.peak_heap_bytes
@@ -53,7 +37,7 @@ def test_a_window_is_the_heap_map_of_that_window(trace, realloc, data):
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(traces(), st.data())
+@given(traces(60, "mmmffr"), st.data())
 def test_what_lies_at_a_point_is_what_the_heap_holds_there(trace, data):
     run = simulate(trace, "best-fit-ao", scale=1, realloc="in-place", addresses=True)
     pages = atlas(trace, run)

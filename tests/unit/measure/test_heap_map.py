@@ -14,11 +14,11 @@ M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
 
 @st.composite
-def traces(draw):
-    """Draw a trace of small objects."""
+def traces(draw, most=30, acts="mmfr"):
+    """Draw a trace of small objects: up to so many events, each malloc, free or realloc."""
     events, live = [], []
-    for number in range(draw(st.integers(1, 30))):
-        act = draw(st.sampled_from("mmfr")) if live else "m"
+    for number in range(draw(st.integers(1, most))):
+        act = draw(st.sampled_from(acts)) if live else "m"
         if act == "m":
             live.append(number)
             events.append((M, number, draw(st.integers(0, 20))))
