@@ -122,10 +122,21 @@ def test_times_and_sites(tmp_path):
 
 
 def test_progress(tmp_path):
-    done = run(tmp_path, "-o", "out.npz", "--progress", "sh", "-c", "sleep 1; cat /dev/null")
-    line = r"simalloc: [\d,]+ events, [\d.]+\s(?:Ki)?B live, 2 processes\n"
-    lines = re.findall(line, done.stderr)
-    assert lines
+    """The command waits for its input, which ends once a line has told of both processes."""
+    with subprocess.Popen(
+        [*RECORD, "-o", "out.npz", "--progress", "sh", "-c", "cat; :"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        line = r"simalloc: [\d,]+ events, [\d.]+\s(?:Ki)?B live, 2 processes\n"
+        assert any(re.fullmatch(line, told) for told in process.stderr)
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def test_progress_is_not_shown_where_nobody_looks(tmp_path):
     quiet = run(tmp_path, "-o", "out.npz", "sh", "-c", "sleep 1")
     assert " live" not in quiet.stderr.partition("out.npz: ")[0]
 
