@@ -56,7 +56,7 @@ def _takes(kind: Any) -> str:
     """Say what a parameter of a kind takes, where no range does."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         return ", ".join(str(choice.value) for choice in kind)
-    return {bool: "on, off", float: "a number", str: "a text"}.get(kind, "")
+    return {bool: "on, off", int: "a whole number", float: "a number", str: "a text"}.get(kind, "")
 
 
 def _meanings(family: type[Any]) -> dict[str, str]:

@@ -84,11 +84,17 @@ def policy(text: AnyPolicy, **parameters: Value) -> Policy:
     if name.startswith("@"):
         raise PolicyError(f"{name} is a group, and one policy is asked for")
     if name not in CATALOGUE:
-        near = get_close_matches(name, CATALOGUE, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`simalloc policies` lists them"
-        raise PolicyError(f"there is no policy {name!r}; {hint}")
+        raise PolicyError(f"there is no policy {name!r}; {_hint(name)}")
     given = read_parameters(text, tail)
     return CATALOGUE[name].with_parameters(**{**given, **parameters})
+
+
+def _hint(name: str) -> str:
+    """Say what somebody may have meant who gave a name that no policy has."""
+    if name.endswith(".py"):
+        return f"a class in a file is given as {name}:CLASS"
+    near = get_close_matches(name, CATALOGUE, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else "`simalloc policies` lists them"
 
 
 def modules_of(policy: Policy) -> tuple[str, ...]:

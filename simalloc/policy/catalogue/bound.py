@@ -8,7 +8,7 @@ from simalloc.policy.description import Policy
 from simalloc.policy.families.offline import Offline
 
 GROUP: Final = ""
-"""None: it competes with no one, and is met by its name or in `all`."""
+"""None: it is found by its name or in `all`."""
 
 POLICIES: Final = (
     Policy(
@@ -16,9 +16,9 @@ POLICIES: Final = (
         Offline(),
         source="ours; dynamic storage allocation with known lifetimes, Buchsbaum et al. 2003",
         reading=(
-            "The lowest heap that a list of tries finds for the whole trace at once; often it is "
-            "the peak of live bytes, below which there is none. A realloc frees first, whatever "
-            "the rule is."
+            "The smallest heap that a list of tries finds for the whole trace at once. Often it is "
+            "the peak of live bytes, and no heap can be smaller. A realloc frees first under every "
+            "rule."
         ),
     ),
 )

@@ -21,9 +21,9 @@ POLICIES: Final = (
         Kingsley(Variant.BSD_4_4),
         source="Detlefs, Dosser & Zorn 1993, section 2; C. Kingsley, malloc.c of 4.4BSD",
         reading=(
-            "A stand-in: the source of ULTRIX is not public. It descends from 4.2BSD, and its heap "
-            "for Espresso in the paper's table 9 is that of the variant with pages within 1 "
-            "percent; variant=4.2bsd is the other end of what it can have been."
+            "A stand-in: the source of ULTRIX is not public. It descends from 4.2BSD. Its heap for "
+            "Espresso in the paper's table 9 is that of the variant with pages, within 1 percent. "
+            "The other extreme is variant=4.2bsd."
         ),
     ),
     Policy(
@@ -50,7 +50,7 @@ POLICIES: Final = (
         "g++-2.5",
         Gxx(),
         source="Lea, malloc.c 2.5 of 1993-08-07; Detlefs, Dosser & Zorn 1993, section 2",
-        reading="Version 2.5 is taken for the paper's: its history says that it was made for it.",
+        reading="Version 2.5 is taken for the paper's: its change log says so.",
         groups=_REAL,
     ),
     Policy(

@@ -23,7 +23,7 @@ POLICIES: Final = (
         "phk",
         Phk(),
         source="Kamp, malloc.c of FreeBSD, in NetBSD 1.29 of 2000; Gabber et al. 2001, section 3",
-        reading="The paper's version 42 is taken for the licence's number, not the code's.",
+        reading="The paper's version 42 is read as the number of the licence, not of the code.",
         groups=_REAL,
     ),
     Policy(

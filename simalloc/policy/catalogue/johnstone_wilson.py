@@ -71,7 +71,7 @@ POLICIES: Final = (
         source=f"{_PAPER}, section 2.3.1; Knowlton 1965",
         reading=(
             "One aligned space; the low half of a split block is used; among free blocks of a size "
-            "the oldest. Newest or lowest first gives another peak heap on four of the shipped "
+            "the oldest. Newest or lowest first changes the peak heap of four of the shipped "
             "traces, by 2.2 % at most (make)."
         ),
     ),
@@ -88,7 +88,7 @@ POLICIES: Final = (
         "simple-seg-2n",
         SegregatedStorage(Series.POWERS),
         source=f"{_PAPER}, section 2.2.1",
-        reading="Sizes from 16 scaled bytes up; a block freed last is used first.",
+        reading="Sizes from 16 scaled bytes up; the block freed last is used first.",
     ),
     Policy(
         "simple-seg-2n-3x2n",

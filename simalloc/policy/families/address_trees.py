@@ -39,7 +39,7 @@ class AddressTrees(Splitting, Family):
     """The width of each tree's range of sizes; the last tree has all larger blocks too."""
     coalescing: Coalescing = Coalescing.NONE
     rebalance: Amount = 0
-    """After so many deallocations all trees are made anew, balanced; 0: never."""
+    """After so many deallocations all trees are built anew, balanced; 0: never."""
     growth: Unit = 8192
     """The heap grows by multiples of this."""
     count_tail: bool = field(default=False, kw_only=True)

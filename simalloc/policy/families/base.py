@@ -38,17 +38,17 @@ class Family:
     header: Amount = 0
     """Bytes added in front of each request."""
     footer: Amount = 0
-    """Bytes added behind it."""
+    """Bytes added behind each request."""
     alignment: Annotated[int, Range(1, MAX_UNIT)] = 1
-    """What the size of a block is rounded up to a multiple of."""
+    """The size of a block is rounded up to a multiple of this."""
     minimum: Unit = 1
-    """The smallest size that a block is asked to have."""
+    """The smallest size of a block."""
     quick: Amount = 0
     """Freed blocks of up to this size wait, as they are, for a request of the same size."""
     cache: Amount = 0
-    """Up to this many freed blocks wait so, and are then all given back at once."""
+    """Up to this many larger freed blocks wait too; one more, and all of them are coalesced."""
     count_frees: bool = False
-    """Whether deallocations are counted: how many coalesce, what a search for a place visits."""
+    """Whether frees are counted: how many coalesce, and how many blocks their searches visit."""
     memalign: bool = False
     """Whether the alignment that a request of the trace asks for is served."""
 
@@ -60,7 +60,9 @@ class Family:
             part.name for part in fields(Overhead) if getattr(self, part.name) != part.default
         ]
         if self.mechanism and by_hand:
-            raise PolicyError(f"with mechanism=on the allocator's own {by_hand[0]} is taken")
+            raise PolicyError(
+                f"with mechanism=on the allocator's own {by_hand[0]} is taken, so it cannot be set"
+            )
         if self.memalign and self.aligning is None:
             raise PolicyError(f"memalign is on; {self.family} cannot serve an asked alignment")
 

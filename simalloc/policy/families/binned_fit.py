@@ -28,7 +28,7 @@ class BinnedFit(Splitting, Family):
     reference: ClassVar[str] = "binned_fit:BinnedFitHeap"
 
     last_remainder: LastRemainder = LastRemainder.SMALL
-    """Which requests may be cut from the remainder of the latest split first."""
+    """Which requests are served first from the remainder of the latest split."""
     small: Unit = 504
     """Requests below this many bytes are small."""
     growth: Unit = 4096

@@ -20,7 +20,7 @@ class BwGc(Family):
     roots: Amount = 65536
     """The bytes of static data and stack that a collection looks through besides the heap."""
     divisor: Unit = 4
-    """A collection waits until the heap and the roots, over this, have been allocated."""
+    """A collection waits until as much was allocated as heap and roots have, divided by this."""
     increment: Unit = 16
     """The first growth, in pages; each is half as large again as the one before it."""
     most: Unit = 512

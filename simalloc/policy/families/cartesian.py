@@ -28,7 +28,7 @@ class Cartesian(Family):
     growth: Unit = 4096
     """The page: the heap grows by multiples of it."""
     machine: Machine = Machine.M68K
-    """Whose headers blocks have with a mechanism."""
+    """The machine whose headers blocks have with a mechanism."""
 
     @property
     def overhead(self) -> Overhead:

@@ -15,7 +15,7 @@ class Csri(Family):
     reference: ClassVar[str] = "csri:CsriHeap"
 
     growth: Unit = 4096
-    """The heap grows by multiples of this; always by more than the request."""
+    """The heap grows by multiples of this, by more than the request; 64-bit builds have 8K."""
     minimum_split: Unit = 1
     """A remainder smaller than this is not split off; with mechanism=on, than four words."""
 

@@ -15,7 +15,7 @@ class Dlmalloc(Family):
     reference: ClassVar[str] = "dlmalloc:DlmallocHeap"
 
     growth: Unit = 4096
-    """The page: what the break rises and falls by multiples of."""
+    """The page: the break rises and falls by multiples of it."""
     trim: Amount = 2 * 1024 * 1024
     """The break is lowered when the top has more bytes than this after a free; 0: never."""
     map_from: Amount = 256 * 1024

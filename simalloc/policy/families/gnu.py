@@ -18,7 +18,7 @@ class Gnu(Family):
     page: Annotated[int, Range(64, MAX_UNIT)] = 4096
     """A power of two; requests of more than half of it take whole pages."""
     returned: Unit = 32768
-    """The free run below the break is given back, all of it, when it has this many bytes."""
+    """A free run below the break is given back whole when it has this many bytes."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

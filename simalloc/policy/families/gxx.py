@@ -17,7 +17,7 @@ class Gxx(Family):
     growth: Unit = 8192
     """The heap grows by multiples of this."""
     preallocate: Annotated[int, Range(0, 64)] = 5
-    """So many more blocks are cut when a split is for the same size as the one before."""
+    """How many more blocks are cut when a split is for the same size as the one before."""
 
     @property
     def large_overhead(self) -> Overhead:

@@ -25,7 +25,7 @@ class Kingsley(Family):
     reference: ClassVar[str] = "kingsley:KingsleyHeap"
 
     variant: Variant = Variant.BSD_4_2
-    """The release whose sizes of blocks, growth and realloc are meant."""
+    """The release whose rules are used."""
 
     smallest: ClassVar[int] = 8
     page: ClassVar[int] = 4096

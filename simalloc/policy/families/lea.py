@@ -9,7 +9,7 @@ from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
 
 @dataclass(frozen=True)
 class Lea(Family):
-    """Best fit through bins, a last remainder that is used before, and a top that can fall."""
+    """Best fit through bins, a last remainder that is tried first, and a top that can fall."""
 
     family: ClassVar[str] = "lea"
     reference: ClassVar[str] = "lea:LeaHeap"

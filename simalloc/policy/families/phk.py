@@ -30,9 +30,9 @@ class Phk(Family):
     page: Annotated[int, Range(1024, MAX_UNIT)] = 4096
     """A power of two; requests of more than half of it take whole pages."""
     keep: Unit = 65536
-    """The free run below the break is cut to this, whole pages and one at least, when larger."""
+    """A larger free run below the break is cut to this: whole pages, one at least."""
     chunk_pages: PageOrder = PageOrder.ALMOST
-    """The order of the pages with free chunks; the original's slip made it what it is."""
+    """The order of the pages with free chunks; `almost` is the original's, with its slip."""
 
     smallest: ClassVar[int] = 16
 

@@ -15,13 +15,13 @@ class Ptmalloc(Family):
     reference: ClassVar[str] = "ptmalloc:PtmallocHeap"
 
     growth: Unit = 4096
-    """The page: what the break rises and falls by multiples of."""
+    """The page: the break rises and falls by multiples of it."""
     top_pad: Amount = 128 * 1024
     """What a growth brings beyond the request, and what stays when the break falls."""
     trim: Amount = 128 * 1024
     """The break is lowered when the top has this many bytes; rises with `map_from`."""
     map_from: Amount = 128 * 1024
-    """Requests this large get a segment of their own; rises with what is freed; 0: none does."""
+    """Requests this large get a segment of their own; rises when one is freed; 0: none does."""
     fast: Annotated[int, Range(0, 1 << 16)] = 16
     """Blocks of up to so many words are kept in fast lists, unmerged."""
     cache_lists: Annotated[int, Range(1, 1 << 16)] = 64

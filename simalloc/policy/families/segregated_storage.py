@@ -17,7 +17,7 @@ class SegregatedStorage(Family):
     series: Series
     """The sizes of blocks."""
     growth: Unit = 4096
-    """Cut into blocks when the list of a power-of-two size is empty; a larger block comes alone."""
+    """What is cut into blocks when a list of sizes 2**N is empty; a larger block comes alone."""
     growth_3x: Unit = 6144
     """The same for the sizes three times a power of two."""
 

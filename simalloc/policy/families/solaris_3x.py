@@ -15,7 +15,7 @@ class Solaris3x(Family):
     reference: ClassVar[str] = "solaris_3x:Solaris3xHeap"
 
     cells: Unit = 100
-    """The cells of a holding block."""
+    """How many cells a holding block has."""
     growth: Unit = 2048
     """The heap grows by multiples of this."""
     minimum_split: Unit = 1

@@ -9,7 +9,7 @@ from simalloc.policy.parts import Aligning, Overhead, Unit
 
 @dataclass(frozen=True)
 class Vmalloc(Family):
-    """Freed blocks wait until they are needed; best fit; the last block of the heap comes last."""
+    """Freed blocks wait until they are needed; best fit; the block at the break is used last."""
 
     family: ClassVar[str] = "vmalloc"
     reference: ClassVar[str] = "vmalloc:VmallocHeap"
@@ -17,7 +17,7 @@ class Vmalloc(Family):
     growth: Unit = 32768
     """The heap grows by multiples of this."""
     page: Unit = 8192
-    """Freeing a block this large behind a free one has all that waits reclaimed."""
+    """When a block this large is freed behind a free one, all that waits is reclaimed."""
 
     @property
     def overhead(self) -> Overhead:

@@ -55,6 +55,15 @@ def test_pages_are_swept_from_the_lowest_and_used_from_their_highest_object():
     assert made.collections == 1
 
 
+def test_of_two_stretches_of_1024_pages_the_upper_one_is_swept_first():
+    made = heap(64 * 1023, *[16] * 8, increment=2048)  # the last page below, the first above
+    made.free(1023 * 64 + 16)
+    made.free(1024 * 64 + 16)
+    made.malloc(64 * 1023)  # all that is left
+    assert [made.malloc(16), made.malloc(16)] == [1024 * 64 + 16, 1023 * 64 + 16]
+    assert made.collections == 1
+
+
 def test_what_dies_after_a_collection_waits_for_the_next_although_its_page_is_swept_later():
     made = heap(*[16] * 8, increment=2, roots=64)
     for address in (0, 64):

@@ -1,7 +1,9 @@
 """dlmalloc 2.8.6 on heaps small enough to follow the rules by hand."""
 
+import pytest
 from small_traces import trace
 
+from simalloc.heap import simulate
 from simalloc.heap.reference import heap_for, replay
 from simalloc.heap.reference.space import State
 from simalloc.heap.run import Realloc
@@ -32,6 +34,22 @@ def test_the_rest_of_a_small_split_is_the_victim_and_is_used_before_the_trees():
     assert (made.malloc(30), made.visited) == (0, 1)  # the victim, 2 bytes, enters its list
     assert (made.malloc(2), made.visited) == (168, 1)
     assert (made.malloc(70), made.visited) == (30, 1)  # the victim
+
+
+@pytest.mark.parametrize("engine", ["core", "reference"])
+def test_the_largest_small_request_takes_no_tree_block_for_one_of_the_next_list(engine):
+    made = trace("m0:252 m1:8 m2:600 m3:8 f2 m4:8 f0 m5:244")  # 256 16 608 16 bytes, 16, 248
+    run = simulate(
+        made,
+        "dlmalloc-2.8.6:mechanism=on",
+        scale=1,
+        realloc="in-place",
+        engine=engine,
+        addresses=True,
+    )
+    assert run.addresses is not None
+    lowest, *_, victim = (run.addresses - run.addresses[0]).tolist()
+    assert (lowest, victim) == (0, 256 + 16 + 16)
 
 
 def test_a_large_request_prefers_a_victim_that_fits_as_well():

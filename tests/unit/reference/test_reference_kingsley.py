@@ -53,3 +53,11 @@ def test_a_realloc_stays_or_moves(description, addresses):
     answer = replay(made, description, scale=1, realloc=Realloc.IN_PLACE, check=True)
     assert answer.addresses.tolist() == addresses
     assert answer.visited.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("description", "moves"), [(BSD_4_2, True), (BSD_4_4, False)])
+def test_the_smallest_block_of_the_first_release_never_stays(description, moves):
+    made = trace("m0:4 r0:3")  # both take a block of 8 bytes, less than three headers
+    answer = replay(made, description, scale=1, realloc=Realloc.IN_PLACE, check=True)
+    first, second = answer.addresses.tolist()
+    assert (first != second) == moves

@@ -1,7 +1,9 @@
 """Vmalloc on heaps small enough to follow the rules by hand."""
 
+import pytest
 from small_traces import trace
 
+from simalloc.heap import simulate
 from simalloc.heap.reference import heap_for, replay
 from simalloc.heap.reference.space import State
 from simalloc.heap.run import Realloc
@@ -78,3 +80,12 @@ def test_a_realloc_that_moves_asks_for_more():
     answer = replay(made, Vmalloc(growth=1000), scale=1, realloc=Realloc.IN_PLACE, check=True)
     assert answer.addresses.tolist() == [0, 100, 110, 110]
     assert answer.allocated.tolist() == [100, 110, 170, 170], "100 and half of 120"
+
+
+@pytest.mark.parametrize("engine", ["core", "reference"])
+def test_what_a_realloc_takes_in_does_not_enter_the_tree_before(engine):
+    made = trace("m0:100 m1:300 m2:10 m3:300 m4:10 m5:300 m6:10 f1 f3 f5 r0:150 m7:300")
+    run = simulate(made, "vmalloc", scale=1, realloc="in-place", engine=engine, addresses=True)
+    assert run.addresses is not None
+    # Block 1 would enter first; when it left, block 5, the newest, would stand before block 3.
+    assert run.addresses[[0, 3, -2, -1]].tolist() == [0, 410, 0, 410]

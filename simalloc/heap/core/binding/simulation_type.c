@@ -9,12 +9,13 @@
 #include "replay/free_counting.h"
 
 #if defined(HAVE_AVX2)
-#define TWICE(family) {&family, &family##_avx2},
+#define EITHER(name) {&name, &name##_avx2}
 #define CPU_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
 #else
-#define TWICE(family) {&family, &family},
+#define EITHER(name) {&name, &name}
 #define CPU_HAS_AVX2 0
 #endif
+#define TWICE(family) EITHER(family),
 #define ONCE(family) {&family, &family},
 
 /* Every family, for any processor and for those with AVX2. */
@@ -22,6 +23,7 @@ static const struct family *const families[][2] = {
 #include "families/all.h"
     {&python_policy, &python_policy},
 };
+static measure_function *const measures[2] = EITHER(measure);
 
 static const char *const realloc_rules[] = {[REALLOC_FREE_FIRST] = "free-first",
                                             [REALLOC_MOVE] = "move",
@@ -67,11 +69,11 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
     return false;
 }
 
-static const struct family *find_family(const char *name, bool portable)
+static const struct family *find_family(const char *name, bool vectors)
 {
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strcmp(families[i][0]->name, name) == 0)
-            return families[i][!portable && CPU_HAS_AVX2];
+            return families[i][vectors];
     PyErr_Format(PyExc_ValueError, "there is no family %s", name);
     return NULL;
 }
@@ -110,7 +112,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
                                      &policy) ||
         !find_choice("realloc", rule_name, realloc_rules, 3, &rule))
         return NULL;
-    const struct family *family = find_family(name, portable);
+    const bool vectors = !portable && CPU_HAS_AVX2;
+    const struct family *family = find_family(name, vectors);
     if (family == NULL)
         return NULL;
     if (scale < 1 || scale > 4096 || (family == &python_policy) != (policy != NULL))
@@ -121,6 +124,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     replay->family = family;
     replay->realloc_rule = (enum realloc_rule)rule;
     replay->checked = checked;
+    replay->measure = measures[vectors];
     replay->measures.scale = scale;
     timeline_init(&replay->measures.timeline, count);
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);

@@ -10,6 +10,8 @@ struct address_trees {
     struct classed_heap base;
     struct address_nodes nodes;
     uint32_t roots[MOST_TREES];
+    struct tree_sizes_nodes sizes; /* for best fit alone, as their roots are */
+    struct tree_sizes_roots sizes_roots[MOST_TREES];
     uint64_t fit; /* enum tree_fit */
     uint64_t trees;
     uint64_t interval;  /* the width of a tree's range of sizes */
@@ -30,7 +32,11 @@ static uint64_t tree_for(const struct address_trees *state, uint64_t size)
 
 static struct address_tree tree_of(struct address_trees *state, uint64_t number)
 {
-    return (struct address_tree){&state->roots[number], state->nodes.nodes, state->base.heap.blocks};
+    const struct block *blocks = state->base.heap.blocks;
+    struct address_tree tree = {.root = &state->roots[number], state->nodes.nodes, blocks};
+    if (state->fit == TREE_BEST)
+        tree.sizes = tree_sizes_of(&state->sizes_roots[number], &state->sizes, blocks);
+    return tree;
 }
 
 static void leave(struct heap *heap, uint32_t id)
@@ -118,7 +124,9 @@ static void release(struct heap *heap, uint32_t id)
 
 static bool reserve(struct heap *heap)
 {
-    return heap_reserve(heap) && address_nodes_reserve(&state_of(heap)->nodes, heap->capacity);
+    struct address_trees *state = state_of(heap);
+    return heap_reserve(heap) && address_nodes_reserve(&state->nodes, heap->capacity) &&
+           (state->fit != TREE_BEST || tree_sizes_reserve(&state->sizes, heap->capacity));
 }
 
 DEFINE_LAYER(address_trees, false, allocate, release, reserve, .resize = resize,
@@ -137,8 +145,10 @@ static bool init(void *memory)
 
 static void release_all(void *memory)
 {
-    address_nodes_release(&((struct address_trees *)memory)->nodes);
-    heap_release(memory);
+    struct address_trees *state = memory;
+    address_nodes_release(&state->nodes);
+    tree_sizes_release(&state->sizes);
+    heap_release(&state->base.heap);
 }
 
 static const char *check(const void *memory)

@@ -18,9 +18,14 @@ ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
     return (struct best_fit *)heap;
 }
 
-ALWAYS_INLINE uint64_t minimum_split(struct heap *heap)
+ALWAYS_INLINE const struct splitting *splitting_of(struct heap *heap)
 {
-    return state_of(heap)->splitting.minimum_split;
+    return &state_of(heap)->splitting;
+}
+
+ALWAYS_INLINE enum bin_kind policy_of(struct heap *heap)
+{
+    return state_of(heap)->index.tables.kind;
 }
 
 ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum bin_kind kind)
@@ -79,35 +84,23 @@ static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, enum bin_kind
 {
     uint64_t old = heap->blocks[id].size;
     struct sized found = {id, size_index_bin(&state_of(heap)->index, old), old};
-    return old - size < minimum_split(heap) ? use_whole(heap, found, kind, false)
+    return old - size < splitting_of(heap)->minimum_split ? use_whole(heap, found, kind, false)
                                             : use_low_end(heap, found, size, kind, false);
 }
 
-static bool grow(struct heap *heap, uint64_t size, enter_function *enter)
-{
-    uint32_t id = heap_extend(heap, growth_for(heap, size, &state_of(heap)->splitting));
-    if (id == NO_BLOCK)
-        return false;
-    heap->counters.growths++;
-    enter(heap, id);
-    return true;
-}
-
-ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function *enter,
-                                enum bin_kind kind)
+ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool counts,
+                                     enum bin_kind kind)
 {
     const struct size_index *index = &state_of(heap)->index;
     struct sized exact = size_index_exact(index, size);
-    count_search(heap, heap->counters.free_blocks);
+    if (counts)
+        count_search(heap, heap->counters.free_blocks);
     if (exact.block != NO_BLOCK)
         return use_whole(heap, exact, kind, true);
     struct sized found = size_index_best(index, heap->blocks, size);
-    if (UNLIKELY(found.block == NO_BLOCK)) {
-        if (!grow(heap, size, enter))
-            return NO_BLOCK;
-        found = size_index_best(index, heap->blocks, size);
-    }
-    if (UNLIKELY(found.size - size < minimum_split(heap))) /* or exact: in the tree, or new */
+    if (UNLIKELY(found.block == NO_BLOCK))
+        return NO_BLOCK;
+    if (UNLIKELY(found.size - size < splitting_of(heap)->minimum_split)) /* or exact: in the tree, or new */
         return use(heap, found.block, size, kind);
     return use_low_end(heap, found, size, kind, true);
 }
@@ -117,6 +110,7 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && size_index_reserve(&state_of(heap)->index, heap->capacity);
 }
 
+DEFINE_COALESCING
 FOR_BIN_KINDS(DEFINE_COALESCING_LAYER)
 
 /* The kind of bins may change between two batches. */

@@ -46,12 +46,12 @@ static bool grow(struct heap *heap, unsigned class)
         uint64_t largest = UINT64_C(1) << (63 - __builtin_clzll(heap->blocks[rest].size));
         uint64_t aligned = address & -address;
         uint64_t piece = address != 0 && aligned < largest ? aligned : largest;
-        if (piece == heap->blocks[rest].size)
-            break;
-        enter(&state->buddies, heap_cut_low(heap, rest, piece), state->buddies.tables.kind);
+        bool last = piece == heap->blocks[rest].size;
+        uint32_t id = last ? rest : heap_cut_low(heap, rest, piece);
+        enter(&state->buddies, id, state->buddies.tables.kind);
+        if (last)
+            return true;
     }
-    enter(&state->buddies, rest, state->buddies.tables.kind);
-    return true;
 }
 
 ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)

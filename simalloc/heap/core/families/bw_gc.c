@@ -47,9 +47,38 @@ static void dissolve(struct bw_gc *state, uint32_t number)
     free_run(state, id);
 }
 
+/* Moves the first page of a list to the front of another. */
+static void move_page(struct bw_gc *state, uint32_t *from, uint32_t *to)
+{
+    uint32_t number = *from;
+    *from = state->pages[number].next;
+    state->pages[number].next = *to;
+    *to = number;
+}
+
+static uint64_t index_of(const struct bw_gc *state, uint32_t number)
+{
+    return state->heap.blocks[state->pages[number].base].address / (INDEXED * state->page);
+}
+
+/* Lets the pages of a list by address wait: one index after the other, each downwards. The page
+   that comes last is swept first. */
+static void let_wait(struct bw_gc *state, uint32_t pages)
+{
+    while (pages != NO_PAGE) {
+        uint64_t index = index_of(state, pages);
+        uint32_t downwards = NO_PAGE;
+        while (pages != NO_PAGE && index_of(state, pages) == index)
+            move_page(state, &pages, &downwards);
+        while (downwards != NO_PAGE)
+            move_page(state, &downwards, &state->small[state->pages[downwards].class].waiting);
+    }
+}
+
 static void collect(struct bw_gc *state)
 {
     struct heap *heap = &state->heap;
+    uint32_t kept = NO_PAGE;
     for (unsigned class = 0; class < CLASSES; class++) {
         state->small[class].freed = NO_BLOCK;
         state->small[class].page = NO_PAGE;
@@ -68,8 +97,8 @@ static void collect(struct bw_gc *state)
             if (page->live == 0) {
                 dissolve(state, number - 1);
             } else {
-                page->next = state->small[page->class].waiting;
-                state->small[page->class].waiting = number - 1;
+                page->next = kept;
+                kept = number - 1;
             }
         } else if (heap->blocks[id].home == STATE_CACHED && state->objects[id].died != 0) {
             heap_mark(heap, id, STATE_WASTE);
@@ -78,6 +107,7 @@ static void collect(struct bw_gc *state)
         }
         id = below;
     }
+    let_wait(state, kept);
 }
 
 static void collect_or_expand(struct bw_gc *state, uint64_t needed)
@@ -321,7 +351,7 @@ static bool init(void *memory)
     for (unsigned class = 0; class < CLASSES; class++)
         state->small[class] =
             (struct small){.freed = NO_BLOCK, .page = NO_PAGE, .waiting = NO_PAGE};
-    return heap_init(&state->heap);
+    return heap_init(&state->heap) && runs_init(&state->runs, &state->heap, state->page);
 }
 
 static void release_all(void *memory)
@@ -329,13 +359,14 @@ static void release_all(void *memory)
     struct bw_gc *state = memory;
     table_release(state->pages);
     table_release(state->objects);
+    runs_release(&state->runs);
     heap_release(&state->heap);
 }
 
 static const char *check(const void *memory)
 {
     const struct bw_gc *state = memory;
-    const char *wrong = runs_check(&state->runs, &state->heap);
+    const char *wrong = runs_check(&state->runs);
     return wrong == NULL ? heap_check(&state->heap) : wrong;
 }
 

@@ -7,8 +7,9 @@
 #include "replay/replay.h"
 #include "space/table.h"
 
-/* AVOIDED_PAGES: the bytes of a table of pages that false pointers point to. */
-enum { AVOIDED_PAGES = 2048 };
+/* AVOIDED_PAGES: the bytes of a table of pages that false pointers point to.
+   INDEXED: how many pages one index of pages has entries for. */
+enum { AVOIDED_PAGES = 2048, INDEXED = 1024 };
 enum { DIRECT_CLASSES = 10, CLASSES = DIRECT_CLASSES + 4 * 60, NO_PAGE = UINT32_MAX };
 
 /* What is known of a block besides, by its id. */
@@ -126,17 +127,17 @@ static void free_run(struct bw_gc *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
     heap->blocks[id].home = STATE_ALLOCATED;
-    runs_free(&state->runs, heap, id);
+    runs_free(&state->runs, id);
     state->position = NO_BLOCK;
 }
 
 static void expand(struct bw_gc *state, uint64_t pages)
 {
     struct heap *heap = &state->heap;
-    uint64_t begun = (state->pages_of_heap + 1023) / 1024;
-    uint64_t then = (state->pages_of_heap + pages + 1023) / 1024;
+    uint64_t begun = (state->pages_of_heap + INDEXED - 1) / INDEXED;
+    uint64_t then = (state->pages_of_heap + pages + INDEXED - 1) / INDEXED;
     if (then > begun)
-        take_table(state, (then - begun) * 1024 * heap->setting.word);
+        take_table(state, (then - begun) * INDEXED * heap->setting.word);
     uint32_t id = raise_break(state, pages * state->page);
     if (id == NO_BLOCK)
         return;
@@ -162,34 +163,39 @@ static void begin(struct bw_gc *state)
     take_map(state, &state->runs_have_map);
 }
 
-/* The run that a search takes, or NO_BLOCK. */
+/* The next run by address, behind the highest the lowest; NO_BLOCK if there are none. */
+static uint32_t run_behind(const struct bw_gc *state, uint32_t id)
+{
+    uint32_t next = runs_next(&state->runs, id);
+    return next == NO_BLOCK ? runs_next(&state->runs, NO_BLOCK) : next;
+}
+
+/* The run that a search takes, or NO_BLOCK: the first that is large enough, but a smaller one right
+ * behind it is rather taken. */
 static uint32_t find_run(struct bw_gc *state, uint64_t size)
 {
-    struct heap *heap = &state->heap;
-    uint32_t id = state->position;
-    do {
-        id = runs_next(&state->runs, heap, id);
-        if (id == NO_BLOCK)
-            continue;
+    const struct block *blocks = state->heap.blocks;
+    uint32_t from = runs_next(&state->runs, state->position);
+    uint32_t id = runs_find(&state->runs, from, size, &state->visited);
+    uint32_t next = run_behind(state, id);
+    while (blocks[next].size < blocks[id].size && blocks[next].size >= size) {
+        id = next;
+        next = run_behind(state, id);
         state->visited++;
-        uint64_t next = heap->blocks[heap->blocks[id].mark].size;
-        if (heap->blocks[id].size >= size && !(next < heap->blocks[id].size && next >= size))
-            return id;
-    } while (id != state->position);
-    return NO_BLOCK;
+    }
+    return id;
 }
 
 /* Takes whole pages if a run has them, else answers NO_BLOCK. */
 static uint32_t take_run(struct bw_gc *state, uint64_t size)
 {
-    struct heap *heap = &state->heap;
     uint32_t id = find_run(state, size);
     if (id == NO_BLOCK)
         return NO_BLOCK;
-    uint32_t next = runs_next(&state->runs, heap, id);
+    uint32_t next = runs_next(&state->runs, id);
     uint32_t rest;
-    uint32_t taken = runs_take(&state->runs, heap, id, size, &rest);
-    heap->blocks[taken].home = STATE_WASTE;
+    uint32_t taken = runs_take(&state->runs, id, size, &rest);
+    state->heap.blocks[taken].home = STATE_WASTE;
     state->position = rest == NO_BLOCK ? next : rest;
     state->in_use++;
     take_headers(state, count_runs(state));

@@ -1,4 +1,5 @@
 /* The malloc of SunOS 4: better fit in a Cartesian tree (policy/families/cartesian.md). */
+#include "parts/coalescing.h"
 #include "replay/replay.h"
 #include "space/table.h"
 
@@ -154,18 +155,7 @@ static void insert(struct cartesian *state, uint32_t id)
 /* Makes a block free that is not counted as allocated. */
 static void make_free(struct heap *heap, uint32_t id)
 {
-    uint32_t below = heap->blocks[id].previous;
-    uint32_t above = heap->blocks[id].next;
-    if (heap_is_free(heap, below)) {
-        take_out(heap, below);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
-    if (heap_is_free(heap, above)) {
-        take_out(heap, above);
-        heap_join_next(heap, id);
-        heap->counters.coalescings++;
-    }
+    coalesce(heap, id, take_out);
     insert((struct cartesian *)heap, id);
 }
 

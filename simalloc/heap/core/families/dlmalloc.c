@@ -84,7 +84,7 @@ static uint32_t place_small(struct dlmalloc *state, uint64_t size, uint64_t *vis
 {
     struct heap *heap = &state->heap;
     uint32_t head = groups_find(&state->sizes, size);
-    if (head == NO_BLOCK && heap->setting.minimum > 8)
+    if (head == NO_BLOCK && heap->setting.minimum > 8 && size + 8 < TREES_FROM)
         head = groups_find(&state->sizes, size + 8);
     if (head != NO_BLOCK) {
         ++*visited;

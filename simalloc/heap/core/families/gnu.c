@@ -57,15 +57,15 @@ static bool is_small(const struct gnu *state, uint64_t size)
 static void free_pages(struct gnu *state, uint32_t id, bool lowers)
 {
     struct heap *heap = &state->heap;
-    id = runs_free(&state->runs, heap, id);
+    id = runs_free(&state->runs, id);
     state->index = id;
     if (!lowers || heap->blocks[id].size < state->returned || heap->brk != state->limit ||
         heap->blocks[id].next != NO_BLOCK)
         return;
-    runs_remove(&state->runs, heap, id);
+    runs_remove(&state->runs, id);
     state->limit -= heap->blocks[id].size;
     heap_lower(heap, heap->blocks[id].size);
-    state->index = runs_highest(&state->runs, heap);
+    state->index = runs_highest(&state->runs);
 }
 
 /* Allocates a table of twice as many entries, or more, until there are enough; false if memory
@@ -107,9 +107,9 @@ static bool begin(struct gnu *state)
 /* Uses the low end of a run; the next search begins with what is left, or behind it. */
 static uint32_t use_run(struct gnu *state, uint32_t id, uint64_t size)
 {
-    uint32_t next = runs_next(&state->runs, &state->heap, id);
+    uint32_t next = runs_next(&state->runs, id);
     uint32_t rest;
-    uint32_t taken = runs_take(&state->runs, &state->heap, id, size, &rest);
+    uint32_t taken = runs_take(&state->runs, id, size, &rest);
     state->index = rest == NO_BLOCK ? next : rest;
     return taken;
 }
@@ -118,7 +118,7 @@ static uint32_t use_run(struct gnu *state, uint32_t id, uint64_t size)
 static uint32_t grow(struct gnu *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
-    uint32_t last = runs_highest(&state->runs, heap);
+    uint32_t last = runs_highest(&state->runs);
     bool merges = last != NO_BLOCK && heap->blocks[last].next == NO_BLOCK &&
                   heap->brk == state->limit;
     uint32_t id = heap_extend(heap, size - (merges ? heap->blocks[last].size : 0));
@@ -129,24 +129,14 @@ static uint32_t grow(struct gnu *state, uint64_t size)
     state->limit = heap->brk;
     if (!grow_table(state))
         return NO_BLOCK;
-    return merges ? use_run(state, runs_free(&state->runs, heap, id), size) : id;
+    return merges ? use_run(state, runs_free(&state->runs, id), size) : id;
 }
 
 /* Allocates whole pages, which are not yet counted as allocated. */
 static uint32_t take_pages(struct gnu *state, uint64_t size)
 {
-    struct heap *heap = &state->heap;
-    uint32_t start = state->index;
-    uint32_t id = start;
-    do {
-        if (id != NO_BLOCK) {
-            state->visited++;
-            if (heap->blocks[id].size >= size)
-                return use_run(state, id, size);
-        }
-        id = runs_next(&state->runs, heap, id);
-    } while (id != start);
-    return grow(state, size);
+    uint32_t id = runs_find(&state->runs, state->index, size, &state->visited);
+    return id == NO_BLOCK ? grow(state, size) : use_run(state, id, size);
 }
 
 static void enter_list(struct gnu *state, uint32_t number)
@@ -381,20 +371,21 @@ static bool init(void *memory)
     state->unused = NO_PAGE;
     for (unsigned class = 0; class < CLASSES; class++)
         state->lists[class] = NO_PAGE;
-    return heap_init(&state->heap);
+    return heap_init(&state->heap) && runs_init(&state->runs, &state->heap, state->page);
 }
 
 static void release_all(void *memory)
 {
     struct gnu *state = memory;
     table_release(state->pages);
+    runs_release(&state->runs);
     heap_release(&state->heap);
 }
 
 static const char *check(const void *memory)
 {
     const struct gnu *state = memory;
-    const char *wrong = runs_check(&state->runs, &state->heap);
+    const char *wrong = runs_check(&state->runs);
     if (wrong == NULL && state->index != NO_BLOCK && !heap_is_free(&state->heap, state->index))
         wrong = "a search would begin at what is no run";
     return wrong == NULL ? heap_check(&state->heap) : wrong;

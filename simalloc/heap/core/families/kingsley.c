@@ -75,7 +75,8 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     uint64_t has = heap->blocks[id].size;
     if (state->variant == BSD_4_4)
         return list_for(state, size) == heap->blocks[id].mark;
-    return size <= has && 2 * size + heap->setting.header > has;
+    uint64_t half = (has - heap->setting.header) / 2;
+    return half >= heap->setting.header && half < size && size <= has;
 }
 
 static uint64_t rounded(const struct heap *heap, uint64_t size)

@@ -22,9 +22,9 @@ ALWAYS_INLINE const struct splitting *splitting_of(const struct heap *heap)
     return &((const struct sequential_fit *)heap)->splitting;
 }
 
-ALWAYS_INLINE uint64_t minimum_split(const struct heap *heap)
+ALWAYS_INLINE struct policy policy_of(const struct heap *heap)
 {
-    return splitting_of(heap)->minimum_split;
+    return ((const struct list_fit *)heap)->policy;
 }
 
 ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, struct policy policy)
@@ -80,7 +80,7 @@ ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct seat seat, uint64_t size
 {
     struct list_fit *state = state_of(heap);
     uint64_t old = list_size(state, seat, policy);
-    if (old - size < minimum_split(heap)) {
+    if (old - size < splitting_of(heap)->minimum_split) {
         heap->counters.allocated += old;
         take_out_at(heap, seat, policy);
         return seat.block;
@@ -97,21 +97,16 @@ ALWAYS_INLINE uint32_t use(struct heap *heap, uint32_t id, uint64_t size, struct
     return use_at(heap, list_seat(state_of(heap), id, policy), size, policy);
 }
 
-ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enter_function *enter,
-                                struct policy policy)
+ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool counts,
+                                     struct policy policy)
 {
     struct list_fit *state = state_of(heap);
     uint64_t visited;
     struct seat seat = list_search(state, size, &visited, policy);
-    count_search(heap, visited);
-    if (UNLIKELY(seat.block == NO_BLOCK)) {
-        uint32_t id = heap_extend(heap, growth_for(heap, size, splitting_of(heap)));
-        if (id == NO_BLOCK)
-            return NO_BLOCK;
-        heap->counters.growths++;
-        enter(heap, id);
-        seat = list_search(state, size, &visited, policy);
-    }
+    if (counts)
+        count_search(heap, visited);
+    if (UNLIKELY(seat.block == NO_BLOCK))
+        return NO_BLOCK;
     list_rove(state, seat.block, policy); /* taking it out moves the rover on */
     return use_at(heap, seat, size, policy);
 }
@@ -130,6 +125,8 @@ ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *
     coalesce(heap, id, take);
     insert(heap, id, policy);
 }
+
+DEFINE_COALESCING
 
 #define DEFINE_POLICY(name, ...) DEFINE_COALESCING_LAYER(name, (struct policy){__VA_ARGS__})
 

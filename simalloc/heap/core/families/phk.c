@@ -79,23 +79,26 @@ static void fit_directory(struct phk *state)
     state->directory = directory;
 }
 
+/* Uses the low end of a run. */
+static uint32_t use_run(struct phk *state, uint32_t id, uint64_t size)
+{
+    uint32_t rest;
+    uint32_t descriptor = state->described[id];
+    uint32_t taken = runs_take(&state->runs, id, size, &rest);
+    state->heap.blocks[taken].home = STATE_WASTE;
+    if (rest == NO_BLOCK)
+        spare_descriptor(state, descriptor);
+    return taken;
+}
+
 /* Allocates whole pages, which are not yet counted as allocated. */
 static uint32_t take_pages(struct phk *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
-    for (uint32_t id = state->runs.lowest; id != NO_BLOCK; id = runs_next(&state->runs, heap, id)) {
-        state->visited++;
-        if (heap->blocks[id].size < size)
-            continue;
-        uint32_t rest;
-        uint32_t descriptor = state->described[id];
-        uint32_t taken = runs_take(&state->runs, heap, id, size, &rest);
-        heap->blocks[taken].home = STATE_WASTE;
-        if (rest == NO_BLOCK)
-            spare_descriptor(state, descriptor);
-        return taken;
-    }
-    uint32_t id = heap_extend(heap, size);
+    uint32_t id = runs_find(&state->runs, NO_BLOCK, size, &state->visited);
+    if (id != NO_BLOCK)
+        return use_run(state, id, size);
+    id = heap_extend(heap, size);
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap->counters.growths++;
@@ -107,8 +110,10 @@ static uint32_t take_pages(struct phk *state, uint64_t size)
 static void lower_break(struct phk *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    if (heap->blocks[id].next == NO_BLOCK && heap->blocks[id].size > state->keep)
-        heap_lower(heap, heap->blocks[id].size - state->keep);
+    if (heap->blocks[id].next != NO_BLOCK || heap->blocks[id].size <= state->keep)
+        return;
+    heap_lower(heap, heap->blocks[id].size - state->keep);
+    runs_resized(&state->runs, id);
 }
 
 /* Makes a block of pages that is waste a free run. */
@@ -124,7 +129,7 @@ static void free_pages(struct phk *state, uint32_t id)
     uint32_t above = heap->blocks[id].next;
     uint32_t low = heap_is_free(heap, below) ? state->described[below] : NO_BLOCK;
     uint32_t high = heap_is_free(heap, above) ? state->described[above] : NO_BLOCK;
-    uint32_t run = runs_free(&state->runs, heap, id);
+    uint32_t run = runs_free(&state->runs, id);
     if (low == NO_BLOCK && high == NO_BLOCK) {
         state->described[run] = state->spare;
         state->spare = NO_BLOCK;
@@ -353,7 +358,7 @@ static bool init(void *memory)
 {
     struct phk *state = memory;
     chunk_pages_init(&state->pages);
-    return heap_init(&state->heap);
+    return heap_init(&state->heap) && runs_init(&state->runs, &state->heap, state->page);
 }
 
 static void release_all(void *memory)
@@ -361,6 +366,7 @@ static void release_all(void *memory)
     struct phk *state = memory;
     chunk_pages_release(&state->pages);
     table_release(state->described);
+    runs_release(&state->runs);
     heap_release(&state->heap);
 }
 
@@ -368,10 +374,10 @@ static const char *check(const void *memory)
 {
     const struct phk *state = memory;
     const struct heap *heap = &state->heap;
-    const char *wrong = runs_check(&state->runs, heap);
+    const char *wrong = runs_check(&state->runs);
     bool mechanism = heap->setting.mechanism;
-    for (uint32_t id = state->runs.lowest; id != NO_BLOCK && wrong == NULL && mechanism;
-         id = runs_next(&state->runs, heap, id))
+    for (uint32_t id = runs_next(&state->runs, NO_BLOCK);
+         id != NO_BLOCK && wrong == NULL && mechanism; id = runs_next(&state->runs, id))
         if (heap->blocks[state->described[id]].home != STATE_TABLE)
             wrong = "a run has no descriptor";
     return wrong == NULL ? heap_check(heap) : wrong;

@@ -1,5 +1,6 @@
 /* The malloc of Solaris' libc (policy/families/solaris.md). */
 #include "index/size/groups.h"
+#include "parts/coalescing.h"
 #include "replay/replay.h"
 
 enum { SMALL_UNITS = 4, CELL_SIZES = SMALL_UNITS + 1, CELLS_A_UNIT = 8 };
@@ -39,33 +40,23 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
     return state->overhead + round_up(size - state->overhead, state->unit);
 }
 
-static void take_out(struct solaris *state, uint32_t id)
+static void take_out(struct heap *heap, uint32_t id)
 {
+    struct solaris *state = (struct solaris *)heap;
     if (id != state->bottom) {
         groups_remove(&state->tree, id, OLDEST_IS_HEAD);
         return;
     }
     state->bottom = NO_BLOCK;
-    state->heap.counters.free_blocks--;
-    state->heap.blocks[id].home = STATE_ALLOCATED;
+    heap->counters.free_blocks--;
+    heap->blocks[id].home = STATE_ALLOCATED;
 }
 
 /* Makes an ordinary block free that is not counted as allocated. */
 static void make_free(struct solaris *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    uint32_t below = heap->blocks[id].previous;
-    uint32_t above = heap->blocks[id].next;
-    if (heap_is_free(heap, below)) {
-        take_out(state, below);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
-    if (heap_is_free(heap, above)) {
-        take_out(state, above);
-        heap_join_next(heap, id);
-        heap->counters.coalescings++;
-    }
+    coalesce(heap, id, take_out);
     if (heap_last(heap) != id) {
         groups_insert(&state->tree, id);
         return;
@@ -148,7 +139,7 @@ static uint32_t allocate_ordinary(struct solaris *state, uint64_t size, uint64_t
             return NO_BLOCK;
         id = state->bottom;
     }
-    take_out(state, id);
+    take_out(heap, id);
     return cut_to(state, id, size);
 }
 
@@ -253,7 +244,7 @@ static bool extend_block(struct solaris *state, uint32_t id, uint64_t size)
     struct heap *heap = &state->heap;
     uint32_t above = heap->blocks[id].next;
     if (heap_is_free(heap, above)) {
-        take_out(state, above);
+        take_out(heap, above);
         heap->counters.allocated += heap->blocks[above].size;
         heap_join_next(heap, id);
     }

@@ -1,94 +1,7 @@
 /* Solaris' -lmalloc: a queue merged while it is searched, and cells by the hundred
  * (simalloc/policy/families/solaris_3x.md). */
-#include "index/block_ring.h"
-#include "replay/replay.h"
+#include "families/solaris_3x_queue.h"
 #include "space/table.h"
-
-enum { CELL_SIZES = 6, NO_HOLDING = UINT32_MAX };
-
-/* A holding block: its cells, and its neighbours in the circle of its size. */
-struct holding {
-    uint32_t size_number;
-    uint32_t before;
-    uint32_t after;
-    uint32_t freed; /* cells given back, chained by `mark`, the newest first; or NO_BLOCK */
-    uint32_t uncut; /* the cells never used yet, one cached block; or NO_BLOCK */
-};
-
-struct solaris_3x {
-    struct heap heap; /* an allocated cell's `mark` is its holding block's number plus one, else 0 */
-    uint64_t cells;
-    uint64_t growth;
-    uint64_t minimum_split;
-    uint64_t least;  /* what is split off has so many bytes */
-    uint64_t unit;   /* two words */
-    uint64_t header;
-    uint64_t tag;    /* bytes of the table block where memory ends */
-    uint32_t queue;  /* the head, or NO_BLOCK */
-    uint32_t end;    /* the block behind the last that may be free: that table, or the edge */
-    uint64_t visited; /* in this event */
-    bool has_table;
-    uint32_t first[CELL_SIZES]; /* of the circles of holding blocks, or NO_HOLDING */
-    struct holding *holdings;
-    uint32_t holding_count;
-    uint32_t holding_capacity;
-};
-
-static void leave(struct solaris_3x *state, uint32_t id)
-{
-    block_ring_remove(&state->queue, state->heap.blocks, id);
-    state->heap.counters.free_blocks--;
-}
-
-static void enter(struct solaris_3x *state, uint32_t id)
-{
-    block_ring_insert(&state->queue, state->heap.blocks, id, true);
-    state->heap.counters.free_blocks++;
-}
-
-/* Joins the free blocks that follow a block in memory to it. */
-static void absorb(struct solaris_3x *state, uint32_t id)
-{
-    struct heap *heap = &state->heap;
-    while (heap_is_free(heap, heap->blocks[id].next)) {
-        leave(state, heap->blocks[id].next);
-        heap_join_next(heap, id);
-        heap->counters.coalescings++;
-    }
-}
-
-/* Allocates the low end of a block that is in no queue; the rest is the queue's head. */
-static void cut(struct solaris_3x *state, uint32_t id, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    if (heap->blocks[id].size - size >= state->least) {
-        uint32_t rest = heap_cut_high(heap, id, size);
-        heap->counters.splits++;
-        enter(state, rest);
-    }
-    heap->counters.allocated += heap->blocks[id].size;
-    heap->blocks[id].mark = 0;
-}
-
-static uint32_t search(struct solaris_3x *state, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    uint32_t id = state->queue;
-    if (id == NO_BLOCK)
-        return NO_BLOCK;
-    do {
-        state->visited++;
-        absorb(state, id);
-        uint32_t after = heap->blocks[id].mark;
-        if (heap->blocks[id].size >= size) {
-            leave(state, id);
-            state->queue = after == id ? NO_BLOCK : after;
-            return id;
-        }
-        id = after;
-    } while (id != state->queue);
-    return NO_BLOCK;
-}
 
 static uint32_t grow(struct solaris_3x *state, uint64_t size)
 {
@@ -120,8 +33,9 @@ static uint32_t grow(struct solaris_3x *state, uint64_t size)
 static uint32_t ordinary(struct solaris_3x *state, uint64_t size)
 {
     uint32_t id = search(state, size);
-    if (id == NO_BLOCK)
-        id = grow(state, size);
+    if (id != NO_BLOCK)
+        return use(state, id, size);
+    id = grow(state, size);
     if (id != NO_BLOCK)
         cut(state, id, size);
     return id;
@@ -321,6 +235,9 @@ static bool init(void *memory)
     state->tag = setting->mechanism ? 4 * setting->word : 0;
     for (unsigned number = 0; number < CELL_SIZES; number++)
         state->first[number] = NO_HOLDING;
+    uint64_t unit = heap_unit(&state->heap) | state->growth | state->unit | state->header | state->tag;
+    state->queue.offers = true;
+    roving_list_init(&state->queue, &state->heap, unit);
     return heap_init(&state->heap);
 }
 
@@ -328,6 +245,7 @@ static void release_all(void *memory)
 {
     struct solaris_3x *state = memory;
     table_release(state->holdings);
+    roving_list_release(&state->queue);
     heap_release(&state->heap);
 }
 
@@ -335,19 +253,10 @@ static const char *check(const void *memory)
 {
     const struct solaris_3x *state = memory;
     const struct heap *heap = &state->heap;
-    uint64_t found = 0;
-    uint32_t id = state->queue;
-    if (id != NO_BLOCK)
-        do {
-            if (!heap_is_free(heap, id))
-                return "a block of the queue is not free";
-            if (++found > heap->counters.free_blocks)
-                return "the queue has no end, or the free blocks are miscounted";
-            id = heap->blocks[id].mark;
-        } while (id != state->queue);
-    if (found != heap->counters.free_blocks)
-        return "the queue does not hold exactly the free blocks";
-    return heap_check(heap);
+    const char *wrong = roving_list_check(&state->queue, state->head);
+    if (wrong == NULL && state->queue.count != heap->counters.free_blocks)
+        wrong = "the queue does not hold exactly the free blocks";
+    return wrong == NULL ? heap_check(heap) : wrong;
 }
 
 static uint64_t cached(const void *memory)

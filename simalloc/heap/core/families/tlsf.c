@@ -1,5 +1,6 @@
 /* Two-level segregated fit (simalloc/policy/families/tlsf.md). */
 #include "index/block_ring.h"
+#include "parts/coalescing.h"
 #include "replay/replay.h"
 
 enum { DIVISION = 32, LEVELS = 64, LISTS = LEVELS * DIVISION };
@@ -69,9 +70,9 @@ static void insert(struct tlsf *state, uint32_t id)
 }
 
 /* Takes a free block out of its list; it counts as allocated by its home, not yet by its bytes. */
-static void take_out(struct tlsf *state, uint32_t id)
+static void take_out(struct heap *heap, uint32_t id)
 {
-    struct heap *heap = &state->heap;
+    struct tlsf *state = (struct tlsf *)heap;
     heap->counters.free_blocks--;
     if (heap->blocks[id].home == STATE_FREE) {
         heap->blocks[id].home = STATE_ALLOCATED;
@@ -90,18 +91,7 @@ static void take_out(struct tlsf *state, uint32_t id)
 static void enter(struct tlsf *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    uint32_t below = heap->blocks[id].previous;
-    uint32_t above = heap->blocks[id].next;
-    if (heap_is_free(heap, below)) {
-        take_out(state, below);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
-    if (heap_is_free(heap, above)) {
-        take_out(state, above);
-        heap_join_next(heap, id);
-        heap->counters.coalescings++;
-    }
+    coalesce(heap, id, take_out);
     insert(state, id);
 }
 
@@ -147,10 +137,10 @@ static uint32_t use_tail(struct tlsf *state, uint64_t size)
     if (!heap_is_free(heap, tail))
         return raise_break(state, NO_BLOCK, size);
     if (heap->blocks[tail].size >= size) {
-        take_out(state, tail);
+        take_out(heap, tail);
         return tail;
     }
-    take_out(state, tail);
+    take_out(heap, tail);
     heap->counters.coalescings++;
     return raise_break(state, tail, size);
 }
@@ -171,7 +161,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     uint32_t id;
     if (list < LISTS) {
         id = state->lists[list];
-        take_out(state, id);
+        take_out(heap, id);
     } else {
         id = use_tail(state, size);
         if (id == NO_BLOCK)
@@ -208,7 +198,7 @@ static bool expand(struct tlsf *state, uint32_t id, uint64_t size, bool last)
     if (room < size && !last)
         return false;
     if (free) {
-        take_out(state, above);
+        take_out(heap, above);
         heap_join_next(heap, id);
         heap->counters.coalescings++;
     }

@@ -137,15 +137,15 @@ static void take_in(struct vmalloc *state, uint32_t id, uint64_t size)
         uint32_t above = heap->blocks[id].next;
         if (waits(state, above) && heap->blocks[above].mark == IN_SLOT) {
             wait_no_more(state, above);
-        } else {
-            if (waits(state, above)) {
-                uint64_t waiting = size_of(state, above);
-                reclaim(state, is_tiny(state, waiting) ? waiting : state->tiny_below);
-                above = heap->blocks[id].next;
-            }
-            if (!heap_is_free(heap, above))
-                return;
+        } else if (waits(state, above)) {
+            uint64_t waiting = size_of(state, above);
+            state->wanted = above;
+            reclaim(state, is_tiny(state, waiting) ? waiting : state->tiny_below);
+            state->wanted = NO_BLOCK;
+        } else if (heap_is_free(heap, above)) {
             take_out(state, above);
+        } else {
+            return;
         }
         heap->counters.allocated += size_of(state, above);
         heap_join_next(heap, id);

@@ -25,6 +25,7 @@ struct vmalloc {
     struct chain pending; /* free blocks that enter the tree when reclaiming ends */
     uint32_t slot;        /* the one large block that waits there; or NO_BLOCK */
     uint32_t wild;        /* the free block at the break that comes last; or NO_BLOCK */
+    uint32_t wanted;      /* what a realloc takes in once it is merged; or NO_BLOCK */
     uint64_t cached_tiny;
     uint64_t free_tiny;
 };
@@ -40,7 +41,7 @@ static bool is_tiny(const struct vmalloc *state, uint64_t size)
 }
 
 /* Caches a block on a chain; the block is not counted as allocated. */
-static void wait_on(struct vmalloc *state, struct chain *chain, uint32_t id, uint32_t mark)
+ALWAYS_INLINE void wait_on(struct vmalloc *state, struct chain *chain, uint32_t id, uint32_t mark)
 {
     state->heap.blocks[id].home = STATE_CACHED;
     state->heap.blocks[id].mark = mark;
@@ -53,7 +54,7 @@ static void wait_on(struct vmalloc *state, struct chain *chain, uint32_t id, uin
 }
 
 /* Takes a block that waits from where it does; it is allocated then, and not counted. */
-static void wait_no_more(struct vmalloc *state, uint32_t id)
+ALWAYS_INLINE void wait_no_more(struct vmalloc *state, uint32_t id)
 {
     struct block *block = &state->heap.blocks[id];
     if (block->mark == IN_SLOT)
@@ -79,12 +80,13 @@ static void empty_slot(struct vmalloc *state)
     uint32_t id = state->slot;
     if (id == NO_BLOCK)
         return;
-    wait_no_more(state, id);
-    wait_on(state, &state->catch_all, id, IN_CATCH_ALL);
+    state->slot = NO_BLOCK;
+    state->heap.blocks[id].mark = IN_CATCH_ALL;
+    chain_push(&state->links, &state->catch_all, id);
 }
 
 /* Takes a free block from where it is; it is allocated then, and not counted. */
-static void take_out(struct vmalloc *state, uint32_t id)
+ALWAYS_INLINE void take_out(struct vmalloc *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
     struct block *block = &heap->blocks[id];
@@ -107,8 +109,9 @@ static void take_out(struct vmalloc *state, uint32_t id)
     block->mark = NOT_MARKED;
 }
 
-/* Frees a block that has waited, merged; answers the least size whose cache is to be emptied. */
-static uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t least)
+/* Frees a block that has waited, merged; answers the least size whose cache is to be emptied. The
+ * block that a realloc takes in enters nothing. */
+ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t least)
 {
     struct heap *heap = &state->heap;
     uint32_t below = heap->blocks[id].previous;
@@ -131,6 +134,8 @@ static uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t least)
         heap_join_next(heap, id);
         heap->counters.coalescings++;
     }
+    if (id == state->wanted)
+        return least;
     heap->counters.free_blocks++;
     struct block *block = &heap->blocks[id];
     block->home = STATE_FREE;
@@ -148,7 +153,7 @@ static uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t least)
 }
 
 /* Frees all that waits on a chain, the newest first. */
-static uint64_t reclaim_chain(struct vmalloc *state, const struct chain *chain, uint64_t least,
+ALWAYS_INLINE uint64_t reclaim_chain(struct vmalloc *state, const struct chain *chain, uint64_t least,
                               bool *any)
 {
     while (chain->newest != NO_BLOCK) {

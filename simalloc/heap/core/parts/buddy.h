@@ -173,15 +173,26 @@ static inline const char *buddy_check(const struct buddies *buddies)
     return wrong;
 }
 
-/* Defines settle() and change_form() for every kind of bins, which is known when the code is
- * compiled, from the family's own
+/* Defines settle() and change_form() from the family's own
  *
  *   allocate(heap, size, kind)
  *   enter(buddies, id, kind)   makes a block free, merged with its buddies
  *   resize(heap, id, size)
  *   reserve(heap)
- *   rounded(heap, size) */
+ *   rounded(heap, size)
+ *
+ * Each kind of bins has a replay, for which it is known when the code is compiled. What else calls the
+ * layer asks for the kind each time. */
 #define DEFINE_BUDDY_LAYERS                                                               \
+    static uint32_t allocate_any(struct heap *heap, uint64_t size)                        \
+    {                                                                                     \
+        return allocate(heap, size, ((struct buddies *)heap)->tables.kind);               \
+    }                                                                                     \
+    static void release_any(struct heap *heap, uint32_t id)                               \
+    {                                                                                     \
+        heap->counters.allocated -= heap->blocks[id].size;                                \
+        enter((struct buddies *)heap, id, ((struct buddies *)heap)->tables.kind);         \
+    }                                                                                     \
     FOR_BIN_KINDS(DEFINE_BUDDY_LAYER)                                                     \
     static const struct layer *settle(struct heap *heap)                                  \
     {                                                                                     \
@@ -204,7 +215,8 @@ static inline const char *buddy_check(const struct buddies *buddies)
         heap->counters.allocated -= heap->blocks[id].size;                                \
         enter((struct buddies *)heap, id, kind);                                          \
     }                                                                                     \
-    DEFINE_LAYER(name, false, allocate_##name, release_##name, reserve, .resize = resize, \
-                 .rounded = rounded)
+    DEFINE_INLINED_LAYER(name, false, allocate_##name, release_##name, reserve,           \
+                         .allocate = allocate_any, .release = release_any,                \
+                         .resize = resize, .rounded = rounded)
 
 #endif

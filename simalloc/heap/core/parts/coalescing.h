@@ -71,46 +71,91 @@ ALWAYS_INLINE uint64_t growth_for(const struct heap *heap, uint64_t size,
     return round_up(size, splitting->growth);
 }
 
+/* Raises the break for a request that no free block can hold, and gives the new memory to the index;
+ * false, with the heap's failure set, if that cannot be. */
+ALWAYS_INLINE bool grow_for(struct heap *heap, uint64_t size, const struct splitting *splitting,
+                            enter_function *enter)
+{
+    uint32_t id = heap_extend(heap, growth_for(heap, size, splitting));
+    if (id == NO_BLOCK)
+        return false;
+    heap->counters.growths++;
+    enter(heap, id);
+    return true;
+}
+
 const char *check_coalesced(const struct heap *heap);
 
-/* Defines layer_NAME for a policy that is known when the code is compiled, from the family's own
+/* Defines what a family that coalesces at once has for all its policies, which are told by the state
+ * each time, from the family's own
  *
- *   take_out(heap, id, ...)               takes a free block out of the index
- *   make_free(heap, id, take, ...)        makes a block free, merged with its free neighbours
- *   allocate(heap, size, enter, ...)
- *   use(heap, id, size, ...)              allocates the low end of a free block
- *   minimum_split(heap)
+ *   policy_of(heap)                       which of the policies it is now
+ *   take_out(heap, id, policy)            takes a free block out of the index
+ *   make_free(heap, id, take, policy)     makes a block free, merged with its free neighbours
+ *   allocate_free(heap, size, counts, policy)
+ *                                         allocates of a free block, or answers NO_BLOCK if none is
+ *                                         large enough; `counts`: this is the search to be counted
+ *   use(heap, id, size, policy)           allocates the low end of a free block
+ *   splitting_of(heap)
  *   reserve(heap)
  *
- * of which the policy is the last argument. */
+ * A replay has straight code of its own, for one policy, from DEFINE_COALESCING_LAYER. */
+#define DEFINE_COALESCING                                                                    \
+    static void take_out_any(struct heap *heap, uint32_t id)                                 \
+    {                                                                                        \
+        take_out(heap, id, policy_of(heap));                                                 \
+    }                                                                                        \
+    static NEVER_INLINE void enter_any(struct heap *heap, uint32_t id)                       \
+    {                                                                                        \
+        make_free(heap, id, take_out_any, policy_of(heap));                                  \
+    }                                                                                        \
+    static uint32_t use_any(struct heap *heap, uint32_t id, uint64_t size)                   \
+    {                                                                                        \
+        return use(heap, id, size, policy_of(heap));                                         \
+    }                                                                                        \
+    static NEVER_INLINE uint32_t allocate_free_any(struct heap *heap, uint64_t size, bool counts) \
+    {                                                                                        \
+        return allocate_free(heap, size, counts, policy_of(heap));                           \
+    }                                                                                        \
+    static NEVER_INLINE uint32_t allocate_grown(struct heap *heap, uint64_t size)            \
+    {                                                                                        \
+        bool grown = grow_for(heap, size, splitting_of(heap), enter_any);                    \
+        return grown ? allocate_free_any(heap, size, false) : NO_BLOCK;                      \
+    }                                                                                        \
+    static uint32_t allocate_any(struct heap *heap, uint64_t size)                           \
+    {                                                                                        \
+        uint32_t id = allocate_free_any(heap, size, true);                                   \
+        return LIKELY(id != NO_BLOCK) ? id : allocate_grown(heap, size);                     \
+    }                                                                                        \
+    static void release_any(struct heap *heap, uint32_t id)                                  \
+    {                                                                                        \
+        heap->counters.allocated -= heap->blocks[id].size;                                   \
+        enter_any(heap, id);                                                                 \
+    }                                                                                        \
+    static bool resize_any(struct heap *heap, uint32_t id, uint64_t size)                    \
+    {                                                                                        \
+        return resize_in_place(heap, id, size, splitting_of(heap)->minimum_split, enter_any, \
+                               use_any);                                                     \
+    }
+
+/* Defines layer_NAME for a policy that is known when the code is compiled. */
 #define DEFINE_COALESCING_LAYER(name, ...)                                                   \
     ALWAYS_INLINE void take_out_##name(struct heap *heap, uint32_t id)                       \
     {                                                                                        \
         take_out(heap, id, __VA_ARGS__);                                                     \
     }                                                                                        \
-    static void enter_##name(struct heap *heap, uint32_t id)                                 \
-    {                                                                                        \
-        make_free(heap, id, take_out_##name, __VA_ARGS__);                                   \
-    }                                                                                        \
-    static uint32_t use_##name(struct heap *heap, uint32_t id, uint64_t size)                \
-    {                                                                                        \
-        return use(heap, id, size, __VA_ARGS__);                                             \
-    }                                                                                        \
     ALWAYS_INLINE uint32_t allocate_##name(struct heap *heap, uint64_t size)                 \
     {                                                                                        \
-        return allocate(heap, size, enter_##name, __VA_ARGS__);                              \
+        uint32_t id = allocate_free(heap, size, true, __VA_ARGS__);                          \
+        return LIKELY(id != NO_BLOCK) ? id : allocate_grown(heap, size);                     \
     }                                                                                        \
     ALWAYS_INLINE void release_##name(struct heap *heap, uint32_t id)                        \
     {                                                                                        \
         heap->counters.allocated -= heap->blocks[id].size;                                   \
         make_free(heap, id, take_out_##name, __VA_ARGS__);                                   \
     }                                                                                        \
-    static bool resize_##name(struct heap *heap, uint32_t id, uint64_t size)                 \
-    {                                                                                        \
-        return resize_in_place(heap, id, size, minimum_split(heap), enter_##name,            \
-                               use_##name);                                                  \
-    }                                                                                        \
-    DEFINE_LAYER(name, false, allocate_##name, release_##name, reserve,                      \
-                 .resize = resize_##name, .take_out = take_out_##name)
+    DEFINE_INLINED_LAYER(name, false, allocate_##name, release_##name, reserve,              \
+                         .allocate = allocate_any, .release = release_any,                   \
+                         .resize = resize_any, .take_out = take_out_any)
 
 #endif

@@ -197,7 +197,7 @@ const char *free_index_check(const struct free_index *index, uint64_t listed)
     uint64_t blocks = listed;
     const char *wrong;
     if (is_list(index)) {
-        wrong = block_list_check(&index->list, index->order == BY_ADDRESS);
+        wrong = block_list_check(&index->list, index->order == BY_ADDRESS, false);
         blocks = index->list.blocks;
         if (wrong == NULL && (index->rover == NO_BLOCK) != (blocks == 0 || !index->roving))
             wrong = "the rover is not on the list";

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-bool objects_grow(struct objects *objects, uint32_t slot)
+/* Makes slots up to number `slot`; false when memory is exhausted. */
+static bool grow(struct objects *objects, uint32_t slot)
 {
     /* What is not used costs memory when there is much of it; when there is little, copying costs. */
     uint64_t count = objects->count + objects->count / (objects->count < 1 << 16 ? 1 : 8) + 64;
@@ -16,6 +17,25 @@ bool objects_grow(struct objects *objects, uint32_t slot)
     objects->blocks = blocks;
     objects->count = count;
     return true;
+}
+
+static uint32_t highest(const uint32_t *slots, size_t count)
+{
+    uint32_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found = slots[i] > found ? slots[i] : found;
+    return found;
+}
+
+bool objects_reserve(struct objects *objects, const uint32_t *slots, size_t count)
+{
+    uint32_t bits = 0; /* of all slots: no less than the highest, and found faster */
+    for (size_t i = 0; i < count; i++)
+        bits |= slots[i];
+    if (LIKELY(bits < objects->count))
+        return true;
+    uint32_t slot = highest(slots, count);
+    return slot < objects->count || grow(objects, slot);
 }
 
 void objects_release(struct objects *objects)

@@ -9,17 +9,8 @@ struct objects {
     uint64_t count;   /* of slots */
 };
 
-/* Makes slots up to number `slot`; false when memory is exhausted. */
-bool objects_grow(struct objects *objects, uint32_t slot);
-void objects_release(struct objects *objects);
-
 /* Makes sure that there are the slots of some events; false when memory is exhausted. */
-ALWAYS_INLINE bool objects_reserve(struct objects *objects, const uint32_t *slots, size_t count)
-{
-    uint32_t highest = 0;
-    for (size_t i = 0; i < count; i++)
-        highest = slots[i] > highest ? slots[i] : highest;
-    return LIKELY(highest < objects->count) || objects_grow(objects, highest);
-}
+bool objects_reserve(struct objects *objects, const uint32_t *slots, size_t count);
+void objects_release(struct objects *objects);
 
 #endif

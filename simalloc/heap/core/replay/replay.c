@@ -21,7 +21,9 @@ uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
     return block;
 }
 
-void replay_watch(const struct replay *replay, const struct events *event, uint32_t taken)
+/* What is asked for only in tests: an event's address, and the heap verified after it, which has
+ * taken so many new ids for blocks. */
+static void watch(const struct replay *replay, const struct events *event, uint32_t taken)
 {
     struct heap *heap = replay->heap;
     uint32_t block = replay->objects.blocks[event->slot[0]];
@@ -40,7 +42,9 @@ void replay_watch(const struct replay *replay, const struct events *event, uint3
         heap->failure = "an event has made more blocks than its family says";
 }
 
-void replay_prefetch(const struct replay *replay, const struct events *events)
+/* Asks for the memory that a batch of events will touch, when the heap has outgrown the nearest
+ * caches: all of it at once, and not one piece after the other. */
+static void prefetch_blocks(const struct replay *replay, const struct events *events)
 {
     const uint32_t *objects = replay->objects.blocks;
     const struct block *blocks = replay->heap->blocks;
@@ -69,7 +73,9 @@ static void prefetch(const void *memory, size_t bytes)
         __builtin_prefetch((const char *)memory + at);
 }
 
-void replay_prefetch_columns(const struct events *events, size_t first)
+/* Asks for the columns of the batch that begins at an event, if one does: quick families go through
+ * them faster than the processor asks by itself. */
+static void prefetch_columns(const struct events *events, size_t first)
 {
     if (first % BATCH != 0 || first >= events->count)
         return; /* replays that are watched go event by event */
@@ -77,6 +83,35 @@ void replay_prefetch_columns(const struct events *events, size_t first)
     prefetch(batch.size, batch.count * sizeof *batch.size);
     prefetch(batch.slot, batch.count * sizeof *batch.slot);
     prefetch(batch.op, batch.count * sizeof *batch.op);
+}
+
+bool replay_begin(struct replay *replay, const struct events *events, size_t first,
+                  reserve_function *reserve, struct events *part)
+{
+    struct heap *heap = replay->heap;
+    const bool watched = events->address != NULL || replay->checked;
+    *part = events_from(events, first, watched ? 1 : BATCH);
+    if (!reserve(heap) || !objects_reserve(&replay->objects, part->slot, part->count)) {
+        heap->failure = OUT_OF_MEMORY;
+        return false;
+    }
+    prefetch_columns(events, first + BATCH);
+    if (heap->used > NEAR_BLOCKS)
+        prefetch_blocks(replay, part);
+    return true;
+}
+
+size_t replay_end(struct replay *replay, const struct events *part, struct batch *batch,
+                  uint32_t used)
+{
+    const struct heap *heap = replay->heap;
+    const bool watched = part->address != NULL || replay->checked;
+    if (watched && heap->failure == NULL)
+        watch(replay, part, heap->used - used);
+    if (part->count == 1 && heap->failure != NULL)
+        batch->events = 0; /* it may have failed after the loop has taken it for done */
+    replay->measure(&replay->measures, batch, part);
+    return batch->events;
 }
 
 size_t replay_all(struct replay *replay, const struct events *events)
@@ -96,7 +131,7 @@ size_t replay_all(struct replay *replay, const struct events *events)
         if (heap->trimming != NULL)
             layer = trimming_over(heap, layer, family);
         heap->front = layer;
-        replay_prefetch_columns(events, done + BATCH);
+        prefetch_columns(events, done + BATCH);
         struct events batch = events_from(events, done, BATCH - done % BATCH);
         bool aligns = heap->setting.memalign && events->alignment != NULL;
         done += aligns ? replay_aligning(replay, &batch) : layer->replay(replay, &batch);

@@ -18,6 +18,7 @@ struct replay {
     struct heap *heap; /* the family's state begins with it */
     enum realloc_rule realloc_rule;
     bool checked; /* verify the whole heap after each event */
+    measure_function *measure; /* that of this processor, whichever the family's code is for */
     struct objects objects;
     struct measures measures;
 };
@@ -27,17 +28,14 @@ struct replay {
 uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
                     const struct layer *layer);
 
-/* Asks for the memory that a batch of events will touch, when the heap has outgrown the nearest
- * caches: all of it at once, and not one piece after the other. */
-void replay_prefetch(const struct replay *replay, const struct events *events);
-
-/* Asks for the columns of the batch that begins at an event, if one does: quick families go through them faster
- * than the processor asks by itself. */
-void replay_prefetch_columns(const struct events *events, size_t first);
-
-/* What is asked for only in tests: an event's address, and the heap verified after it, which has
- * taken so many new ids for blocks. */
-void replay_watch(const struct replay *replay, const struct events *event, uint32_t taken);
+/* Makes ready for the batch that begins at event `first`, which is answered in `part`: of one event
+ * if each is watched. False, with the heap's failure set, when memory is exhausted. */
+bool replay_begin(struct replay *replay, const struct events *events, size_t first,
+                  reserve_function *reserve, struct events *part);
+/* Measures what a batch has left behind, before which so many block ids were in use; answers how many
+ * events it has done. */
+size_t replay_end(struct replay *replay, const struct events *part, struct batch *batch,
+                  uint32_t used);
 
 /* Allocates an object's block, or reallocates the one that it has; NO_BLOCK, with the heap's failure
  * set, if that cannot be. */
@@ -108,27 +106,15 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
                                    allocate_function *allocate, free_function *release,
                                    reserve_function *reserve, const struct layer *layer, bool falls)
 {
-    const bool watched = events->address != NULL || replay->checked;
     struct heap *heap = replay->heap;
+    struct events part;
     struct batch batch;
     size_t done = 0;
-    while (done < events->count && heap->failure == NULL) {
-        struct events part = events_from(events, done, watched ? 1 : BATCH);
-        if (!reserve(heap) || !objects_reserve(&replay->objects, part.slot, part.count)) {
-            heap->failure = OUT_OF_MEMORY;
-            break;
-        }
-        replay_prefetch_columns(events, done + BATCH);
-        if (heap->used > NEAR_BLOCKS)
-            replay_prefetch(replay, &part);
+    while (done < events->count && heap->failure == NULL &&
+           replay_begin(replay, events, done, reserve, &part)) {
         uint32_t used = heap->used;
         replay_batch(replay, &part, &batch, allocate, release, layer, falls);
-        if (watched && heap->failure == NULL)
-            replay_watch(replay, &part, heap->used - used);
-        if (part.count == 1 && heap->failure != NULL)
-            batch.events = 0; /* it may have failed after the loop has taken it for done */
-        VARIANT(measure)(&replay->measures, &batch, &part);
-        done += batch.events;
+        done += replay_end(replay, &part, &batch, used);
     }
     return done;
 }
@@ -140,11 +126,15 @@ size_t replay_all(struct replay *replay, const struct events *events);
  * compiled, and of what else struct layer has, by name. `falls`: the heap may fall, or fail, in a
  * free. */
 #define DEFINE_LAYER(name, falls, allocate_, release_, reserve_, ...)                            \
+    DEFINE_INLINED_LAYER(name, falls, allocate_, release_, reserve_, .allocate = allocate_,      \
+                         .release = release_, __VA_ARGS__)
+
+/* The same where allocate_ and release_ are for the replay alone: what else calls the layer's has
+ * others, so that what is long is not there twice. */
+#define DEFINE_INLINED_LAYER(name, falls, allocate_, release_, reserve_, ...)                    \
     static size_t replay_##name(struct replay *replay, const struct events *events);             \
     static const struct layer layer_##name = {                                                   \
         .replay = replay_##name,                                                                 \
-        .allocate = allocate_,                                                                   \
-        .release = release_,                                                                     \
         .reserve = reserve_,                                                                     \
         __VA_ARGS__,                                                                             \
     };                                                                                           \

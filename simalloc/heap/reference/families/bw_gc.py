@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from simalloc.policy.families.bw_gc import BwGc
 
 
+INDEXED: Final = 1024
+"""How many pages one index of pages has entries for."""
 AVOIDED_PAGES: Final = 2048
 """The bytes of a table of pages that are not to be used for fear of false pointers."""
 
@@ -264,10 +266,10 @@ class BwGcHeap(PagedHeap):
         if pages > 2 * self._increment:
             self._increment = pages // 2
         before, after = self._collected_bytes, self._collected_bytes + pages * self._page
-        indexed = 1024 * self._page
+        indexed = INDEXED * self._page
         begun = -(-after // indexed) - -(-before // indexed)
         if begun:
-            self._take_table(begun * 1024 * self._word)
+            self._take_table(begun * INDEXED * self._word)
         address = self._grow_aligned(after - before)
         self._collected_bytes = after
         self._describe_runs()
@@ -307,13 +309,17 @@ class BwGcHeap(PagedHeap):
             self._headers += 1
             self._take_table(5 * self._word + -(-self._page // self._word // 8))
 
+    def _turn(self, address: int) -> tuple[int, int]:
+        """Say when the collector comes to a page: one index after the other, each downwards."""
+        return address // (INDEXED * self._page), -address
+
     def _collect(self) -> None:
         """Give back every page without a live object, and queue the others to be swept."""
         self.collections += 1
         self._allocated_since = self._freed_since = 0
         for lists in self._sizes.values():
             lists.free, lists.fresh, lists.unswept = [], None, []
-        for address in sorted([*self._pages, *self._large], reverse=True):
+        for address in sorted([*self._pages, *self._large], key=self._turn):
             page = self._pages.get(address)
             if page is None:
                 if not self._large[address]:

@@ -49,7 +49,8 @@ class KingsleyHeap(Heap):
         block = self.block_size(address)
         if self._has_pages:
             return self.rounded(size) == block
-        return block < 2 * size + self._header and size <= block
+        half = (block - self._header) // 2
+        return self._header <= half < size <= block
 
     def rounded(self, size: int) -> int:
         """Return the size of block: a power of two; in 4.4BSD, a page more if it is large."""

@@ -137,7 +137,7 @@ class PtmallocHeap(Heap):
         return [address for blocks in lists for address in blocks]
 
     def _search(self, size: int) -> int:
-        """Take steps 2 to 8 until one has found a block."""
+        """Take steps 2 to 9 until one has found a block."""
         found = self._use_fast(size)
         if found is None:
             found = self._use_small(size)
@@ -257,7 +257,7 @@ class PtmallocHeap(Heap):
         return self._allocate(found)
 
     def _ask_system(self, size: int) -> int:
-        """Take step 8: a segment for a large request; else let the top grow."""
+        """Take step 9: a segment for a large request; else let the top grow."""
         if self._map and size >= self._map:
             self.growths += 1
             address = self.blocks.map_segment(round_up(size + self._word, self._growth))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> int:
     """Return a block of at least `size` bytes at a multiple of `alignment`.
 
-    docs/policies.md, Parts: Asked alignment. Raises `SimallocError` if it cannot be served.
+    docs/policies.md, Parts: Requested alignment. Raises `SimallocError` if it cannot be served.
     """
     if how.natural and how.natural % alignment == 0:
         return heap.malloc(max(size, alignment))

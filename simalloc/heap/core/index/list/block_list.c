@@ -107,6 +107,30 @@ struct cursor block_list_far_position(const struct block_list *list, uint64_t ad
     return (struct cursor){id, slot_behind(below)};
 }
 
+/* The last block below a node. */
+static struct cursor last_below(const struct block_list *list, uint32_t level, uint32_t id)
+{
+    for (; level > 0; level--)
+        id = list->inners[id].child[list->inners[id].count - 1];
+    return (struct cursor){id, last_slot(list->leaves[id].used)};
+}
+
+struct cursor block_list_preceding(const struct block_list *list, struct cursor at)
+{
+    const struct leaf *leaf = &list->leaves[at.leaf];
+    uint64_t earlier = leaf->used & slots_before(at.slot);
+    if (earlier != 0)
+        return (struct cursor){at.leaf, last_slot(earlier)};
+    const struct place *place = &leaf->place;
+    for (uint32_t level = 0; level < list->height; level++) {
+        const struct inner *parent = &list->inners[place->parent];
+        if (place->slot > 0)
+            return last_below(list, level, parent->child[place->slot - 1]);
+        place = &parent->place;
+    }
+    return last_below(list, list->height, list->root);
+}
+
 uint32_t block_list_next_leaf(const struct block_list *list, uint32_t leaf)
 {
     const struct place *place = &list->leaves[leaf].place;

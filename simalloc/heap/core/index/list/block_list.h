@@ -78,7 +78,8 @@ bool block_list_grow_tables(struct block_list *list, uint64_t more_leaves, uint6
 bool block_list_reserve_for(struct block_list *list, uint64_t blocks);
 /* Takes all blocks out, whose homes are the caller's to set. */
 void block_list_clear(struct block_list *list);
-const char *block_list_check(const struct block_list *list, bool ordered);
+/* What is wrong with the list, or NULL. `offers`: blocks may be offered (block_list_edit.h). */
+const char *block_list_check(const struct block_list *list, bool ordered, bool offers);
 
 /* What is seldom needed: sizes or addresses that are not short, and other leaves. */
 uint32_t block_list_large_block(const struct block_list *list, const struct leaf *leaf,
@@ -90,6 +91,8 @@ void block_list_correct(struct block_list *list, uint32_t level, uint32_t id);
 uint64_t block_list_lowest_address(const struct block_list *list, uint32_t level, uint32_t id);
 struct cursor block_list_far_position(const struct block_list *list, uint64_t address);
 uint32_t block_list_next_leaf(const struct block_list *list, uint32_t leaf);
+/* The block before a cursor's, the last before the first. */
+struct cursor block_list_preceding(const struct block_list *list, struct cursor at);
 
 ALWAYS_INLINE bool block_list_reserve(struct block_list *list)
 {

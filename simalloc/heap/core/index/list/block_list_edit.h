@@ -222,4 +222,18 @@ ALWAYS_INLINE void block_list_change(struct block_list *list, struct cursor at,
         block_list_promise(list, leaf, block->size);
 }
 
+/* Lets searches for less than SHORT_SIZE granules find a block whatever its size, until it
+ * changes. */
+ALWAYS_INLINE void block_list_offer(struct block_list *list, struct cursor at)
+{
+    struct leaf *leaf = &list->leaves[at.leaf];
+    leaf->size[at.slot] = SHORT_SIZE;
+    block_list_promise(list, leaf, (uint64_t)SHORT_SIZE << list->granule);
+}
+
+ALWAYS_INLINE bool block_list_is_offered(const struct block_list *list, struct cursor at)
+{
+    return list->leaves[at.leaf].size[at.slot] == SHORT_SIZE;
+}
+
 #endif

@@ -208,7 +208,7 @@ static const char *check_walk(const struct list_fit *state)
 
 static const char *check_tree(const struct list_fit *state)
 {
-    const char *wrong = block_list_check(&state->tree, state->policy.order == ORDER_ADDRESS);
+    const char *wrong = block_list_check(&state->tree, state->policy.order == ORDER_ADDRESS, false);
     if (wrong != NULL)
         return wrong;
     if (state->tree.blocks != state->heap.counters.free_blocks)

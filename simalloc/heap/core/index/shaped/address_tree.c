@@ -21,6 +21,11 @@ void address_nodes_release(struct address_nodes *nodes)
     nodes->nodes = NULL;
 }
 
+static bool has_sizes(const struct address_tree *tree)
+{
+    return tree->sizes.by_size.root != NULL;
+}
+
 static uint64_t larger_of(uint64_t one, uint64_t other)
 {
     return one > other ? one : other;
@@ -33,10 +38,18 @@ static uint64_t largest(const struct address_tree *tree, uint32_t id)
     return larger_of(tree->blocks[id].size, larger_of(node->max_left, node->max_right));
 }
 
+/* Notes what is the largest from a node down, if anybody is to know. */
+static void note_largest(const struct address_tree *tree, uint32_t id)
+{
+    if (has_sizes(tree))
+        tree_sizes_note(&tree->sizes, id, largest(tree, id));
+}
+
 /* Tells the parents of a node, one after the other, what is the largest below them. */
 static void tell_parents(const struct address_tree *tree, uint32_t id)
 {
     uint32_t parent = tree->nodes[id].parent;
+    note_largest(tree, id);
     while (parent != NO_BLOCK) {
         struct address_node *node = &tree->nodes[parent];
         uint64_t *known = node->left == id ? &node->max_left : &node->max_right;
@@ -44,6 +57,7 @@ static void tell_parents(const struct address_tree *tree, uint32_t id)
         if (*known == size)
             return; /* nor has anything changed further up */
         *known = size;
+        note_largest(tree, parent);
         id = parent;
         parent = node->parent;
     }
@@ -51,6 +65,8 @@ static void tell_parents(const struct address_tree *tree, uint32_t id)
 
 void address_tree_resized(const struct address_tree *tree, uint32_t id)
 {
+    if (has_sizes(tree))
+        tree_sizes_resized(&tree->sizes, id);
     tell_parents(tree, id);
 }
 
@@ -95,41 +111,10 @@ struct looked_up address_tree_better(const struct address_tree *tree, uint64_t s
     return found;
 }
 
-/* The node after one in a walk over all that can be reached through subtrees with a block of
- * `size`, each node before what is below it; NO_BLOCK after the last. */
-static uint32_t next_candidate(const struct address_tree *tree, uint32_t id, uint64_t size)
-{
-    const struct address_node *node = &tree->nodes[id];
-    if (node->max_left >= size)
-        return node->left;
-    if (node->max_right >= size)
-        return node->right;
-    while (node->parent != NO_BLOCK) {
-        const struct address_node *parent = &tree->nodes[node->parent];
-        if (parent->left == id && parent->max_right >= size)
-            return parent->right;
-        id = node->parent;
-        node = parent;
-    }
-    return NO_BLOCK;
-}
-
 struct looked_up address_tree_best(const struct address_tree *tree, uint64_t size)
 {
-    struct looked_up found = {NO_BLOCK, 0};
-    const struct block *best = NULL;
-    for (uint32_t id = *tree->root; id != NO_BLOCK; id = next_candidate(tree, id, size)) {
-        const struct block *block = &tree->blocks[id];
-        found.visited++;
-        if (block->size < size)
-            continue;
-        if (best == NULL || block->size < best->size ||
-            (block->size == best->size && block->address < best->address)) {
-            best = block;
-            found.node = id;
-        }
-    }
-    return found;
+    struct ranked best = tree_sizes_best(&tree->sizes, size);
+    return (struct looked_up){best.block, best.rank};
 }
 
 struct looked_up address_tree_insert(const struct address_tree *tree, uint32_t id, bool meets)
@@ -150,6 +135,8 @@ struct looked_up address_tree_insert(const struct address_tree *tree, uint32_t i
     }
     *link = id;
     tree->nodes[id] = (struct address_node){.parent = parent};
+    if (has_sizes(tree))
+        tree_sizes_enter(&tree->sizes, id, block->size);
     tell_parents(tree, id);
     return place;
 }
@@ -176,7 +163,8 @@ static void replace(const struct address_tree *tree, uint32_t id, uint32_t other
     tell_parents(tree, above);
 }
 
-void address_tree_delete(const struct address_tree *tree, uint32_t id)
+/* Takes a node out of the tree itself. */
+static void unlink_node(const struct address_tree *tree, uint32_t id)
 {
     struct address_node *node = &tree->nodes[id];
     if (node->left == NO_BLOCK || node->right == NO_BLOCK) {
@@ -191,7 +179,15 @@ void address_tree_delete(const struct address_tree *tree, uint32_t id)
     tree->nodes[node->left].parent = following;
     if (node->right != NO_BLOCK)
         tree->nodes[node->right].parent = following;
+    note_largest(tree, following);
     replace(tree, id, following);
+}
+
+void address_tree_delete(const struct address_tree *tree, uint32_t id)
+{
+    unlink_node(tree, id);
+    if (has_sizes(tree))
+        tree_sizes_leave(&tree->sizes, id);
 }
 
 /* Turns the tree into a chain by address, linked to the right; answers its length. */
@@ -233,6 +229,7 @@ static uint32_t fold(const struct address_tree *tree, uint32_t *chain, uint64_t 
         tree->nodes[right].parent = root;
         node->max_right = largest(tree, right);
     }
+    note_largest(tree, root);
     return root;
 }
 
@@ -271,6 +268,7 @@ static uint32_t following_node(const struct address_tree *tree, uint32_t id)
 const char *address_tree_check(const struct address_tree *tree, uint64_t *count)
 {
     uint32_t id = *tree->root;
+    uint64_t before = *count;
     if (id != NO_BLOCK && tree->nodes[id].parent != NO_BLOCK)
         return "the root of a tree has a parent";
     while (id != NO_BLOCK && tree->nodes[id].left != NO_BLOCK)
@@ -282,11 +280,13 @@ const char *address_tree_check(const struct address_tree *tree, uint64_t *count)
         if (!is_child(tree, id, node->left, node->max_left, true) ||
             !is_child(tree, id, node->right, node->max_right, false))
             return "a node does not know what is below it";
+        if (has_sizes(tree) && !tree_sizes_has(&tree->sizes, id, largest(tree, id)))
+            return "a node of a tree is not in the order of sizes";
         uint32_t next = following_node(tree, id);
         if (next != NO_BLOCK && tree->blocks[next].address <= tree->blocks[id].address)
             return "a tree is not in the order of addresses";
         ++*count;
         id = next;
     }
-    return NULL;
+    return has_sizes(tree) ? tree_sizes_check(&tree->sizes, *count - before) : NULL;
 }

@@ -2,11 +2,12 @@
  * itself (simalloc/policy/families/address_trees.md).
  *
  * A node has the id of its block, and knows the largest size on both sides of it. Operations take a
- * time in proportion to the depth of the tree; the nodes that a search looks at are counted. */
+ * time in proportion to the depth of the tree; the nodes that a search looks at are counted. Best fit,
+ * which would go through most of the tree, asks `sizes` instead, which are kept for it alone. */
 #ifndef SIMALLOC_ADDRESS_TREE_H
 #define SIMALLOC_ADDRESS_TREE_H
 
-#include "space/heap.h"
+#include "index/shaped/tree_sizes.h"
 
 struct address_node {
     uint32_t parent; /* or NO_BLOCK, as the two below */
@@ -27,6 +28,7 @@ struct address_tree {
     uint32_t *root; /* NO_BLOCK: it is empty */
     struct address_node *nodes;
     const struct block *blocks;
+    struct tree_sizes sizes; /* all zero: nobody asks for the best fit */
 };
 
 /* A node that was looked for, or NO_BLOCK, and how many were looked at. */

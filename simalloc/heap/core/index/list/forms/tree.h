@@ -52,10 +52,14 @@ ALWAYS_INLINE struct cursor search_tree(struct list_fit *state, uint64_t size, u
     struct block_list *tree = &state->tree;
     struct cursor start = NOWHERE;
     struct cursor at;
-    if (policy.fit == FIT_NEXT && state->rover != NO_BLOCK) {
+    if (policy.fit == FIT_NEXT) {
+        if (UNLIKELY(state->rover == NO_BLOCK)) { /* the list is empty */
+            *visited = 0;
+            return NOWHERE;
+        }
         start = block_list_locate(state->heap.blocks, state->rover);
         at = block_list_first_around(tree, start, size);
-    } else if (policy.fit == FIT_FIRST && policy.order == ORDER_LIFO) {
+    } else if (policy.order == ORDER_LIFO) {
         at = block_list_last(tree, size);
     } else {
         at = block_list_first(tree, size);

@@ -1,0 +1,187 @@
+/* The queue of Solaris' -lmalloc, which is merged while it is searched
+ * (simalloc/policy/families/solaris_3x.md). */
+#ifndef SIMALLOC_SOLARIS_3X_QUEUE_H
+#define SIMALLOC_SOLARIS_3X_QUEUE_H
+
+#include "index/list/roving_list.h"
+#include "replay/replay.h"
+
+enum { CELL_SIZES = 6, NO_HOLDING = UINT32_MAX };
+
+/* A holding block: its cells, and its neighbours in the circle of its size. */
+struct holding {
+    uint32_t size_number;
+    uint32_t before;
+    uint32_t after;
+    uint32_t freed; /* cells given back, chained by `mark`, the newest first; or NO_BLOCK */
+    uint32_t uncut; /* the cells never used yet, one cached block; or NO_BLOCK */
+};
+
+struct solaris_3x {
+    struct heap heap; /* an allocated cell's `mark` is its holding block's number plus one, else 0 */
+    uint64_t cells;
+    uint64_t growth;
+    uint64_t minimum_split;
+    uint64_t least;  /* what is split off has so many bytes */
+    uint64_t unit;   /* two words */
+    uint64_t header;
+    uint64_t tag;    /* bytes of the table block where memory ends */
+    struct roving_list queue;
+    uint32_t head;   /* its rover */
+    uint32_t end;    /* the block behind the last that may be free: that table, or the edge */
+    uint64_t visited; /* in this event */
+    bool has_table;
+    uint32_t first[CELL_SIZES]; /* of the circles of holding blocks, or NO_HOLDING */
+    struct holding *holdings;
+    uint32_t holding_count;
+    uint32_t holding_capacity;
+};
+
+/* Notes in the queue, if a block is in it, that another block follows it, or that its size has
+ * changed. */
+static void changed(struct solaris_3x *state, uint32_t id)
+{
+    if (UNLIKELY(state->queue.is_tree) && heap_is_free(&state->heap, id))
+        roving_list_changed(&state->queue, id);
+}
+
+static void leave(struct solaris_3x *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    if (state->head == id) {
+        uint32_t after = roving_list_after(&state->queue, id);
+        state->head = after == id ? NO_BLOCK : after;
+    }
+    roving_list_remove(&state->queue, id);
+    heap->counters.free_blocks--;
+    changed(state, heap->blocks[id].previous);
+}
+
+/* Puts a block into the queue as its head. */
+static void enter(struct solaris_3x *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    roving_list_insert(&state->queue, id, state->head);
+    state->head = id;
+    heap->counters.free_blocks++;
+    changed(state, heap->blocks[id].previous);
+}
+
+/* Joins the free block that follows one in memory to it. */
+static void absorb_next(struct solaris_3x *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    leave(state, heap->blocks[id].next);
+    heap_join_next(heap, id);
+    heap->counters.coalescings++;
+    changed(state, id);
+}
+
+/* Joins the free blocks that follow a block in memory to it. */
+static void absorb(struct solaris_3x *state, uint32_t id)
+{
+    while (heap_is_free(&state->heap, state->heap.blocks[id].next))
+        absorb_next(state, id);
+}
+
+/* Allocates the low end of a block that is in no queue; the rest is the queue's head. */
+static void cut(struct solaris_3x *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    if (heap->blocks[id].size - size >= state->least) {
+        uint32_t rest = heap_cut_high(heap, id, size);
+        heap->counters.splits++;
+        enter(state, rest);
+    }
+    heap->counters.allocated += heap->blocks[id].size;
+    heap->blocks[id].mark = 0;
+}
+
+/* Allocates the low end of a block of the queue; the rest keeps its place, as the head. */
+static uint32_t use(struct solaris_3x *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t used = id;
+    state->head = id;
+    if (heap->blocks[id].size - size < state->least) {
+        leave(state, id);
+    } else {
+        used = heap_cut_low(heap, id, size);
+        heap->counters.splits++;
+        changed(state, id);
+        changed(state, heap->blocks[used].previous);
+    }
+    heap->counters.allocated += heap->blocks[used].size;
+    heap->blocks[used].mark = 0;
+    return used;
+}
+
+/* Walks the queue, a ring, to the block to use; NO_BLOCK if there is none. */
+static uint32_t walk(struct solaris_3x *state, uint64_t size)
+{
+    const struct block *blocks = state->heap.blocks;
+    uint32_t id = state->head;
+    do {
+        state->visited++;
+        absorb(state, id);
+        if (blocks[id].size >= size)
+            return id;
+        id = roving_list_after(&state->queue, id);
+    } while (id != state->head);
+    return NO_BLOCK;
+}
+
+/* Joins the free blocks that follow one in memory to it. `ahead` blocks stand behind it in the queue
+ * that the search has not looked at; answers how many of them are left. */
+static uint32_t absorb_counted(struct solaris_3x *state, uint32_t id, uint32_t ahead)
+{
+    const struct heap *heap = &state->heap;
+    const struct roving_list *queue = &state->queue;
+    while (heap_is_free(heap, heap->blocks[id].next)) {
+        struct cursor from = roving_list_place(queue, id);
+        struct cursor next = roving_list_place(queue, heap->blocks[id].next);
+        ahead -= block_list_distance(&queue->tree, from, next) <= ahead;
+        absorb_next(state, id);
+    }
+    return ahead;
+}
+
+/* The same where the queue is a tree. Behind the head only blocks are looked at that are large enough,
+ * or offered, since a free block follows them; those between are counted. */
+static uint32_t look_up(struct solaris_3x *state, uint64_t size)
+{
+    const struct block *blocks = state->heap.blocks;
+    struct roving_list *queue = &state->queue;
+    uint64_t most = (uint64_t)(SHORT_SIZE - 1) << queue->tree.granule; /* finds what is offered */
+    uint32_t ahead = queue->count;
+    uint32_t id = state->head;
+    while (ahead > 0) {
+        state->visited++;
+        ahead = absorb_counted(state, id, ahead - 1);
+        if (blocks[id].size >= size)
+            return id;
+        struct cursor next = roving_list_place(queue, roving_list_after(queue, id));
+        struct cursor hit = block_list_first_around(&queue->tree, next, size < most ? size : most);
+        uint32_t passed = found(hit) ? block_list_distance(&queue->tree, next, hit) : ahead;
+        if (passed >= ahead)
+            break;
+        state->visited += passed;
+        ahead -= passed;
+        id = block_at(&queue->tree, hit);
+    }
+    state->visited += ahead;
+    return NO_BLOCK;
+}
+
+static uint32_t search(struct solaris_3x *state, uint64_t size)
+{
+    if (state->head == NO_BLOCK)
+        return NO_BLOCK;
+    roving_list_settle(&state->queue, state->head);
+    uint64_t visited = state->visited;
+    uint32_t id = state->queue.is_tree ? look_up(state, size) : walk(state, size);
+    roving_list_note(&state->queue, state->visited - visited);
+    return id;
+}
+
+#endif
