@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import pickle
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -72,13 +71,14 @@ def snapshot(entries: int) -> dict[str, Any]:
 
 def measured(*arguments: str) -> tuple[float, float, int]:
     """Return the seconds of a command, its seconds of processor time, and its most bytes."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "simalloc", *arguments], check=True)
+    process = subprocess.Popen([sys.executable, "-m", "simalloc", *arguments])
+    _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - started
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return seconds, used, after.ru_maxrss * 1024
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise click.ClickException("simalloc failed")
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 @click.command()

@@ -29,8 +29,8 @@ def device(
     `snapshot` is a trace, or a file of one or of `torch.cuda.memory._dump_snapshot`, of which
     `number` chooses a device. `settings` are texts of PYTORCH_ALLOC_CONF; the recorded ones come
     first by themselves. `capacity` (bytes, or text such as `"24G"`) is one device or several to be
-    fitted. `searched` looks for settings that need less; Ctrl-C, or
-    interrupting the kernel, ends that with the best so far. The result shows itself as tables.
+    fitted. `searched` looks for settings that need less. Ctrl-C, or interrupting the kernel, ends
+    all of it with what is known by then (`interrupted`). The result shows itself as tables.
 
     Raises `PolicyError` for settings that PyTorch would not take, `TraceError` for a snapshot that
     cannot be read.
@@ -40,7 +40,7 @@ def device(
     capacities = [parse_size(each) if isinstance(each, str) else each for each in given]
     with any_progress(trace.name, len(settings) + 1, shown=progress) as bar:
         found = what_if(trace, settings, capacities, progress=bar)
-    if not searched:
+    if not searched or found.interrupted:
         return found
     with any_progress(f"{trace.name}: search", len(CANDIDATES), shown=progress) as bar:
         return search(trace, found, progress=bar)

@@ -56,21 +56,33 @@ def command(
     """Say what a program would need of a GPU under other settings of PyTorch's allocator.
 
     A SNAPSHOT is a file of torch.cuda.memory._dump_snapshot, or a trace. The model is shown beside
-    the real run, then for each settings the peak of what is reserved, what that is for, and the
-    smallest device on which the program would have run. --plot draws segments side by side over
-    time, with the recorded settings and with the best.
+    the real run. Then each of the settings has a row: the peak of the reserved bytes, what they are
+    for, and the smallest device on which the program would have run. --plot draws the segments over
+    time, with the recorded settings and with the best. Ctrl-C prints what is known by then.
     """
     if plot is not None:
         if len(snapshots) > 1:
             raise click.UsageError("--plot draws one snapshot; call it once for each")
         keep_apart(plot, map(find_trace, snapshots))
-    found = []
-    for name in snapshots:
-        with progress(name, 1.0) as advance:
-            trace = load_device(name, device=device, lenient=lenient, progress=advance)
-        found.append(explored(trace, settings, capacities, searches=searches))
-        if plot is not None:
-            _draw(trace, found[0], plot)
+    found: list[WhatIf] = []
+    try:
+        for name in snapshots:
+            with progress(name, 1.0) as advance:
+                trace = load_device(name, device=device, lenient=lenient, progress=advance)
+            found.append(explored(trace, settings, capacities, searches=searches))
+            if found[-1].interrupted:
+                break
+            if plot is not None:
+                _draw(trace, found[0], plot)
+    except KeyboardInterrupt:
+        _write(found, table_format)
+        raise
+    _write(found, table_format)
+    if found[-1].interrupted:
+        raise KeyboardInterrupt
+
+
+def _write(found: Sequence[WhatIf], table_format: Format) -> None:
     if table_format == "json":
         json.dump([device_record(each) for each in found], sys.stdout, indent=2)
         sys.stdout.write("\n")

@@ -23,10 +23,12 @@ def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> 
         sizes = tuple(
             parse_size(text.strip().upper().removesuffix("B").removesuffix("I")) for text in given
         )
-    except PolicyError as error:
-        raise click.BadParameter(str(error)) from None
+    except PolicyError:
+        raise click.BadParameter(
+            f"{', '.join(given)!r} is not a size; write a whole number, or one with K, M, G or T"
+        ) from None
     if not all(0 < size < 1 << 50 for size in sizes):
-        raise click.BadParameter("a capacity lies between 1 byte and a pebibyte")
+        raise click.BadParameter("a capacity lies between 1 byte and 1024T")
     return sizes
 
 
@@ -49,7 +51,7 @@ _OPTIONS: Final = (
         "--search",
         "searches",
         is_flag=True,
-        help="Search for the settings with the smallest device; Ctrl-C keeps the best so far.",
+        help="Search for the settings with the smallest device; Ctrl-C prints the best so far.",
     ),
     click.option(
         "--device", type=int, metavar="N", help="Which device of a snapshot with several."
@@ -67,11 +69,14 @@ def device_options(command: Callable[..., None]) -> Callable[..., None]:
 def explored(
     trace: Trace, settings: Sequence[str], capacities: tuple[int, ...], *, searches: bool
 ) -> WhatIf:
-    """Return what a trace needs under the settings that people try, and further ones."""
+    """Return what a trace needs under the settings that people try, and further ones.
+
+    Ctrl-C ends it with what is known by then, which says so.
+    """
     texts = [*SETTINGS, *settings]
     with progress(f"{trace.name}: settings", len(texts) + 1) as advance:
         found = what_if(trace, texts, capacities, progress=advance)
-    if not searches:
+    if not searches or found.interrupted:
         return found
     with progress(f"{trace.name}: search", len(CANDIDATES)) as advance:
         return search(trace, found, progress=advance)

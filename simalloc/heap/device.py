@@ -52,11 +52,16 @@ def run_one(
 
 
 def run_all(
-    settings: Sequence[Setting], progress: Callable[[int], None] | None = None
+    settings: Sequence[Setting],
+    *,
+    addresses: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
     """Replay a trace under several device allocators, on all cores."""
     with ThreadPoolExecutor(max(1, min(core_count(), len(settings)))) as pool:
-        return list(pool.map(lambda each: run_one(each, progress=progress), settings))
+        return list(
+            pool.map(lambda each: run_one(each, addresses=addresses, progress=progress), settings)
+        )
 
 
 def heap_of(setting: Setting) -> Simulation:

@@ -51,6 +51,8 @@ def model_table(found: WhatIf) -> Table:
     bytes_ = real.get("device_bytes", 0)
     end = f"has {spell_bytes(bytes_)}, as the real one had" if bytes_ else "has no end"
     notes = [f"Settings: {found.settings or DEFAULT}; the model's device is empty and {end}."]
+    if found.misunderstood:
+        notes.append(f"The recorded settings cannot be modelled: {found.misunderstood}.")
     if real.get("first_reserved_bytes"):
         notes.append("The model's calls include those for what was live when the record began.")
     return Table("Model beside real", ("", "real", "model", "difference %"), rows, notes)
@@ -134,10 +136,18 @@ def sentences(found: WhatIf) -> tuple[str, ...]:
             f"{found.searched} of {len(CANDIDATES)} settings were searched: none needs less than "
             f"{place}."
         )
+    if found.interrupted:
+        said.append(_interrupted(found))
     said.append(
         f"The smallest device, {best.smallest // _MIB:,} MiB, does with {best.settings or DEFAULT}:"
     )
     return (*said, paste(best.settings))
+
+
+def _interrupted(found: WhatIf) -> str:
+    open_ones = sum(not outcome.exact for outcome in found.outcomes)
+    enough = "" if not open_ones else f" Where <= stands ({open_ones}), a smaller device may do."
+    return f"Interrupted: this is what is known by now.{enough}"
 
 
 def _hopeless(found: WhatIf, where: str) -> str:
@@ -155,6 +165,7 @@ def device_record(found: WhatIf) -> dict[str, Any]:
         "trace": found.trace,
         "events": found.events,
         "settings": found.settings,
+        "misunderstood_settings": found.misunderstood,
         "recorded": found.recorded,
         "model": asdict(found.model),
         "outcomes": [_record(outcome) for outcome in found.outcomes],
@@ -163,6 +174,7 @@ def device_record(found: WhatIf) -> dict[str, Any]:
         "no_cache_bytes": found.no_cache,
         "best_settings": found.best.settings,
         "searched_settings": found.searched,
+        "interrupted": found.interrupted,
         "smallest_device_bytes": found.best.smallest,
         "impossible_capacities": [each for each in found.capacities if found.live > each],
     }
@@ -185,6 +197,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
         "device_alloc": figures.device_alloc,
         "device_free": figures.device_free,
         "smallest_device_bytes": outcome.smallest,
+        "smallest_device_is_exact": outcome.exact,
         "smallest_device": asdict(outcome.there),
         "capacities": [
             {"capacity": capacity, "fits": not at.first_oom_event, **asdict(at)}
@@ -202,7 +215,7 @@ def _outcome(outcome: Outcome, capacities: Sequence[int]) -> Sequence[Value]:
         _mib(outcome.rounding),
         _mib(outcome.split_free),
         _mib(outcome.whole_free),
-        _mib(outcome.smallest),
+        _mib(outcome.smallest) if outcome.exact else f"<={outcome.smallest // _MIB:,}",
         there.retries,
         f"{there.device_alloc:,}+{there.device_free:,}",
         *("yes" if outcome.fits(capacity) else "no" for capacity in capacities),

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -84,7 +86,7 @@ class Decoder(LiveSlots):
         /,
     ) -> tuple[bool, int, int, int]: ...
 
-def pickle_marked(content: bytes, /) -> bytes | None: ...
+def read_pickle(content: bytes, most: int, /) -> tuple[object, bytes, list[list[Any]]]: ...
 def live_bytes(
     op: NDArray[np.uint8],
     size: NDArray[np.int64],

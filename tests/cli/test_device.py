@@ -3,15 +3,21 @@
 import json
 import pickle
 import shlex
+import signal
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from simalloc.measure.device import search, what_if
-from simalloc.trace import Op, read_trace
+from simalloc.cli import main
+from simalloc.measure.device import outcomes, search, smallest, what_if
+from simalloc.report.device import device_tables
+from simalloc.trace import Op, Trace, read_trace
 from simalloc.trace.catalogue import load_device
 
 MIB = 1 << 20
@@ -99,7 +105,64 @@ def test_an_interrupted_search_keeps_the_best_so_far(snapshot):
 
     trace = load_device(snapshot, device=None)
     found = what_if(trace)
-    assert search(trace, found, progress=interrupt) == replace(found, searched=1)
+    assert search(trace, found, progress=interrupt) == replace(found, searched=1, interrupted=True)
+
+
+def test_ctrl_c_ends_with_what_is_known(snapshot, monkeypatch):
+    whole = what_if(load_device(snapshot, device=None), ["max_split_size_mb:25"])
+
+    once = iter([signal.SIGINT])
+
+    def smallest_device(*arguments, halted):
+        for number in once:
+            time.sleep(0.2)  # until the main thread waits
+            signal.pthread_kill(threading.main_thread().ident, number)
+        while not halted():
+            time.sleep(0.01)
+        return smallest.smallest_device(*arguments, halted=halted)
+
+    monkeypatch.setattr(outcomes, "smallest_device", smallest_device)
+    found = what_if(load_device(snapshot, device=None), ["max_split_size_mb:25"], [150 * MIB])
+    assert found.interrupted
+    assert [each.exact for each in found.outcomes] == [False, False]
+    for ours, theirs in zip(found.outcomes, whole.outcomes, strict=True):
+        assert ours.figures == theirs.figures
+        assert ours.smallest >= theirs.smallest
+        assert not ours.there.first_oom_event
+        assert ours.fits(150 * MIB)
+    told = " ".join(device_tables(found)[1].notes)
+    assert "Interrupted: this is what is known by now. Where <= stands (2)" in told
+
+
+def test_ctrl_c_of_the_command_prints_what_is_known(snapshot, monkeypatch, capsys):
+    found = replace(what_if(load_device(snapshot, device=None)), interrupted=True)
+    monkeypatch.setattr("simalloc.cli.device.explored", lambda *_, **__: found)
+    with pytest.raises(SystemExit) as ended:
+        main(["device", str(snapshot), str(snapshot)])
+    told = capsys.readouterr()
+    assert ended.value.code == 130
+    assert told.out.count("Model beside real") == 1
+    assert "Interrupted" in told.out
+    assert "interrupted" in told.err
+
+
+@pytest.mark.parametrize("expandable", [False, True])
+@pytest.mark.parametrize("largest", [30, 60])
+def test_settings_that_cannot_be_told_apart_are_looked_at_once(expandable, largest):
+    rng = np.random.default_rng(largest)
+    sizes = rng.integers(1, largest * MIB, 300)
+    order = np.argsort(np.concatenate((np.arange(300), np.arange(300) + rng.integers(1, 40, 300))))
+    op, objects = np.repeat([Op.MALLOC, Op.FREE], 300), np.tile(np.arange(300), 2)
+    trace = Trace.from_events(op[order], objects[order], np.tile(sizes, 2)[order])
+    texts = [f"max_split_size_mb:{size}" for size in (25, 32, 33, 64, 65, 200)]
+    if expandable:
+        texts = [f"expandable_segments:True,{text}" for text in texts]
+    found = what_if(trace, texts)
+    for outcome in found.outcomes:
+        assert outcome == outcomes.outcome_of(trace, outcome.settings)
+    assert len({outcomes.behaviour_of(text, largest * MIB) for text in texts}) == (
+        len(texts) if expandable else {30: 3, 60: 5}[largest]
+    )
 
 
 def test_no_setting_helps_on_the_recorded_device(tmp_path):
@@ -110,6 +173,16 @@ def test_no_setting_helps_on_the_recorded_device(tmp_path):
     path.write_bytes(pickle.dumps({"device_traces": [entries], "segments": segments}))
     told = " ".join(simalloc(path).stdout.split())
     assert "No setting can help on the recorded device, which had 100 MiB" in told
+
+
+def test_recorded_settings_that_are_not_known_are_said(snapshot):
+    whole = pickle.loads(snapshot.read_bytes())
+    whole["allocator_settings"] = {"PYTORCH_ALLOC_CONF": "colour:red"}
+    snapshot.write_bytes(pickle.dumps(whole))
+    result = simalloc(snapshot)
+    assert result.returncode == 0
+    told = " ".join(result.stdout.split())
+    assert "recorded settings cannot be modelled: settings 'colour:red': there is no sett" in told
 
 
 def test_a_trace_does_as_well(snapshot, tmp_path):
@@ -169,8 +242,11 @@ def test_a_table_says_that_memory_was_out(snapshot):
     [
         (["--settings", "colour:red"], "there is no setting 'colour'"),
         (["--settings", "max_split_size_mb:5"], "it takes 20 or more"),
+        (["--settings", "large_segment_size_mb:9"], "it takes 11 to"),
+        (["--settings", f"large_segment_size_mb:{10**18}"], "it takes 11 to"),
+        (["--settings", f"roundup_power2_divisions:{2**64}"], "is not a power of two or 0"),
         (["--capacity", "much"], "is not a size"),
-        (["--capacity", "0"], "between 1 byte"),
+        (["--capacity", "0"], "between 1 byte and 1024T"),
         (["--device", "3"], "has no events of device 3"),
     ],
 )

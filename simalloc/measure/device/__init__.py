@@ -1,10 +1,11 @@
 """What a program would need of a device's memory under other settings of its allocator."""
 
 from simalloc.measure.device.memory_map import DeviceMap, device_map
+from simalloc.measure.device.outcomes import Outcome
 from simalloc.measure.device.pinned import HalfEmpty, Pinned
 from simalloc.measure.device.search import CANDIDATES, search
 from simalloc.measure.device.smallest import STEP, smallest_device
-from simalloc.measure.device.what_if import SETTINGS, Outcome, WhatIf, what_if
+from simalloc.measure.device.what_if import SETTINGS, WhatIf, what_if
 
 __all__ = [
     "CANDIDATES",

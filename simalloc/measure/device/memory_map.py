@@ -9,9 +9,9 @@ import numpy as np
 
 from simalloc.heap import Realloc, device_run, replay_in_core
 from simalloc.heap.setting import Setting
+from simalloc.measure.device.outcomes import described
 from simalloc.measure.device.pinned import Pinned, pinned
 from simalloc.measure.device.segments import Segments, memory_of, segments_of
-from simalloc.measure.device.what_if import described
 from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.longest_stays import longest_stays
 from simalloc.policy import Policy

@@ -6,12 +6,18 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
+from simalloc.measure.device.outcomes import (
+    behaviour_of,
+    described,
+    largest_request,
+    outcome_of,
+)
 from simalloc.measure.device.smallest import STEP, run_at
-from simalloc.measure.device.what_if import WhatIf, described, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from simalloc.measure.device.what_if import WhatIf
     from simalloc.trace import Trace
 
 _EXPANDABLE: Final = ("", "expandable_segments:True")
@@ -32,19 +38,26 @@ def search(trace: Trace, found: WhatIf, *, progress: Callable[[int], None] | Non
     """Return what was found, and the settings with the smallest device if they need still less.
 
     Each candidate is run on a device one step smaller than the best so far needs, which most do not
-    survive for long; only those that do are looked at further. Ctrl-C ends the search with the best
-    so far; `searched` says how many candidates were tried.
+    survive for long; only those that do are looked at further. Settings that the trace cannot tell
+    apart from others that were tried are not run. Ctrl-C ends the search with the best so far;
+    `searched` says how many candidates were tried.
     """
-    best, tried = found.best, 0
+    best, tried, interrupted = found.best, 0, False
+    largest = largest_request(trace)
+    known = {behaviour_of(outcome.settings, largest) for outcome in found.outcomes}
     try:
         for settings in CANDIDATES:
-            less = best.smallest - STEP
-            if less > 0 and not run_at(trace, described(settings, less), less).first_oom_event:
+            less, kind = best.smallest - STEP, behaviour_of(settings, largest)
+            is_new = less > 0 and kind not in known
+            if is_new and not run_at(trace, described(settings, less), less).first_oom_event:
                 best = outcome_of(trace, settings, found.capacities, fits=less)
+            known.add(kind)
             tried += 1
             if progress is not None:
                 progress(1)
     except KeyboardInterrupt:
-        pass
+        interrupted = True
     more = () if best is found.best else (best,)
-    return replace(found, outcomes=(*found.outcomes, *more), searched=tried)
+    return replace(
+        found, outcomes=(*found.outcomes, *more), searched=tried, interrupted=interrupted
+    )

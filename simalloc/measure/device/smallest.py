@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.heap import figures_in_core
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simalloc.heap import DeviceFigures
     from simalloc.policy.device import PyTorch
     from simalloc.trace import Trace
@@ -16,10 +18,25 @@ STEP: Final = 2 << 20
 """Capacities that are tried are multiples of this: what a device grants."""
 
 
+class Enough(NamedTuple):
+    """A capacity without an out-of-memory."""
+
+    capacity: int
+    figures: DeviceFigures
+    """Of a run at it."""
+    exact: bool
+    """Whether it is the least."""
+
+
 def smallest_device(
-    trace: Trace, description: PyTorch, figures: DeviceFigures, fits: int | None = None
-) -> tuple[int, DeviceFigures]:
-    """Return the least capacity without an out-of-memory, and the figures of a run at it.
+    trace: Trace,
+    description: PyTorch,
+    figures: DeviceFigures,
+    fits: int | None = None,
+    *,
+    halted: Callable[[], bool] = lambda: False,
+) -> Enough:
+    """Return the least capacity without an out-of-memory, or when `halted` the least so far.
 
     It is found by bisection between what was requested at once and what was reserved at most, of
     which `figures`, of a device without end, tell; or `fits`, where that is known to be enough.
@@ -34,14 +51,14 @@ def smallest_device(
     while found.first_oom_event:  # of what is reserved at most, a memory fraction is allowed
         enough += max(STEP, up(enough // 64))
         found = run_at(trace, description, enough)
-    while enough - fails > STEP:
+    while enough - fails > STEP and not halted():
         middle = fails + (enough - fails) // STEP // 2 * STEP
         tried = run_at(trace, description, middle)
         if tried.first_oom_event:
             fails = middle
         else:
             enough, found = middle, tried
-    return enough, found
+    return Enough(enough, found, enough - fails <= STEP)
 
 
 def _is_known(description: PyTorch, figures: DeviceFigures) -> bool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from simalloc.errors import PolicyError
 from simalloc.heap import figures_in_core
-from simalloc.machine import core_count
-from simalloc.measure.device.smallest import STEP, smallest_device, up
-from simalloc.policy.device import UNLIMITED, NoCache, PyTorch
-from simalloc.policy.device.alloc_conf import parse_settings
+from simalloc.measure.device.outcomes import Outcome, described, outcomes_of
+from simalloc.measure.device.smallest import STEP
+from simalloc.policy.device import UNLIMITED, NoCache
 from simalloc.shown import ShownAsTable
 from simalloc.trace._native import live_bytes
 from simalloc.trace.events import allocates
@@ -34,45 +33,6 @@ SETTINGS: Final = (
     "expandable_segments:True,roundup_power2_divisions:8",
 )
 """The settings that people try; the first are PyTorch's own."""
-
-_FRACTION: Final = "per_process_memory_fraction"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a program needs under some settings, in bytes.
-
-    `figures` are those of a device without end, at whose peak the reserved bytes are divided up:
-    requested, rounding, free in segments in use (split), and free in segments not in use (whole; of
-    expandable segments, all that is mapped and free). `smallest` is the least capacity without an
-    out-of-memory, of which `there` are the figures; and `at` has those of each capacity asked for.
-    """
-
-    settings: str
-    figures: DeviceFigures
-    smallest: int
-    there: DeviceFigures
-    at: dict[int, DeviceFigures] = field(default_factory=dict)
-
-    @property
-    def rounding(self) -> int:
-        """What sizes were rounded up by, and rests that were not split off."""
-        return self.figures.active_bytes_at_peak - self.figures.requested_bytes_at_peak
-
-    @property
-    def split_free(self) -> int:
-        """Free bytes in segments in use, which cannot go back."""
-        return self.figures.inactive_split_bytes_at_peak
-
-    @property
-    def whole_free(self) -> int:
-        """All other free bytes."""
-        figures = self.figures
-        return figures.peak_reserved_bytes - figures.active_bytes_at_peak - self.split_free
-
-    def fits(self, capacity: int) -> bool:
-        """Whether the program runs to its end on a device of this capacity."""
-        return not self.at[capacity].first_oom_event
 
 
 @dataclass(frozen=True)
@@ -99,6 +59,10 @@ class WhatIf(ShownAsTable):
     capacities: tuple[int, ...] = ()
     searched: int = 0
     """How many settings a search tried besides; what it found comes last."""
+    interrupted: bool = False
+    """Whether Ctrl-C came before all was found."""
+    misunderstood: str = ""
+    """What is wrong with the recorded settings, if they cannot be modelled; `settings` has none."""
 
     @property
     def best(self) -> Outcome:
@@ -111,29 +75,24 @@ def what_if(
     settings: Sequence[str] | None = None,
     capacities: Sequence[int] = (),
     *,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> WhatIf:
     """Replay a trace under several settings, each the text of PYTORCH_ALLOC_CONF.
 
     Those that the trace was recorded with come first. For each the smallest device is found, and
     the program is run on devices of the `capacities` (bytes). `progress` is called with 1 as each
-    is done. Raises `PolicyError` for settings that PyTorch would not take.
+    is done. After Ctrl-C no smaller devices are looked for: the result says that it was
+    `interrupted`, and which outcomes are exact. Raises `PolicyError` for settings that PyTorch
+    would not take.
     """
     told = trace.provenance.get("device")
     told = told if isinstance(told, dict) else {}
-    own = _modelled(str(told.get("settings", "")))
+    own, misunderstood = _modelled(str(told.get("settings", "")))
     tried = list(dict.fromkeys([own, *(SETTINGS if settings is None else settings)]))
     for text in tried:
         described(text)  # complains before any work is done
 
-    def outcome(text: str) -> Outcome:
-        found = outcome_of(trace, text, capacities)
-        if progress is not None:
-            progress(1)
-        return found
-
-    with ThreadPoolExecutor(min(core_count(), len(tried))) as pool:
-        outcomes = tuple(pool.map(outcome, tried))
+    outcomes, interrupted = outcomes_of(trace, tried, capacities, progress=progress)
     recorded = told.get("recorded")
     recorded = recorded if isinstance(recorded, dict) else {}
     bytes_ = recorded.get("device_bytes")
@@ -151,31 +110,22 @@ def what_if(
         live_rounded=_most_live(trace, 512),
         no_cache=figures_in_core(trace, NoCache()).peak_reserved_bytes,
         capacities=tuple(capacities),
+        interrupted=interrupted,
+        misunderstood=misunderstood,
     )
 
 
-def outcome_of(
-    trace: Trace, settings: str, capacities: Sequence[int] = (), fits: int | None = None
-) -> Outcome:
-    """Return what a program needs under settings; `fits` is a capacity known to be enough."""
-    figures = figures_in_core(trace, described(settings))
-    description = described(settings, up(figures.peak_reserved_bytes) or STEP)
-    found = smallest_device(trace, description, figures, fits)
-    at = {each: figures_in_core(trace, described(settings, each)) for each in capacities}
-    return Outcome(settings, figures, *found, at)
+def _modelled(settings: str) -> tuple[str, str]:
+    """Return recorded settings as they are, without the backend, and what is wrong with them.
 
-
-def described(settings: str, capacity: int = 0) -> PyTorch:
-    """Return the allocator with settings; without a capacity a memory fraction says nothing."""
-    given: dict[str, Any] = parse_settings(settings) if settings else {}
-    if not capacity:
-        given.pop("fraction", None)
-    return PyTorch(capacity=capacity, **given)
-
-
-def _modelled(settings: str) -> str:
-    """Return recorded settings as they are, or none if PyTorch's own allocator was not used."""
-    return ",".join(part for part in settings.split(",") if not part.startswith("backend:"))
+    Those of a later PyTorch, say, cannot be modelled; then PyTorch's own settings are.
+    """
+    text = ",".join(part for part in settings.split(",") if not part.startswith("backend:"))
+    try:
+        described(text)
+    except PolicyError as error:
+        return "", str(error)
+    return text, ""
 
 
 def _most_live(trace: Trace, unit: int) -> int:

@@ -27,15 +27,15 @@ POLICIES: Final = (
         "bfc",
         Bfc(),
         source="TensorFlow 2.21, tsl/framework/bfc_allocator.cc",
-        reading=f"{_ADDRESSES} As TensorFlow has it when memory growth is asked for.",
+        reading=f"{_ADDRESSES} The rules are TensorFlow's with memory growth switched on.",
     ),
     Policy(
         "ort-arena",
         OrtArena(),
         source="ONNX Runtime 1.32, onnxruntime/core/framework/bfc_arena.cc",
         reading=(
-            f"{_ADDRESSES} Streams are not told apart: which waits for which, no trace says. An "
-            "empty is a shrink."
+            f"{_ADDRESSES} Streams are not told apart, as no trace says which waits for which. An "
+            "empty event is a shrink."
         ),
     ),
     Policy(

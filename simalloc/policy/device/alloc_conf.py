@@ -15,6 +15,8 @@ INTERVALS: Final = 16
 
 _PART: Final = re.compile(r"\s*([A-Za-z0-9_]+)\s*:\s*(\[[^\]]*\]|[^,\[\]]*?)\s*(?:,|$)")
 _ENTRY: Final = re.compile(r"\s*(\d+|>)\s*:\s*(\d+)\s*")
+_DIGITS: Final = 10
+"""Of a number of divisions, at most."""
 _WITHOUT_EFFECT: Final = frozenset(
     {
         "backend",
@@ -69,7 +71,10 @@ def _read(key: str, value: str, text: str) -> tuple[str, Value] | None:
         parse_divisions(value)
         return key, value
     if key == "backend" and value != "native":
-        raise PolicyError(f"settings {text!r}: backend {value} is the driver's, which is not known")
+        raise PolicyError(
+            f"settings {text!r}: backend {value} is the driver's allocator, whose rules are not "
+            "published; backend takes native"
+        )
     if key not in _WITHOUT_EFFECT:
         raise PolicyError(f"settings {text!r}: there is no setting {key!r}")
     return None
@@ -108,8 +113,10 @@ def _interval(mib: int, text: str) -> int:
 
 
 def _divisions(value: str, text: str) -> int:
-    if not value.strip().isdecimal() or (number := int(value)) & (number - 1):
+    digits = value.strip()
+    number = int(digits) if digits.isdecimal() and len(digits) <= _DIGITS else -1
+    if number < 0 or number & (number - 1):
         raise PolicyError(
-            f"roundup_power2_divisions {text!r}: {value!r} is not a power of two or 0"
+            f"roundup_power2_divisions {text!r}: {value[:40]!r} is not a power of two or 0"
         )
     return number

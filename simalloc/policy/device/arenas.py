@@ -22,20 +22,20 @@ class Bfc(Device):
     family: ClassVar[str] = "bfc"
 
     fraction: float = 1.0
-    """Of the capacity that the allocator may take."""
+    """The share of the capacity that the allocator may take."""
     growth: bool = True
     """Take regions as they are needed; off: one region of all that may be taken."""
     collection: bool = True
     """Give back regions that are wholly free before memory is said to be out."""
     split_fraction: float = 0.0
-    """Of the limit: a remainder of so much is always split off; 0: of 128 MiB."""
+    """A remainder of this share of the limit is always split off; 0: one of 128 MiB."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_share("fraction", self.fraction)
         check_share("split_fraction", self.split_fraction)
         if not self.capacity and (not self.growth or self.fraction < 1):
-            raise PolicyError("bfc needs a capacity with growth=off or a fraction below 1")
+            raise PolicyError("bfc with growth=off or a fraction below 1 needs a capacity too")
 
     @property
     def limit(self) -> int:
@@ -96,7 +96,10 @@ class RmmPool(Device):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.initial < 0 or self.maximum < 0 or 0 < self.maximum < self.initial:
-            raise PolicyError("initial and maximum take bytes, the maximum no less than initial")
+            raise PolicyError(
+                f"initial is {self.initial} and maximum {self.maximum}; both take 0 or more bytes, "
+                "and a maximum above 0 is no less than initial"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

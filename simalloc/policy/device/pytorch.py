@@ -43,7 +43,7 @@ class PyTorch(Device):
     family: ClassVar[str] = "pytorch"
 
     fraction: float = 1.0
-    """`per_process_memory_fraction`: of the capacity that may be reserved."""
+    """`per_process_memory_fraction`: the share of the capacity that may be reserved."""
     max_split_size_mb: int = 0
     """Blocks of so many MiB are never split; 0: all are."""
     max_non_split_rounding_mb: int = 0
@@ -53,11 +53,11 @@ class PyTorch(Device):
     roundup_power2_divisions: str = ""
     """Steps between powers of two to which sizes are rounded, as `4` or `[64:8,256:4,>:1]`."""
     garbage_collection_threshold: float = 0.0
-    """Of what may be reserved: above it old blocks are given back before new ones are asked for."""
+    """Above this share of what may be reserved, old blocks go back before new ones are taken."""
     expandable_segments: bool = False
     """Map pages into one range of addresses instead of taking segments."""
     settings: str = ""
-    """The text of PYTORCH_ALLOC_CONF."""
+    """The text of PYTORCH_ALLOC_CONF, which wins over the other parameters."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,15 +77,15 @@ class PyTorch(Device):
 
     def _own_rules(self) -> PyTorchRules:
         large = self.large_segment_size_mb
-        if large <= 10:
-            raise PolicyError(f"large_segment_size_mb is {large}; it takes more than 10")
+        if not 10 < large < 1 << 20:
+            raise PolicyError(f"large_segment_size_mb is {large}; it takes 11 to {(1 << 20) - 1}")
         for name in ("max_split_size_mb", "max_non_split_rounding_mb"):
             if getattr(self, name) and not large <= getattr(self, name) < 1 << 40:
                 raise PolicyError(f"{name} is {getattr(self, name)}; it takes {large} or more")
         check_share("per_process_memory_fraction", self.fraction)
         check_share("garbage_collection_threshold", self.garbage_collection_threshold)
         if self.fraction < 1 and not self.capacity:
-            raise PolicyError("a memory fraction is one of the device's capacity: give that too")
+            raise PolicyError("a memory fraction is a share of the capacity: give that too")
         allowed = floor(self.fraction * self.capacity) if self.fraction < 1 else None
         collects = allowed is not None and self.garbage_collection_threshold > 0
         return PyTorchRules(

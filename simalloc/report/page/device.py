@@ -43,20 +43,21 @@ def look_at_device(trace: Trace, given: str, found: WhatIf) -> DeviceFindings:
     """
     if not len(trace):
         raise SimallocError(f"{trace.name} has no events, so there is nothing to report")
-    return DeviceFindings(trace, given, found, _maps_of(trace, found, _COLUMNS))
-
-
-def with_device_columns(findings: DeviceFindings, columns: int) -> DeviceFindings:
-    """Return the same findings with smaller maps."""
-    columns = min(columns, _COLUMNS)
-    return replace(findings, maps=_maps_of(findings.trace, findings.found, columns))
-
-
-def _maps_of(trace: Trace, found: WhatIf, columns: int) -> tuple[DeviceMap, ...]:
-    settings = dict.fromkeys((found.settings, found.best.settings))
-    return tuple(
-        device_map(trace, each, columns=columns, named=_NAMED * columns) for each in settings
+    maps = tuple(
+        device_map(trace, settings, columns=_COLUMNS, named=_NAMED * _COLUMNS)
+        for settings in dict.fromkeys((found.settings, found.best.settings))
     )
+    return DeviceFindings(trace, given, found, maps)
+
+
+def coarser_device(findings: DeviceFindings) -> DeviceFindings:
+    """Return the same findings with maps of half the columns and rows."""
+    return replace(findings, maps=tuple(map(_coarser, findings.maps)))
+
+
+def _coarser(shown: DeviceMap) -> DeviceMap:
+    stays = shown.stays.first(_NAMED * len(shown.map.heap) // 2)
+    return replace(shown, map=shown.map.coarser(), stays=stays)
 
 
 def device_sections(findings: DeviceFindings, key: str) -> list[tuple[str, str]]:

@@ -45,11 +45,10 @@ class _Snapshot:
 
 
 def _batches(log: Log) -> Iterator[Batch]:
-    taken = entries.Entries(_Places(log).number)
-    history = _history(log, _loaded(log, taken), taken)
+    history = _history(log, _loaded(log))
     wrong = int(np.count_nonzero(history.column("action") == entries.WRONG))
     if wrong:
-        log.complain("entries that are none", "an entry is not as a snapshot has them", count=wrong)
+        log.complain("damaged entries", "an entry is not as a snapshot has them", count=wrong)
     before, ops = history.at_start(), history.ops()
     log.told["device"]["live_at_start"] = {
         "objects": len(before),
@@ -76,43 +75,44 @@ def _events(rows: np.ndarray[Any, Any], op: np.ndarray[Any, Any]) -> Iterator[Ba
         yield Batch(whole.part(start, start + _EVENTS), hexadecimal=True)
 
 
-def _loaded(log: Log, taken: entries.Entries) -> dict[Any, Any]:
-    """Return the snapshot, the entries of which are in `taken`."""
-    content = log.stream.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise log.wrong(f"has more than {_LARGEST} bytes, the most that a snapshot may have here")
-    reader = entries.unpickler(content, taken)
-    del content  # the reader has its own
-    try:  # a damaged pickle can end in any error
-        snapshot = reader.load()
-    except Exception as error:
+def _loaded(log: Log) -> entries.Loaded:
+    try:  # what is in it can be anything
+        return entries.load(_content(log), _Places(log).number)
+    except (ValueError, TypeError, RecursionError) as error:
         raise log.wrong(
             f"cannot be read as a pickle of data: {str(error)[:200] or 'damaged'}"
         ) from error
-    return snapshot if isinstance(snapshot, dict) else {}
 
 
-def _history(log: Log, snapshot: dict[Any, Any], taken: entries.Entries) -> History:
+def _content(log: Log) -> bytes:
+    content = log.stream.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise log.wrong(f"has more than {_LARGEST} bytes, the most that a snapshot may have here")
+    return content
+
+
+def _history(log: Log, loaded: entries.Loaded) -> History:
     """Return what happened on the device that was chosen, or the only one."""
+    snapshot = loaded.whole if isinstance(loaded.whole, dict) else {}
     traces = snapshot.get("device_traces")
     if not isinstance(traces, list) or not all(isinstance(each, list) for each in traces):
         raise log.wrong("has no device_traces: it is no memory snapshot of PyTorch")
     device = _device(log, traces)
-    places = [each for each in traces[device] if type(each) is entries.Row]
+    places = [np.arange(each.start, each.stop) for each in traces[device] if type(each) is range]
     if len(places) < len(traces[device]):
         log.complain(
             "entries that are none",
             "an entry is not as a snapshot has them",
             count=len(traces[device]) - len(places),
         )
-    table = np.frombuffer(taken.rows, np.int64).reshape(-1, len(entries.FIELDS))
     try:  # what else is in the snapshot can be anything
-        live, reserved = live_blocks(snapshot.get("segments", []), device, taken.pool)
+        live, reserved = live_blocks(snapshot.get("segments", []), device, loaded.pools.number)
         settings = settings_text(snapshot.get("allocator_settings"))
     except Exception as error:
         raise log.wrong("has segments that are not as a snapshot has them") from error
     log.told["device"] = {"number": device, "settings": settings}
-    return History(table[np.array(places, np.int64)], live, reserved)
+    chosen = np.concatenate(places) if places else np.zeros(0, np.int64)
+    return History(loaded.rows[chosen], live, reserved)
 
 
 def _device(log: Log, traces: list[list[Any]]) -> int:

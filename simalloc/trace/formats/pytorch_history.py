@@ -179,14 +179,21 @@ def live_blocks(segments: Sequence[Any], device: int, pool: Any) -> tuple[LiveBl
     for segment in segments:
         if segment.get("device", device) != device:
             continue
-        reserved += int(segment["total_size"])
+        reserved += _number(segment["total_size"])
         number = pool(segment.get("segment_pool_id"))
-        at = int(segment["address"])
+        stream = _number(segment.get("stream", 0))
+        at = _number(segment["address"])
         for block in segment["blocks"]:
-            address = int(block.get("address", at))
+            address = _number(block.get("address", at))
             if block["state"] != "inactive":
-                size = int(block.get("requested_size", block["size"]))
-                blocks.append((address, size, int(segment.get("stream", 0)), number))
-            at = address + int(block["size"])
+                size = _number(block.get("requested_size", block["size"]))
+                blocks.append((address, size, stream, number))
+            at = address + _number(block["size"])
     columns = np.array(blocks, np.int64).reshape(-1, 4).T
-    return LiveBlocks(*columns), reserved
+    return LiveBlocks(*columns), _number(reserved)
+
+
+def _number(found: object) -> int:
+    if type(found) is not int or not 0 <= found < entries.MOST:
+        raise ValueError(f"{found!r:.40} is no size or address")
+    return found

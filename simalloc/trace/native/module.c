@@ -1,7 +1,7 @@
 /* simalloc.trace._native: the hot loops over a trace's columns, for Python. */
 #include "../../native/columns.h"
 #include "live_bytes.h"
-#include "pickle_scan.h"
+#include "pickle_objects.h"
 #include "scan.h"
 #include "types.h"
 
@@ -156,34 +156,10 @@ static PyObject *find_live_spans(PyObject *module, PyObject *args)
     return Py_NewRef(Py_None);
 }
 
-static PyObject *pickle_marked(PyObject *module, PyObject *content)
-{
-    char *bytes;
-    Py_ssize_t length;
-    size_t marked;
-    (void)module;
-    if (PyBytes_AsStringAndSize(content, &bytes, &length) < 0)
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    marked = pickle_marked_length((const uint8_t *)bytes, (size_t)length);
-    Py_END_ALLOW_THREADS
-    if (marked == 0)
-        return Py_NewRef(Py_None);
-    PyObject *made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)marked);
-    if (made == NULL)
-        return NULL;
-    uint8_t *into = (uint8_t *)PyBytes_AsString(made);
-    Py_BEGIN_ALLOW_THREADS
-    pickle_mark((const uint8_t *)bytes, (size_t)length, into);
-    Py_END_ALLOW_THREADS
-    return made;
-}
-
 static PyMethodDef functions[] = {
-    {"pickle_marked", pickle_marked, METH_O,
-     "pickle_marked(content)\n--\n\n"
-     "A plain pickle with a call of persistent_load after each dict's items, or None if it is not "
-     "plain (pickle_scan.h)."},
+    {"read_pickle", read_pickle, METH_VARARGS,
+     "read_pickle(content, most) -> (object, rows, sequences)\n--\n\n"
+     "Read a pickle of data in no more than `most` bytes (pickle_objects.h)."},
     {"live_bytes", find_live_bytes, METH_VARARGS,
      "live_bytes(op, size, slot, live, held)\n--\n\n"
      "Fill in what is live after each event of a whole trace; held has an int64 0 for each slot."},

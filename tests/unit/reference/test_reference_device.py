@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simalloc.heap import simulate
+from simalloc.heap import replay_in_core, simulate
 from simalloc.heap.reference.device import replay_device
 from simalloc.policy import policy
 from simalloc.trace import Op, Trace
@@ -117,6 +117,24 @@ def test_where_expandable_blocks_of_the_example_lie():
     assert replay.addresses.tolist() == [
         *(0, small, 3_000_320, -1, 28_000_768, -1, 0, 24_000_000, -1, 40_001_024, -1, -1, -1, 0)
     ]
+
+
+@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+@pytest.mark.parametrize("capacity", [0, 601 * MIB])
+def test_pages_are_counted_from_the_range(replayed, capacity):
+    """The large range comes after the small one, at an address that is no multiple of its page."""
+    trace = Trace.from_events(
+        [Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.FREE, Op.EMPTY],
+        [0, 1, 2, 1, -1],
+        [600, 30 * MIB, MIB + 5, 0, 0],
+    )
+    described = policy("pytorch-expandable", capacity=capacity).description
+    replay = replayed(trace, described)
+    large = int(replay.addresses[1])
+    assert large % (20 * MIB)
+    assert replay.addresses.tolist() == [0, large, large + 30 * MIB, -1, -1]
+    calls = [(0, 0, 2 * MIB), (1, large, 40 * MIB), (4, large, -20 * MIB)]
+    assert replay.calls.tolist() == [list(call) for call in calls]
 
 
 @pytest.mark.parametrize(

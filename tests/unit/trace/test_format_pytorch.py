@@ -6,8 +6,6 @@ import pytest
 
 from simalloc.errors import TraceError
 from simalloc.trace import Op
-from simalloc.trace._native import pickle_marked
-from simalloc.trace.formats import pytorch_pickle
 from simalloc.trace.formats.importing import load_log
 
 M, F, E = Op.MALLOC, Op.FREE, Op.EMPTY
@@ -36,28 +34,6 @@ def segment(address, total, *blocks, **more):
 def snapshot(*entries, segments=(), settings=None):
     whole = {"device_traces": [list(entries)], "segments": list(segments)}
     return pickle.dumps({**whole, "allocator_settings": settings} if settings else whole)
-
-
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_plain_pickles_are_told(protocol):
-    data = {"a": [1, -5, 2**40, 2**80, 1.5, None, True, "text" * 90, (1,), (1, 2, 3, 4), ()]}
-    assert pickle_marked(pickle.dumps(data, protocol))
-    assert not pickle_marked(pickle.dumps(pytest.approx, protocol))
-    assert not pickle_marked(pickle.dumps(data, protocol)[:-1])
-    assert not pickle_marked(b"")
-    assert not pickle_marked(b"\x80\x02}r\xff\xff\xff\x7f.")  # a memo of 2**31 entries
-    assert not pickle_marked(b"X\xff\xff\xff\xff.")
-
-
-@pytest.mark.parametrize("in_c", [True, False])
-def test_both_unpicklers_give_the_same(log, monkeypatch, in_c):
-    if not in_c:
-        monkeypatch.setattr(pytorch_pickle, "pickle_marked", lambda _: None)
-    frames = [{"name": "forward", "filename": "m.py", "line": 3}]
-    content = snapshot(entry("alloc", 1, 5, frames=frames), entry("alloc", 2, 6, frames=frames))
-    trace = load_log(log(content))
-    assert events(trace) == [(M, 0, 5), (M, 1, 6)]
-    assert trace.site.tolist() == [1, 1]
 
 
 def events(trace):

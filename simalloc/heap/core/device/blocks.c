@@ -76,6 +76,7 @@ uint32_t blocks_cut(struct blocks *blocks, uint32_t id, uint64_t size)
     table[rest].next = whole.next;
     table[rest].mapped = whole.mapped;
     table[rest].expandable = whole.expandable;
+    table[rest].origin = whole.origin;
     if (whole.next != NO_BLOCK)
         table[whole.next].previous = rest;
     table[id].next = rest;

@@ -11,8 +11,11 @@
 struct block {
     uint64_t address;
     uint64_t size;
-    uint64_t requested; /* by the program, while it is in use */
-    uint64_t entered;   /* the searches of its pool when it entered it */
+    union {
+        uint64_t requested; /* by the program, while it is in use */
+        uint64_t entered;   /* the searches of its pool when it entered it, while it is free */
+    };
+    uint64_t origin; /* where its range begins, if it is expandable */
     uint32_t previous, next; /* neighbours; NO_BLOCK at the ends of a segment */
     uint32_t stream;
     uint32_t pool;

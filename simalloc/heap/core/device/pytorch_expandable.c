@@ -32,6 +32,7 @@ static uint32_t new_range(struct pytorch *pytorch, uint32_t pool, uint32_t strea
                               stream, pool);
     allocator->blocks.table[id].mapped = false;
     allocator->blocks.table[id].expandable = true;
+    allocator->blocks.table[id].origin = allocator->blocks.table[id].address;
     tree_insert(&pytorch->pools[pool].unmapped, &allocator->blocks, id);
     return id;
 }
@@ -103,17 +104,18 @@ void pytorch_unmap(struct pytorch *pytorch, uint32_t id)
     struct blocks *blocks = &allocator->blocks;
     struct block block = blocks->table[id];
     uint64_t page = page_size(pytorch, block.pool);
-    uint64_t low = round_up(block.address, page);
-    uint64_t high = (block.address + block.size) / page * page;
+    uint64_t inside = block.address - block.origin;
+    uint64_t low = block.origin + round_up(inside, page);
+    uint64_t high = block.origin + (inside + block.size) / page * page;
     if (low >= high)
         return;
     pytorch_take(pytorch, id);
     if (block.address + block.size > high)
         pytorch_put(pytorch, blocks_cut(blocks, id, high - block.address));
     if (block.address < low) {
-        uint32_t inside = blocks_cut(blocks, id, low - block.address);
+        uint32_t rest = blocks_cut(blocks, id, low - block.address);
         pytorch_put(pytorch, id);
-        id = inside;
+        id = rest;
     }
     blocks->table[id].mapped = false;
     memory_unmap(&allocator->memory, low, high - low);

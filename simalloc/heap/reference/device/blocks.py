@@ -20,11 +20,17 @@ class Block:
     """Bytes that the program asked for, while it is in use."""
     mapped: bool = True
     """False of addresses in an expandable segment that have no memory."""
-    expandable: bool = False
+    origin: int | None = None
+    """Where the range of its expandable segment begins."""
     entered: int = 0
     """The searches of its pool when it entered it."""
     users: set[int] = field(default_factory=set)
     """Other streams that use it."""
+
+    @property
+    def expandable(self) -> bool:
+        """Whether it lies in a range of which pages are mapped."""
+        return self.origin is not None
 
     @property
     def whole(self) -> bool:
@@ -40,7 +46,7 @@ class Block:
             previous=self,
             next=self.next,
             mapped=self.mapped,
-            expandable=self.expandable,
+            origin=self.origin,
         )
         if self.next is not None:
             self.next.previous = rest

@@ -39,10 +39,11 @@ def grow(allocator: PyTorchAllocator, pool: Pool, stream: int, size: int) -> Blo
 
 
 def unmap(allocator: PyTorchAllocator, pool: Pool, block: Block) -> None:
-    """Unmap the pages that lie wholly inside a free block."""
-    page = page_size(allocator, pool)
-    low = round_up(block.address, page)
-    high = (block.address + block.size) // page * page
+    """Unmap the pages that lie wholly inside a free block; they are counted from the range on."""
+    assert block.origin is not None
+    page, first = page_size(allocator, pool), block.origin
+    low = first + round_up(block.address - first, page)
+    high = first + (block.address - first + block.size) // page * page
     if low >= high:
         return
     pool.free.remove(block)
@@ -92,7 +93,8 @@ def _new_range(allocator: PyTorchAllocator, pool: Pool, stream: int) -> Block:
     page = page_size(allocator, pool)
     times, of = _SPARE
     size = round_up(-(-allocator.device.capacity * times // of), page)
-    block = Block(allocator.device.reserve(size), size, stream, mapped=False, expandable=True)
+    address = allocator.device.reserve(size)
+    block = Block(address, size, stream, mapped=False, origin=address)
     pool.unmapped.add(block)
     return block
 

@@ -1,0 +1,163 @@
+"""What a program needs under several settings, worked out on all cores."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from simalloc.heap import figures_in_core
+from simalloc.machine import core_count
+from simalloc.measure.device.alike import behaviour
+from simalloc.measure.device.smallest import smallest_device, up
+from simalloc.policy.device import PyTorch
+from simalloc.policy.device.alloc_conf import parse_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from simalloc.heap import DeviceFigures
+    from simalloc.trace import Trace
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a program needs under some settings, in bytes.
+
+    `figures` are those of a device without end, at whose peak the reserved bytes are divided up:
+    requested, rounding, free in segments in use (split), and free in segments not in use (whole; of
+    expandable segments, all that is mapped and free). `smallest` is the least capacity without an
+    out-of-memory, of which `there` are the figures; and `at` has those of each capacity asked for.
+    """
+
+    settings: str
+    figures: DeviceFigures
+    smallest: int
+    there: DeviceFigures
+    at: dict[int, DeviceFigures] = field(default_factory=dict)
+    exact: bool = True
+    """False if Ctrl-C ended the search for the smallest: it is enough, and less may be."""
+
+    @property
+    def rounding(self) -> int:
+        """What sizes were rounded up by, and rests that were not split off."""
+        return self.figures.active_bytes_at_peak - self.figures.requested_bytes_at_peak
+
+    @property
+    def split_free(self) -> int:
+        """Free bytes in segments in use, which cannot go back."""
+        return self.figures.inactive_split_bytes_at_peak
+
+    @property
+    def whole_free(self) -> int:
+        """All other free bytes."""
+        figures = self.figures
+        return figures.peak_reserved_bytes - figures.active_bytes_at_peak - self.split_free
+
+    def fits(self, capacity: int) -> bool:
+        """Whether the program runs to its end on a device of this capacity."""
+        return not self.at[capacity].first_oom_event
+
+
+def described(settings: str, capacity: int = 0) -> PyTorch:
+    """Return the allocator with settings; without a capacity a memory fraction says nothing."""
+    given: dict[str, Any] = parse_settings(settings) if settings else {}
+    if not capacity:
+        given.pop("fraction", None)
+    return PyTorch(capacity=capacity, **given)
+
+
+def behaviour_of(settings: str, largest: int) -> object:
+    """Return what is the same for settings that a trace with such requests cannot tell apart."""
+    return behaviour(described(settings, 1 << 40), largest)
+
+
+def largest_request(trace: Trace) -> int:
+    """Return the bytes of a trace's largest request, at least 1."""
+    return max(1, int(trace.size.max(initial=1)))
+
+
+def outcome_of(
+    trace: Trace,
+    settings: str,
+    capacities: Sequence[int] = (),
+    *,
+    figures: DeviceFigures | None = None,
+    fits: int | None = None,
+    halted: Callable[[], bool] = lambda: False,
+) -> Outcome:
+    """Return what a program needs under settings.
+
+    `figures` are those of a device without end, if they are known; `fits` is a capacity known to be
+    enough. Once `halted`, the smallest device is not looked for any further.
+    """
+    figures = figures or figures_in_core(trace, described(settings))
+    description = described(settings, up(figures.peak_reserved_bytes) or up(1))
+    found = smallest_device(trace, description, figures, fits, halted=halted)
+    at = {each: figures_in_core(trace, described(settings, each)) for each in capacities}
+    return Outcome(settings, figures, found.capacity, found.figures, at, found.exact)
+
+
+def outcomes_of(
+    trace: Trace,
+    settings: Sequence[str],
+    capacities: Sequence[int] = (),
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+) -> tuple[tuple[Outcome, ...], bool]:
+    """Return the outcome of each settings, and whether Ctrl-C came before all were exact.
+
+    Settings that the trace cannot tell apart are looked at once. The settings with most capacities
+    to try come first, so that no core waits for the other in the end. `progress` is called with 1
+    for each settings.
+    """
+    largest = largest_request(trace)
+    kinds = {text: behaviour_of(text, largest) for text in settings}
+    first = {kind: text for text, kind in reversed(kinds.items())}
+    halt = threading.Event()
+    pool = ThreadPoolExecutor(min(core_count(), len(first)))
+    try:
+        without_end = {
+            text: pool.submit(figures_in_core, trace, described(text)) for text in first.values()
+        }
+        _wait(without_end.values(), halt)
+        figures = {text: future.result() for text, future in without_end.items()}
+        found = {
+            text: pool.submit(
+                outcome_of,
+                trace,
+                text,
+                capacities,
+                figures=figures[text],
+                halted=halt.is_set,
+            )
+            for text in sorted(figures, key=lambda text: -figures[text].peak_reserved_bytes)
+        }
+        _wait(found.values(), halt, progress)
+        progress(len(kinds) - len(found))
+        interrupted = halt.is_set()
+    finally:
+        halt.set()
+        pool.shutdown(cancel_futures=True)
+    outcomes = tuple(
+        replace(found[first[kind]].result(), settings=text) for text, kind in kinds.items()
+    )
+    return outcomes, interrupted
+
+
+def _wait(
+    futures: Iterable[Future[Any]],
+    halt: threading.Event,
+    progress: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Wait until all is done; the first Ctrl-C halts what can be halted."""
+    left = set(futures)
+    while left:
+        try:
+            done, left = wait(left, return_when=FIRST_COMPLETED)
+            progress(len(done))
+        except KeyboardInterrupt:
+            if halt.is_set():
+                raise
+            halt.set()

@@ -1,0 +1,31 @@
+/* The entries of a snapshot's history as rows of numbers. */
+#ifndef SIMALLOC_PICKLE_ENTRIES_H
+#define SIMALLOC_PICKLE_ENTRIES_H
+
+#include "pickle_values.h"
+
+/* What a row has. `pool` and `frames` are numbers of sequences, 0 where an entry has none. */
+enum { ACTION, ADDRESS, SIZE, STREAM, POOL, TIME, PLACES, ROW_FIELDS };
+
+struct row {
+    int64_t fields[ROW_FIELDS];
+};
+
+struct entries {
+    struct row *rows;
+    size_t count, capacity;
+    struct items **sequences; /* no two are alike; the first has number 1 */
+    size_t sequence_count, sequence_capacity;
+    uint32_t *table; /* of numbers of sequences by hash, 0: none */
+    size_t table_size;
+};
+
+/* Whether a dict has the key that every entry has. */
+bool is_entry(const struct items *dict, const uint8_t *bytes);
+
+/* Adds the row of a dict, which is emptied; false if it cannot go on. */
+bool entries_add(struct entries *entries, struct store *store, struct items *dict,
+                 const uint8_t *bytes);
+void entries_release(struct entries *entries);
+
+#endif
