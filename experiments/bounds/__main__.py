@@ -14,17 +14,16 @@ from experiments.bounds.figure import draw
 from experiments.bounds.kept import Kept
 from experiments.bounds.measuring import (
     ASKED,
-    FOLLOWED,
     GROWING,
     LARGE,
-    PLAYED_LARGE,
     Possible,
+    is_played,
     known,
     lessons_of,
     online,
+    playing_large,
     possible,
     ratio,
-    ratios,
     small_game,
 )
 from experiments.bounds.page import FIGURE, PAGE, Measured, page
@@ -32,6 +31,7 @@ from experiments.bounds.sites import keep_sites, read_sites
 from experiments.bounds.small import compare_many
 from experiments.output import write_figure, write_text
 from experiments.run import experiment, out_option, run_command
+from simalloc.adversary import ADVERSARIES
 from simalloc.cli.progress import progress
 from simalloc.trace.catalogue import catalogue
 
@@ -56,15 +56,14 @@ INSTANCES: Final = 1_000
 def command(out: Path, sites: Path | None) -> None:
     """Measure how small the heaps of all shipped traces could be, and how bad it can get.
 
-    This takes ten minutes and more. What is measured is kept in the folder at once, and a run that
+    This takes half an hour. What is measured is kept in the folder at once, and a run that
     was interrupted goes on from there.
     """
     out.mkdir(parents=True, exist_ok=True)
     if sites is not None:
         keep_sites(sites.glob("*.npz"))
-    steps = (
-        2 * len(catalogue()) + 1 + len(online()) + len(PLAYED_LARGE) + len(GROWING) * len(FOLLOWED)
-    )
+    games = len(ADVERSARIES) * (len(online()) + len(playing_large()))
+    steps = 2 * len(catalogue()) + 2 + games + len(GROWING) * len(playing_large())
     with progress("bounds", steps) as advance:
         measured = _measure(Kept(out / RESULTS), advance)
     write_figure(partial(draw, measured.rows), out / FIGURE)
@@ -77,6 +76,22 @@ def _measure(kept: Kept, advance: Bar) -> Measured:
         advance.text = name
         found = kept.get(name, measure)
         advance(1)
+        return found
+
+    def game(adversary: str, policy: str, live: int, largest: int) -> float | None:
+        name = f"{adversary} against {policy}, {live:,} live, up to {largest:,}"
+        if not is_played(adversary, policy, live):
+            advance(1)
+            return None
+        played = 0
+
+        def count(events: int) -> None:
+            nonlocal played
+            played += events
+            advance.text = f"{name}, {played:,} events"
+            advance()
+
+        found: float | None = get(name, partial(ratio, adversary, policy, live, largest, count))
         return found
 
     rows = [Possible(**get(f"possible {name}", partial(_possible, name))) for name in catalogue()]
@@ -96,16 +111,16 @@ def _measure(kept: Kept, advance: Bar) -> Measured:
         rows=rows,
         known=knowledge,
         small={
-            name: get(f"{small_game(name)} {name}", partial(ratios, name, *small_game(name)))
-            for name in online()
+            policy: {name: game(name, policy, *small_game(policy)) for name in ADVERSARIES}
+            for policy in online()
         },
-        large={name: get(f"large {name}", partial(ratios, name, *LARGE)) for name in PLAYED_LARGE},
+        large={
+            policy: {name: game(name, policy, *LARGE) for name in ADVERSARIES}
+            for policy in playing_large()
+        },
         growing={
-            name: [
-                get(f"{live} {name}", partial(ratio, "robson", name, live, LARGE[1]))
-                for live in GROWING
-            ]
-            for name in FOLLOWED
+            policy: [game("robson", policy, live, LARGE[1]) for live in GROWING]
+            for policy in playing_large()
         },
     )
 

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+import simalloc.adversary
 from simalloc.files import replacing
 from simalloc.version import code_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+_MEASURING: Final = ("knowing.py", "measuring.py", "small.py")
+"""What decides a result here; the adversaries do too, and all that `code_version` covers."""
+
+
+@cache
+def version() -> str:
+    """Return which code a result comes from."""
+    adversaries = sorted(Path(simalloc.adversary.__file__).parent.glob("*.py"))
+    sources = [*adversaries, *(Path(__file__).with_name(name) for name in _MEASURING)]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources))
+    return f"{code_version()}, {digest.hexdigest()[:12]}"
 
 
 class Kept:
-    """Results by name, written after each; those of another version of simalloc do not count."""
+    """Results by name, written after each; those of other code do not count."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._found: dict[str, Any] = {}
         if path.exists():
             found = json.loads(path.read_text("utf-8"))
-            self._found = found["results"] if found["version"] == code_version() else {}
+            self._found = found["results"] if found["version"] == version() else {}
 
     def get(self, name: str, measure: Callable[[], Any]) -> Any:
         """Return a result, measured now unless it was before; it is what JSON can tell."""
         if name not in self._found:
             self._found[name] = measure()
-            text = json.dumps({"version": code_version(), "results": self._found}, indent=1)
+            text = json.dumps({"version": version(), "results": self._found}, indent=1)
             with replacing(self._path) as stream:
                 stream.write(f"{text}\n".encode())
         return self._found[name]

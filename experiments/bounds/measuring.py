@@ -18,14 +18,14 @@ from experiments.bounds.knowing import (
     sites_of,
     sizes_of,
 )
-from simalloc.adversary import ADVERSARIES, attack
+from simalloc.adversary import played
 from simalloc.bound import best_possible
 from simalloc.heap import simulate
 from simalloc.policy import CATALOGUE
 from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from simalloc.policy import AnyPolicy
     from simalloc.trace import Trace
@@ -60,16 +60,17 @@ KNOWLEDGE: Final = {
 SMALL: Final = (1 << 16, 1 << 8)
 OF_TREES: Final = (1 << 13, 1 << 8)
 LARGE: Final = (1 << 20, 1 << 12)
-"""Live bytes and largest object of the games; Rezaei & Cytron's unbalanced trees become lists under
-an adversary, so that they play a smaller one."""
-
-PLAYED_LARGE: Final = ("first-fit-ao", "first-fit-lifo", "best-fit-ao", "binary-buddy")
-"""Policies of the large games: one of each kind."""
+"""Live bytes and largest object of the games. A tree that is never balanced becomes a list under an
+adversary, so its policy plays a smaller one."""
 
 GROWING: Final = tuple(1 << power for power in range(16, 25, 2))
-"""Live bytes of the games by which the bound is followed upwards."""
+"""Live bytes of the games by which the bound is followed upwards, with the largest of `LARGE`."""
 
-FOLLOWED: Final = ("first-fit-ao", "best-fit-ao")
+LONG: Final = {
+    ("against-best-fit", "bw-gc-2.6", LARGE[0]),
+    ("against-best-fit", "g++-2.5", LARGE[0]),
+}
+"""Games of many minutes, by adversary, policy and live bytes: they are not played."""
 
 
 @dataclass(frozen=True)
@@ -154,17 +155,28 @@ def online() -> list[str]:
     return [name for name, row in CATALOGUE.items() if row.description.way == "online"]
 
 
+def playing_large() -> list[str]:
+    """Return the rows that play the large games: all in which no event takes long."""
+    return [name for name in online() if not CATALOGUE[name].description.is_slow]
+
+
+def is_played(adversary: str, policy: str, live: int) -> bool:
+    """Whether a game takes part in the tables: the others take long."""
+    return (adversary, policy, live) not in LONG
+
+
 def small_game(policy: str) -> tuple[int, int]:
     """Return the live bytes and the largest object of a policy's small game."""
-    return OF_TREES if "rezaei" in CATALOGUE[policy].groups else SMALL
+    return OF_TREES if CATALOGUE[policy].description.is_slow else SMALL
 
 
-def ratios(policy: str, live: int, largest: int) -> dict[str, float]:
-    """Return the heap in multiples of `live` after each adversary has played."""
-    return {name: ratio(name, policy, live, largest) for name in ADVERSARIES}
-
-
-def ratio(adversary: str, policy: str, live: int, largest: int) -> float:
+def ratio(
+    adversary: str,
+    policy: str,
+    live: int,
+    largest: int,
+    progress: Callable[[int], None] | None = None,
+) -> float:
     """Return the heap in multiples of `live` after an adversary has played."""
-    trace = attack(adversary, policy, live=live, largest=largest)
-    return float(trace.provenance["peak_heap_bytes"]) / live
+    game = played(adversary, policy, live=live, largest=largest, progress=progress)
+    return game.peak_heap_bytes / live

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from experiments.bounds.measuring import Possible
     from simalloc.report.table import Value
 
-    Games = Mapping[str, Mapping[str, float]]
+    Games = Mapping[str, Mapping[str, float | None]]
 
 FIGURE: Final = "bounds.png"
 PAGE: Final = "bounds.md"
@@ -42,7 +42,8 @@ class Measured:
     """All that the page tells: small instances, traces, what knowing helps on them, and games.
 
     `known` has shares of peak live by trace and knowledge; `small` and `large` heaps in multiples
-    of the live bytes by policy and adversary, `growing` by policy, for each of `GROWING`.
+    of the live bytes by policy and adversary, `growing` by policy, for each of `GROWING`; None for
+    what was not played.
     """
 
     exhaustive: str
@@ -50,7 +51,7 @@ class Measured:
     known: Mapping[str, Mapping[str, float]]
     small: Games
     large: Games
-    growing: Mapping[str, Sequence[float]]
+    growing: Mapping[str, Sequence[float | None]]
 
 
 def page(measured: Measured) -> str:
@@ -60,8 +61,9 @@ def page(measured: Measured) -> str:
     farthest, near = by_distance[-1], by_distance[-2]
     no_room = [row.trace for row in rows if not row.has_room]
     heaps = [1 + max(row.first_fit, row.best_fit) / row.live for row in rows]
-    worst = max(large, key=lambda name: max(large[name].values()))
-    best = min(large, key=lambda name: max(large[name].values()))
+    highest = {name: max(filter(None, games.values())) for name, games in large.items()}
+    worst = max(highest, key=lambda name: highest[name])
+    best = min(highest, key=lambda name: highest[name])
     text = _WORDS.read_text("utf-8").format(
         exhaustive=measured.exhaustive,
         exact=sum(row.best == 0 for row in rows),
@@ -79,9 +81,11 @@ def page(measured: Measured) -> str:
         live=f"{LARGE[0]:,}",
         largest=f"{LARGE[1]:,}",
         worst_policy=worst,
-        worst_ratio=f"{max(large[worst].values()):.0f}",
+        worst_ratio=f"{highest[worst]:.0f}",
+        played=len(large),
+        first_fit_ratio=f"{highest['first-fit-ao']:.1f}",
         best_policy=best,
-        best_ratio=f"{max(large[best].values()):.1f}",
+        best_ratio=f"{highest[best]:.1f}",
         most=f"{max(heaps):.2f}",
         figure=FIGURE,
         possible_table=markdown(possible_table(rows)).strip(),
@@ -160,7 +164,7 @@ def knowing_table(measured: Measured) -> Table:
 def small_table(games: Games) -> Table:
     """Return the heaps after the small games of every row, in multiples of the live bytes."""
     cells: list[tuple[Value, ...]] = [
-        (policy, _sizes(small_game(policy)), *(Rounded(played[name], 2) for name in ADVERSARIES))
+        (policy, _sizes(small_game(policy)), *(_times(played[name], 2) for name in ADVERSARIES))
         for policy, played in games.items()
     ]
     columns = ("policy", "live, largest", *ADVERSARIES)
@@ -170,17 +174,17 @@ def small_table(games: Games) -> Table:
 def games_table(games: Games, sizes: tuple[int, int]) -> Table:
     """Return the heaps after each game, in multiples of the live bytes."""
     cells: list[tuple[Value, ...]] = [
-        (policy, *(Rounded(played[name], 2) for name in ADVERSARIES))
+        (policy, *(_times(played[name], 2) for name in ADVERSARIES))
         for policy, played in games.items()
     ]
     title = f"Peak heap / live bytes, with {_sizes(sizes)}"
     return Table(title, ("policy", *ADVERSARIES), cells)
 
 
-def growing_table(growing: Mapping[str, Sequence[float]]) -> Table:
+def growing_table(growing: Mapping[str, Sequence[float | None]]) -> Table:
     """Return the heaps after Robson's game as there are more bytes live, in multiples of them."""
     cells: list[tuple[Value, ...]] = [
-        (policy, *(Rounded(one, 3) for one in ratios)) for policy, ratios in growing.items()
+        (policy, *(_times(one, 3) for one in ratios)) for policy, ratios in growing.items()
     ]
     columns = ("policy", *(f"2^{log2(live):.0f}" for live in GROWING))
     title = f"Robson's adversary by live bytes, objects of up to 2^{log2(LARGE[1]):.0f}"
@@ -195,6 +199,10 @@ def _proven(sizes: tuple[int, int]) -> str:
 
 def _sizes(sizes: tuple[int, int]) -> str:
     return ", ".join(f"2^{log2(size):.0f}" for size in sizes)
+
+
+def _times(ratio: float | None, digits: int) -> Value:
+    return None if ratio is None else Rounded(ratio, digits)
 
 
 def _percent(share: float | None, digits: int = 3) -> Value:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from simalloc.adversary.game import Game
 from simalloc.adversary.robson import against_buddies, robson
 from simalloc.adversary.rows import rows
+from simalloc.adversary.sizes import every_size
 from simalloc.errors import SimallocError
 from simalloc.policy import spell
 
@@ -29,6 +30,7 @@ class Adversary(NamedTuple):
 
 ADVERSARIES: Final = {
     "robson": Adversary("Robson 1974, against every policy", robson),
+    "against-first-fit": Adversary("every size in turn, bound by Robson 1977", every_size),
     "against-best-fit": Adversary("rows of gaps, after Robson 1977", rows),
     "against-buddies": Adversary("requests just above powers of two", against_buddies),
 }
@@ -44,21 +46,14 @@ def attack(
     engine: str = "core",
     progress: Callable[[int], None] | None = None,
 ) -> Trace:
-    """Return the trace of an adversary that played against a policy.
+    """Return the trace of an adversary that played against a policy, as `played` does.
 
-    At most `live` bytes are live, in objects of 1 to `largest` bytes, a power of two. The policy
-    sees them times `scale`. The trace's provenance says what the policy's heap came to, and the
-    trace can be run under every policy. Raises `SimallocError` for an adversary that there is not,
-    and for sizes that it cannot play.
+    The trace's provenance says what the policy's heap came to, and the trace can be run under every
+    policy.
     """
-    if name not in ADVERSARIES:
-        raise SimallocError(f"there is no adversary {name!r}; there are {', '.join(ADVERSARIES)}")
-    if largest < 2 or largest > LARGEST or largest & (largest - 1):
-        raise SimallocError(f"largest is {largest}; it takes a power of two from 2 to {LARGEST}")
-    if not largest <= live <= MOST_LIVE:
-        raise SimallocError(f"live is {live}; it takes {largest}, the largest, to {MOST_LIVE}")
-    game = Game(policy, scale=scale, engine=engine, progress=progress)
-    ADVERSARIES[name].play(game, live, largest)
+    game = played(
+        name, policy, live=live, largest=largest, scale=scale, engine=engine, progress=progress
+    )
     against = spell(game.setting.policy)
     return game.trace(
         f"{name} against {against}",
@@ -71,3 +66,30 @@ def attack(
             "peak_heap_bytes": game.peak_heap_bytes,
         },
     )
+
+
+def played(
+    name: str,
+    policy: AnyPolicy,
+    *,
+    live: int,
+    largest: int,
+    scale: int = 16,
+    engine: str = "core",
+    progress: Callable[[int], None] | None = None,
+) -> Game:
+    """Return the game that an adversary played against a policy.
+
+    At most `live` bytes are live, in objects of 1 to `largest` bytes, a power of two. The policy
+    sees them times `scale`. Raises `SimallocError` for an adversary that there is not, and for
+    sizes that it cannot play.
+    """
+    if name not in ADVERSARIES:
+        raise SimallocError(f"there is no adversary {name!r}; there are {', '.join(ADVERSARIES)}")
+    if largest < 2 or largest > LARGEST or largest & (largest - 1):
+        raise SimallocError(f"largest is {largest}; it takes a power of two from 2 to {LARGEST}")
+    if not largest <= live <= MOST_LIVE:
+        raise SimallocError(f"live is {live}; it takes {largest}, the largest, to {MOST_LIVE}")
+    game = Game(policy, scale=scale, engine=engine, progress=progress)
+    ADVERSARIES[name].play(game, live, largest)
+    return game

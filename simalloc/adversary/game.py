@@ -10,7 +10,8 @@ from simalloc.errors import SimallocError
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import ENGINES
-from simalloc.trace import Op, Trace
+from simalloc.heap.stepping import parts_of, replay
+from simalloc.trace import Op, Stretch, Trace
 from simalloc.trace.source import empty_spans
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 _NOTHING: Final = Trace.from_events([], [], [], name="adversary")
 _EVENTS: Final = 1 << 40
 """More than a game has."""
-_STRIDE: Final = 1 << 18
-"""Events carried out between two looks at progress and Ctrl-C."""
 
 
 class Placed(NamedTuple):
@@ -37,6 +36,11 @@ class Placed(NamedTuple):
     def where(self, chosen: NDArray[np.bool_]) -> Placed:
         """Return the chosen ones."""
         return Placed(*(column[chosen] for column in self))
+
+    def by_address(self) -> Placed:
+        """Return these in order of address."""
+        order = np.argsort(self.address, kind="stable")
+        return Placed(*(column[order] for column in self))
 
     def with_more(self, more: Placed) -> Placed:
         """Return these and others."""
@@ -62,7 +66,9 @@ class Game:
             raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
         self.setting = Setting.of(_NOTHING, policy, scale, Realloc.FREE_FIRST)
         if self.setting.policy.description.way == "offline":
-            raise SimallocError(f"{policy} cannot be played against: it has to know all beforehand")
+            raise SimallocError(
+                f"{policy} cannot be played against: it has to know the whole trace beforehand"
+            )
         self.live = 0
         self._heap = _Core(self.setting, engine) if engine != "reference" else _Plain(self.setting)
         self._progress = progress
@@ -101,12 +107,15 @@ class Game:
             self._size = grown
         self._size[number[born]] = size[born]
         live = self.live + np.cumsum(np.where(born, size, -self._size[number]))
+        events = Stretch(op, size, number.astype(np.uint32), live, empty_spans(0))
         address = np.empty(len(op), np.int64)
-        for start in range(0, len(op), _STRIDE):
-            part = slice(start, start + _STRIDE)
-            self._heap.replay(op[part], number[part], size[part], live[part], address[part])
+        done = 0
+        for part in parts_of(events, self.setting.policy):
+            reached = done + len(part.op)
+            self._heap.replay(part, address[done:reached])
             if self._progress is not None:
-                self._progress(len(op[part]))
+                self._progress(reached - done)
+            done = reached
         address[born] //= self.setting.scale
         self.live = int(live[-1]) if len(live) else self.live
         self._parts.append((op, number, size))
@@ -129,18 +138,8 @@ class _Core:
     def peak(self) -> int:
         return int(self._simulation.figures()["peak_heap"])
 
-    def replay(
-        self,
-        op: NDArray[np.uint8],
-        number: NDArray[np.int64],
-        size: NDArray[np.int64],
-        live: NDArray[np.int64],
-        address: NDArray[np.int64],
-    ) -> None:
-        slot = number.astype(np.uint32)
-        done, failure = self._simulation.replay(op, size, slot, live, empty_spans(0), address)
-        if failure is not None:
-            raise SimallocError(f"a request of {int(size[done])} bytes: {failure}")
+    def replay(self, events: Stretch, address: NDArray[np.int64]) -> None:
+        replay(self._simulation, events, address)
 
 
 class _Plain:
@@ -154,17 +153,9 @@ class _Plain:
         self._event = 0
         self.peak = 0
 
-    def replay(
-        self,
-        op: NDArray[np.uint8],
-        number: NDArray[np.int64],
-        size: NDArray[np.int64],
-        live: NDArray[np.int64],
-        address: NDArray[np.int64],
-    ) -> None:
-        del live
-        events = zip(op.tolist(), number.tolist(), size.tolist(), strict=True)
-        for place, event in enumerate(events):
+    def replay(self, events: Stretch, address: NDArray[np.int64]) -> None:
+        columns = (events.op.tolist(), events.slot.tolist(), events.size.tolist())
+        for place, event in enumerate(zip(*columns, strict=True)):
             self._objects.heap.event = self._event
             self._event += 1
             address[place] = self._objects.carry_out(*event)

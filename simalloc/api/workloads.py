@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from simalloc.adversary import ADVERSARIES, attack
@@ -13,6 +14,7 @@ from simalloc.trace.workloads.provenance import SEED
 
 if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy
+    from simalloc.progress import Bar
     from simalloc.trace import Trace
 
 
@@ -28,11 +30,12 @@ def workload(
 ) -> Trace:
     """Return the workload of that name; the same arguments give the same trace.
 
-    An adversary (`"robson"`, `"against-best-fit"`, `"against-buddies"`) plays against a `policy`:
-    it looks at where the policy puts its objects, of 1 to `largest` bytes and of at most `live` in
-    all, and goes on. Its trace can be kept, and run under every policy; give its policy a growth of
-    `scale` bytes where the bounds are to be met to the byte. The other workloads are drawn from a
-    `seed`. `progress` shows how far it is; None: in notebooks.
+    An adversary (`"robson"`, `"against-first-fit"`, `"against-best-fit"`, `"against-buddies"`)
+    plays against a `policy`: it looks at where the policy puts its objects, of 1 to `largest` bytes
+    and of at most `live` in all, and goes on. Its trace can be kept, and run under every policy;
+    give its policy a growth of `scale` bytes where the bounds are to be met to the byte. The other
+    workloads are drawn from a `seed`. `progress` shows how far it is; None: in notebooks. Ctrl-C
+    ends a game, and nothing of it is kept.
 
     Raises `SimallocError` if there is no such workload, or an adversary has no policy.
     """
@@ -46,4 +49,10 @@ def workload(
     if policy is None:
         raise SimallocError(f"{name} plays against a policy; give one, such as first-fit-ao")
     with any_progress(name, None, shown=progress) as bar:
-        return attack(name, policy, live=live, largest=largest, scale=scale, progress=bar)
+        count = partial(_count, bar)
+        return attack(name, policy, live=live, largest=largest, scale=scale, progress=count)
+
+
+def _count(bar: Bar, events: int) -> None:
+    bar.text = f"{bar.done + events:,.0f} events"
+    bar(events)

@@ -101,7 +101,17 @@ bool spans_next(const struct spans *spans, struct span_place *place)
     return place->chunk < spans->chunks;
 }
 
-/* Halves a full chunk, and follows a span of it. */
+static uint64_t start_of(const struct spans *spans, struct span_place place)
+{
+    return spans->chunk[place.chunk]->start[place.index];
+}
+
+static int64_t until_of(const struct spans *spans, struct span_place place)
+{
+    return spans->chunk[place.chunk]->until[place.index];
+}
+
+/* Halves a chunk, and follows a span of it. */
 static bool halve(struct spans *spans, struct span_place *place)
 {
     struct span_chunk *upper = add_chunk(spans, place->chunk + 1);
@@ -110,7 +120,7 @@ static bool halve(struct spans *spans, struct span_place *place)
     struct span_chunk *lower = spans->chunk[place->chunk];
     uint32_t half = CHUNK_SPANS / 2;
     move_tail(upper, 0, lower, half);
-    upper->count = CHUNK_SPANS - half;
+    upper->count = lower->count - half;
     lower->count = half;
     spans->first[place->chunk + 1] = upper->start[0];
     upper->latest = lower->latest;
@@ -119,20 +129,32 @@ static bool halve(struct spans *spans, struct span_place *place)
     return true;
 }
 
+/* Makes room for some more spans in a span's chunk, and follows the span. */
+static bool make_room(struct spans *spans, struct span_place *place, uint32_t more)
+{
+    return spans->chunk[place->chunk]->count + more <= CHUNK_SPANS || halve(spans, place);
+}
+
+/* Makes an address of a span the start of one, and goes to that. */
+static bool cut(struct spans *spans, struct span_place *place, uint64_t at)
+{
+    if (start_of(spans, *place) == at)
+        return true;
+    if (!make_room(spans, place, 1))
+        return false;
+    struct span_chunk *chunk = spans->chunk[place->chunk];
+    uint32_t next = ++place->index;
+    move_tail(chunk, next + 1, chunk, next);
+    chunk->start[next] = at;
+    chunk->until[next] = chunk->until[next - 1];
+    chunk->count++;
+    return true;
+}
+
 bool spans_cut(struct spans *spans, uint64_t at)
 {
     struct span_place place = spans_at(spans, at);
-    if (spans->chunk[place.chunk]->start[place.index] == at)
-        return true;
-    if (spans->chunk[place.chunk]->count == CHUNK_SPANS && !halve(spans, &place))
-        return false;
-    struct span_chunk *chunk = spans->chunk[place.chunk];
-    uint32_t next = place.index + 1;
-    move_tail(chunk, next + 1, chunk, next);
-    chunk->start[next] = at;
-    chunk->until[next] = chunk->until[place.index];
-    chunk->count++;
-    return true;
+    return cut(spans, &place, at);
 }
 
 /* Joins a span to the one below it. */
@@ -148,15 +170,17 @@ static void erase(struct spans *spans, struct span_place place)
     spans->first[place.chunk] = chunk->start[0];
 }
 
-/* Joins the spans that meet at an address if they are free until the same event. */
-static void join(struct spans *spans, uint64_t at)
+static struct span_place below(const struct spans *spans, struct span_place place)
 {
-    struct span_place place = spans_at(spans, at);
-    if (at == 0 || spans->chunk[place.chunk]->start[place.index] != at)
-        return;
-    struct span_place below = spans_at(spans, at - 1);
-    if (spans->chunk[below.chunk]->until[below.index] ==
-        spans->chunk[place.chunk]->until[place.index])
+    if (place.index > 0)
+        return (struct span_place){place.chunk, place.index - 1};
+    return (struct span_place){place.chunk - 1, spans->chunk[place.chunk - 1]->count - 1};
+}
+
+/* Joins a span to the one below it if they are free until the same event. */
+static void join(struct spans *spans, struct span_place place)
+{
+    if (start_of(spans, place) > 0 && until_of(spans, below(spans, place)) == until_of(spans, place))
         erase(spans, place);
 }
 
@@ -168,45 +192,46 @@ static void set_until(struct span_chunk *chunk, uint32_t index, int64_t until)
 
 bool spans_set(struct spans *spans, uint64_t from, uint64_t to, int64_t until)
 {
-    if (!spans_cut(spans, from) || !spans_cut(spans, to))
-        return false;
     struct span_place place = spans_at(spans, from);
+    /* Room for both cuts, so that the second one does not move what starts at the first. */
+    if (!make_room(spans, &place, 2) || !cut(spans, &place, from))
+        return false;
+    struct span_place end = place;
+    for (struct span_place next = end; spans_next(spans, &next) && start_of(spans, next) <= to;)
+        end = next;
+    if (!cut(spans, &end, to))
+        return false;
     set_until(spans->chunk[place.chunk], place.index, until);
-    for (struct span_place next = place; spans_next(spans, &next); next = place) {
-        if (spans->chunk[next.chunk]->start[next.index] >= to)
-            break;
-        erase(spans, next);
-    }
-    join(spans, to);
-    join(spans, from);
+    for (end = place; spans_next(spans, &end) && start_of(spans, end) < to; end = place)
+        erase(spans, end);
+    join(spans, end);
+    join(spans, place);
     return true;
 }
 
-static void turn_over(struct spans *spans, uint64_t from, uint64_t to)
+/* Lends what starts at a place, or takes it back, up to an address; returns the span there. */
+static struct span_place turn_over(struct spans *spans, struct span_place place, uint64_t to)
 {
-    struct span_place place = spans_at(spans, from);
-    struct span_chunk *chunk;
     do {
-        chunk = spans->chunk[place.chunk];
-        if (chunk->start[place.index] >= to)
-            return;
+        struct span_chunk *chunk = spans->chunk[place.chunk];
         set_until(chunk, place.index, ~chunk->until[place.index]);
-    } while (spans_next(spans, &place));
+    } while (spans_next(spans, &place) && start_of(spans, place) < to);
+    return place;
 }
 
 bool spans_lend(struct spans *spans, uint64_t from, uint64_t to)
 {
-    if (!spans_cut(spans, from) || !spans_cut(spans, to))
+    if (!spans_cut(spans, to) || !spans_cut(spans, from))
         return false;
-    turn_over(spans, from, to);
+    turn_over(spans, spans_at(spans, from), to);
     return true;
 }
 
 void spans_return(struct spans *spans, uint64_t from, uint64_t to)
 {
-    turn_over(spans, from, to);
-    join(spans, to);
-    join(spans, from);
+    struct span_place place = spans_at(spans, from);
+    join(spans, turn_over(spans, place, to));
+    join(spans, place);
 }
 
 uint64_t spans_find(struct spans *spans, int64_t until, uint64_t size)

@@ -1,6 +1,7 @@
 #include "tiers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A piece of what a life leaves: from here up to the next piece, or to the life's end, addresses
  * are free until an event. */
@@ -111,6 +112,53 @@ static bool go_forward(struct tiers *tiers, size_t event)
     return spans_set(&tiers->spans, start_of(tiers, born), end_of(tiers, born), TAKEN);
 }
 
+/* The tier of an event: the first one that a life of its is of. */
+static uint32_t tier_of(const struct tiers *tiers, size_t event)
+{
+    uint32_t born = tiers->lives->begins[event];
+    uint32_t died = tiers->lives->ends[event];
+    uint32_t first = born == NONE ? tiers->tiers : tiers->tier[born];
+    return died == NONE || tiers->tier[died] > first ? first : tiers->tier[died];
+}
+
+static bool sort_events(struct tiers *tiers)
+{
+    size_t all = tiers->lives->events;
+    size_t *upto = calloc((size_t)tiers->tiers + 2, sizeof *upto);
+    tiers->upto = upto;
+    tiers->order = malloc((all + 1) * sizeof *tiers->order);
+    tiers->aside = malloc((all + 1) * sizeof *tiers->aside);
+    if (upto == NULL || tiers->order == NULL || tiers->aside == NULL)
+        return false;
+    for (size_t event = 0; event < all; event++)
+        upto[tier_of(tiers, event) + 1]++;
+    for (size_t tier = 1; tier <= tiers->tiers; tier++)
+        upto[tier] += upto[tier - 1];
+    for (size_t event = 0; event < all; event++)
+        tiers->order[upto[tier_of(tiers, event)]++] = event;
+    return true;
+}
+
+/* How many events there are in the tiers before this one. */
+static size_t events_before(const struct tiers *tiers)
+{
+    return tiers->current == 0 ? 0 : tiers->upto[tiers->current - 1];
+}
+
+/* Puts the events of this tier among those of the tiers before it. */
+static void merge_events(struct tiers *tiers)
+{
+    size_t *order = tiers->order;
+    size_t before = events_before(tiers);
+    size_t place = tiers->upto[tiers->current];
+    size_t left = place - before;
+    memcpy(tiers->aside, order + before, left * sizeof *order);
+    while (left > 0) {
+        bool from_before = before > 0 && order[before - 1] > tiers->aside[left - 1];
+        order[--place] = from_before ? order[--before] : tiers->aside[--left];
+    }
+}
+
 /* Makes ready to go backward: in the end what never dies is there. */
 static bool begin_tier(struct tiers *tiers)
 {
@@ -131,7 +179,7 @@ static bool begin_tier(struct tiers *tiers)
 bool tiers_begin(struct tiers *tiers)
 {
     tiers->ended = tiers->current == tiers->tiers;
-    return begin_tier(tiers);
+    return sort_events(tiers) && begin_tier(tiers);
 }
 
 /* At the last event of a way turns to the next one. */
@@ -139,8 +187,10 @@ static bool turn(struct tiers *tiers)
 {
     tiers->event = 0;
     tiers->forward = !tiers->forward;
-    if (tiers->forward)
+    if (tiers->forward) {
+        merge_events(tiers);
         return true;
+    }
     spans_destroy(&tiers->spans);
     tiers->current++;
     tiers->ended = tiers->current == tiers->tiers;
@@ -149,10 +199,10 @@ static bool turn(struct tiers *tiers)
 
 bool tiers_advance(struct tiers *tiers, size_t events)
 {
-    size_t all = tiers->lives->events;
+    size_t all = tiers->forward ? tiers->upto[tiers->current] : events_before(tiers);
     size_t stop = all - tiers->event < events ? all : tiers->event + events;
     while (tiers->event < stop && !tiers->ended) {
-        size_t event = tiers->forward ? tiers->event : all - 1 - tiers->event;
+        size_t event = tiers->order[tiers->forward ? tiers->event : all - 1 - tiers->event];
         tiers->event++;
         if (!(tiers->forward ? go_forward(tiers, event) : go_backward(tiers, event)))
             return false;
@@ -164,4 +214,7 @@ void tiers_end(struct tiers *tiers)
 {
     spans_destroy(&tiers->spans);
     free(tiers->wanted);
+    free(tiers->order);
+    free(tiers->upto);
+    free(tiers->aside);
 }

@@ -24,6 +24,9 @@ struct tiers {
     uint32_t current; /* the tier that is being placed */
     bool forward;     /* the way that time runs */
     size_t event;     /* events of this way gone through */
+    size_t *order;    /* the events of the tiers placed, by time; then those of each later tier */
+    size_t *upto;     /* by tier: how many of those events are of it or of one before */
+    size_t *aside;    /* room for the events of one tier */
     struct spans spans;
     struct wanted *wanted; /* the stack */
     size_t wants;

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import simalloc
-from simalloc.adversary import Game, attack
+from simalloc.adversary import ADVERSARIES, Game, attack
+from simalloc.adversary.game import Placed
 from simalloc.adversary.robson import occupying
-from simalloc.bound import robson_bound
+from simalloc.adversary.sizes import spare
+from simalloc.bound import first_fit_bound, robson_bound
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.policy import CATALOGUE
@@ -25,7 +27,7 @@ def test_robson_drives_every_policy_up_to_the_bound(name):
     assert max(trace.stretch.live) <= LIVE
 
 
-@pytest.mark.parametrize("adversary", ["robson", "against-best-fit", "against-buddies"])
+@pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("name", ["first-fit-ao", "next-fit-lifo", "best-fit-fifo", "binary-buddy"])
 def test_both_engines_make_the_same_game(name, adversary):
     one, other = (
@@ -36,7 +38,7 @@ def test_both_engines_make_the_same_game(name, adversary):
     assert one.provenance == other.provenance
 
 
-@pytest.mark.parametrize("adversary", ["robson", "against-best-fit", "against-buddies"])
+@pytest.mark.parametrize("adversary", ADVERSARIES)
 def test_the_trace_makes_the_heap_again(adversary):
     trace = attack(adversary, "best-fit-ao:growth=16", live=LIVE, largest=LARGEST)
     run = simulate(trace, "best-fit-ao:growth=16")
@@ -44,10 +46,44 @@ def test_the_trace_makes_the_heap_again(adversary):
     assert run.max_live_bytes <= LIVE
 
 
+@pytest.mark.parametrize("name", ["first-fit-ao", "abt-ff"])
+def test_progress_counts_the_events(name):
+    told = []
+    trace = attack("robson", name, live=LIVE, largest=LARGEST, progress=told.append)
+    assert sum(told) == len(trace)
+
+
 @pytest.mark.parametrize("name", ["first-fit-ao", "best-fit-ao"])
 def test_robson_meets_his_bound_to_the_byte(name):
     trace = attack("robson", f"{name}:growth=16", live=1 << 14, largest=1 << 6)
     assert trace.provenance["peak_heap_bytes"] == robson_bound(1 << 14, 1 << 6)
+
+
+def test_first_fit_by_hand():
+    trace = attack("against-first-fit", "first-fit-ao:growth=16", live=16, largest=4)
+    # 16 of 1; half of them go for 4 of 2; 15 and 18 for one of 3; 1, 5, 9 and 22 for one of 4.
+    freed = trace.object[trace.op == Op.FREE].tolist()
+    assert freed == [0, 2, 4, 6, 8, 10, 12, 14, 15, 17, 1, 5, 9, 19]
+    assert trace.size[trace.op == Op.MALLOC].tolist() == [1] * 16 + [2] * 4 + [3, 4]
+    assert trace.provenance["peak_heap_bytes"] == 16 + 4 * 2 + 3 + 4
+
+
+def test_what_goes_leaves_gaps_that_are_too_small():
+    placed = Placed(np.arange(5), np.array([1, 1, 1, 2, 1]), np.array([1, 3, 5, 6, 9]))
+    # Each alone leaves a gap of 3 bytes, but the one at 5 leaves 2; the last stays.
+    assert spare(placed, 4).tolist() == [True, False, True, False, False]
+    assert spare(placed, 3).tolist() == [False, False, True, False, False]
+    assert not spare(placed.where(placed.number == 0), 4).any()
+
+
+@pytest.mark.parametrize("name", ["first-fit-ao", "best-fit-ao", "next-fit-ao"])
+def test_first_fit_needs_three_quarters_of_live_times_the_logarithm(name):
+    live, largest = 1 << 14, 1 << 6
+    trace = attack("against-first-fit", f"{name}:growth=16", live=live, largest=largest)
+    heap = trace.provenance["peak_heap_bytes"]
+    assert heap > 1.2 * robson_bound(live, largest)
+    assert 3 / 4 < heap / first_fit_bound(live, largest) < 1
+    assert max(trace.stretch.live) <= live
 
 
 def test_best_fit_needs_a_third_of_live_times_largest():
@@ -85,7 +121,7 @@ def test_a_game_tells_where_things_are():
         ({"name": "hyper", "policy": "first-fit-ao"}, "plays against no policy"),
         ({"name": "robson", "policy": "first-fit-ao", "largest": 3}, "a power of two"),
         ({"name": "robson", "policy": "first-fit-ao", "live": 4}, "live is 4; it takes 256"),
-        ({"name": "robson", "policy": "best-possible"}, "has to know all beforehand"),
+        ({"name": "robson", "policy": "best-possible"}, "has to know the whole trace beforehand"),
     ],
 )
 def test_what_cannot_be_played(arguments, complaint):
