@@ -53,8 +53,10 @@ def draw_portraits() -> None:
 
 def draw_examples() -> None:
     """Draw the examples of docs/pictures.md that are nowhere else."""
-    runs = simalloc.simulate_all("ghostscript", ["first-fit-*", "next-fit-ao", "binary-buddy"])
-    several = simalloc.simulate_all(["p2c", "ghostscript", "git", "jq"], ["*-fit-ao", "*-buddy"])
+    fits = ("first-fit-ao", "first-fit-ao-8k", "first-fit-lifo", "first-fit-fifo", "next-fit-ao")
+    runs = simalloc.simulate_all("ghostscript", [*fits, "binary-buddy"])
+    few = ("*-fit-ao", "binary-buddy", "double-buddy")
+    several = simalloc.simulate_all(["p2c", "ghostscript", "git", "jq"], few)
     examples = {
         "timelines": simalloc.draw_timelines(runs),
         "fragmentation": simalloc.draw_fragmentation(several),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simalloc.api.simulation import simulate
 from simalloc.api.traces import read_trace
 from simalloc.errors import SimallocError
+from simalloc.heap import simulate_all
 from simalloc.policy import expand_policies
+from simalloc.progress import progress as any_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +44,9 @@ def explore(
     from simalloc.report.explore.explored import explored  # noqa: PLC0415 - the same
 
     replayed = read_trace(trace, progress=progress)
-    runs = [
-        simulate(replayed, one, scale=scale, realloc=realloc, addresses=True, progress=progress)
-        for one in expand_policies(policies)
-    ]
+    described = expand_policies(policies)
+    with any_progress(replayed.name, len(replayed) * len(described), shown=progress) as bar:
+        runs = simulate_all(
+            replayed, described, scale=scale, realloc=realloc, addresses=True, progress=bar
+        )
     return Explorer(explored(replayed, runs))

@@ -9,6 +9,7 @@ from simalloc.api.traces import open_source, read_trace
 from simalloc.heap import Run
 from simalloc.measure import Waste, device_map, free_sizes, heap_map, pins, rank_values, ranking
 from simalloc.policy import expand_policies, parse_size, spell
+from simalloc.progress import progress as any_progress
 from simalloc.report.figures import device as device_figure
 from simalloc.report.figures import fragmentation as fragmentation_figure
 from simalloc.report.figures import free_sizes as free_sizes_figure
@@ -20,6 +21,7 @@ from simalloc.report.figures import timelines as timelines_figure
 from simalloc.report.figures import visits as visits_figure
 from simalloc.report.figures import waste as waste_figure
 from simalloc.sweep import Results
+from simalloc.trace.statistics import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -107,14 +109,27 @@ def draw_free_sizes(
     )
 
 
-def draw_lives(trace: Source, *, theme: Theme = "light") -> Picture:
-    """Draw how large a trace's objects are and how long they live, as shares of all."""
-    return lives_figure.draw_lives(open_source(trace, progress=None), theme=theme)
+def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None = None) -> Picture:
+    """Draw how large a trace's objects are and how long they live, as shares of all.
+
+    `progress` shows how far it is; None: in notebooks.
+    """
+    source = open_source(trace, progress=progress)
+    with any_progress(f"{source.name}: lives", len(source), shown=progress) as bar:
+        return lives_figure.draw_lives(source, theme=theme, progress=bar)
 
 
-def draw_portrait(trace: Source, *, theme: Literal["light", "dark"] = "light") -> Picture:
-    """Draw all of a trace in one picture: live bytes over time, sizes, lifetimes, main figures."""
-    return portrait_figure.draw_portrait(open_source(trace, progress=None), theme=theme)
+def draw_portrait(
+    trace: Source, *, theme: Literal["light", "dark"] = "light", progress: bool | None = None
+) -> Picture:
+    """Draw all of a trace in one picture: live bytes over time, sizes, lifetimes, main figures.
+
+    `progress` shows how far it is; None: in notebooks.
+    """
+    source = open_source(trace, progress=progress)
+    with any_progress(source.name, 2.0, shown=progress) as bar:
+        statistics = describe(source, progress=bar)
+        return portrait_figure.draw_portrait(source, statistics, theme=theme, progress=bar)
 
 
 def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:

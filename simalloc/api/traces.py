@@ -47,8 +47,8 @@ def read_log(
     r"""Return the trace of an allocation log, as `simalloc import` reads it.
 
     `patterns` reads a log of one's own: regular expressions for `malloc`, `free` and, if needed,
-    `realloc` and `ignore`, with groups `size`, `id` and `old`. Without `id`, mallocs are numbered
-    from 0:
+    `realloc` and `ignore`, with groups `size` (or `hexsize`), `count`, `id` and `old`. Without
+    `id`, mallocs are numbered from 0:
 
         patterns={"malloc": r"Alloc\((?P<size>\d+)\)", "free": r"Free\((?P<id>\d+)\)"}
 

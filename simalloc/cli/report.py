@@ -82,8 +82,12 @@ def command(
             if trace.is_of_device or capacities or settings or searches:
                 whole = trace.in_memory()
                 found = explored(whole, settings, capacities, searches=searches)
+                if found.interrupted:
+                    raise KeyboardInterrupt
                 findings.append(pages.look_at_device(whole, given, found))
                 continue
+            if len(trace) > pages.WHOLE_EVENTS:
+                click.echo(_left_out(trace, pages.WHOLE_EVENTS), err=True)
             findings.append(
                 pages.find_out(
                     trace,
@@ -124,11 +128,6 @@ def _natives(source: EventSource, most: int) -> list[NativeRun]:
     So are all if the trace has more than `most` events.
     """
     if len(source) > most:
-        click.echo(
-            f"simalloc: {source.name} has more than {most:,} events: real allocators are left out; "
-            "`simalloc native` replays it in memory",
-            err=True,
-        )
         return []
     trace = source.in_memory()
     runs: list[NativeRun] = []
@@ -143,6 +142,15 @@ def _natives(source: EventSource, most: int) -> list[NativeRun]:
     for line in left_out:
         click.echo(line, err=True)
     return runs
+
+
+def _left_out(source: EventSource, most: int) -> str:
+    return (
+        f"simalloc: {source.name} has more than {most:,} events, so it is read piece by piece: "
+        "left out are real allocators (`simalloc native` replays it in memory), and unless -p "
+        "names them the best possible heap, which takes it whole, and trees that are never "
+        "balanced, which may take hours"
+    )
 
 
 def _command(traces: Sequence[str], output: Path, given: Mapping[str, Any]) -> str:

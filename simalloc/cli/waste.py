@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 )
 @click.argument("trace", metavar="TRACE")
 @policy_option(
-    "Policies of the catalogue, as `simalloc run` takes them; each is shown alone and, unless that "
-    "is asked for itself, with its mechanism on.",
+    "Policies of the catalogue, as `simalloc run` takes them; each is shown as it is given, and "
+    "with mechanism=on too.",
     required=True,
 )
 @click.option(

@@ -10,12 +10,16 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from simalloc.heap.stepping import parts_of, replay, run_of, strides
 from simalloc.machine import core_count
 from simalloc.policy import PythonCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
@@ -27,14 +31,25 @@ WINDOW: Final = 8
 
 
 def replay_side_by_side(
-    settings: Sequence[Setting], progress: Callable[[int], None] | None = None
+    settings: Sequence[Setting],
+    *,
+    addresses: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
     """Replay a trace under several policies on all cores; Ctrl-C stops them within a stride.
 
     The trace is gone through once, by all policies side by side, so that one in a file is read
-    once. `progress` is called, from any thread, with the number of events done since its last call.
+    once. With `addresses` every object's address is kept. `progress` is called, from any thread,
+    with the number of events done since its last call.
     """
-    lanes = [_Lane(setting, setting.simulation()) for setting in settings]
+    lanes = [
+        _Lane(
+            setting,
+            setting.simulation(),
+            np.empty(len(setting.source), np.int64) if addresses else None,
+        )
+        for setting in settings
+    ]
     # One that serves alignments has its trace in memory.
     source = next((each.source for each in settings if each.is_aligned), settings[0].source)
     with closing(strides(source)) as events:
@@ -48,6 +63,8 @@ class _Lane:
 
     setting: Setting
     simulation: Simulation
+    addresses: NDArray[np.int64] | None
+    done: int = 0
     ahead: deque[Stretch] = field(default_factory=deque)
     busy: bool = False
     seconds: float = 0.0
@@ -59,7 +76,7 @@ class _Lane:
 
     def run(self) -> Run:
         """Return what has come out."""
-        return run_of(self.simulation, self.setting, seconds=self.seconds)
+        return run_of(self.simulation, self.setting, addresses=self.addresses, seconds=self.seconds)
 
     def advance(self, stopped: Callable[[], bool]) -> int:
         """Carry out the next stride, unless stopped on the way; return its number of events."""
@@ -68,7 +85,10 @@ class _Lane:
         for part in parts_of(stride, self.setting.policy):
             if stopped():
                 break
-            replay(self.simulation, part)
+            reached = self.done + len(part.op)
+            room = None if self.addresses is None else self.addresses[self.done : reached]
+            replay(self.simulation, part, room)
+            self.done = reached
         self.seconds += time.perf_counter() - started
         return len(stride.op)
 

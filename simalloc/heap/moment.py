@@ -17,7 +17,7 @@ from simalloc.trace import Op, Stretch
 from simalloc.trace.events import allocates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -69,17 +69,23 @@ def check_run(source: EventSource, run: Run) -> None:
     """Raise `SimallocError` unless the run may be one of the trace, by how long both are."""
     if run.events != len(source) or run.objects != source.objects:
         raise SimallocError(
-            f"the run of {run.trace} is not one of this trace, {source.name}: it is another trace's"
+            f"the run of {run.trace} belongs to another trace than this one, {source.name}"
         )
 
 
-def moment(source: EventSource, run: Run, event: int | None = None) -> Moment:
+def moment(
+    source: EventSource,
+    run: Run,
+    event: int | None = None,
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Moment:
     """Return the heap of a run after an event; without one, when the heap first has its peak.
 
-    The trace is replayed up to there. Raises `SimallocError` if there is no such event, or the run
-    is not the trace's.
+    The trace is replayed up to there; `progress` is called with the number of events done since its
+    last call. Raises `SimallocError` if there is no such event, or the run is not the trace's.
     """
-    with _replay_of(source, run) as heap:
+    with _replay_of(source, run, progress) as heap:
         if event is None:
             event = _go_to_peak(heap, source, run)
         else:
@@ -87,24 +93,30 @@ def moment(source: EventSource, run: Run, event: int | None = None) -> Moment:
         return heap.moment(event)
 
 
-def tilings(source: EventSource, run: Run, events: Iterable[int]) -> Iterator[Tiling]:
+def tilings(
+    source: EventSource,
+    run: Run,
+    events: Iterable[int],
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Iterator[Tiling]:
     """Yield how blocks tile the heap of a run after each of some events, which ascend.
 
-    Raises as `moment` does.
+    `progress` is as of `moment`, and so is what is raised.
     """
-    with _replay_of(source, run) as heap:
+    with _replay_of(source, run, progress) as heap:
         for event in events:
             heap.go_past(event)
             yield heap.tiling()
 
 
 @contextmanager
-def _replay_of(source: EventSource, run: Run) -> Iterator[_Replay]:
+def _replay_of(source: EventSource, run: Run, progress: Callable[[int], None]) -> Iterator[_Replay]:
     """Replay a run's trace within the block, as far as is asked for."""
     check_run(source, run)
     setting = Setting.of(source, run.policy, run.scale, run.realloc)
     with closing(setting.source.stretches()) as stretches:
-        yield _Replay(setting, stretches)
+        yield _Replay(setting, stretches, progress)
 
 
 def _go_to_peak(heap: _Replay, source: EventSource, run: Run) -> int:
@@ -125,10 +137,16 @@ def _go_to_peak(heap: _Replay, source: EventSource, run: Run) -> int:
 class _Replay:
     """A heap as the trace goes by, and what was allocated last in each of the trace's slots."""
 
-    def __init__(self, setting: Setting, stretches: Iterator[Stretch]) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        stretches: Iterator[Stretch],
+        progress: Callable[[int], None],
+    ) -> None:
         self.simulation: Simulation | OfflineHeap = way_of(setting.policy).heap_of(setting)
         self._setting = setting
         self._stretches = stretches
+        self._progress = progress
         self._stretch = Stretch.empty(0)
         self._first = 0  # event of the stretch
         self._done = 0
@@ -142,7 +160,7 @@ class _Replay:
         source = self._setting.source
         if not max(self._done - 1, 0) <= event < len(source):
             raise SimallocError(
-                f"event {event} of {source.name} cannot be shown: it takes an event of "
+                f"event {event} of {source.name} cannot be shown; the events that can are "
                 f"{max(self._done - 1, 0)} to {len(source) - 1}"
             )
         while self._done <= event:
@@ -189,6 +207,7 @@ class _Replay:
                 replay(self.simulation, part)
             else:
                 self.simulation.go_to(self._done)
+            self._progress(len(part.op))
 
     def _note(self) -> None:
         """Take note of what has been allocated in which slot since this was last done."""

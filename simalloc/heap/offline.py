@@ -75,10 +75,13 @@ def run_one(
 
 
 def run_all(
-    settings: Sequence[Setting], progress: Callable[[int], None] | None = None
+    settings: Sequence[Setting],
+    *,
+    addresses: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
     """Find the best possible placements one after the other."""
-    return [run_one(setting, progress=progress) for setting in settings]
+    return [run_one(setting, addresses=addresses, progress=progress) for setting in settings]
 
 
 def heap_of(setting: Setting) -> OfflineHeap:

@@ -43,10 +43,13 @@ def run_one(
 
 
 def run_all(
-    settings: Sequence[Setting], progress: Callable[[int], None] | None = None
+    settings: Sequence[Setting],
+    *,
+    addresses: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
     """Replay a trace under several policies side by side, on all cores."""
-    return replay_side_by_side(settings, progress)
+    return replay_side_by_side(settings, addresses=addresses, progress=progress)
 
 
 def heap_of(setting: Setting) -> Simulation:

@@ -70,7 +70,9 @@ class Setting:
         """Return the description of a heap; raises `PolicyError` if it is of none."""
         description = self.policy.description
         if isinstance(description, Device):
-            raise PolicyError(f"{self.policy.name} is a device allocator: this is of heaps alone")
+            raise PolicyError(
+                f"{self.policy.name} is a device allocator; only policies of heaps can be used here"
+            )
         return description
 
     def _decider(self) -> dict[str, Any]:

@@ -58,18 +58,20 @@ def simulate_all(
     *,
     scale: int = 16,
     realloc: Realloc | str | None = None,
+    addresses: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
     """Replay a trace under all policies on all cores; Ctrl-C stops them within a stride.
 
     The trace is gone through once, by all policies side by side, so that one in a file is read
-    once. `progress` is called, from any thread, with the number of events done since its last call.
-    Raises as `simulate` does.
+    once. With `addresses` the runs keep every object's address. `progress` is called, from any
+    thread, with the number of events done since its last call. Raises as `simulate` does.
     """
     settings = [Setting.of(source, policy, scale, realloc) for policy in policies]
     runs: dict[int, Run] = {}
     for way in dict.fromkeys(way_of(setting.policy) for setting in settings):
         mine = [i for i, setting in enumerate(settings) if way_of(setting.policy) is way]
-        done = way.run_all([settings[i] for i in mine], progress)
+        some = [settings[i] for i in mine]
+        done = way.run_all(some, addresses=addresses, progress=progress)
         runs |= dict(zip(mine, done, strict=True))
     return [runs[i] for i in range(len(settings))]

@@ -30,7 +30,11 @@ class Way(Protocol):
         """Replay a trace under a policy, as `simulate` does."""
 
     def run_all(
-        self, settings: Sequence[Setting], progress: Callable[[int], None] | None = None
+        self,
+        settings: Sequence[Setting],
+        *,
+        addresses: bool = False,
+        progress: Callable[[int], None] | None = None,
     ) -> list[Run]:
         """Replay a trace under several policies of this way, as `simulate_all` does."""
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from simalloc.heap import FREE, tilings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
@@ -35,23 +37,47 @@ class FreeSizes:
     """What they add up to: (classes, moments)."""
 
 
-def free_sizes(source: EventSource, run: Run, *, count: int = COUNT) -> FreeSizes:
+def free_sizes(
+    source: EventSource,
+    run: Run,
+    *,
+    count: int = COUNT,
+    progress: Callable[[int], None] = lambda _: None,
+) -> FreeSizes:
     """Return how large a run's free blocks are at `count` moments.
 
-    The trace is replayed for it. Raises `SimallocError` if the run is not the trace's.
+    The trace is replayed for it; `progress` is called with the number of events done since its last
+    call. Raises `SimallocError` if the run is not the trace's.
     """
     count = min(count, len(source))
     events = np.arange(1, count + 1) * len(source) // max(count, 1) - 1
-    sizes = [
-        tiling.size[tiling.slot == FREE] / run.scale
-        for tiling in tilings(source, run, events.tolist())
+    moments = [
+        _by_class(tiling.size[tiling.slot == FREE] / run.scale)
+        for tiling in tilings(source, run, events.tolist(), progress=progress)
     ]
-    exponents = [np.frexp(size)[1] - 1 for size in sizes]
-    every = np.concatenate(exponents) if exponents else np.zeros(0, np.int32)
-    lowest, highest = (int(every.min()), int(every.max())) if len(every) else (0, 0)
-    blocks = np.zeros((highest - lowest + 1, count), np.int64)
+    kept = [one for one in moments if len(one.blocks)]
+    first = min((one.first for one in kept), default=0)
+    last = max((one.first + len(one.blocks) for one in kept), default=1)
+    blocks = np.zeros((last - first, count), np.int64)
     amount = np.zeros(blocks.shape)
-    for place, (exponent, size) in enumerate(zip(exponents, sizes, strict=True)):
-        blocks[:, place] = np.bincount(exponent - lowest, minlength=len(blocks))
-        amount[:, place] = np.bincount(exponent - lowest, size, minlength=len(blocks))
-    return FreeSizes(events, lowest, blocks, amount)
+    for place, one in enumerate(moments):
+        rows = slice(one.first - first, one.first - first + len(one.blocks))
+        blocks[rows, place] = one.blocks
+        amount[rows, place] = one.bytes
+    return FreeSizes(events, first, blocks, amount)
+
+
+class _Classes(NamedTuple):
+    """Free blocks and their bytes by size class, from the `first` on."""
+
+    first: int
+    blocks: NDArray[np.int64]
+    bytes: NDArray[np.float64]
+
+
+def _by_class(size: NDArray[np.float64]) -> _Classes:
+    """Sum up blocks of these sizes by class."""
+    number = np.frexp(size)[1] - 1
+    first = int(number.min()) if len(number) else 0
+    amount = np.asarray(np.bincount(number - first, size), np.float64)
+    return _Classes(first, np.bincount(number - first), amount)

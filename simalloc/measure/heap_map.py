@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -61,6 +61,27 @@ class HeapMap(ShownAsPicture):
             self.lowest_address + rows * self.cell_bytes,
         )
 
+    def coarser(self) -> HeapMap:
+        """Return the same window in cells of twice the events and bytes."""
+        columns, wide = len(self.heap), 2 * self.cell_events
+        lengths = _lengths(self.first_event, self.last_event, self.cell_events, columns)
+        wider = _lengths(self.first_event, self.last_event, wide, -(-columns // 2))
+        covered = self.live * lengths
+        amount = _in_fours(covered, np.add)
+        # Ages count back from the middle of a column; events here count from the window's first.
+        born = self.cell_events * np.arange(columns) + lengths / 2 - np.nan_to_num(self.age)
+        with np.errstate(invalid="ignore"):
+            mean_born = _in_fours(born * covered, np.add) / amount
+        return replace(
+            self,
+            live=amount / (2 * wider),
+            age=np.maximum(wide * np.arange(len(wider)) + wider / 2 - mean_born, 0.0),
+            cell_events=wide,
+            cell_bytes=2 * self.cell_bytes,
+            heap=_in_fours(self.heap[None], np.maximum)[0],
+            mapped=None if self.mapped is None else _in_fours(self.mapped, np.logical_or),
+        )
+
 
 def heap_map(
     source: EventSource,
@@ -70,13 +91,15 @@ def heap_map(
     addresses: tuple[float, float] | None = None,
     columns: int = COLUMNS,
     rows: int = ROWS,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> HeapMap:
     """Return the map of a run, or of a window of it.
 
     The trace is replayed for it, unless the run was made with `addresses=True`.
 
     `events` are the first and the one past the last, `addresses` in bytes of the program; both are
-    everything if not given. There are at most `columns` times `rows` cells.
+    everything if not given. There are at most `columns` times `rows` cells. `progress` is called
+    with the number of events done since its last call.
 
     Raises `SimallocError` if the run is not the trace's; `ValueError` for a window that is none, or
     no cells.
@@ -87,6 +110,7 @@ def heap_map(
     for passage in Passages(placed, "address"):
         stays = passage.ended  # a realloc may move its object, and gives it a new size
         cells.cover(stays.mark, stays.size, stays.marked, stays.born, stays.died)
+        progress(len(passage))
     return filled_map(run, frame, cells.fill)
 
 
@@ -141,7 +165,7 @@ def filled_map(
     covered = np.empty((frame.columns, frame.rows))
     born = np.empty((frame.columns, frame.rows))
     fill(covered.ravel(), born.ravel())
-    lengths = _lengths(frame)
+    lengths = _lengths(frame.first_event, frame.last_event, frame.cell_events, frame.columns)
     starts = frame.first_event + frame.cell_events * np.arange(frame.columns)
     with np.errstate(invalid="ignore"):
         age = starts + lengths / 2 - born.T / covered.T
@@ -175,12 +199,18 @@ def _cells(length: int, most: int) -> tuple[int, int]:
     return size, max(1, -(-length // size))
 
 
-def _lengths(frame: Frame) -> NDArray[np.float64]:
+def _lengths(first: int, last: int, cell_events: int, columns: int) -> NDArray[np.float64]:
     """Return the events in each column: those of the last end with the window."""
-    lengths = np.full(frame.columns, float(frame.cell_events))
-    before = (frame.columns - 1) * frame.cell_events
-    lengths[-1] = max(1, frame.last_event - frame.first_event - before)
+    lengths = np.full(columns, float(cell_events))
+    lengths[-1] = max(1, last - first - (columns - 1) * cell_events)
     return lengths
+
+
+def _in_fours(cells: NDArray[Any], merge: np.ufunc) -> NDArray[Any]:
+    """Return cells merged with their neighbours to the right, above and both."""
+    rows, columns = (np.arange(0, count, 2) for count in cells.shape)
+    merged: NDArray[Any] = merge.reduceat(merge.reduceat(cells, rows, axis=0), columns, axis=1)
+    return merged
 
 
 def _heap(run: Run, starts: NDArray[np.int64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,6 +13,8 @@ from simalloc.trace.sites import site_name
 from simalloc.trace.source import entries_at
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
@@ -63,15 +65,23 @@ class Pins(ShownAsTable):
     """The objects with the most free memory right below and above them."""
 
 
-def pins(source: EventSource, run: Run, event: int | None = None, *, most: int = MOST) -> Pins:
+def pins(
+    source: EventSource,
+    run: Run,
+    event: int | None = None,
+    *,
+    most: int = MOST,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Pins:
     """Return what pins the heap of a run after an event; without one, when it first has its peak.
 
-    They are at most `most`. Raises `SimallocError` if the run is not the trace's or there is no
-    such event, and `ValueError` if `most` is negative.
+    They are at most `most`. `progress` is called with the number of events done since its last
+    call. Raises `SimallocError` if the run is not the trace's or there is no such event, and
+    `ValueError` if `most` is negative.
     """
     if most < 0:
         raise ValueError(f"most is {most}; it takes 0 or more")
-    heap = moment(source, run, event)
+    heap = moment(source, run, event, progress=progress)
     free = np.where(heap.object == FREE, heap.size, 0.0)
     below = np.concatenate(([0.0], free))[:-1]
     above = np.concatenate((free, [0.0]))[1:]

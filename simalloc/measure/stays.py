@@ -38,6 +38,12 @@ class Stays:
     def __len__(self) -> int:
         return len(self.object)
 
+    def first(self, count: int) -> Stays:
+        """Return the first stays, `count` at the most."""
+        columns = (self.object, self.placed, self.requested, self.birth, self.since, self.until)
+        number, placed, requested, birth, since, until = (column[:count] for column in columns)
+        return Stays(number, placed, self.scale, requested, birth, since, until)
+
     @property
     def address(self) -> NDArray[np.float64]:
         """The address in bytes of the program."""
@@ -58,19 +64,27 @@ def stays_of(trace: Trace, runs: Sequence[Run], choose: Choice) -> list[Stays]:
     chosen = choose(begins, ends)
     owner, since, until = trace.object[begins], begins[chosen], ends[chosen]
     numbers, sizes = trace.object[since], trace.size[since]
+    reallocated = _of_reallocated(owner)
     stays = []
     for run, placed in zip(runs, all_placed, strict=True):
-        birth = _births(owner, placed[begins], begins)[chosen]
+        birth = _births(reallocated, owner, placed[begins], begins)[chosen]
         stays.append(Stays(numbers, placed[since], run.scale, sizes, birth, since, until))
     return stays
 
 
+def _of_reallocated(owner: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of stays whose object has several, object by object."""
+    several = np.flatnonzero(np.bincount(owner)[owner] > 1)
+    return several[np.argsort(owner[several], kind="stable")]
+
+
 def _births(
-    owner: NDArray[np.int64], address: NDArray[np.int64], since: NDArray[np.int64]
+    several: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    address: NDArray[np.int64],
+    since: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return since when each stay's object had been at its address."""
-    several = np.flatnonzero(np.bincount(owner)[owner] > 1)
-    several = several[np.argsort(owner[several], kind="stable")]
     begins = np.ones(len(several), np.bool_)
     for column in (owner[several], address[several]):
         begins[1:] &= column[1:] == column[:-1]

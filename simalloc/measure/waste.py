@@ -13,7 +13,7 @@ from simalloc.policy import spell
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -69,13 +69,19 @@ class Waste(ShownAsTable):
         return float(sum(getattr(self, part) for part in PARTS))
 
 
-def waste(source: EventSource, run: Run, event: int | None = None) -> Waste:
+def waste(
+    source: EventSource,
+    run: Run,
+    event: int | None = None,
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Waste:
     """Return where the bytes of a run's heap are after an event; without one, at its first peak.
 
-    The trace is replayed up to there. Raises `SimallocError` if there is no such event, or the run
-    is not the trace's.
+    The trace is replayed up to there; `progress` is called with the number of events done since its
+    last call. Raises `SimallocError` if there is no such event, or the run is not the trace's.
     """
-    heap = moment(source, run, event)
+    heap = moment(source, run, event, progress=progress)
     taken = heap.object >= 0
     asked, size = heap.requested[taken], heap.size[taken]
     overhead = run.policy.description.applied_overhead

@@ -48,4 +48,8 @@ def _notes(wastes: Sequence[Waste]) -> list[str]:
     notes = ["Bytes of the program; simalloc waste --help says what the columns are."]
     if any(waste.event is None for waste in wastes):
         notes.append("A real allocator does not tell what its memory is: live is the peak of live.")
+        if any("mechanism=on" in waste.policy and "word=8" not in waste.policy for waste in wastes):
+            notes.append(
+                "A model's words have 4 bytes unless it says word=8; a real one's here have 8."
+            )
     return notes

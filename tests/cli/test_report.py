@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import chromium
 import pytest
+from click.testing import CliRunner
 
+from simalloc.cli import main
 from simalloc.heap import simulate_all
 from simalloc.report.page import find_out
 from simalloc.report.page import page as page_of
@@ -112,6 +114,22 @@ def test_a_long_trace_is_read_piece_by_piece(tmp_path, monkeypatch):
     ranking = page_of([found], "simalloc report start.npz").decode().split("<h3>")[1]
     assert "is read piece by piece" in ranking
     assert "knowing the future" not in ranking
+
+
+def test_what_a_long_trace_goes_without_is_said(tmp_path, monkeypatch):
+    for module in ("page", "page.findings", "page.sections"):
+        monkeypatch.setattr(f"simalloc.report.{module}.WHOLE_EVENTS", 100)
+    monkeypatch.setattr("simalloc.cli.run._LONG", 100)
+    write_trace(load("make").prefix(1000), tmp_path / "start.npz")
+    given = str(tmp_path / "start.npz")
+    told = CliRunner().invoke(main, ["report", given, "-p", "abt-ff", "-o", f"{given}.html"])
+    assert told.exit_code == 0
+    assert "left out are real allocators" in told.stderr
+    text = (tmp_path / "start.npz.html").read_text("utf-8")
+    assert "abt-ff</th>" in text
+    assert "abt-bf</th>" not in text
+    told = CliRunner().invoke(main, ["run", given, "-p", "best-possible"])
+    assert "takes all of make into memory, about 161 KiB" in told.stderr
 
 
 def test_the_code_on_the_page_runs(page, tmp_path):

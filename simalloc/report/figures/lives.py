@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.ticker import PercentFormatter
@@ -10,61 +10,50 @@ from matplotlib.ticker import PercentFormatter
 from simalloc.errors import TraceError
 from simalloc.report.figures.axes import log_bytes_axis
 from simalloc.report.figures.style import new_figure, styled
-from simalloc.trace.statistics import Passages
+from simalloc.trace.statistics import spread_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Palette, Theme
     from simalloc.trace import EventSource
-
-_STEPS: Final = 64
-"""To a doubling of the size or lifetime: finer than can be seen."""
+    from simalloc.trace.statistics import Spread, Steps
 
 
-def draw_lives(source: EventSource, *, theme: Theme = "light") -> Picture:
+def draw_lives(
+    source: EventSource,
+    spread: Spread | None = None,
+    *,
+    theme: Theme = "light",
+    progress: Callable[[float], None] = lambda _: None,
+) -> Picture:
     """Return sizes and lifetimes of a trace's objects, as shares of objects and of bytes.
 
-    Lifetimes count the bytes allocated meanwhile. Raises `TraceError` for a trace without events.
+    Lifetimes count the bytes allocated meanwhile. `spread` is the trace's, if it is at hand; if
+    not, the trace is gone through for it, and `progress` is called with the number of events done
+    since its last call. Raises `TraceError` for a trace without events.
     """
     if not len(source):
         raise TraceError("has no events to draw", path=source.name)
-    by_size, by_lifetime = _Steps(), _Steps()
-    for passage in Passages(source):
-        by_size.add(passage.ended.size, passage.ended.size)
-        by_lifetime.add(passage.ended.lifetime, passage.ended.size)
+    spread = spread or spread_of(source, progress=progress)
     with styled(theme) as palette:
         figure = new_figure(2.5)
         sizes, lifetimes = figure.subplots(1, 2, sharey=True)
-        _draw_share(sizes, by_size, palette)
+        _draw_share(sizes, spread.by_size, palette)
         sizes.set_xlabel("size at most (bytes requested)")
         sizes.set_ylabel("share")
         sizes.yaxis.set_major_formatter(PercentFormatter(1.0))
         sizes.set_ylim(0, 1.02)
-        _draw_share(lifetimes, by_lifetime, palette)
+        _draw_share(lifetimes, spread.by_lifetime, palette)
         lifetimes.set_xlabel("lifetime at most (bytes allocated meanwhile)")
         sizes.legend(loc="lower right")
     return figure
 
 
-class _Steps:
-    """Counts objects and their bytes in steps of a value; a value of 0 counts as 1."""
-
-    def __init__(self) -> None:
-        self.objects, self.bytes, self.largest = (np.zeros(64 * _STEPS, np.int64) for _ in range(3))
-
-    def add(self, values: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-        """Count objects with these values and sizes."""
-        values = np.maximum(values, 1)
-        step = (np.log2(values) * _STEPS).astype(np.int64)
-        np.add.at(self.objects, step, 1)
-        np.add.at(self.bytes, step, sizes)
-        np.maximum.at(self.largest, step, values)
-
-
-def _draw_share(axes: Axes, steps: _Steps, palette: Palette) -> None:
+def _draw_share(axes: Axes, steps: Steps, palette: Palette) -> None:
     there = np.flatnonzero(steps.objects)
     for weight, label, style, colour in (
         (steps.objects, "of objects", "-", palette.lines[0]),

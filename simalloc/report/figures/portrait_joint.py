@@ -271,6 +271,7 @@ def _powers(axis: Axis, first: int, end: int, never: float | None = None) -> Non
     marks = {
         float(power): spell_bytes(2.0**power) for power in range(low, high) if not power % step
     }
-    if never is not None:
+    if never is not None:  # of two lines: a mark right below would be written over
+        marks = {power: mark for power, mark in marks.items() if never - power >= step / 2}
         marks[never] = "never\nfreed"
     axis.set_ticks(list(marks), list(marks.values()))

@@ -20,7 +20,7 @@ from simalloc.measure import (
 )
 from simalloc.policy import ALL, expand_policies, spell, with_and_without_mechanism
 from simalloc.policy.families.offline import Offline
-from simalloc.trace.statistics import describe
+from simalloc.trace.statistics import describe, spread_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simalloc.measure import FreeSizes, HeapMap, Pins, Stays, Waste
     from simalloc.policy import Policy
     from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Statistics
+    from simalloc.trace.statistics import Spread, Statistics
 
 COLUMNS: Final = 1600
 """Cells across a map, as long as the page does not get too large."""
@@ -63,6 +63,7 @@ class Findings:
     given: str
     """The trace's file or name, as a command finds it."""
     statistics: Statistics
+    spread: Spread
     runs: Sequence[Run]
     possible: Run | None
     """What one could do who knew the whole trace; None of one too long to be in memory."""
@@ -107,7 +108,8 @@ def find_out(
 
     Those are the best, the worst and the chosen ones. `given` is what a command is to be given for
     the trace. A trace file is read as it is replayed; of one with more than `WHOLE_EVENTS` the best
-    possible heap is not searched for unless it is chosen. Raises `SimallocError` for a trace
+    possible heap is not searched for, and trees that are never balanced are not replayed, unless
+    they are chosen. Raises `SimallocError` for a trace
     without events, `PlanError` for a policy that does not exist.
     """
     if not len(trace):
@@ -121,23 +123,32 @@ def find_out(
     roles = _roles(runs, closely)
     if possible is not None and spell(possible.policy) in closely:
         roles.append(("possible", possible))
-    with stage(f"{trace.name}: maps", len(roles) + 2) as advance:
-        mapped = [_look_closely(trace, run, role, COLUMNS, advance) for role, run in roles]
-        free = [_free_sizes(trace, run, advance) for run in (runs[0], runs[-1])]
+    mapped = [_look_closely(trace, run, role, stage) for role, run in roles]
+    with stage(f"{trace.name}: free blocks", 2 * len(trace)) as advance:
+        free = [free_sizes(trace, run, progress=advance) for run in (runs[0], runs[-1])]
     wastes = [*_wastes(trace, [run.policy for _, run in roles], stage), *map(real_waste, natives)]
     with stage(f"{trace.name}: statistics", 1.0) as advance:
         described = describe(trace, progress=advance)
-    return Findings(trace, given, described, runs, possible, natives, mapped, free, wastes)
+    with stage(f"{trace.name}: lives", len(trace)) as advance:
+        spread = spread_of(trace, progress=advance)
+    return Findings(trace, given, described, spread, runs, possible, natives, mapped, free, wastes)
 
 
-def with_columns(findings: Findings, columns: int) -> Findings:
-    """Return the same findings with smaller maps."""
-    mapped = [_look_closely(findings.trace, one.run, one.role, columns) for one in findings.mapped]
+def coarser(findings: Findings) -> Findings:
+    """Return the same findings with maps of half the columns and rows."""
+    mapped = [
+        replace(one, map=one.map.coarser(), stays=one.stays.first(_NAMED * len(one.map.heap) // 2))
+        for one in findings.mapped
+    ]
     return replace(findings, mapped=mapped)
 
 
 def _policies_of(trace: EventSource, chosen: Sequence[str]) -> list[Policy]:
-    """Return the catalogue and what of the chosen policies is not in it, for such a trace."""
+    """Return the catalogue and what of the chosen policies is not in it, for such a trace.
+
+    Of a long one those are left out that hold it in memory, and those of which an event may take
+    longer the more free blocks there are: on a hundred million events that is hours.
+    """
     everything = expand_policies([ALL, *chosen])
     if len(trace) <= WHOLE_EVENTS:
         return list(everything)
@@ -145,7 +156,8 @@ def _policies_of(trace: EventSource, chosen: Sequence[str]) -> list[Policy]:
     return [
         policy
         for policy in everything
-        if not isinstance(policy.description, Offline) or spell(policy) in kept
+        if spell(policy) in kept
+        or not (policy.description.is_slow or isinstance(policy.description, Offline))
     ]
 
 
@@ -172,35 +184,17 @@ def _wastes(trace: EventSource, policies: Sequence[Policy], stage: Stage) -> lis
     """Return what the heaps' peaks consist of, alone and with mechanism, at scale 1."""
     described = with_and_without_mechanism(policies)
     runs = _all_runs(trace, described, 1, "in-place", stage)
-    with stage(f"{trace.name}: waste", len(runs)) as advance:
-        return [_waste(trace, run, advance) for run in runs]
+    with stage(f"{trace.name}: waste", len(runs) * len(trace)) as advance:
+        return [waste(trace, run, progress=advance) for run in runs]
 
 
-def _waste(trace: EventSource, run: Run, advance: Callable[[float], None]) -> Waste:
-    found = waste(trace, run)
-    advance(1)
-    return found
-
-
-def _free_sizes(trace: EventSource, run: Run, advance: Callable[[float], None]) -> FreeSizes:
-    found = free_sizes(trace, run)
-    advance(1)
-    return found
-
-
-def _look_closely(
-    trace: EventSource,
-    run: Run,
-    role: str,
-    columns: int,
-    advance: Callable[[float], None] = lambda _: None,
-) -> Mapped:
-    found = Mapped(
-        role=role,
-        run=run,
-        map=heap_map(trace, run, columns=columns, rows=columns // 2),
-        stays=longest_stays(trace, run, _NAMED * columns),
-        pins=pins(trace, run),
-    )
-    advance(1)
-    return found
+def _look_closely(trace: EventSource, run: Run, role: str, stage: Stage) -> Mapped:
+    """Return what is shown of a run, for which it is made again three times."""
+    with stage(f"{trace.name}: map of {spell(run.policy)}", 3 * len(trace)) as advance:
+        return Mapped(
+            role=role,
+            run=run,
+            map=heap_map(trace, run, columns=COLUMNS, rows=COLUMNS // 2, progress=advance),
+            stays=longest_stays(trace, run, _NAMED * COLUMNS, progress=advance),
+            pins=pins(trace, run, progress=advance),
+        )

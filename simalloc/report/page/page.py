@@ -11,8 +11,8 @@ from simalloc.errors import SimallocError
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades
 from simalloc.report.figures.style import PALETTES, css_variables
-from simalloc.report.page.device import DeviceFindings, with_device_columns
-from simalloc.report.page.findings import COLUMNS, Findings, with_columns
+from simalloc.report.page.device import DeviceFindings, coarser_device
+from simalloc.report.page.findings import COLUMNS, Findings, coarser
 from simalloc.report.page.ranking import overview_table
 from simalloc.report.page.sections import article
 from simalloc.version import code_version
@@ -39,7 +39,7 @@ def page(all_findings: Sequence[Findings | DeviceFindings], command: str) -> byt
             raise SimallocError(
                 f"{len(shown)} traces do not fit on a page of {MAX_BYTES:,} bytes; report fewer"
             )
-        shown = [_coarser(findings, columns) for findings in all_findings]
+        shown = [_coarser(findings) for findings in shown]
     return text
 
 
@@ -48,10 +48,10 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _coarser(findings: Findings | DeviceFindings, columns: int) -> Findings | DeviceFindings:
+def _coarser(findings: Findings | DeviceFindings) -> Findings | DeviceFindings:
     if isinstance(findings, DeviceFindings):
-        return with_device_columns(findings, columns)
-    return with_columns(findings, columns)
+        return coarser_device(findings)
+    return coarser(findings)
 
 
 def _fill(all_findings: Sequence[Findings | DeviceFindings], command: str) -> str:

@@ -86,7 +86,9 @@ def _ranking(findings: Findings) -> str:
     if findings.possible is None:
         real += (
             f"<p>The trace has more than {WHOLE_EVENTS:,} events, so it is read piece by piece: "
-            "neither the best possible heap nor real allocators are shown, which take it whole.</p>"
+            "neither the best possible heap nor real allocators are shown, which take it whole. "
+            "Trees that are never balanced are not shown either unless -p names them, for they "
+            "may take hours.</p>"
         )
     return (
         "<p>Peak heap of every policy; the darker part of a bar is peak live. #1: heap / live − 1, "
@@ -191,7 +193,8 @@ def _free_blocks(findings: Findings) -> str:
 def _trace(findings: Findings) -> str:
     sentences = " ".join(escape(sentence) for sentence in about_trace(findings))
     label = "Sizes and lifetimes of objects"
-    return f"<p>{sentences}</p>\n{_figure(svg(draw_lives(findings.trace, theme='page'), label))}"
+    figure = draw_lives(findings.trace, findings.spread, theme="page")
+    return f"<p>{sentences}</p>\n{_figure(svg(figure, label))}"
 
 
 def _again(findings: Findings) -> str:

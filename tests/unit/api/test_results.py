@@ -39,9 +39,9 @@ def test_runs_are_found_by_place_and_policy():
     assert RUNS["first-fit-ao"].policy.name == "first-fit-ao"
     assert RUNS[0] is RUNS[:2][0]
     assert len(RUNS[1:] + RUNS[:1]) == len(RUNS)
-    with pytest.raises(SimallocError, match="no runs are under 'lea"):
+    with pytest.raises(SimallocError, match="and there is none"):
         _ = RUNS["lea-2.6.1"]
-    with pytest.raises(SimallocError, match="2 runs are under"):
+    with pytest.raises(SimallocError, match="and there are 2"):
         _ = (RUNS + RUNS)["best-fit-ao"]
 
 

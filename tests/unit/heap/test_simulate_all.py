@@ -42,6 +42,14 @@ def test_a_file_gives_what_the_trace_in_memory_gives(file):
     assert reference.counters == kept.counters
 
 
+def test_addresses_are_kept_side_by_side_too(file):
+    policies = ["best-fit-ao", "abt-ff", "best-possible"]
+    for run in simulate_all(file, policies, addresses=True):
+        alone = simulate(TRACE, run.policy, addresses=True)
+        assert np.array_equal(run.addresses, alone.addresses)
+    assert all(run.addresses is None for run in simulate_all(file, policies))
+
+
 def test_side_by_side_is_one_by_one(file):
     alone = [simulate(TRACE, one, scale=4, realloc="move") for one in HEAPS.values()]
     for source in (TRACE, file):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
@@ -63,6 +63,29 @@ def test_every_cell_is_the_sum_of_its_bytes_and_events(trace, policy, columns, r
             part = live[row * tall : (row + 1) * tall, column * wide : (column + 1) * wide]
             expected = part.sum() / (tall * part.shape[1])
             assert shown.live[row, column] == pytest.approx(expected)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(traces(), st.integers(1, 9), st.integers(1, 9))
+def test_a_coarser_map_is_one_of_larger_cells(trace, cell_events, cell_bytes):
+    run = simulate(trace, "first-fit-lifo", scale=1, realloc="in-place", addresses=True)
+    end, top = len(trace), max(1, int(run.peak_heap_bytes))
+
+    def drawn(events, size):
+        return heap_map(trace, run, columns=-(-end // events), rows=-(-top // size))
+
+    fine, expected = drawn(cell_events, cell_bytes), drawn(2 * cell_events, 2 * cell_bytes)
+    assume(fine.cell_events * 2 == expected.cell_events)
+    assume(fine.cell_bytes * 2 == expected.cell_bytes)
+    coarse = fine.coarser()
+    np.testing.assert_allclose(coarse.live, expected.live)
+    # What comes to live late in a column may be younger than its middle: that age is 0.
+    rows, columns = (np.arange(0, count, 2) for count in fine.age.shape)
+    cut = np.logical_or.reduceat(np.logical_or.reduceat(fine.age == 0, rows), columns, axis=1)
+    np.testing.assert_allclose(coarse.age[~cut], expected.age[~cut], atol=1e-9)
+    np.testing.assert_allclose(coarse.age, expected.age, atol=fine.cell_events / 2)
+    np.testing.assert_array_equal(coarse.heap, expected.heap)
+    assert coarse.extent == expected.extent
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
