@@ -10,10 +10,12 @@ import click
 
 from experiments.gabber import figures
 from experiments.gabber.exhibits import exhibits
+from experiments.gabber.jitter import measure_jitter
 from experiments.gabber.measuring import measure, measure_full, results
 from experiments.gabber.outcome import (
     FULL,
     FULL_FIT,
+    JITTER,
     QUICK,
     Outcome,
     Outcomes,
@@ -21,6 +23,7 @@ from experiments.gabber.outcome import (
     read_outcomes,
 )
 from experiments.gabber.page import PAGE, figure_name, page
+from experiments.gabber.programs import load_traces
 from experiments.output import write_tables, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
@@ -47,10 +50,17 @@ if TYPE_CHECKING:
     help="Replay a tenth of the generated traces, and the recorded ones, anew first: some minutes.",
 )
 @click.option(
+    "--jitter",
+    "shaken",
+    is_flag=True,
+    help="Replay a tenth of Hummingbird, and the recorded caches, anew with sizes changed a "
+    "little, ten times each: some minutes.",
+)
+@click.option(
     "--full",
     is_flag=True,
     help="Replay the generated traces in full, 58 and 20 million events, and draw figures 7 to 9: "
-    "half an hour and 5 GB of memory.",
+    "some minutes and 5 GB of memory.",
 )
 @click.option(
     "--only",
@@ -59,16 +69,18 @@ if TYPE_CHECKING:
     help="With --measure or --full: replay only under this policy; what is kept of the others "
     "stays. May be given several times.",
 )
-def command(out: Path, *, again: bool, full: bool, only: tuple[str, ...]) -> None:
+def command(out: Path, *, again: bool, shaken: bool, full: bool, only: tuple[str, ...]) -> None:
     """Print the tables of Gabber and others 2001 beside those of traces generated like theirs.
 
     Tables go to stdout, published figures beside measured ones; the folder gets them as Markdown
     and CSV, with a page on what agrees and what does not. What the simulations came to is kept in
-    files of the experiment, which --measure and --full write.
+    files of the experiment, which --measure, --jitter and --full write.
     """
     out.mkdir(parents=True, exist_ok=True)
     if again:
         _keep_outcomes(QUICK, _outcomes(measure(progress, only)), only)
+    if shaken:
+        _keep_outcomes(JITTER, measure_jitter(load_traces(), progress), only)
     if full:
         runs, fit = measure_full(progress, only)
         _keep_outcomes(FULL, _outcomes(runs), only)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from experiments.gabber import fit, fragmentation
 from experiments.gabber.bounds import bounds_table
+from experiments.gabber.jitter import jitter_table
 from experiments.gabber.outcome import read_full_fit
 from experiments.gabber.programs import EMACS, GENERATED, HUMMINGBIRD
 from experiments.gabber.ranks import ranks_table
@@ -38,6 +39,7 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
         "peaks-full-emacs": fragmentation.peaks_table(EMACS, results.full, "in full"),
         "policies": fragmentation.policies_table(results),
         "variants": fragmentation.variants_table(results),
+        "jitter": jitter_table(results),
         "bounds": bounds_table(results),
         "ranks": ranks_table(results),
     }

@@ -22,6 +22,9 @@ A trace and policy that the file does not have was not replayed."""
 QUICK: Final = FULL.with_name("quick.csv")
 """Outcomes on a tenth of the generated traces and on the recorded ones: `--measure`."""
 
+JITTER: Final = FULL.with_name("jitter.csv")
+"""Outcomes on traces with changed sizes, from the same run."""
+
 FIT_COLUMNS: Final = ("trace", "figure", "printed", "generated")
 
 FULL_FIT: Final = FULL.with_name("full-fit.csv")

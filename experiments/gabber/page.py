@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from experiments.gabber.fragmentation import NUMBERS
+from experiments.gabber.jitter import jitter_leads
 from experiments.gabber.measuring import PLAIN, VARIANTS
 from experiments.gabber.paper import MEGABYTE, PAPER, text
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
@@ -46,7 +47,11 @@ def _facts(results: Results) -> dict[str, Any]:
     varied = {label: results.outcomes[HUMMINGBIRD, text].at_end for label, text in VARIANTS.items()}
     orders = ("pages of chunks in the order of addresses", "the newest page of chunks first")
     phk = results.full[HUMMINGBIRD, with_mechanism("phk")]
-    pairs = {number: same_order(results, key, number) for key, number in NUMBERS.items()}
+    pairs = {
+        (number, how): same_order(results, key, number, full=how == "full")
+        for key, number in NUMBERS.items()
+        for how in ("full", "tenth")
+    }
     return {
         "paper": PAPER.about["paper"],
         "hummingbird": text(HUMMINGBIRD),
@@ -55,8 +60,8 @@ def _facts(results: Results) -> dict[str, Any]:
         "absent": f"Not replayed yet: {listed(absent)}." if absent else "",
         "absent_in_full": _absent_in_full(results),
         "figures": {number: figure_name(number) for number in (7, 8, 9)},
-        "same": {number: same for number, (same, _) in pairs.items()},
-        "pairs": {number: of for number, (_, of) in pairs.items()},
+        "same": {f"{number}-{how}": same for (number, how), (same, _) in pairs.items()},
+        "pairs": {f"{number}-{how}": of for (number, how), (_, of) in pairs.items()},
         "slip": max(abs(varied[order] - varied["as it is"]) for order in orders),
         "small_pages": varied["pages of 2 KiB"],
         "large_pages": varied["pages of 8 KiB"],
@@ -71,6 +76,11 @@ def _facts(results: Results) -> dict[str, Any]:
         "quick": results.full[HUMMINGBIRD, with_mechanism("quick-fit")],
         "csri": results.full[HUMMINGBIRD, with_mechanism("csri-1.18")],
         "vmalloc": results.full[HUMMINGBIRD, with_mechanism("vmalloc")],
+        "jitter_spread": max(max(found) - min(found) for found in jitter_leads(results).values()),
+        "gnu": results.full[HUMMINGBIRD, with_mechanism("gnu-1995")],
+        "solaris_3x": results.full[HUMMINGBIRD, with_mechanism("solaris-3x")],
+        "solaris_3x_final": results.full[HUMMINGBIRD, with_mechanism("solaris-3x")].final_heap
+        / MEGABYTE,
         "plain": {name: results.full[HUMMINGBIRD, name] for name in PLAIN},
     }
 

@@ -27,13 +27,16 @@ LIKE_HUMMINGBIRD: Final = (HUMMINGBIRD, *map(seeded, OTHER_SEEDS), *CACHES)
 LIKE_EMACS: Final = EDITORS
 
 
-def ranks(results: Results, key: str, *, mechanism: bool = True) -> dict[str, int]:
+def ranks(
+    results: Results, key: str, *, mechanism: bool = True, full: bool = False
+) -> dict[str, int]:
     """Return each allocator's rank on a trace, 1 for the least fragmentation at the end.
 
-    Those that the trace was not replayed under have none.
+    Those that the trace was not replayed under have none. `full` is for a generated trace in full.
     """
+    kept = results.full if full else results.outcomes
     texts = {name: with_mechanism(name) if mechanism else name for name in at_hand(PAPER)}
-    outcomes = {name: results.outcomes.get((key, text)) for name, text in texts.items()}
+    outcomes = {name: kept.get((key, text)) for name, text in texts.items()}
     return _ranked({name: one.at_end for name, one in outcomes.items() if one is not None})
 
 
@@ -54,13 +57,16 @@ def ranks_table(results: Results) -> Table:
     third = printed_ranks(3, measured[HUMMINGBIRD])
     fourth = printed_ranks(4, measured[EMACS])
     alone = ranks(results, HUMMINGBIRD, mechanism=False)
+    full = {key: ranks(results, key, full=True) for key in (HUMMINGBIRD, EMACS)}
     rows: list[tuple[Value, ...]] = [
         (
             PAPER.label(name),
             third.get(name),
+            full[HUMMINGBIRD].get(name),
             *(measured[key].get(name) for key in LIKE_HUMMINGBIRD),
             alone.get(name),
             fourth.get(name),
+            full[EMACS].get(name),
             *(measured[key].get(name) for key in LIKE_EMACS),
         )
         for name in at_hand(PAPER)
@@ -68,18 +74,20 @@ def ranks_table(results: Results) -> Table:
     columns = (
         "",
         "table 3\nprinted",
+        f"{HUMMINGBIRD}\ngenerated, in full",
         *map(heading, LIKE_HUMMINGBIRD),
         "hummingbird\npolicy alone",
         "table 4\nprinted",
+        f"{EMACS}\ngenerated, in full",
         *map(heading, LIKE_EMACS),
     )
     note = "Ranks are among the allocators that the trace was replayed under."
     return Table("Ranks by fragmentation at the end, 1 the least", columns, rows, (note,))
 
 
-def same_order(results: Results, key: str, number: int) -> tuple[int, int]:
+def same_order(results: Results, key: str, number: int, *, full: bool) -> tuple[int, int]:
     """Return how many pairs of allocators that print tells apart are in its order, of how many."""
-    here = ranks(results, key)
+    here = ranks(results, key, full=full)
     printed = printed_ranks(number, here)
     pairs = [(a, b) for a in printed for b in printed if printed[a] < printed[b]]
     return sum(here[a] < here[b] for a, b in pairs), len(pairs)
