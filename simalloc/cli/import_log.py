@@ -39,7 +39,11 @@ def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], c
     type=click.Choice([*FORMATS, pattern.NAME]),
     help="The format, if not detected; `pattern` for a log of one's own.",
 )
-@_pattern_option("malloc", "a malloc's line, with (?P<size>...) and perhaps (?P<id>...).")
+@_pattern_option(
+    "malloc",
+    "a malloc's line, with (?P<size>...) or (?P<hexsize>...), and perhaps (?P<id>...) and "
+    "(?P<count>...).",
+)
 @_pattern_option("free", "a free's line, with (?P<id>...).")
 @_pattern_option("realloc", "a realloc's line, with size, id and perhaps (?P<old>...).")
 @_pattern_option("ignore", "lines that are no events.")

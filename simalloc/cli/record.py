@@ -77,7 +77,9 @@ def command(
         _summarize(recovered.recorded, recovered.damaged)
         ctx.exit(EXIT_ERROR if recovered.damaged else 0)
     if not command:
-        raise click.UsageError("COMMAND is missing: ... -- COMMAND ARG...", ctx)
+        raise click.UsageError(
+            "COMMAND is missing: simalloc record -o TRACE -- COMMAND ARG...", ctx
+        )
     columns = [name for name, wanted in (("time", times), ("site", sites)) if wanted]
     teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
     try:

@@ -72,14 +72,18 @@ class Archive:
         content, whole = self._inflate(member, limit + _NPY_HEADER_LIMIT)
         shape, start = _shape(content[:_NPY_HEADER_LIMIT].tobytes())
         if len(shape) != dimensions:
-            raise TraceError(f"{name} is not an array of bytes in {dimensions} dimensions")
+            raise TraceError(
+                f"is damaged: {name} is not an array of bytes in {dimensions} dimensions"
+            )
         length = math.prod(shape)
         if length > limit:
-            raise TraceError(f"{name} has {length} bytes; {limit} are the most there can be")
+            raise TraceError(
+                f"is damaged: {name} has {length} bytes; {limit} are the most there can be"
+            )
         if not whole or len(content) != start + length:
-            raise TraceError(f"{name} does not have the {length} bytes that it says")
+            raise TraceError(f"is damaged: {name} does not have the {length} bytes that it says")
         if check_sum and zlib.crc32(content.data) != member.CRC:
-            raise TraceError(f"{name} does not have its check sum")
+            raise TraceError(f"is damaged: {name} does not have its check sum")
         return content[start:].reshape(shape)
 
     def _inflate(self, member: zipfile.ZipInfo, limit: int) -> tuple[NDArray[np.uint8], bool]:

@@ -89,8 +89,8 @@ class TraceReader:
         needed = bytes_in_memory(events, self.header.columns)
         if needed > memory_bytes():
             raise TraceError(
-                f"its {events:,} events take {needed / 1e9:,.0f} GB, which is more than there is "
-                "memory",
+                f"its {events:,} events take {needed / 1e9:,.0f} GB, which is more memory than "
+                "there is",
                 path=self.path,
             )
         whole = Chunk.empty(events, self.header.columns)

@@ -79,7 +79,7 @@ def _of_heaps(chunks: Iterator[Chunk], to_format: str) -> Iterator[Chunk]:
     for chunk in chunks:
         if chunk.op.max(initial=0) > Op.REALLOC:
             reason = "the trace has events of a device's allocator (use, empty), which"
-            raise TraceError(f"{reason} {to_format} cannot tell; text can")
+            raise TraceError(f"{reason} the format {to_format} cannot hold; text can")
         yield chunk
 
 

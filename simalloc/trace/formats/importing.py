@@ -205,7 +205,7 @@ def feed(log: Log, batch: Batch, intake: Intake) -> None:
     if reason is not Reason.NONE:
         text = complaint(reason, int(events.op[done]), batch.key(done), int(events.size[done]))
         if reason in _SKIPPED:
-            text += f"; --lenient skips and counts {_SKIPPED[reason]}"
+            text += f"; `simalloc import --lenient` skips and counts {_SKIPPED[reason]}"
         raise log.wrong(text, batch.line(done))
 
 

@@ -86,7 +86,7 @@ def _batches(log: Log, dtype: np.dtype[np.unsignedinteger]) -> Iterator[Batch]:
         if not known.all():
             wrong = int(words[np.argmin(known), 0])
             log.complain(
-                "records that are none",
+                "records of an unknown operation",
                 f"a record has operation {wrong}; they are 1 malloc, 2 realloc, 3 free",
                 count=int(np.count_nonzero(~known)),
             )

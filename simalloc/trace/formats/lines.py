@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _BLOCK: Final = 1 << 20
 _ROWS: Final = 1 << 16
-_UNLIKE_LINES: Final = "lines that are like none of the format"
+_UNLIKE_LINES: Final = "lines that are not of the format"
 _RANGE: Final = 2  # SCAN_RANGE of native/scan.h
 
 
@@ -98,7 +98,7 @@ def _reason(line: bytes, trouble: int, column: int, grammar: Grammar) -> str:
     elif column == 0:
         what = "the line begins unlike any of this format"
     else:
-        what = f"column {column + 1} is not as it should be"
+        what = f"the text at column {column + 1} is not what the format has there"
     return f"{_shown(text)}: {what}; events are {grammar.shapes}"
 
 

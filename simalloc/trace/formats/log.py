@@ -64,7 +64,7 @@ class Log:
     def complain(self, kind: str, reason: str, line: int | None = None, count: int = 1) -> None:
         """Raise `TraceError` for a mistake, or count it if the log is read leniently."""
         if not self.lenient:
-            raise self.wrong(f"{reason}; --lenient skips and counts such {kind}", line)
+            raise self.wrong(f"{reason}; `simalloc import --lenient` skips and counts {kind}", line)
         self.leave_out(kind, count, line)
 
     def wrong(self, reason: str, line: int | None = None) -> TraceError:

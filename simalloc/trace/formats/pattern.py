@@ -24,8 +24,9 @@ NAME: Final = "pattern"
 _KINDS: Final = {"ignore": None, "realloc": Op.REALLOC, "free": Op.FREE, "malloc": Op.MALLOC}
 """In the order in which they are tried: a pattern for malloc often fits the line of a realloc."""
 
-_GROUPS: Final = {"malloc": {"size"}, "free": {"id"}, "realloc": {"size"}, "ignore": set[str]()}
-"""The groups that a pattern must have; `id` and `old` it may."""
+_GROUPS: Final = {"malloc": "size", "free": "id", "realloc": "size", "ignore": None}
+"""The group that a pattern must have; `hexsize` stands for `size`."""
+_THOUSANDS: Final = re.compile(r"\d{1,3}(,\d{3})+")
 
 _NULL: Final = re.compile(r"0x0+|\(?(?:nil|null|none)\)?|nullptr", re.IGNORECASE)
 _HALF: Final = 1 << 63  # of the numbers that a word holds
@@ -37,9 +38,10 @@ class PatternFormat:
     """Reads each line by the first of the patterns that is found anywhere in it.
 
     `patterns` has regular expressions for `malloc` and `free`, and may have `realloc` and `ignore`.
-    Group `size` is a request in bytes, decimal or hexadecimal with 0x; `id` is the block's address,
-    number or name, and `old` the one that a realloc was given, where it differs. Without `id`,
-    mallocs are numbered from 0. Raises `TraceError` for a pattern that cannot be used.
+    Group `size` is a request in bytes, decimal or hexadecimal with 0x, `hexsize` one that is always
+    hexadecimal, and `count`, if there is one, what it is multiplied by. `id` is the block's
+    address, number or name, and `old` the one that a realloc was given, where it differs. Without
+    `id`, mallocs are numbered from 0. Raises `TraceError` for a pattern that cannot be used.
     """
 
     patterns: Mapping[str, str]
@@ -81,9 +83,10 @@ class PatternFormat:
             compiled = re.compile(self.patterns[kind])
         except re.error as error:
             raise TraceError(f"the pattern for {kind} is no regular expression: {error}") from error
-        for group in sorted(_GROUPS[kind] - set(compiled.groupindex)):
+        group, given = _GROUPS[kind], set(compiled.groupindex)
+        if group is not None and not {group, f"hex{group}"} & given:
             raise TraceError(f"the pattern for {kind} lacks its group: (?P<{group}>...)")
-        if kind == "realloc" and not {"id", "old"} & set(compiled.groupindex):
+        if kind == "realloc" and not {"id", "old"} & given:
             raise TraceError("the pattern for realloc lacks a group: (?P<id>...) or (?P<old>...)")
         return compiled
 
@@ -122,30 +125,49 @@ class _Reader:
             self._mallocs += 1
         new = given if given is not None else groups.get("old")
         old = groups.get("old") or new
-        size = 0 if op is Op.FREE else self._size(groups["size"] or "", line)
+        size = 0 if op is Op.FREE else self._request(groups, line)
         if op is Op.REALLOC and old is not None and _NULL.fullmatch(old):
             op, old = Op.MALLOC, new
         if size is None or new is None or old is None:
             return
         if _NULL.fullmatch(new):
-            if op is not Op.FREE:
+            if op is Op.REALLOC and size == 0:
+                self._events.append((int(Op.FREE), _key(old), 0, 0, line))
+            elif op is not Op.FREE:
                 self._log.leave_out("allocations that failed", 1, line)
             return
         self._events.append((int(op), _key(old), size, _key(new), line))
 
-    def _size(self, text: str, line: int) -> int | None:
+    def _request(self, groups: dict[str, str | None], line: int) -> int | None:
+        """Return the bytes that a line asks for; None, which has been complained of, if unknown."""
+        base = 16 if groups.get("hexsize") else 10
+        size = self._number(groups.get("hexsize") or groups.get("size") or "", line, base)
+        count = self._number(groups.get("count") or "1", line, 10)
+        return None if size is None or count is None else min(count * size, 2**63 - 1)
+
+    def _number(self, text: str, line: int, base: int) -> int | None:
         try:
-            return min(int(text, 16 if text[:2].lower() == "0x" else 10), 2**63 - 1)
+            return _value(text, base)
         except ValueError:
-            reason = f"the size {text[:40]!r} is no number"
+            hint = ""
+            if re.fullmatch("[0-9a-fA-F]+", text):
+                hint = "; hexadecimal without 0x takes the group (?P<hexsize>...)"
+            reason = f"the size {text[:40]!r} is no number{hint}"
             self._log.complain("sizes that are no numbers", reason, line)
             return None
+
+
+def _value(text: str, base: int = 10) -> int:
+    """Return a number; with 0x it is hexadecimal, and its thousands may be set apart by commas."""
+    if _THOUSANDS.fullmatch(text):
+        text = text.replace(",", "")
+    return int(text, 16 if text[:2].lower() == "0x" else base)
 
 
 def _key(text: str) -> int:
     """Return a number for an object's number, address or name: of a name a digest."""
     try:
-        value = int(text, 16 if text[:2].lower() == "0x" else 10)
+        value = _value(text)
     except ValueError:
         value = int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
     return (value + _HALF) % (2 * _HALF) - _HALF

@@ -83,6 +83,7 @@ def detect(stream: LogStream) -> Format:
     start = repr(head[:40]).removeprefix("b")
     raise TraceError(
         f"is in no format known here: it begins with {start}; if it is one of "
-        f"{', '.join(FORMATS)}, `simalloc import --from NAME` makes a trace of it",
+        f"{', '.join(FORMATS)}, `simalloc import --from NAME` makes a trace of it; "
+        "any other log with a line for each event takes `--from pattern` (docs/formats.md)",
         path=stream.name,
     )

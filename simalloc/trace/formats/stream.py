@@ -131,7 +131,8 @@ class LogStream:
             if not self._lenient:
                 reason = f"cannot be decompressed to its end: {error}"
                 raise TraceError(
-                    f"{reason}; --lenient keeps what stands before", path=self.name
+                    f"{reason}; `simalloc import --lenient` keeps what stands before",
+                    path=self.name,
                 ) from error
             self.damaged = self._ended = True
 

@@ -13,6 +13,7 @@ from simalloc.trace.statistics.lives import Counting, Lives, lives_of
 from simalloc.trace.statistics.passage import Passage, Passages
 from simalloc.trace.statistics.quantiles import SHARES, Quantiles
 from simalloc.trace.statistics.sizes import COVERAGE, SizeClass, Sizes
+from simalloc.trace.statistics.spread import Spread, Steps, spread_of
 
 __all__ = [
     "COVERAGE",
@@ -31,7 +32,9 @@ __all__ = [
     "Reallocs",
     "SizeClass",
     "Sizes",
+    "Spread",
     "Statistics",
+    "Steps",
     "Thread",
     "describe",
     "live_bytes",
@@ -39,4 +42,5 @@ __all__ = [
     "most_together",
     "neighbour_waits",
     "neighbours_of",
+    "spread_of",
 ]

@@ -197,7 +197,7 @@ def test_files_that_are_not_what_they_say(path, change, words):
 def test_a_trace_larger_than_memory_is_refused_before_memory_is_taken(path, monkeypatch):
     write_trace(TRACE, path)
     monkeypatch.setattr("os.sysconf", lambda _: 10)
-    with pytest.raises(TraceError, match="more than there is memory"):
+    with pytest.raises(TraceError, match="more memory than there is"):
         read_trace(path)
 
 

@@ -57,7 +57,7 @@ def test_what_each_brace_takes(pattern, line, number):
     [
         (b"m 5", "the line ends too early"),
         (b"m ", "the line ends too early"),
-        (b"m x 5", "column 3 is not as it should be"),
+        (b"m x 5", "text at column 3 is not what the format has"),
         (b"m 5 -1", "column 5 is not"),
         (b"m 5 6 7", "column 7 is not"),
         (b"m5 6", "column 2 is not"),

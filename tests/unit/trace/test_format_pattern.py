@@ -59,6 +59,52 @@ UTRACE = (
     ),
     [(M, 0, 10), (R, 0, 99), (M, 1, 4), (F, 0, 0)],
 )
+WRAPPER = (
+    {
+        "malloc": r"[mc]alloc\((?:(?P<count>\d+), )?(?P<size>\d+)\) = (?P<id>\w+)",
+        "realloc": r"realloc\((?P<old>[^,]+), (?P<size>\d+)\) = (?P<id>\w+)",
+        "free": r"free\((?P<id>.*)\)",
+    },
+    (
+        "malloc(24) = 0x10\ncalloc(4, 16) = 0x40\nrealloc(0x10, 64) = 0x80\n"
+        "realloc(NULL, 12) = 0x20\nfree(0x40)\nfree((nil))\nrealloc(0x80, 0) = 0x0\n"
+    ),
+    [(M, 0, 24), (M, 1, 64), (R, 0, 64), (M, 2, 12), (F, 1, 0), (F, 0, 0)],
+)
+BPFTRACE = (
+    {
+        "malloc": r"malloc (?P<size>\d+) -> (?P<id>\w+)",
+        "free": r"free (?P<id>\w+)",
+        "ignore": "^Attaching|^@",
+    },
+    "Attaching 3 probes...\n12 malloc 552 -> 0x55d0\n12 free 0x55d0\n12 free 0x0\n\n@total: 616\n",
+    [(M, 0, 552), (F, 0, 0)],
+)
+CSV = (
+    {
+        "malloc": r',Alloc,(?P<id>\w+),"?(?P<size>[\d,]+)"?,',
+        "free": r",Free,(?P<id>\w+)",
+        "ignore": "^Time,",
+    },
+    (
+        'Time,Event,Address,Size,Label\r\n0.1,Alloc,0x1F,128,"a, b"\r\n'
+        '0.2,Alloc,0x2F,"4,096",c\r\n0.3,Free,0x1F,0,"a, b"\r\n'
+    ),
+    [(M, 0, 128), (M, 1, 4096), (F, 0, 0)],
+)
+TCMALLOC = (
+    {
+        "malloc": r"MALLOC: size=(?P<size>\d+) ptr=(?P<id>\w+)",
+        "free": r"FREE: ptr=(?P<id>\w+)",
+    },
+    "I1 a.cc:1] MALLOC: size=128 ptr=7f001000 tid=5\nI1 a.cc:2] FREE: ptr=7f001000 tid=6\n",
+    [(M, 0, 128), (F, 0, 0)],
+)
+BOARD = (
+    {"malloc": r"^A (?P<id>\w+) (?P<hexsize>\w+)", "free": r"^F (?P<id>\w+)"},
+    "A 20001a40 40\nA 20001a80 1f8\nF 20001a40\n",
+    [(M, 0, 0x40), (M, 1, 0x1F8), (F, 0, 0)],
+)
 
 
 @pytest.fixture
@@ -75,7 +121,19 @@ def events(trace):
 
 
 @pytest.mark.parametrize(
-    ("patterns", "text", "expected"), [NUMBERED, GAME, JSON_LINES, FTRACE, UTRACE]
+    ("patterns", "text", "expected"),
+    [
+        NUMBERED,
+        GAME,
+        JSON_LINES,
+        FTRACE,
+        UTRACE,
+        WRAPPER,
+        BPFTRACE,
+        CSV,
+        TCMALLOC,
+        BOARD,
+    ],
 )
 def test_logs_that_no_importer_knows(read, patterns, text, expected):
     assert events(read(text, patterns)) == expected
@@ -106,6 +164,8 @@ def test_sizes_may_be_hexadecimal_and_must_be_numbers(read):
     assert read("A 0x10\n", patterns).size.tolist() == [16]
     with pytest.raises(TraceError, match=r"line 2.*'many' is no number"):
         read("A 1\nA many\n", patterns)
+    with pytest.raises(TraceError, match=r"line 1: the size '1f8' is no number; .*<hexsize>"):
+        read("A 1f8\n", patterns)
 
 
 @pytest.mark.parametrize(

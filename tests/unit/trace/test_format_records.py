@@ -228,6 +228,10 @@ def test_a_snapshot_takes_memory_in_proportion(log, code):
         ({"device_traces": [[entry("alloc", 1, size=True)]]}, "an entry is not"),
         ({"device_traces": [[entry("alloc", 1, 5)], [entry("alloc", 1, 5)]]}, "devices 0, 1"),
         ({"device_traces": [[entry("alloc", 1, 5)]], "segments": [5]}, "has segments that are not"),
+        (
+            {"device_traces": [[entry("alloc", 1, 5)]], "segments": [{"total_size": 2**70}]},
+            "has segments that are not",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_snapshot(log, snapshot, words):

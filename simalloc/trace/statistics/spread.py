@@ -1,0 +1,61 @@
+"""How a trace's objects and their bytes are spread over sizes and over lifetimes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.trace.statistics.passage import Passages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from simalloc.trace.source import EventSource
+
+_STEPS: Final = 64
+"""To a doubling of the size or lifetime: finer than can be seen."""
+
+
+class Steps:
+    """Objects and their bytes in steps of a value; a value of 0 counts as 1.
+
+    `objects`, `bytes` and `largest` (int64) have an entry a step: how many objects, what they have
+    asked for, and the largest value there is.
+    """
+
+    def __init__(self) -> None:
+        self.objects, self.bytes, self.largest = (np.zeros(64 * _STEPS, np.int64) for _ in range(3))
+
+    def add(self, values: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        """Count objects with these values and sizes."""
+        values = np.maximum(values, 1)
+        step = (np.log2(values) * _STEPS).astype(np.int64)
+        np.add.at(self.objects, step, 1)
+        np.add.at(self.bytes, step, sizes)
+        np.maximum.at(self.largest, step, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Objects by their size, and by their lifetime in bytes allocated meanwhile."""
+
+    by_size: Steps
+    by_lifetime: Steps
+
+
+def spread_of(source: EventSource, *, progress: Callable[[float], None] = lambda _: None) -> Spread:
+    """Return how a trace's objects are spread; a realloc makes a new object.
+
+    A trace file is read meanwhile. `progress` is called with the number of events done since its
+    last call.
+    """
+    spread = Spread(Steps(), Steps())
+    for passage in Passages(source):
+        spread.by_size.add(passage.ended.size, passage.ended.size)
+        spread.by_lifetime.add(passage.ended.lifetime, passage.ended.size)
+        progress(len(passage))
+    return spread
