@@ -67,4 +67,4 @@ def case_table(case: Case, results: Results) -> Table:
         waste = (Rounded(percent(run, 4), 2) for run in runs)
         rows.append((change.name, Rounded(runs[0].max_live_bytes / 1e6, 2), *waste))
     columns = ("", "peak live, MB", *map(label, PAIR))
-    return Table(f"{case.program}: waste in percent, with one thing otherwise", columns, rows)
+    return Table(f"{case.program}: waste in percent, with one thing changed", columns, rows)

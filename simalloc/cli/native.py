@@ -59,7 +59,8 @@ def command(
     """Replay traces through real allocators and print what each needs.
 
     Each allocator has a process of its own, in which it takes the place of the C library's malloc.
-    Memory is the most that it has from the system. Time is processor time, after a first pass.
+    Memory is the most that it took from the system. Time is processor time; a first pass is not
+    counted.
     """
     chosen = installed() if allocators is None else _allocators(allocators)
     runs = [run for name in traces for run in _run_all(name, chosen, touch=touch, repeats=repeats)]

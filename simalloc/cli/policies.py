@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 def command(names: Sequence[str], table_format: Format) -> None:
     """List the catalogue of policies, or say all that is known of one.
 
-    Without a name there is one line for each policy. Of a policy that is named it prints the
-    family, the parameters and what they may be, the source of the rules and how we read it where it
-    says nothing, the rules themselves, and an example. JSON and CSV have one row for each policy.
+    Without a name there is one line for each policy. With a name, all that is known of that policy
+    is printed: its family, its source, our reading of what the source leaves open, its parameters,
+    its rules, and an example. JSON and CSV have one row for each policy.
     """
     policies = expand_policies(names) if names else tuple(CATALOGUE.values())
     if table_format in {"json", "csv"}:

@@ -59,14 +59,14 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="Of a ranking's intervals.",
+    help="The confidence of the intervals in a ranking.",
 )
 @click.option(
     "--resamples",
     type=click.IntRange(1),
     default=RESAMPLES,
     show_default=True,
-    help="Samples of traces drawn for a ranking's intervals.",
+    help="How many samples of the traces are drawn for these intervals.",
 )
 @format_option
 def command(

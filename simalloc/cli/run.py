@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -16,6 +16,7 @@ from simalloc.heap import simulate_all
 from simalloc.policy import expand_policies
 from simalloc.report import write_table
 from simalloc.report.runs import record, runs_records_table, runs_table
+from simalloc.report.units import spell_bytes
 from simalloc.trace.catalogue import open_source
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from simalloc.policy import Policy
     from simalloc.report import Format
     from simalloc.trace import EventSource
+
+_LONG: Final = 10_000_000
+_BYTES_AN_EVENT: Final = 165
+"""What the search for the best possible placement takes, about."""
 
 
 @click.command(
@@ -72,5 +77,11 @@ def command(
 def _run_all(
     source: EventSource, policies: Sequence[Policy], scale: int, realloc: str | None
 ) -> list[Run]:
+    if len(source) > _LONG and any(policy.description.way == "offline" for policy in policies):
+        click.echo(
+            f"simalloc: best-possible takes all of {source.name} into memory, about "
+            f"{spell_bytes(_BYTES_AN_EVENT * len(source))}; the other policies do not",
+            err=True,
+        )
     with progress(source.name, len(source) * len(policies)) as advance:
         return simulate_all(source, policies, scale=scale, realloc=realloc, progress=advance)

@@ -65,9 +65,9 @@ def command(
 ) -> None:
     """Replay many traces under many policies, and keep a row for each.
 
-    PLAN.toml names traces, policies with lists of parameters, and scales. It may be stopped at any
-    moment and go on later: a run that is in the results is not done again. Several sweeps into one
-    file share the work. The exit code is 1 if runs failed; their rows say why.
+    PLAN.toml names traces, policies with lists of parameters, and scales. A sweep may be stopped at
+    any moment and go on later: a run that is in the results is not done again. Several sweeps into
+    one file share the work. The exit code is 1 if runs failed; their rows say why.
     """
     asked = read_plan(plan)
     share = None if shard is None else Shard.parse(shard)

@@ -80,7 +80,7 @@ def _named(given: object, folder: Path | None) -> list[Policy]:
         known = ", ".join(f"@{group}" for group in GROUPS)
         raise PlanError(f"there is no group {name}; there are {known}", key=key)
     if not names:
-        raise PlanError(f"no policy matches {name!r}", key=key)
+        raise PlanError(f"no policy matches {name!r}; `simalloc policies` lists them", key=key)
     return [_checked(f"{known}{colon}{parameters}", key) for known in names]
 
 
@@ -112,7 +112,7 @@ def _check_grid(policy: object, grid: object) -> None:
             raise PlanError(f"{name} has no values", key=key)
         for value in listed(values):
             if type(value) not in (int, str):
-                reason = f"{name} is {value!r}; it takes a number or a text"
+                reason = f"{name} is {value!r}; it takes a whole number or a text"
                 raise PlanError(reason, key=key, value=value)
 
 

@@ -165,7 +165,8 @@ def _index(rows: Iterable[Row], ignore: Collection[str], side: str) -> dict[Hash
             differing = sorted(name for name, part in parts.items() if twin[name] != part)
             raise ResultsError(
                 f"{side} has several runs of {row['policy']} on {row['trace']} that differ in "
-                f"{', '.join(differing)} alone, which is to be ignored; choose among them"
+                f"{', '.join(differing)} alone, which is to be ignored; choose among them "
+                "with --in-a and --in-b"
             )
         found[key] = row
     return found

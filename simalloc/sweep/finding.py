@@ -47,7 +47,7 @@ def find_workloads(given: object) -> tuple[Source, ...]:
             known = ", ".join(WORKLOADS)
             raise PlanError(f"there is no workload {name!r}; there are {known}", key=key)
         if not isinstance(table, dict) or table.keys() - {"seed"}:
-            raise PlanError(f"a workload has the key seed, and {name} has others", key=key)
+            raise PlanError(f"the only key of a workload is seed; {name} has others", key=key)
         seeds = [_checked(seed, (*key, "seed")) for seed in listed(table.get("seed", SEED))]
         found += [WorkloadSource.of(name, seed) for seed in seeds]
     return unique(found)

@@ -43,7 +43,9 @@ class Measure:
     def value(self, row: Mapping[str, Any]) -> float:
         """Return the figure of a run, nan where it is not defined."""
         if self.column not in row:
-            raise ResultsError(f"the results have no column {self.column!r}")
+            raise ResultsError(
+                f"the results have no column {self.column!r}; --format csv shows them all"
+            )
         value = row[self.column]
         if isinstance(value, (str, dict)):
             raise ResultsError(f"{self.column} does not hold numbers")

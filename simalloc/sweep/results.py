@@ -90,7 +90,9 @@ class Results(Sequence[Row]):
         rows = self._rows
         for name, wanted in conditions.items():
             if rows and not any(name in row or name in row["parameters"] for row in rows):
-                raise ResultsError(f"the results have no column or parameter {name!r}")
+                raise ResultsError(
+                    f"the results have no column or parameter {name!r}; --format csv shows them all"
+                )
             if (name, wanted) == ("code", LATEST):
                 latest = self._latest()
                 rows = tuple(row for row in rows if row["code"] == latest[base_name(row["policy"])])

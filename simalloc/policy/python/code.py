@@ -123,7 +123,7 @@ def code_of_source(name: str, file: str, source: str, path: str) -> Code:
             if isinstance(value, type) and value.__module__ == module.__name__
             if issubclass(value, PythonPolicy)
         ]
-        has = f"it has {', '.join(known)}" if known else "it has none"
+        has = f"it has {', '.join(known)}" if known else "no class there derives from PythonPolicy"
         raise PolicyError(f"{file} has no policy {name!r}; {has}")
     return Code(name, file, source, path, checked(policy))
 
@@ -152,7 +152,7 @@ def checked(policy: type[PythonPolicy]) -> type[PythonPolicy]:
     """Return a class that has what a policy needs; raises `PolicyError` for any other."""
     for method in ("malloc", "free"):
         if getattr(policy, method) is getattr(PythonPolicy, method):
-            raise PolicyError(f"{policy.__name__} has no {method}")
+            raise PolicyError(f"{policy.__name__} has no {method}, which every policy needs")
     return policy
 
 

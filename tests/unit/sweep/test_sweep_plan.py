@@ -114,7 +114,7 @@ WRONG = {
     'traces = ["logs/*.npz"]\n[policies.all]\ngrowht = 1': ("no parameter 'growht'", 3),
     'traces = ["logs/*.npz"]\n[policies.all]\ngrowth = []': ("growth has no values", 3),
     'traces = ["logs/*.npz"]\n[policies.first-fit-ao]\ngrowth = [\n  "4K",\n  "4Q"]': ("'4Q'", 5),
-    'traces = ["logs/*.npz"]\n[policies.first-fit-ao]\ngrowth = 4.5': ("a number or a text", 3),
+    'traces = ["logs/*.npz"]\n[policies.first-fit-ao]\ngrowth = 4.5': ("whole number or a text", 3),
     'traces = ["logs/*.npz"]\n[policies.binary-buddy]\ngrowth = ["4K", 5000]': ("5000", 3),
     'traces = ["logs/*.npz"]\nscales = [16,\n 0]\n[policies.all]': ("scale is 0", 3),
     'traces = ["logs/*.npz"]\nscales = ["16"]\n[policies.all]': ("a whole number", 2),
@@ -123,7 +123,7 @@ WRONG = {
     'traces = ["logs/*.npz"]\nkeep = "addresses"\n[policies.all]': ("'addresses' to keep", 2),
     "[workloads.tetris]\n[policies.all]": ("no workload 'tetris'", 1),
     '[workloads.lrusim]\nseed = [1, "x"]\n[policies.all]': ("seed is 'x'", 2),
-    "[workloads.lrusim]\nsize = 3\n[policies.all]": ("has the key seed", 1),
+    "[workloads.lrusim]\nsize = 3\n[policies.all]": ("the only key of a workload is seed", 1),
     "workloads = 3\n[policies.all]": ("workloads are tables", 1),
 }  # fmt: skip
 
