@@ -57,16 +57,18 @@ def draw_examples() -> None:
     runs = simalloc.simulate_all("ghostscript", [*fits, "binary-buddy"])
     few = ("*-fit-ao", "binary-buddy", "double-buddy")
     several = simalloc.simulate_all(["p2c", "ghostscript", "git", "jq"], few)
-    examples = {
-        "timelines": simalloc.draw_timelines(runs),
-        "fragmentation": simalloc.draw_fragmentation(several),
-        "free-sizes": simalloc.draw_free_sizes("ghostscript", ["first-fit-lifo", "first-fit-ao"]),
-        "lives": simalloc.draw_lives("ghostscript"),
-        "visits": simalloc.draw_visits(runs),
-    }
-    for name, picture in examples.items():
-        image, _ = picture._repr_png_()
-        (HERE / f"{name}.png").write_bytes(image)
+    maps = ("first-fit-lifo", "first-fit-ao")
+    for theme in PALETTES:
+        examples = {
+            "timelines": simalloc.draw_timelines(runs, theme=theme),
+            "fragmentation": simalloc.draw_fragmentation(several, theme=theme),
+            "free-sizes": simalloc.draw_free_sizes("ghostscript", maps, theme=theme),
+            "lives": simalloc.draw_lives("ghostscript", theme=theme),
+            "visits": simalloc.draw_visits(runs, theme=theme),
+        }
+        for name, picture in examples.items():
+            image, _ = picture._repr_png_()
+            (HERE / f"{name}-{theme}.png").write_bytes(image)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,11 @@ The sources are the project's own folder, so that links between its files are li
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # where glossary_links lies
+sys.path.insert(0, str(Path(__file__).parent))  # where glossary_links and two_themes lie
 
 project = "simalloc"
 copyright = "2026, the simalloc authors"  # noqa: A001 - Sphinx's name for it
-extensions = ["myst_nb", "sphinx.ext.autodoc", "glossary_links"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "glossary_links", "two_themes"]
 root_doc = "docs/index"
 include_patterns = [
     "*.md",
@@ -21,7 +21,7 @@ include_patterns = [
     "traces/README.md",
 ]
 
-myst_enable_extensions = ["attrs_block", "deflist"]
+myst_enable_extensions = ["attrs_block", "attrs_inline", "deflist"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # a test executes the notebooks and compares their outputs
 nb_merge_streams = True
