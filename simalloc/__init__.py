@@ -58,8 +58,10 @@ if TYPE_CHECKING:
     from simalloc.sweep import sweep as sweep
     from simalloc.trace import Trace as Trace
     from simalloc.trace import write_trace as write_trace
+    from simalloc.version import __version__ as __version__
 
 _HOME: Final = {
+    "__version__": "version",
     "HeapMap": "measure",
     "Pins": "measure",
     "Policy": "policy",
@@ -103,7 +105,7 @@ _HOME: Final = {
 }
 """Where each name is at home; the imports above say the same to type checkers."""
 
-__all__ = list(_HOME)
+__all__ = [name for name in _HOME if not name.startswith("_")]
 
 
 def __getattr__(name: str) -> Any:
@@ -117,4 +119,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return list(_HOME)

@@ -19,7 +19,8 @@ class PolicyError(SimallocError):
 class TraceError(SimallocError):
     """A trace or an allocation log is not what it should be.
 
-    `path`, `line` (1-based) and `event` (0-based) say where, as far as that is known.
+    `path`, `line` (1-based) and `event` (0-based) say where, as far as that is known. `hint` says
+    what can be done about it when a log is imported.
     """
 
     def __init__(
@@ -29,15 +30,18 @@ class TraceError(SimallocError):
         path: str | PathLike[str] | None = None,
         line: int | None = None,
         event: int | None = None,
+        hint: str | None = None,
     ) -> None:
         self.reason = reason
+        self.hint = hint
         self.path = path
         self.line = line
         self.event = event
         super().__init__(reason)
 
     def __str__(self) -> str:
-        return _located(self.reason, self.path, self.line, self.event)
+        reason = f"{self.reason}; {self.hint}" if self.hint else self.reason
+        return _located(reason, self.path, self.line, self.event)
 
     def at(
         self, path: str | PathLike[str], *, line: int | None = None, event: int | None = None
@@ -48,6 +52,7 @@ class TraceError(SimallocError):
             path=path,
             line=self.line if line is None else line,
             event=self.event if event is None else event,
+            hint=self.hint,
         )
 
 

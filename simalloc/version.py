@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+__version__: Final = version("simalloc")
+"""The release; `code_version` also tells what can change results."""
+
 _DECIDING: Final = ("bound", "heap", "measure", "policy")
 _NOT_DECIDING: Final = ("heap/reference/", "heap/real/")
 _SUFFIXES: Final = {".py", ".c", ".h"}
@@ -43,7 +46,7 @@ def code_version(core: str | None = None, modules: tuple[str, ...] = ()) -> str:
     for path in _sources(core, modules):
         name = path.relative_to(_PACKAGE).as_posix()
         digest.update(f"{name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
-    return f"{version('simalloc')}+{digest.hexdigest()[:12]}"
+    return f"{__version__}+{digest.hexdigest()[:12]}"
 
 
 def _sources(core: str | None, modules: Iterable[str]) -> list[Path]:

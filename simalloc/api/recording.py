@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
+from simalloc.plural import counted
 from simalloc.progress import progress as any_progress
 from simalloc.trace import read_trace
 from simalloc.trace.recorder import record as record_to_file
@@ -72,11 +73,15 @@ class _Teller:
         self._bar = bar
 
     def progress(self, progress: Progress) -> None:
-        self._bar.text = f"{progress.events:,} events, {progress.live_bytes:,} bytes live"
+        self._bar.text = (
+            f"{counted(progress.events, 'event')}, {counted(progress.live_bytes, 'byte')} live"
+        )
         self._bar()
 
     def waiting(self, processes: Sequence[int]) -> None:
-        self._bar.text = f"{len(processes)} processes that it left are recorded on"
+        self._bar.text = (
+            f"still recording {counted(len(processes), 'process', 'processes')} that it left"
+        )
         self._bar()
 
     def lost(self, raw: RawRecording) -> None:

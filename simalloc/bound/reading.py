@@ -11,13 +11,14 @@ import numpy as np
 from simalloc.bound.placement import Placement
 from simalloc.bound.timetable import Timetable
 from simalloc.bound.verify import verify
-from simalloc.errors import SimallocError
+from simalloc.errors import SimallocError, TraceError
 from simalloc.trace import read_trace
 from simalloc.trace.formats.importing import import_log
 
 if TYPE_CHECKING:
     import os
 
+_COLUMNS: Final = "a placement has the columns id,lower,upper,size,offset"
 _LOWER: Final = 1
 _OFFSET: Final = 4
 
@@ -28,16 +29,18 @@ def read_placement(path: str | os.PathLike[str]) -> Placement:
     Raises `SimallocError` if it is no such file, or if two of its objects overlap.
     """
     with TemporaryDirectory() as folder:
-        import_log(path, Path(folder, "trace.npz"), from_format="lifetimes")
+        try:
+            import_log(path, Path(folder, "trace.npz"), from_format="lifetimes")
+        except TraceError as error:
+            error.hint = _COLUMNS  # a line that is skipped would be an object that is not verified
+            raise
         trace = read_trace(Path(folder, "trace.npz"))
     try:
         lower, offset = np.loadtxt(
             path, np.int64, delimiter=",", skiprows=1, usecols=(_LOWER, _OFFSET), ndmin=2
         ).T
     except ValueError as error:
-        raise SimallocError(
-            f"{path}: {error}; a placement has the columns id,lower,upper,size,offset"
-        ) from None
+        raise TraceError(str(error), path=path, hint=_COLUMNS) from None
     table = Timetable.of(trace)
     address = offset[np.argsort(lower, kind="stable")]
     try:

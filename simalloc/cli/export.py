@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from simalloc.cli.progress import progress
+from simalloc.plural import counted
 from simalloc.trace.catalogue import find_trace
 from simalloc.trace.formats.exporting import STDOUT, export_trace
 from simalloc.trace.formats.registry import WRITERS
@@ -37,12 +38,13 @@ def command(trace: str, log: str, to_format: str) -> None:
     totals, split = exported
     where = "standard output" if log == STDOUT else log
     click.echo(
-        f"{where}: {totals.events:,} events on {totals.objects:,} objects (as {to_format})",
+        f"{where}: {counted(totals.events, 'event')} on {counted(totals.objects, 'object')} "
+        f"(as {to_format})",
         err=True,
     )
     if split:
         click.echo(
-            f"  split: {split:,} reallocs, each into a free and an allocation: {to_format} has no "
-            "reallocs",
+            f"  split: {counted(split, 'realloc')}, each into a free and an allocation: "
+            f"{to_format} has no reallocs",
             err=True,
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simalloc.cli.progress import progress
+from simalloc.plural import counted
 from simalloc.trace.formats import pattern
 from simalloc.trace.formats.importing import import_log
 from simalloc.trace.formats.registry import FORMATS
@@ -99,10 +100,11 @@ def _report(trace: str, imported: Imported) -> None:
     totals = imported.totals
     guess = f"; deaths guessed: the {imported.deaths} of the equal" if imported.deaths else ""
     click.echo(
-        f"{trace}: {totals.events:,} events on {totals.objects:,} objects, "
-        f"at most {totals.max_live_bytes:,} bytes live (from {imported.format.title}{guess})",
+        f"{trace}: {counted(totals.events, 'event')} on {counted(totals.objects, 'object')}, "
+        f"at most {counted(totals.max_live_bytes, 'byte')} live "
+        f"(from {imported.format.title}{guess})",
         err=True,
     )
     for what, tally in imported.left_out.items():
-        where = "" if tally.first_line is None else f" (the first at line {tally.first_line:,})"
-        click.echo(f"  left out: {tally.count:,} {what}{where}", err=True)
+        where = "" if tally.first_line is None else f", the first at line {tally.first_line:,}"
+        click.echo(f"  left out: {what}: {tally.count:,}{where}", err=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from simalloc.plural import counted
 from simalloc.sweep import merge
 
 
@@ -40,6 +41,7 @@ def command(
     merged = merge(inputs, output, damaged=salvage)
     lost = f", {merged.lost:,} could not be read" if merged.lost else ""
     click.echo(
-        f"simalloc: {merged.new:,} runs added, {merged.present:,} were there{lost}; {output}",
+        f"simalloc: {counted(merged.new, 'run')} added, "
+        f"{counted(merged.present, 'was', 'were')} there{lost}; {output}",
         err=True,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from simalloc.cli.group import EXIT_ERROR
+from simalloc.plural import counted
 from simalloc.report.units import spell_bytes
 from simalloc.trace.recorder import ProgramError, record, recover
 
@@ -102,7 +103,10 @@ class _Teller:
 
     def progress(self, progress: Progress) -> None:
         processes = "" if progress.processes == 1 else f", {progress.processes} processes"
-        text = f"{progress.events:,} events, {spell_bytes(progress.live_bytes)} live{processes}"
+        text = (
+            f"{counted(progress.events, 'event')}, {spell_bytes(progress.live_bytes)} live"
+            f"{processes}"
+        )
         if sys.stderr.isatty():
             click.echo(f"\r\x1b[Ksimalloc: {text}", err=True, nl=False)
             self._in_line = True
@@ -150,11 +154,12 @@ def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ())
         _summarize_one(one)
     if others:
         events = sum(one.totals.events for one in others)
-        _say(f"{len(others):,} more traces of processes it started or was, {events:,} events:")
+        traces = counted(len(others), "more trace")
+        _say(f"{traces} of processes it started or was, {counted(events, 'event')}:")
     for one in others[:_MOST_OTHERS]:
         _summarize_one(one)
     if len(others) > _MOST_OTHERS:
-        _say(f"... and {len(others) - _MOST_OTHERS:,} smaller ones beside it")
+        _say(f"... and {counted(len(others) - _MOST_OTHERS, 'smaller one')} beside it")
     for error in damaged:
         _say(f"error: {error}; this recording stays where it is")
 
@@ -162,18 +167,22 @@ def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ())
 def _summarize_one(one: Recorded) -> None:
     name = Path(one.executable).name
     _say(
-        f"{one.path}: {name} ({one.process}), {one.totals.events:,} events on "
-        f"{one.totals.objects:,} objects, at most {spell_bytes(one.totals.max_live_bytes)} live"
+        f"{one.path}: {name} ({one.process}), {counted(one.totals.events, 'event')} on "
+        f"{counted(one.totals.objects, 'object')}, at most "
+        f"{spell_bytes(one.totals.max_live_bytes)} live"
     )
     counts = one.counts
     if counts.lost_reason is not None:
         _say(f"  {_ending(one.process, counts.lost_reason)}")
     if counts.frees_of_unknown or counts.reallocs_of_unknown:
         _say(
-            f"  of blocks from before its recording began, {counts.frees_of_unknown:,} frees "
-            f"were skipped and {counts.reallocs_of_unknown:,} reallocs taken as mallocs"
+            f"  of blocks from before its recording began, "
+            f"{counted(counts.frees_of_unknown, 'free was', 'frees were')} skipped and "
+            f"{counted(counts.reallocs_of_unknown, 'realloc')} taken as malloc"
         )
     if counts.frees_unseen:
-        _say(f"  {counts.frees_unseen:,} frees were not seen; they stand as late as they can")
+        unseen = counted(counts.frees_unseen, "free was", "frees were")
+        _say(f"  {unseen} not seen; the trace has each as late as it can be")
     if counts.read < counts.records:
-        _say(f"  {counts.records - counts.read:,} records were cut off when the process was killed")
+        lost = counted(counts.records - counts.read, "record was", "records were")
+        _say(f"  {lost} cut off when the process was killed")

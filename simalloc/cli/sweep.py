@@ -9,6 +9,7 @@ import click
 
 from simalloc.cli.progress import progress
 from simalloc.machine import core_count
+from simalloc.plural import counted
 from simalloc.policy import parse_size
 from simalloc.sweep import carry_out_plan, read_plan
 from simalloc.sweep.estimate import estimate
@@ -91,8 +92,8 @@ def command(
             )
         except KeyboardInterrupt:
             click.echo(
-                f"simalloc: stopped; {observer.done} runs are safe in {output}. "
-                "The same command goes on from there.",
+                f"simalloc: stopped; {counted(observer.done, 'run is', 'runs are')} safe in "
+                f"{output}. The same command goes on from there.",
                 err=True,
             )
             raise
@@ -110,8 +111,9 @@ def _say_how_much(
     work = estimate(missing)
     jobs = max(1, min(jobs, work.runs))
     click.echo(
-        f"{len(tasks):,} runs ({len(plan.sources):,} traces, {len(plan.policies):,} policies), "
-        f"{work.runs:,} of them still to be done: {work.events:,} events."
+        f"{counted(len(tasks), 'run')} ({counted(len(plan.sources), 'trace')}, "
+        f"{counted(len(plan.policies), 'policy', 'policies')}), {work.runs:,} still to be done: "
+        f"{counted(work.events, 'event')}."
     )
     click.echo(
         f"About {spell_seconds(work.seconds / jobs)} with {jobs} at a time, judging by the "
@@ -120,16 +122,17 @@ def _say_how_much(
 
 
 def _report(summary: Summary, output: Path) -> None:
-    left = f", {summary.left:,} are with another sweep" if summary.left else ""
+    left = f", {counted(summary.left, 'is', 'are')} with another sweep" if summary.left else ""
     click.echo(
-        f"simalloc: {summary.asked:,} runs: {summary.present:,} were there, {summary.done:,} done "
-        f"in {spell_seconds(summary.seconds)}{left}; {output}",
+        f"simalloc: {counted(summary.asked, 'run')}: "
+        f"{counted(summary.present, 'was', 'were')} there, {summary.done:,} done in "
+        f"{spell_seconds(summary.seconds)}{left}; {output}",
         err=True,
     )
     if summary.failed:
         click.echo(
-            f"simalloc: {summary.failed:,} runs failed; `simalloc results {output} --failed` says "
-            "why, and --retry-failed runs them again.",
+            f"simalloc: {counted(summary.failed, 'run')} failed; `simalloc results {output} "
+            "--failed` says why, and --retry-failed runs what failed again.",
             err=True,
         )
         click.get_current_context().exit(EXIT_FAILED_RUNS)

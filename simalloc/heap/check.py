@@ -10,6 +10,7 @@ import numpy as np
 from simalloc.errors import PolicyError
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay_all, run_of
+from simalloc.plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,11 +35,11 @@ class Checked:
     loose_bytes: float
 
     def __str__(self) -> str:
-        text = f"{self.run.policy.name}: {self.run.events:,} events, all sound"
+        text = f"{self.run.policy.name}: {counted(self.run.events, 'event')}, all sound"
         if self.loose_blocks:
             text += (
-                f"; {self.loose_blocks:,} free blocks ({self.loose_bytes:,.0f} bytes) are on no "
-                "list of the heap, and are lost unless the policy keeps them itself"
+                f"; {counted(self.loose_blocks, 'free block')} ({self.loose_bytes:,.0f} bytes) on "
+                "no list of the heap: lost, unless the policy itself keeps such blocks"
             )
         return text
 

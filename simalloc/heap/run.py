@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
@@ -73,7 +74,11 @@ class Found:
     stopped: bool
 
     def __str__(self) -> str:
-        what = "the bound itself" if self.is_bound else f"the best of {self.tries:,} tries"
+        what = (
+            "the bound itself"
+            if self.is_bound
+            else f"the best of {counted(self.tries, 'try', 'tries')}"
+        )
         stopped = ", stopped before the last" if self.stopped and not self.is_bound else ""
         return f"{what}{stopped}: {self.how}"
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.measure.device import CANDIDATES
+from simalloc.plural import counted
 from simalloc.report.table import Rounded, Table
 from simalloc.report.units import spell_bytes
 
@@ -106,7 +107,7 @@ def pinned_table(shown: DeviceMap) -> Table:
     notes = [
         (
             f"After event {found.event:,} most is taken: {spell_bytes(found.reserved)} in "
-            f"{found.segments:,} segments (of expandable ones: pages), "
+            f"{counted(found.segments, 'segment')} (of expandable ones: pages), "
             f"{spell_bytes(found.requested)} of it asked for."
         ),
         (

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.heap import fragmentation
+from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.table import Table
 
@@ -80,7 +81,7 @@ def runs_table(runs: Sequence[Run], *, speed: bool = True) -> Table:
     out = tuple(
         f"{spell(run.policy)} of {run.trace}: out of memory at event "
         f"{run.device.first_oom_event:,}, where the run ends; "
-        f"{run.device.retries:,} times all was given back to make room."
+        f"{counted(run.device.retries, 'time')} all was given back to make room."
         for run in runs
         if run.device is not None and run.device.first_oom_event
     )

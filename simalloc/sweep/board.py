@@ -13,6 +13,7 @@ from threading import Condition
 from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
+from simalloc.report.units import spell_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,9 +71,7 @@ class Board:
             if self._footprint(group) > budget:
                 group.stream()
             if self._footprint(group) > budget:
-                needed, allowed = (
-                    f"{size / 2**20:,.0f} MB" for size in (self._footprint(group), budget)
-                )
+                needed, allowed = (spell_bytes(size) for size in (self._footprint(group), budget))
                 raise SimallocError(
                     f"{group.source.name} takes {needed} of memory with {self.workers} replays at "
                     f"a time, and the budget is {allowed}; raise it with --memory, or lower --jobs"

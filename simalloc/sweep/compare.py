@@ -9,6 +9,7 @@ import numpy as np
 
 from simalloc.errors import ResultsError
 from simalloc.measure.bootstrap import mean_intervals
+from simalloc.plural import counted
 from simalloc.policy import base_name
 from simalloc.report import Table
 from simalloc.report.html import html
@@ -67,9 +68,9 @@ class Comparison:
         """Return what was compared, what has no counterpart, and the change on average."""
         same = len(self.pairs) - len(self.changed)
         return (
-            f"{len(self.pairs)} pairs of runs, {same} of them with the same figure.",
+            f"{counted(len(self.pairs), 'pair')} of runs, {same} with the same figure.",
             *(
-                f"Only in {name}: {len(rows)} runs, such as {_examples(rows)}."
+                f"Only in {name}: {counted(len(rows), 'run')}, such as {_examples(rows)}."
                 for name, rows in (("A", self.only_a), ("B", self.only_b))
                 if rows
             ),
@@ -107,7 +108,7 @@ class Comparison:
         shown = [self.measure.text(value) for value in ((means[1] - means[0]).mean(), low, high)]
         chance = chances(means)[0, 1]
         change = (
-            f"On average over {means.shape[1]} traces, B - A is {shown[0]} "
+            f"On average over {counted(means.shape[1], 'trace')}, B - A is {shown[0]} "
             f"({spell_share(CONFIDENCE)} interval {shown[1]} to {shown[2]}; a difference as steady "
             f"would come by chance with probability {chance:.2g})."
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from simalloc.errors import ResultsError
+from simalloc.plural import counted
 from simalloc.report import Table
 from simalloc.report.frames import frame
 from simalloc.report.html import html
@@ -142,10 +143,11 @@ class Pivot:
         rows = [setting._asdict() for setting in self.settings]
         shared = provenance(rows, Setting._fields[1:])
         gaps = int(np.isnan(self.values).sum())
+        empty = counted(gaps, "cell is", "cells are")
         return (
             f"Traces: {', '.join(column.label for column in self.traces)} (name and SHA-256).",
             *([shared] if shared else ()),
-            *([f"{gaps} cells are empty, and so are averages over them."] if gaps else ()),
+            *([f"{empty} empty, and so are averages over such cells."] if gaps else ()),
         )
 
     def to_pandas(self) -> pd.DataFrame:

@@ -16,6 +16,7 @@ import numpy as np
 
 from simalloc.errors import ResultsError
 from simalloc.measure.bootstrap import RESAMPLES, mean_intervals
+from simalloc.plural import counted
 from simalloc.report import Table
 from simalloc.report.html import html
 from simalloc.report.units import spell_share
@@ -77,14 +78,16 @@ class Ranking:
         share, traces = spell_share(self.confidence), len(self.pivot.traces)
         interval = (
             f"Low to high: where the average over other programs would lie; a {share} bootstrap "
-            f"interval from {self.resamples:,} resamples of {traces} traces."
+            f"interval from {self.resamples:,} resamples of {counted(traces, 'trace')}."
         )
         apart = (
             f"All other differences are more than chance, with {share} confidence for all pairs "
             "together, by the signs of the differences trace by trace."
         )
         if 2.0 ** (1 - traces) > 1 - self.confidence:
-            apart = f"With {traces} traces no difference can be more than chance at {share}."
+            apart = (
+                f"With {counted(traces, 'trace')} no difference can be more than chance at {share}."
+            )
         left_out = f"Left out, since not every row has them: {', '.join(self.dropped)}."
         return (interval, apart, *([left_out] if self.dropped else []), *self.pivot.notes())
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from simalloc.errors import PolicyError, ResultsError
 from simalloc.measure.bootstrap import RESAMPLES
+from simalloc.plural import counted
 from simalloc.policy import base_name, parse_size
 from simalloc.report.frames import frame
 from simalloc.report.html import html
@@ -68,7 +69,7 @@ class Results(Sequence[Row]):
         return len(self._rows)
 
     def __repr__(self) -> str:
-        return f"<Results: {len(self)} runs, {len(self.failed)} failed>"
+        return f"<Results: {counted(len(self), 'run')}, {len(self.failed)} failed>"
 
     @property
     def failed(self) -> Results:

@@ -126,9 +126,12 @@ def load_device(
     lenient: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Trace:
-    """Return a trace as `load` does; of a log of several devices that of the one chosen."""
+    """Return a trace as `load` does; of a log of several devices that of the one chosen.
+
+    Raises `TraceError` too if there is no such choice.
+    """
     path = find_trace(name_or_path)
-    if is_trace_file(path):
+    if _is_trace_file(path, device):
         return read_trace(path, progress)
     from simalloc.trace.formats.importing import load_log  # noqa: PLC0415 - most are traces
 
@@ -147,7 +150,18 @@ def open_source(
     another format is read into memory, with `device` and `progress` as `load_device` has them.
     """
     path = find_trace(name_or_path)
-    return open_trace(path) if is_trace_file(path) else _load_log(path, progress, device)
+    return open_trace(path) if _is_trace_file(path, device) else _load_log(path, progress, device)
+
+
+def _is_trace_file(path: Path, device: int | None) -> bool:
+    """Whether a file is a trace and not a log; raises `TraceError` for a choice of its device."""
+    if not is_trace_file(path):
+        return False
+    if device is not None:
+        raise TraceError(
+            "is a trace, so there is no device to choose: leave out --device", path=path
+        )
+    return True
 
 
 def _load_log(path: Path, progress: Callable[[float], None], device: int | None = None) -> Trace:

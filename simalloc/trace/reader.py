@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from simalloc.errors import TraceError
 from simalloc.machine import memory_bytes
+from simalloc.plural import counted
 from simalloc.trace.archive import DAMAGE, ZIP_START, Archive
 from simalloc.trace.chunk import CHUNK_EVENTS, MAX_PLANES, Packed
 from simalloc.trace.decoding import Decoding
@@ -89,8 +90,8 @@ class TraceReader:
         needed = bytes_in_memory(events, self.header.columns)
         if needed > memory_bytes():
             raise TraceError(
-                f"its {events:,} events take {needed / 1e9:,.0f} GB, which is more memory than "
-                "there is",
+                f"its {counted(events, 'event')} take {needed / 1e9:,.0f} GB, which is more memory "
+                "than there is",
                 path=self.path,
             )
         whole = Chunk.empty(events, self.header.columns)

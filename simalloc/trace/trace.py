@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
 from simalloc.trace._native import LiveTable, live_bytes
 from simalloc.trace.chunk import CHUNK_EVENTS, Digest, pack, to_planes
@@ -103,7 +104,8 @@ class Trace(ShownAsTable):
         return len(self.op)
 
     def __repr__(self) -> str:
-        return f"<Trace {self.name}: {len(self):,} events on {self.objects:,} objects>"
+        events, objects = counted(len(self), "event"), counted(self.objects, "object")
+        return f"<Trace {self.name}: {events} on {objects}>"
 
     @property
     def is_of_device(self) -> bool:

@@ -60,6 +60,7 @@ def test_a_placement_that_somebody_made_is_verified(tmp_path):
         ("id,lower,upper,size\na,0,3,4\n", "has the columns id,lower,upper,size,offset"),
         ("id,lower,upper,size,offset\na,0,3,4,x\n", "line 2"),
         ("", "no"),
+        ("m 0 8\n", "a placement has the columns id,lower,upper,size,offset"),
     ],
 )
 def test_a_placement_that_does_not_hold(tmp_path, table, complaint):
@@ -68,6 +69,7 @@ def test_a_placement_that_does_not_hold(tmp_path, table, complaint):
     result = simalloc("best-possible", "--check", path)
     assert result.exit_code == 2
     assert complaint in result.stderr
+    assert "--lenient" not in result.stderr
 
 
 @pytest.mark.parametrize(

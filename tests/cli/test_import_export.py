@@ -39,7 +39,7 @@ def test_there_and_back(simalloc, tmp_path):
 def test_export_says_how_many_reallocs_a_format_without_them_has_split(simalloc, to_format, split):
     simalloc("import", "-", "-o", "t.npz", input="m 0 8\nr 0 9\nr 0 10\nf 0\n")
     result = simalloc("export", "t.npz", "-o", "log", "--to", to_format)
-    assert f"log: 4 events on 1 objects (as {to_format})" in result.stderr
+    assert f"log: 4 events on 1 object (as {to_format})" in result.stderr
     assert ("split: 2 reallocs, each into a free and an allocation" in result.stderr) == split
 
 
@@ -50,8 +50,24 @@ def test_standard_input(simalloc, tmp_path):
     assert list(tmp_path.iterdir()) == []
     result = simalloc("import", "-", "-o", "t.npz", "--lenient", input="m 0 8\nf 3\n")
     assert result.exit_code == 0
-    assert "left out: 1 frees of unknown objects (the first at line 2)" in result.stderr
+    assert "left out: frees of unknown objects: 1, the first at line 2" in result.stderr
     assert len(read_trace(tmp_path / "t.npz")) == 1
+
+
+def test_one_is_said_as_one(simalloc):
+    result = simalloc("import", "-", "-o", "t.npz", input="m 0 1\n")
+    assert "t.npz: 1 event on 1 object, at most 1 byte live" in result.stderr
+
+
+def test_a_device_is_only_chosen_where_there_are_several(simalloc, tmp_path):
+    (tmp_path / "log").write_text("m 0 8\n")
+    for command in ("import log -o t.npz", "device log", "report log -o page.html"):
+        result = simalloc(*command.split(), "--device", "1")
+        assert result.exit_code == 2
+        assert "log: is of no device that could be chosen" in result.stderr
+    result = simalloc("device", "make", "--device", "1")
+    assert "is a trace, so there is no device to choose: leave out --device" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 
 @pytest.mark.parametrize(

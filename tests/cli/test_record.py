@@ -97,7 +97,7 @@ def test_each_process_has_a_trace(tmp_path):
     (child,) = [name for name in names(tmp_path) if name != "out.npz"]
     assert re.fullmatch(r"out\.\d+\.npz", child)
     assert read_trace(tmp_path / child).provenance["process"] == int(child.split(".")[1])
-    assert "1 more traces" in done.stderr
+    assert "1 more trace of" in done.stderr
     assert child in done.stderr
     assert "frees were skipped" in done.stderr
 
@@ -194,7 +194,7 @@ def test_other_processes_leave_no_traces_if_only_the_command_is_wanted(tmp_path)
     result = run(tmp_path, "-o", "out.npz", "--alone", "--", sys.executable, "-c", FORKING)
     assert result.returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["out.npz"]
-    assert "more traces" not in result.stderr
+    assert "more trace" not in result.stderr
     assert len(read_trace(tmp_path / "out.npz"))
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -52,14 +53,10 @@ def test_a_dry_run_runs_nothing(plan, results):
     fresh = plan.parent / "fresh.sqlite"
     result = simalloc("sweep", plan, "-o", fresh, "--dry-run", "--jobs", "3")
     assert result.exit_code == 0
-    assert (
-        "8 runs (4 traces, 2 policies), 8 of them still to be done: 81,000 events." in result.stdout
-    )
+    assert "8 runs (4 traces, 2 policies), 8 still to be done: 81,000 events." in result.stdout
     assert "with 3 at a time" in result.stdout
     assert not fresh.exists()
-    assert (
-        "0 of them still to be done" in simalloc("sweep", plan, "-o", results, "--dry-run").stdout
-    )
+    assert "0 still to be done" in simalloc("sweep", plan, "-o", results, "--dry-run").stdout
     assert simalloc("sweep", plan, "--dry-run").exit_code == 0
 
 
@@ -167,7 +164,7 @@ def test_compare_and_merge(plan, results):
     assert result.exit_code == 0
     assert len(result.stdout.splitlines()) == 1 + 4
     assert (
-        "4 pairs of runs, 4 of them with the same figure"
+        "4 pairs of runs, 4 with the same figure"
         in simalloc(
             "compare", results, results, "--in-a", "growth=4K", "--in-b", "growth=4K", "--every"
         ).stdout
@@ -186,7 +183,7 @@ def test_two_sweeps_into_one_file_share_the_work(tmp_path):
     sweeps = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     texts = [sweep.communicate()[1] for sweep in sweeps]
     assert [sweep.returncode for sweep in sweeps] == [0, 0], texts
-    done = [int(text.partition(" were there, ")[2].partition(" done")[0]) for text in texts]
+    done = [int(re.search(r"there, (\d+) done", text)[1]) for text in texts]
     assert sum(done) == len(Results.read(path))
     keys = {(row["trace_sha256"], row["policy"]) for row in Results.read(path)}
     assert len(keys) == len(Results.read(path))
@@ -206,7 +203,7 @@ def test_ctrl_c_stops_within_a_second_and_says_how_to_go_on(tmp_path):
         text = sweep.stderr.read()
         assert sweep.wait() == 130
         assert time.monotonic() - asked < 5
-    assert "runs are safe in" in text
+    assert re.search(r"runs? (is|are) safe in", text)
     assert len(Results.read(path)) > 0
 
 

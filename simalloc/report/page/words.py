@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.units import spell_bytes, spell_percent
 
@@ -19,7 +20,7 @@ def verdict(findings: Findings) -> str:
     best, worst = findings.best, findings.worst
     live = spell_bytes(best.max_live_bytes)
     as_good = sum(run.peak_heap_bytes == best.peak_heap_bytes for run in findings.runs) - 1
-    and_others = f" (and {_count(as_good, 'other', 'others')})" if as_good else ""
+    and_others = f" (and {counted(as_good, 'other')})" if as_good else ""
     foresight = "" if findings.possible is None else f"; {_foresight(findings.possible)}"
     return (
         f"At most {live} are live at once: no policy can do with less{foresight}. "
@@ -47,32 +48,30 @@ def about_trace(findings: Findings) -> Iterator[str]:
     """Yield sentences about what the program asked for."""
     statistics = findings.statistics
     counts, sizes = statistics.counts, statistics.sizes
-    asked = f"{counts.mallocs:,} times malloc, {counts.frees:,} times free"
+    asked = f"malloc {counted(counts.mallocs, 'time')}, free {counted(counts.frees, 'time')}"
     if counts.reallocs:
-        asked += f" and {counts.reallocs:,} times realloc"
+        asked += f" and realloc {counted(counts.reallocs, 'time')}"
     yield (
-        f"The program calls {asked}: {counts.events:,} events. It asks for "
+        f"The program calls {asked}: {counted(counts.events, 'event')}. It asks for "
         f"{spell_bytes(counts.bytes)} in all, {counts.average_size:.1f} bytes an object on average."
     )
     yield (
         f"Live bytes have their peak after event {statistics.peak_bytes.event:,}; "
-        f"at most {statistics.peak_objects.amount:,} objects are live at once."
+        f"at most {counted(statistics.peak_objects.amount, 'object is', 'objects are')} live at "
+        "once."
     )
     kinds, all_kinds = sizes.covering[0], sizes.covering[-1]
     yield (
-        f"{_count(kinds, 'size makes', 'sizes make')} 90 % of the objects, of {all_kinds:,} sizes "
-        f"that occur; the largest object has {spell_bytes(sizes.largest)}."
+        f"{counted(kinds, 'size makes', 'sizes make')} 90 % of the objects, of "
+        f"{counted(all_kinds, 'size that occurs', 'sizes that occur')}; the largest object has "
+        f"{spell_bytes(sizes.largest)}."
     )
     left = statistics.never_freed
     if left.objects:
         yield (
-            f"{_count(left.objects, 'object is', 'objects are')} never freed: "
+            f"{counted(left.objects, 'object is', 'objects are')} never freed: "
             f"{spell_bytes(left.bytes)}, {spell_percent(left.share_of_bytes)} of all bytes "
             "asked for."
         )
     else:
         yield "Everything is freed in the end."
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"

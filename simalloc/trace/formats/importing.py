@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from simalloc.errors import TraceError
 from simalloc.files import keep_apart, legible
 from simalloc.trace.events import Reason, complaint
+from simalloc.trace.formats import pytorch
 from simalloc.trace.formats.log import Log
 from simalloc.trace.formats.registry import FORMATS, detect
 from simalloc.trace.formats.stream import LogStream
@@ -74,6 +75,10 @@ class Opened:
             raise self.log.wrong(
                 f"says which object each free is of ({self.format.title}), so that no guess is "
                 "needed: leave out --deaths"
+            )
+        if self.log.device is not None and self.format is not pytorch.FORMAT:
+            raise self.log.wrong(
+                f"is of no device that could be chosen ({self.format.title}): leave out --device"
             )
         return reading
 
@@ -204,9 +209,8 @@ def feed(log: Log, batch: Batch, intake: Intake) -> None:
         done, reason = intake.append_valid(events)
     if reason is not Reason.NONE:
         text = complaint(reason, int(events.op[done]), batch.key(done), int(events.size[done]))
-        if reason in _SKIPPED:
-            text += f"; `simalloc import --lenient` skips and counts {_SKIPPED[reason]}"
-        raise log.wrong(text, batch.line(done))
+        skips = f"`simalloc import --lenient` skips and counts {_SKIPPED.get(reason)}"
+        raise log.wrong(text, batch.line(done), skips if reason in _SKIPPED else None)
 
 
 def _name(source: str | os.PathLike[str]) -> str:

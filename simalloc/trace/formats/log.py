@@ -64,12 +64,12 @@ class Log:
     def complain(self, kind: str, reason: str, line: int | None = None, count: int = 1) -> None:
         """Raise `TraceError` for a mistake, or count it if the log is read leniently."""
         if not self.lenient:
-            raise self.wrong(f"{reason}; `simalloc import --lenient` skips and counts {kind}", line)
+            raise self.wrong(reason, line, f"`simalloc import --lenient` skips and counts {kind}")
         self.leave_out(kind, count, line)
 
-    def wrong(self, reason: str, line: int | None = None) -> TraceError:
+    def wrong(self, reason: str, line: int | None = None, hint: str | None = None) -> TraceError:
         """Return an error that names the log."""
-        return TraceError(reason, path=self.stream.name, line=line)
+        return TraceError(reason, path=self.stream.name, line=line, hint=hint)
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,8 +109,11 @@ class _Reader:
                     self._take(op, found.groupdict(), number)
                 return
         if text.strip():
-            reason = f"{text[:60]!r} fits no pattern; --ignore takes one for what is no event"
-            self._log.complain("lines that fit no pattern", reason, number)
+            reason = (
+                f"no pattern matches {text[:60]!r}. If such lines are no events, --ignore takes a "
+                "pattern for them"
+            )
+            self._log.complain("lines that no pattern matches", reason, number)
 
     def batch(self, first_line: int) -> Batch:
         """Return the events since the last call; `first_line` is the first line since then."""

@@ -129,10 +129,10 @@ class LogStream:
             if not self.compressed:
                 raise
             if not self._lenient:
-                reason = f"cannot be decompressed to its end: {error}"
                 raise TraceError(
-                    f"{reason}; `simalloc import --lenient` keeps what stands before",
+                    f"cannot be decompressed to its end: {error}",
                     path=self.name,
+                    hint="`simalloc import --lenient` keeps what stands before",
                 ) from error
             self.damaged = self._ended = True
 

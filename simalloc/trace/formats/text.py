@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from simalloc.plural import counted
 from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import Grammar
 from simalloc.trace.formats.line_format import LineFormat
@@ -70,7 +71,8 @@ def write(header: Header, chunks: Iterable[Chunk]) -> Iterator[bytes]:
     """Yield a trace as plain text."""
     totals = header.totals
     grammar = Grammar(_WITH_STREAMS if "stream" in header.columns else _PLAIN)
-    yield f"# {header.name!r}: {totals.events} events, {totals.objects} objects\n".encode()
+    events, objects = counted(totals.events, "event"), counted(totals.objects, "object")
+    yield f"# {header.name!r}: {events}, {objects}\n".encode()
     for chunk in chunks:
         fields = {"key": chunk.object, "size": chunk.size, **chunk.columns}
         yield printed(grammar, chunk.op, **{name: fields[name] for name in grammar.fields})

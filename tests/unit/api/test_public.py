@@ -4,6 +4,7 @@ import ast
 import inspect
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,10 @@ def test_every_name_is_there_and_explains_itself(name):
     assert len(inspect.getdoc(thing)) > 20
     if callable(thing) and not inspect.isclass(thing):
         assert inspect.signature(thing).return_annotation is not inspect.Signature.empty
+
+
+def test_the_version_is_the_release():
+    assert simalloc.__version__ == version("simalloc")
 
 
 def test_nothing_else_is_there():

@@ -230,8 +230,8 @@ def test_only_files_are_streamed():
 
 
 def test_a_trace_beyond_the_budget_is_refused(plan, results):
-    with pytest.raises(SimallocError, match="raise it with --memory"):
-        carry_out_plan(plan, results, memory=1000)
+    with pytest.raises(SimallocError, match="the budget is 1 B; raise it with --memory"):
+        carry_out_plan(plan, results, memory=1)
     assert not results.exists()
     Store(results, create=True).__exit__()
     with pytest.raises(SimallocError, match="raise it with --memory"):

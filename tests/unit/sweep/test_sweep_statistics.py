@@ -98,7 +98,7 @@ def test_gaps_stay_empty_and_so_do_averages_over_them():
     assert [line[0] for line in table.rows] == ["p0", "p1", "Average", "Std Dev"]
     assert table.rows[1][3] is None
     assert table.rows[2][2] is None
-    assert any("1 cells are empty" in note for note in table.notes)
+    assert any("1 cell is empty" in note for note in table.notes)
 
 
 def test_what_varies_is_a_column_and_never_mixed():

@@ -148,15 +148,15 @@ def test_a_log_longer_than_a_batch_counts_its_lines(read):
     patterns, *_ = NUMBERED
     many = "Alloc(8)\n\n" * 70_000
     assert len(read(many, patterns)) == 70_000
-    with pytest.raises(TraceError, match=r"line 140001: .*fits no pattern; --ignore"):
+    with pytest.raises(TraceError, match=r"line 140001: no pattern matches 'hello'.*--ignore"):
         read(many + "hello\n", patterns)
     with pytest.raises(TraceError, match="line 140002"):
         read(many + "Alloc(8)\nFree(70001)\n", patterns)
 
 
-def test_what_fits_no_pattern_can_be_skipped(read):
+def test_what_no_pattern_matches_can_be_skipped(read):
     trace = read("Alloc(8)\nwhat?\n", NUMBERED[0], lenient=True)
-    assert trace.provenance["left_out"] == {"lines that fit no pattern": 1}
+    assert trace.provenance["left_out"] == {"lines that no pattern matches": 1}
 
 
 def test_sizes_may_be_hexadecimal_and_must_be_numbers(read):
