@@ -12,6 +12,8 @@ import numpy as np
 
 from simalloc.bound import Placement, Timetable, best_possible
 from simalloc.bound.placer import Placer
+from simalloc.errors import SimallocError
+from simalloc.heap.moment import MAPPED_FROM
 from simalloc.heap.run import Found
 from simalloc.heap.states import Replay, run_of_replay
 
@@ -147,22 +149,33 @@ def placement_of(
     """Return the best possible placement, and the scaled bytes of its unit.
 
     Without headers the placement is the same at every scale, and found for the program's bytes.
+    Raises `SimallocError` if its heap would exceed 2**62 scaled bytes.
     """
     overhead = setting.policy.description.applied_overhead
     plain = overhead == type(overhead)()
+    unit = setting.scale if plain else 1
     key = (engine, None if plain else (overhead, setting.scale))
     kept = _kept_of(setting.source)
     if key not in kept or kept[key].stopped:
         trace = setting.source.in_memory()
         taken = None if plain else partial(_gross, overhead=overhead, scale=setting.scale)
-        kept[key] = best_possible(
-            Timetable.of(trace, taken),
-            _Teller(len(trace), progress),
-            placer=_placer(engine),
-        )
+        table = Timetable.of(trace, taken)
+        _check_room(table.peak * unit)  # no search for what cannot be
+        kept[key] = best_possible(table, _Teller(len(trace), progress), placer=_placer(engine))
     elif progress is not None:
         progress(len(setting.source))
-    return kept[key], setting.scale if plain else 1
+    _check_room(kept[key].height * unit)
+    return kept[key], unit
+
+
+def _check_room(heap: int) -> None:
+    """Raise `SimallocError` for a heap of more scaled bytes than any policy's may have.
+
+    An object takes less than 2**61 of them, so that live bytes pass this limit before they pass
+    what an int64 holds.
+    """
+    if heap > MAPPED_FROM:
+        raise SimallocError("the heap would exceed 2**62 bytes")
 
 
 def _placer(engine: str) -> type[Placer]:

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from simalloc.errors import SimallocError
 from simalloc.heap import simulate, simulate_all
 from simalloc.heap.moment import FREE, moment
 from simalloc.measure import fragmentation, free_sizes, heap_map, pins
 from simalloc.trace import Op, Trace
+from simalloc.trace.events import MAX_SIZE
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
@@ -43,6 +45,15 @@ def test_headers_count():
 def test_a_request_of_nothing_takes_a_byte():
     run = simulate(Trace.from_events([M, M], [0, 1], [0, 0]), "best-possible")
     assert (run.peak_heap_bytes, run.max_live_bytes, run.found.bound_bytes) == (2, 0, 2)
+
+
+@pytest.mark.parametrize("name", ["best-possible", "best-possible:header=8", "first-fit-ao"])
+@pytest.mark.parametrize("objects", [9, 64])
+def test_a_heap_that_no_addresses_are_left_for(name, objects):
+    """At this scale 8 objects fill the 2**62 bytes that a heap may have, and 16 an int64."""
+    trace = Trace.from_events([M] * objects, range(objects), [MAX_SIZE] * objects)
+    with pytest.raises(SimallocError, match=r"the heap would exceed 2\*\*62 bytes"):
+        simulate(trace, name, scale=4096)
 
 
 def test_no_events():
