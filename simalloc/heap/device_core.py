@@ -37,7 +37,9 @@ def replay_in_core(
 ) -> DeviceReplay:
     """Carry out the events of a trace, up to the first request that cannot be served."""
     states = np.empty((_STATES, len(trace)), np.int64)
-    simulation, done = _replayed(trace, description, realloc, states, checked, progress)
+    simulation, done = _replayed(
+        trace, description, realloc, states, checked=checked, progress=progress
+    )
     figures = simulation.figures()
     counts = {name: figures.pop(name) for name in _COUNTS}
     address, live, reserved, allocated, free_blocks = states[:, :done]
@@ -74,13 +76,17 @@ def _replayed(
     description: Device,
     realloc: Realloc,
     states: NDArray[np.int64] | None,
-    checked: bool = False,  # noqa: FBT001, FBT002 - of functions in here
+    *,
+    checked: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Simulation, int]:
     """Return the simulation at its end, and the number of events that were carried out."""
-    frees_first = realloc is Realloc.FREE_FIRST
     simulation = Simulation(
-        description.family, _parameters(description), frees_first, checked, states is not None
+        description.family,
+        _parameters(description),
+        frees_first=realloc is Realloc.FREE_FIRST,
+        checked=checked,
+        keeps_calls=states is not None,
     )
     columns = trace.op, trace.size, trace.slot, trace.stream, _dense(trace.pool)
     done = 0

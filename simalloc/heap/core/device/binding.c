@@ -1,22 +1,12 @@
 /* simalloc.heap._device: device allocators for Python. */
-#include "../../../native/columns.h"
-
-#include "replay.h"
+#include "binding.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENT_COLUMNS = 5, STATE_COLUMNS = 5, COLUMNS = EVENT_COLUMNS + STATE_COLUMNS };
-
 static const struct device_family *const families[] = {
     &pytorch_family, &bfc_family, &ort_family, &rmm_family, &no_cache_family,
 };
-
-typedef struct {
-    PyObject_HEAD
-    struct device_replay replay;
-    bool busy; /* in a thread that has released the GIL */
-} DeviceObject;
 
 static const struct device_family *family_of(const char *name)
 {
@@ -111,7 +101,7 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         return NULL;
     const struct device_family *family = family_of(name);
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    DeviceObject *self = family == NULL ? NULL : (DeviceObject *)allocate(type, 0);
+    Device *self = family == NULL ? NULL : (Device *)allocate(type, 0);
     if (self == NULL)
         return NULL;
     self->replay = (struct device_replay){
@@ -129,128 +119,101 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 static void device_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    release(&((DeviceObject *)object)->replay);
+    release(&((Device *)object)->replay);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
 
-static PyObject *device_replay(PyObject *object, PyObject *args)
+struct device_replay *device_idle(PyObject *object)
 {
-    DeviceObject *self = (DeviceObject *)object;
-    PyObject *given[COLUMNS];
-    struct column columns[COLUMNS] = {
-        {.name = "op", .width = 1},
-        {.name = "size", .width = 8},
-        {.name = "slot", .width = 4},
-        {.name = "stream", .width = 4, .optional = true},
-        {.name = "pool", .width = 4, .optional = true},
-        {.name = "address", .width = 8, .writable = true, .optional = true},
-        {.name = "live", .width = 8, .writable = true, .optional = true},
-        {.name = "reserved", .width = 8, .writable = true, .optional = true},
-        {.name = "allocated", .width = 8, .writable = true, .optional = true},
-        {.name = "free_blocks", .width = 8, .writable = true, .optional = true},
-    };
-    Py_ssize_t count;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOO", &given[0], &given[1], &given[2], &given[3], &given[4],
-                          &given[5], &given[6], &given[7], &given[8], &given[9]))
-        return NULL;
-    if (self->busy)
-        return PyErr_Format(PyExc_RuntimeError, "another thread replays events");
-    if (!columns_hold(columns, given, COLUMNS, &count))
-        return NULL;
+    Device *self = (Device *)object;
+    if (!self->busy)
+        return &self->replay;
+    PyErr_SetString(PyExc_RuntimeError, "the device is replaying events in another thread");
+    return NULL;
+}
+
+enum {
+    OP, SIZE, SLOT, STREAM, POOL, /* of events */
+    ADDRESS, LIVE, RESERVED, ALLOCATED, FREE_BLOCKS, COLUMNS, /* the states after them */
+};
+
+/* Carries out the events in some columns, with the GIL released; answers how many. */
+static size_t replay_columns(Device *self, const struct column *columns, Py_ssize_t count)
+{
     const struct events events = {
         .count = (size_t)count,
-        .op = columns[0].view.buf,
-        .size = columns[1].view.buf,
-        .slot = columns[2].view.buf,
-        .stream = columns[3].view.buf,
-        .pool = columns[4].view.buf,
+        .op = columns[OP].view.buf,
+        .size = columns[SIZE].view.buf,
+        .slot = columns[SLOT].view.buf,
+        .stream = columns[STREAM].view.buf,
+        .pool = columns[POOL].view.buf,
     };
-    struct states states = {
-        columns[5].view.buf, columns[6].view.buf, columns[7].view.buf,
-        columns[8].view.buf, columns[9].view.buf,
+    const struct states states = {
+        .address = columns[ADDRESS].view.buf,
+        .live = columns[LIVE].view.buf,
+        .reserved = columns[RESERVED].view.buf,
+        .allocated = columns[ALLOCATED].view.buf,
+        .free_blocks = columns[FREE_BLOCKS].view.buf,
     };
-    if (!states.live || !states.reserved || !states.allocated || !states.free_blocks)
-        states = (struct states){0}; /* all of them or none */
     size_t done;
     self->busy = true;
     Py_BEGIN_ALLOW_THREADS
     done = device_replay_events(&self->replay, &events, &states);
     Py_END_ALLOW_THREADS
     self->busy = false;
-    columns_release(columns, COLUMNS);
-    return Py_BuildValue("nz", (Py_ssize_t)done, self->replay.allocator->failure);
+    return done;
 }
 
-static PyObject *device_figures(PyObject *object, PyObject *args)
+/* Whether all columns for states are there, or none is; false, with an exception set, if some are. */
+static bool wants_all_or_none(const struct column *columns)
 {
-    const struct device_replay *replay = &((DeviceObject *)object)->replay;
-    const struct allocator *allocator = replay->allocator;
-    const struct statistics *statistics = &allocator->statistics;
-    typedef unsigned long long number;
-    (void)args;
-    return Py_BuildValue(
-        "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK}", "first_oom_event",
-        (number)replay->first_oom, "peak_requested_bytes", (number)statistics->requested.all.peak,
-        "peak_allocated_bytes", (number)statistics->allocated.all.peak, "peak_active_bytes",
-        (number)statistics->active.all.peak, "peak_reserved_bytes", (number)statistics->reserved.all.peak,
-        "final_reserved_bytes", (number)statistics->reserved.all.now, "peak_inactive_split_bytes",
-        (number)statistics->inactive_split.all.peak, "segments", (number)statistics->segments,
-        "device_alloc", (number)allocator->memory.allocations, "device_free",
-        (number)allocator->memory.frees, "retries", (number)statistics->retries, "ooms",
-        (number)statistics->ooms, "splits", (number)allocator->blocks.splits, "coalescings",
-        (number)allocator->blocks.coalescings,
-        "coalescing_frees", (number)replay->coalescing_frees, "requested_bytes_at_peak",
-        (number)statistics->at_peak.requested, "active_bytes_at_peak",
-        (number)statistics->at_peak.active, "inactive_split_bytes_at_peak",
-        (number)statistics->at_peak.inactive_split);
+    for (int state = ADDRESS + 1; state < COLUMNS; state++)
+        if ((columns[state].view.obj == NULL) != (columns[ADDRESS].view.obj == NULL)) {
+            PyErr_SetString(PyExc_ValueError, "either all states are wanted or none is");
+            return false;
+        }
+    return true;
 }
 
-static PyObject *device_pools(PyObject *object, PyObject *args)
+static PyObject *device_replay(PyObject *object, PyObject *args)
 {
-    const struct device_replay *replay = &((DeviceObject *)object)->replay;
-    const struct statistics *statistics = &replay->allocator->statistics;
-    const struct {
-        const char *name;
-        const struct gauges *gauges;
-    } all[] = {
-        {"requested_bytes", &statistics->requested}, {"allocated_bytes", &statistics->allocated},
-        {"active_bytes", &statistics->active},       {"reserved_bytes", &statistics->reserved},
-        {"segment", &statistics->segment},           {"inactive_split_bytes", &statistics->inactive_split},
+    struct column columns[COLUMNS] = {
+        [OP] = {.name = "op", .width = 1},
+        [SIZE] = {.name = "size", .width = 8},
+        [SLOT] = {.name = "slot", .width = 4},
+        [STREAM] = {.name = "stream", .width = 4, .optional = true},
+        [POOL] = {.name = "pool", .width = 4, .optional = true},
+        [ADDRESS] = {.name = "address", .width = 8, .writable = true, .optional = true},
+        [LIVE] = {.name = "live", .width = 8, .writable = true, .optional = true},
+        [RESERVED] = {.name = "reserved", .width = 8, .writable = true, .optional = true},
+        [ALLOCATED] = {.name = "allocated", .width = 8, .writable = true, .optional = true},
+        [FREE_BLOCKS] = {.name = "free_blocks", .width = 8, .writable = true, .optional = true},
     };
-    typedef unsigned long long number;
-    uint64_t (*largest_free)(const struct allocator *) = replay->family->largest_free;
-    PyObject *told = Py_BuildValue(
-        "{s(KK) s(KK) sK sK}", "oversize_allocations", (number)statistics->oversize_allocations.now,
-        (number)statistics->oversize_allocations.peak, "oversize_segments",
-        (number)statistics->oversize_segments.now, (number)statistics->oversize_segments.peak,
-        "largest", (number)statistics->largest, "largest_free",
-        (number)(largest_free == NULL ? 0 : largest_free(replay->allocator)));
-    (void)args;
-    for (size_t i = 0; told != NULL && i < sizeof all / sizeof *all; i++) {
-        const struct gauges *gauges = all[i].gauges;
-        PyObject *six = Py_BuildValue("(KKKKKK)", (number)gauges->all.now, (number)gauges->all.peak,
-                                      (number)gauges->of[0].now, (number)gauges->of[0].peak,
-                                      (number)gauges->of[1].now, (number)gauges->of[1].peak);
-        if (six == NULL || PyDict_SetItemString(told, all[i].name, six) < 0)
-            Py_CLEAR(told);
-        Py_XDECREF(six);
+    PyObject *given[COLUMNS];
+    Py_ssize_t count;
+    const struct device_replay *replay = device_idle(object);
+    if (replay == NULL ||
+        !PyArg_UnpackTuple(args, "replay", COLUMNS, COLUMNS, &given[OP], &given[SIZE],
+                           &given[SLOT], &given[STREAM], &given[POOL], &given[ADDRESS],
+                           &given[LIVE], &given[RESERVED], &given[ALLOCATED],
+                           &given[FREE_BLOCKS]) ||
+        !columns_hold(columns, given, COLUMNS, &count))
+        return NULL;
+    PyObject *answer = NULL;
+    if (wants_all_or_none(columns)) {
+        size_t done = replay_columns((Device *)object, columns, count);
+        answer = Py_BuildValue("nz", (Py_ssize_t)done, replay->allocator->failure);
     }
-    return told;
-}
-
-static PyObject *device_calls(PyObject *object, PyObject *args)
-{
-    const struct memory *memory = &((DeviceObject *)object)->replay.allocator->memory;
-    (void)args;
-    return PyBytes_FromStringAndSize((const char *)memory->calls,
-                                     (Py_ssize_t)(memory->call_count * sizeof *memory->calls));
+    columns_release(columns, COLUMNS);
+    return answer;
 }
 
 static PyMethodDef methods[] = {
     {"replay", device_replay, METH_VARARGS,
      "replay(op, size, slot, stream, pool, address, live, reserved, allocated, free_blocks, /)\n"
-     "--\n\nCarry out events (replay.h); answers how many, and why it cannot go on, or None."},
+     "--\n\nCarry out events (replay.h); answers how many, and why it cannot go on, or None. The GIL\n"
+     "is released."},
     {"figures", device_figures, METH_NOARGS, "figures()\n--\n\nWhat was counted so far."},
     {"pools", device_pools, METH_NOARGS,
      "pools()\n--\n\nFigures now and at their peaks: of all pools, the large and the small ones."},
@@ -269,7 +232,7 @@ static PyType_Slot device_slots[] = {
 
 static PyType_Spec device_spec = {
     .name = "simalloc.heap._device.Device",
-    .basicsize = sizeof(DeviceObject),
+    .basicsize = sizeof(Device),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = device_slots,
 };
