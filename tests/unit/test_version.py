@@ -37,8 +37,11 @@ PROJECT = Path(__file__).parents[2]
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    for name in ("heap/a.py", "heap/core/b.c", "policy/c.py", "measure/d.py", "heap/reference/e.py",
-                 "report/f.py", "heap/core/notes.txt", *FAMILIES):  # fmt: skip
+    for name in (
+        *("heap/a.py", "heap/core/b.c", "policy/c.py", "measure/d.py", "native/g.h"),
+        *("heap/reference/e.py", "report/f.py", "heap/core/notes.txt"),
+        *FAMILIES,
+    ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(FAMILIES.get(name, name))
@@ -51,7 +54,9 @@ def test_release_and_digest():
     assert re.fullmatch(r"\d+\.\d+\.\d+\+[0-9a-f]{12}", version.code_version())
 
 
-@pytest.mark.parametrize("name", ["heap/a.py", "heap/core/b.c", "policy/c.py", "measure/d.py"])
+@pytest.mark.parametrize(
+    "name", ["heap/a.py", "heap/core/b.c", "policy/c.py", "measure/d.py", "native/g.h"]
+)
 def test_what_decides_changes_it(package, name):
     before = version.code_version()
     (package / name).write_text("changed")
@@ -72,7 +77,7 @@ def version_of_list_fit():
 @pytest.mark.parametrize(
     "name",
     [
-        *("heap/a.py", "policy/c.py", "measure/d.py", "heap/core/space/heap.h"),
+        *("heap/a.py", "policy/c.py", "measure/d.py", "native/g.h", "heap/core/space/heap.h"),
         *("heap/core/replay/replay.c", "heap/core/families/family.h", "heap/core/parts/layer.h"),
         *("heap/core/families/list_fit.c", "heap/core/index/list/fit_list.h"),
         *("heap/core/index/list/choice.c", "policy/families/base.py"),

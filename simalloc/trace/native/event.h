@@ -4,15 +4,9 @@
 
 #include <stdint.h>
 
-#define MAX_SIZE (INT64_C(1) << 47) /* bytes of a request */
+#include "../../native/op.h"
 
-enum op {
-    OP_MALLOC = 0,
-    OP_FREE = 1,
-    OP_REALLOC = 2,
-    OP_USE = 3,   /* another stream uses the object from now on */
-    OP_EMPTY = 4, /* what is cached is given back; of no object */
-};
+#define MAX_SIZE (INT64_C(1) << 47) /* bytes of a request */
 
 /* Whether an event has a size. */
 static inline int op_allocates(uint8_t op)

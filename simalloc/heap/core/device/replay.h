@@ -2,9 +2,8 @@
 #ifndef SIMALLOC_DEVICE_REPLAY_H
 #define SIMALLOC_DEVICE_REPLAY_H
 
+#include "../../../native/op.h"
 #include "allocator.h"
-
-enum op { OP_MALLOC = 0, OP_FREE = 1, OP_REALLOC = 2, OP_USE = 3, OP_EMPTY = 4 };
 
 /* A run of events, column by column. */
 struct events {

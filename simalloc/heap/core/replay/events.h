@@ -3,10 +3,8 @@
 #define SIMALLOC_EVENTS_H
 
 #include "native/live_span.h"
+#include "native/op.h"
 #include "space/heap.h"
-
-/* From OP_USE on events matter to devices' allocators alone. */
-enum op { OP_MALLOC = 0, OP_FREE = 1, OP_REALLOC = 2, OP_USE = 3, OP_EMPTY = 4 };
 
 /* A run of events, column by column. */
 struct events {

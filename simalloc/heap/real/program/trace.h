@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum op { OP_MALLOC = 0, OP_FREE = 1, OP_REALLOC = 2 };
+#include "../../../native/op.h"
 
 /* The columns lie one after the other in a mapped file; `objects` is shared memory, which is not
  * counted with what the allocator has. */
