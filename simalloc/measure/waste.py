@@ -36,6 +36,9 @@ PARTS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The parts of a heap, by their names in `Waste`, in words."""
 
+_LONGEST_MARK: Final = 32
+"""A table of at most so many bytes at the break marks the heap's end; growth begins where it is."""
+
 
 @dataclass(frozen=True)
 class Waste(ShownAsTable):
@@ -59,7 +62,7 @@ class Waste(ShownAsTable):
     free_inside: float = 0.0
     """Free between other blocks, or in a segment of its own."""
     free_at_top: float = 0.0
-    """Free at the break."""
+    """Free at the break, or at the mark by which an allocator knows the end of its heap."""
     untold: float = 0.0
     """All that is not live of a real allocator's heap, which does not tell."""
 
@@ -123,8 +126,11 @@ def _in_state(heap: Moment, state: int) -> float:
 
 
 def _free_at_top(heap: Moment, scale: int) -> float:
-    """Return the size of the free block that ends at the break, 0 if there is none."""
+    """Return the size of the free block that ends at the break, or at a mark there; or 0."""
     below = np.flatnonzero(heap.address < MAPPED_FROM / scale)
+    if len(below) and heap.object[below[-1]] == TABLE:
+        is_mark = heap.size[below[-1]] * scale <= _LONGEST_MARK
+        below = below[:-1] if is_mark else below
     if not len(below) or heap.object[below[-1]] != FREE:
         return 0.0
     return float(heap.size[below[-1]])

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from simalloc import read_trace
+from simalloc import Trace, read_trace
 from simalloc.heap import simulate
 from simalloc.policy import policy
+from simalloc.trace import Op
 
 SHIPPED = Path(__file__).parents[2] / "traces" / "real_heaps.csv"
 MEASURED = Path(__file__).with_name("heaps_of_real_code.csv")
@@ -52,14 +53,9 @@ MODELS = {
 """Which policy models which of the real allocators."""
 
 
-WIDE = {"solspl": {"growth": 16384}, "csri": {"growth": 8192}}
-"""The growth units, given in words, of 64-bit builds."""
-
-
 def replay(trace, allocator, bits):
     """Replay a trace under the model of an allocator, as the real one saw it."""
-    given = WIDE.get(allocator, {}) if bits == "64" else {}
-    model = policy(MODELS[allocator], mechanism="on", word=int(bits) // 8, **given)
+    model = policy(MODELS[allocator], mechanism="on", word=int(bits) // 8)
     return simulate(trace, model, scale=1, realloc="in-place")
 
 
@@ -72,6 +68,28 @@ def test_a_model_takes_the_heap_of_the_real_allocator(allocator, bits, trace):
     assert run.peak_heap_bytes == pytest.approx(int(real["peak_heap"]), rel=0.01)
     assert run.final_heap_bytes == pytest.approx(int(real["final_heap"]), rel=0.02)
     assert run.max_live_bytes == int(real["max_live"])
+
+
+def with_null_for_nothing(trace):
+    """Return the events that are left where malloc(0) gives null: realloc of null is a malloc."""
+    nulls, events = set(), []
+    for op, number, size in zip(trace.op, trace.object, trace.size, strict=True):
+        if op == Op.MALLOC and not size:
+            nulls.add(number)
+        elif number not in nulls:
+            events.append((op, number, size))
+        elif op == Op.FREE or size:
+            nulls.remove(number)
+            if op == Op.REALLOC:
+                events.append((Op.MALLOC, number, size))
+    return Trace.from_events(*zip(*events, strict=True))
+
+
+def test_tlsf_takes_the_heap_of_the_shipped_table_where_nothing_is_null():
+    run = replay(with_null_for_nothing(read_trace("espresso")), "tlsf", "64")
+    real = REAL["tlsf", "64", "espresso"]
+    assert run.peak_heap_bytes == run.final_heap_bytes == int(real["peak_heap"])
+    assert run.live_bytes_at_peak_heap == int(real["live_at_peak"])
 
 
 @pytest.mark.parametrize("name", dict.fromkeys(trace for _, _, trace in EQUAL))

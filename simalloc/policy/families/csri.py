@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Overhead, Unit
+from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,8 @@ class Csri(Family):
     family: ClassVar[str] = "csri"
     reference: ClassVar[str] = "csri:CsriHeap"
 
-    growth: Unit = 4096
-    """The heap grows by multiples of this, by more than the request; 64-bit builds have 8K."""
+    growth: Amount = 0
+    """The heap grows by multiples of this, by more than the request; 0: of 1024 words."""
     minimum_split: Unit = 1
     """A remainder smaller than this is not split off; with mechanism=on, than four words."""
 
@@ -24,6 +24,15 @@ class Csri(Family):
         """A tag word in front and one behind, and two links in a free block."""
         word = self.word
         return Overhead(header=word, footer=word, alignment=word, minimum=4 * word)
+
+    @property
+    def growth_unit(self) -> int:
+        """The bytes that the heap grows by multiples of."""
+        return self.growth or 1024 * self.word
+
+    def core_parameters(self) -> dict[str, int | str | list[int]]:
+        """Give the growth in bytes."""
+        return super().core_parameters() | {"growth": self.growth_unit}
 
     @property
     def aligning(self) -> Aligning:

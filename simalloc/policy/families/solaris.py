@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Overhead, Range, Unit
+from simalloc.policy.parts import Aligning, Amount, Overhead, Range
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,8 @@ class Solaris(Family):
     family: ClassVar[str] = "solaris"
     reference: ClassVar[str] = "solaris:SolarisHeap"
 
-    growth: Unit = 8192
-    """The heap grows by multiples of this; 64-bit builds have 16K."""
+    growth: Amount = 0
+    """The heap grows by multiples of this; 0: of 2048 words."""
     ring: Annotated[int, Range(1, 4096)] = 32
     """How many freed blocks wait for the next malloc."""
 
@@ -24,6 +24,15 @@ class Solaris(Family):
         """A word, padded to the alignment of two."""
         unit = 2 * self.word
         return Overhead(header=unit, alignment=unit, minimum=2 * unit)
+
+    @property
+    def growth_unit(self) -> int:
+        """The bytes that the heap grows by multiples of."""
+        return self.growth or 2048 * self.word
+
+    def core_parameters(self) -> dict[str, int | str | list[int]]:
+        """Give the growth in bytes."""
+        return super().core_parameters() | {"growth": self.growth_unit}
 
     @property
     def aligning(self) -> Aligning:

@@ -55,6 +55,15 @@ def test_a_request_of_nothing_has_a_header_of_a_byte():
     assert parts(found) == {"headers": 1, "free_at_top": 4095}
 
 
+def test_free_at_the_top_may_end_at_a_mark():
+    # A tag at each end of the object; two words begin the heap, and one marks its end.
+    found = taken_apart([(MALLOC, 1, 100)], "csri-1.18:mechanism=on")
+    assert parts(found) == {"live": 100, "headers": 8, "tables": 12, "free_at_top": 3976}
+    # Headers of 8 bytes; 7 words are a table behind its own, and 4 mark the end of 2048.
+    found = taken_apart([(MALLOC, 1, 100)], "solaris-3x:mechanism=on")
+    assert parts(found) == {"live": 100, "headers": 12, "tables": 16, "free_at_top": 1920}
+
+
 def test_cached_blocks_are_not_free():
     events = [(MALLOC, 1, 96), (MALLOC, 2, 4000), (FREE, 1, 0)]
     found = taken_apart(events, "best-fit-ao:cache=10", event=-1)

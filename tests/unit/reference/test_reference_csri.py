@@ -88,3 +88,8 @@ def test_tags_stand_at_both_ends_of_the_memory():
     made.malloc(4084)  # 12 bytes less than four units: exactly one unit more is asked for
     assert made.brk == 8192
     made.check()
+
+
+def test_growth_is_1024_words_if_not_given():
+    assert heap(10, growth=0).brk == 4096
+    assert heap(10, growth=0, word=8).brk == 8192

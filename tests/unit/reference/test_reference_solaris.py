@@ -78,3 +78,8 @@ def test_a_realloc_at_the_end_of_the_heap_grows_it():
     made = trace("m0:900 m1:100 r1:300")
     answer = replay(made, Solaris(growth=1000), scale=1, realloc=Realloc.IN_PLACE, check=True)
     assert (answer.addresses.tolist(), answer.heap[-1]) == ([0, 900, 900], 2000)
+
+
+def test_growth_is_2048_words_if_not_given():
+    assert heap(100, growth=0).brk == 8192
+    assert heap(100, growth=0, word=8).brk == 16384

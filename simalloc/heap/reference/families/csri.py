@@ -18,7 +18,7 @@ class CsriHeap(Heap):
     def __init__(self, description: Csri) -> None:
         super().__init__()
         self._word = description.word
-        self._unit = description.growth
+        self._unit = description.growth_unit
         self._least = max(description.applied_overhead.minimum, description.minimum_split)
         self._tags = description.mechanism
         self._bins = [Ring() for _ in range(8)]

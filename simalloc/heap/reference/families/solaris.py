@@ -28,7 +28,7 @@ class SolarisHeap(Heap):
         self._least = 6 * unit if description.mechanism else 1
         self._small_up_to = 4 * unit
         self._batch = 8 * unit
-        self._growth = description.growth
+        self._growth = description.growth_unit
         self._ring = description.ring
         self._waiting: deque[int] = deque()
         self._last_freed: int | None = None
