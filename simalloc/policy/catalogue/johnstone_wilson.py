@@ -60,9 +60,10 @@ POLICIES: Final = (
         BinnedFit(),
         source=f"{_PAPER}, section 2.2.2; Lea, malloc.c 2.6.1 by its change log",
         reading=(
-            "Version 2.6.1 was not found: the placement of 2.6.6 without what its change log dates "
-            "later (mapped blocks, trimming, the last remainder for large requests). The 16 bytes "
-            "that it always leaves of the last block belong to its mechanism and are left out."
+            "Best fit, as the paper says: the placement of 2.6.6 without what its change log dates "
+            "later (mapped blocks, the last remainder for large requests). The code of 2.6.1 takes "
+            "the first fit of a bin, the oldest first, below 64 KiB (docs/real-allocators.md). The "
+            "16 bytes that it always leaves of the last block are left out."
         ),
     ),
     Policy(

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Splitting, Unit
+from simalloc.policy.parts import Aligning, Overhead, Splitting, Unit
 
 
 class LastRemainder(Enum):
@@ -34,6 +34,11 @@ class BinnedFit(Splitting, Family):
     growth: Unit = 4096
     """The heap grows by multiples of this."""
     count_tail: bool = False
+
+    @property
+    def overhead(self) -> Overhead:
+        """One word for the size; the word behind it is there in free blocks only (Lea 2.6.0)."""
+        return Overhead(header=self.word, alignment=2 * self.word, minimum=4 * self.word)
 
     @property
     def aligning(self) -> Aligning:

@@ -4,6 +4,7 @@ import pytest
 
 from simalloc.heap.reference import heap_for
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
+from simalloc.policy.parts import Overhead
 
 
 def heap(*sizes, last_remainder=LastRemainder.SMALL, small=50):
@@ -129,3 +130,8 @@ def test_in_place_bins_the_rest_of_a_binned_successor_anew():
     made.free(20)
     assert made.reallocate_in_place(0, 6)  # 6 to 15: as large as 20 to 29 but younger
     assert [made.malloc(9), made.malloc(9)] == [20, 6]
+
+
+def test_a_block_in_use_has_a_header_of_one_word_and_no_footer():
+    assert BinnedFit(mechanism=True).overhead == Overhead(header=4, alignment=8, minimum=16)
+    assert BinnedFit(word=8).overhead == Overhead(header=8, alignment=16, minimum=32)
