@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.trace.statistics import lives_of
+from simalloc.trace.lives import lives_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

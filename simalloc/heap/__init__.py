@@ -1,9 +1,6 @@
 """What a policy's decisions do to the heap: the simulation, in C and in plain Python."""
 
 from simalloc.heap.check import Checked, check
-from simalloc.heap.device import device_run
-from simalloc.heap.device_core import figures_in_core, replay_in_core
-from simalloc.heap.device_figures import DeviceFigures, DeviceReplay
 from simalloc.heap.fragmentation import Fragmentation, fragmentation
 from simalloc.heap.moment import (
     CACHED,
@@ -29,8 +26,6 @@ __all__ = [
     "WASTE",
     "Checked",
     "Counters",
-    "DeviceFigures",
-    "DeviceReplay",
     "Fragmentation",
     "Moment",
     "Realloc",
@@ -38,11 +33,8 @@ __all__ = [
     "Tiling",
     "Timeline",
     "check",
-    "device_run",
-    "figures_in_core",
     "fragmentation",
     "moment",
-    "replay_in_core",
     "simulate",
     "simulate_all",
     "tilings",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from simalloc.measure.placements import placements_of
-from simalloc.trace.statistics.lives import born_and_died
+from simalloc.trace.lives import born_and_died
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

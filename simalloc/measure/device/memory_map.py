@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.heap import Realloc, device_run, replay_in_core
+from simalloc.heap import Realloc
+from simalloc.heap.device import device_run
+from simalloc.heap.device_core import replay_in_core
 from simalloc.heap.setting import Setting
 from simalloc.measure.device.outcomes import described
 from simalloc.measure.device.pinned import Pinned, pinned
@@ -20,7 +22,8 @@ from simalloc.shown import ShownAsPicture
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from simalloc.heap import DeviceReplay, Run
+    from simalloc.heap import Run
+    from simalloc.heap.device_figures import DeviceReplay
     from simalloc.measure.stays import Stays
     from simalloc.policy.device import PyTorch
     from simalloc.trace import Trace

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from simalloc.trace.lives import lives_of
 from simalloc.trace.sites import site_name
-from simalloc.trace.statistics import lives_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from simalloc.heap import DeviceReplay
+    from simalloc.heap.device_figures import DeviceReplay
     from simalloc.measure.device.segments import Segments
     from simalloc.trace import Trace
 

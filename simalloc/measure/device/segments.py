@@ -11,7 +11,7 @@ from sortedcontainers import SortedDict
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from simalloc.heap import DeviceReplay
+    from simalloc.heap.device_figures import DeviceReplay
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from simalloc.heap import figures_in_core
+from simalloc.heap.device_core import figures_in_core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simalloc.heap import DeviceFigures
+    from simalloc.heap.device_figures import DeviceFigures
     from simalloc.policy.device import PyTorch
     from simalloc.trace import Trace
 

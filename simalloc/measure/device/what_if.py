@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.errors import PolicyError
-from simalloc.heap import figures_in_core
+from simalloc.heap.device_core import figures_in_core
 from simalloc.measure.device.outcomes import Outcome, described, outcomes_of
 from simalloc.measure.device.smallest import STEP
 from simalloc.policy.device import UNLIMITED, NoCache
@@ -19,7 +19,7 @@ from simalloc.trace.events import allocates
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from simalloc.heap import DeviceFigures
+    from simalloc.heap.device_figures import DeviceFigures
     from simalloc.trace import Trace
 
 SETTINGS: Final = (

@@ -1,8 +1,6 @@
 """What all families have in common."""
 
-from __future__ import annotations
-
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, ClassVar, get_type_hints
@@ -104,8 +102,7 @@ class Family:
 
         What the overhead comes to stands in place of how it was given.
         """
-        given = {part.name: getattr(self, part.name) for part in fields(self)}
-        given |= asdict(self.applied_overhead)
+        given = vars(self) | vars(self.applied_overhead)
         served = (self.aligning if self.memalign else None) or Aligning()
         given |= {"natural": served.natural, "piece": served.piece, "piece_unit": served.unit}
         return {name: _core_value(value) for name, value in given.items()}

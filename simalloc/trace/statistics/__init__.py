@@ -1,5 +1,6 @@
 """Statistics of traces; `describe` gives them all."""
 
+from simalloc.trace.lives import Counting, Lives, lives_of
 from simalloc.trace.statistics.behaviour import NeverFreed, Reallocs, Thread
 from simalloc.trace.statistics.describe import Counts, Statistics, describe
 from simalloc.trace.statistics.lifetimes import (
@@ -9,7 +10,6 @@ from simalloc.trace.statistics.lifetimes import (
     neighbours_of,
 )
 from simalloc.trace.statistics.liveness import LiveCurve, Peak, live_bytes, most_together
-from simalloc.trace.statistics.lives import Counting, Lives, lives_of
 from simalloc.trace.statistics.passage import Passage, Passages
 from simalloc.trace.statistics.quantiles import SHARES, Quantiles
 from simalloc.trace.statistics.sizes import COVERAGE, SizeClass, Sizes

@@ -12,7 +12,7 @@ from simalloc.trace.statistics.quantiles import SHARES, Quantiles
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from simalloc.trace.statistics.lives import Lives
+    from simalloc.trace.lives import Lives
     from simalloc.trace.statistics.passage import Passages, Settled
 
 

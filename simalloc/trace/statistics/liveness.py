@@ -13,8 +13,8 @@ from simalloc.trace.statistics.passage import Passages
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from simalloc.trace.lives import Lives
     from simalloc.trace.source import EventSource
-    from simalloc.trace.statistics.lives import Lives
     from simalloc.trace.statistics.passage import Passage
     from simalloc.trace.trace import Trace
 

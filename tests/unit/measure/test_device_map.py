@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simalloc.heap import replay_in_core
+from simalloc.heap.device_core import replay_in_core
 from simalloc.measure import device_map
 from simalloc.measure.device.segments import memory_of, segments_of
 from simalloc.policy import policy

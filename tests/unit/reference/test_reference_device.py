@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simalloc.heap import replay_in_core, simulate
+from simalloc.heap import simulate
+from simalloc.heap.device_core import replay_in_core
 from simalloc.heap.reference.device import replay_device
 from simalloc.policy import policy
 from simalloc.trace import Op, Trace
