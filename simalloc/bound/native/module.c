@@ -48,23 +48,59 @@ static void lives_release(struct held_lives *held)
     columns_release(held->columns, LIVES_COLUMNS);
 }
 
-/* Goes through the events, as long as nobody presses Ctrl-C; the GIL is released meanwhile. */
-static bool go_outward(struct outward *outward, const struct column *order)
+/* Takes hold of columns that have an item for each of `items`; on failure an exception is set. */
+static bool hold(struct column *columns, PyObject *const *given, size_t count, size_t items)
 {
-    bool going;
-    Py_BEGIN_ALLOW_THREADS
-    going = outward_begin(outward, order->view.buf, (size_t)(order->view.len / order->width));
-    Py_END_ALLOW_THREADS
-    while (going && !outward->ended) {
+    Py_ssize_t length;
+    if (!columns_hold(columns, given, count, &length))
+        return false;
+    if ((size_t)length == items)
+        return true;
+    PyErr_Format(PyExc_ValueError, "column %s: %zd items, not %zu", columns[0].name, length, items);
+    columns_release(columns, count);
+    return false;
+}
+
+/* How a piece of work stands after a stride of it. */
+enum stride { GOES_ON, ENDED, OUT_OF_MEMORY };
+typedef enum stride stride_function(void *work);
+
+/* Goes on with work that has begun, if memory was there for that, as long as nobody presses Ctrl-C;
+ * the GIL is released meanwhile. False, with an exception set, if it does not come to its end. */
+static bool go_through(bool begun, stride_function *advance, void *work)
+{
+    enum stride stride = begun ? GOES_ON : OUT_OF_MEMORY;
+    while (stride == GOES_ON && PyErr_CheckSignals() == 0) {
         Py_BEGIN_ALLOW_THREADS
-        going = outward_advance(outward, STRIDE);
+        stride = advance(work);
         Py_END_ALLOW_THREADS
-        if (going && PyErr_CheckSignals() < 0)
-            return false;
     }
-    if (!going)
+    if (stride == OUT_OF_MEMORY)
         PyErr_NoMemory();
-    return going;
+    return stride == ENDED;
+}
+
+static enum stride advance_outward(void *work)
+{
+    struct outward *outward = work;
+    if (!outward_advance(outward, STRIDE))
+        return OUT_OF_MEMORY;
+    return outward->ended ? ENDED : GOES_ON;
+}
+
+static enum stride advance_tiers(void *work)
+{
+    struct tiers *tiers = work;
+    if (!tiers_advance(tiers, STRIDE))
+        return OUT_OF_MEMORY;
+    return tiers->ended ? ENDED : GOES_ON;
+}
+
+static enum stride advance_sweep(void *work)
+{
+    struct sweep *sweep = work;
+    sweep_advance(sweep, STRIDE);
+    return sweep->done == sweep->lives->events || sweep->overlapped != NONE ? ENDED : GOES_ON;
 }
 
 /* The height, or None if it has come to the limit, and what was gone through. */
@@ -75,13 +111,15 @@ static PyObject *height_and_done(uint64_t height, uint64_t limit, size_t done)
     return Py_BuildValue("Kn", (unsigned long long)height, (Py_ssize_t)done);
 }
 
-static PyObject *outcome_of(struct outward *outward, const struct column *order)
+static PyObject *go_outward(struct outward *outward, const struct column *order)
 {
-    bool done = go_outward(outward, order);
+    bool begun;
+    Py_BEGIN_ALLOW_THREADS
+    begun = outward_begin(outward, order->view.buf, (size_t)(order->view.len / order->width));
+    Py_END_ALLOW_THREADS
+    bool done = go_through(begun, advance_outward, outward);
     outward_end(outward);
-    if (!done)
-        return NULL;
-    return height_and_done(outward->height, outward->limit, outward->done);
+    return done ? height_and_done(outward->height, outward->limit, outward->done) : NULL;
 }
 
 static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywords)
@@ -93,7 +131,7 @@ static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywo
     PyObject *given_address;
     unsigned int slots, looked_at;
     int backward, fit;
-    Py_ssize_t start, placed, packed;
+    Py_ssize_t start, packed;
     unsigned long long limit;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO$IpiInK", names, &given[0], &given[1],
@@ -108,7 +146,7 @@ static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywo
     if (!lives_hold(&held, given, slots))
         return NULL;
     if (columns_hold(&order, &given_order, 1, &packed)) {
-        if (columns_hold(&address, &given_address, 1, &placed)) {
+        if (hold(&address, &given_address, 1, held.lives.count)) {
             struct outward outward = {
                 .lives = &held.lives,
                 .backward = backward,
@@ -118,7 +156,7 @@ static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywo
                 .start = (size_t)start,
                 .address = address.view.buf,
             };
-            answer = outcome_of(&outward, &order);
+            answer = go_outward(&outward, &order);
             columns_release(&address, 1);
         }
         columns_release(&order, 1);
@@ -127,22 +165,15 @@ static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywo
     return answer;
 }
 
-static bool go_by_tiers(struct tiers *tiers)
+static PyObject *go_by_tiers(struct tiers *tiers)
 {
-    bool going;
+    bool begun;
     Py_BEGIN_ALLOW_THREADS
-    going = tiers_begin(tiers);
+    begun = tiers_begin(tiers);
     Py_END_ALLOW_THREADS
-    while (going && !tiers->ended) {
-        Py_BEGIN_ALLOW_THREADS
-        going = tiers_advance(tiers, STRIDE);
-        Py_END_ALLOW_THREADS
-        if (going && PyErr_CheckSignals() < 0)
-            return false;
-    }
-    if (!going)
-        PyErr_NoMemory();
-    return going;
+    bool done = go_through(begun, advance_tiers, tiers);
+    tiers_end(tiers);
+    return done ? height_and_done(tiers->height, tiers->limit, tiers->done) : NULL;
 }
 
 static PyObject *place_in_tiers(PyObject *module, PyObject *args, PyObject *keywords)
@@ -152,7 +183,6 @@ static PyObject *place_in_tiers(PyObject *module, PyObject *args, PyObject *keyw
     PyObject *given_tier;
     PyObject *given_address;
     unsigned int slots, count;
-    Py_ssize_t lives, placed;
     unsigned long long limit;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO$IIK", names, &given[0], &given[1],
@@ -165,8 +195,8 @@ static PyObject *place_in_tiers(PyObject *module, PyObject *args, PyObject *keyw
     PyObject *answer = NULL;
     if (!lives_hold(&held, given, slots))
         return NULL;
-    if (columns_hold(&tier, &given_tier, 1, &lives)) {
-        if (columns_hold(&address, &given_address, 1, &placed)) {
+    if (hold(&tier, &given_tier, 1, held.lives.count)) {
+        if (hold(&address, &given_address, 1, held.lives.count)) {
             struct tiers tiers = {
                 .lives = &held.lives,
                 .tier = tier.view.buf,
@@ -174,34 +204,13 @@ static PyObject *place_in_tiers(PyObject *module, PyObject *args, PyObject *keyw
                 .limit = limit,
                 .address = address.view.buf,
             };
-            bool done = go_by_tiers(&tiers);
-            tiers_end(&tiers);
-            if (done)
-                answer = height_and_done(tiers.height, limit, tiers.done);
+            answer = go_by_tiers(&tiers);
             columns_release(&address, 1);
         }
         columns_release(&tier, 1);
     }
     lives_release(&held);
     return answer;
-}
-
-static bool go_through(struct sweep *sweep)
-{
-    bool going;
-    Py_BEGIN_ALLOW_THREADS
-    going = sweep_begin(sweep);
-    Py_END_ALLOW_THREADS
-    if (!going)
-        PyErr_NoMemory();
-    while (going && sweep->done < sweep->lives->events && sweep->overlapped == NONE) {
-        Py_BEGIN_ALLOW_THREADS
-        sweep_advance(sweep, STRIDE);
-        Py_END_ALLOW_THREADS
-        going = PyErr_CheckSignals() >= 0;
-    }
-    sweep_end(sweep);
-    return going;
 }
 
 static PyObject *figures_of(const struct sweep *sweep)
@@ -214,6 +223,17 @@ static PyObject *figures_of(const struct sweep *sweep)
                          (unsigned long long)sweep->coalescings);
 }
 
+static PyObject *go_in_time(struct sweep *sweep)
+{
+    bool begun;
+    Py_BEGIN_ALLOW_THREADS
+    begun = sweep_begin(sweep);
+    Py_END_ALLOW_THREADS
+    bool done = go_through(begun, advance_sweep, sweep);
+    sweep_end(sweep);
+    return done ? figures_of(sweep) : NULL;
+}
+
 static PyObject *sweep_through(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"", "", "", "", "", "", "", "", "", "", "slots", "ranks", NULL};
@@ -221,7 +241,6 @@ static PyObject *sweep_through(PyObject *module, PyObject *args, PyObject *keywo
     PyObject *given_lives[2];
     PyObject *given_events[2];
     unsigned int slots, ranks;
-    Py_ssize_t placed, events;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOOOO$II", names, &given[0], &given[1],
                                      &given[2], &given[3], &given[4], &given[5], &given_lives[0],
@@ -235,8 +254,8 @@ static PyObject *sweep_through(PyObject *module, PyObject *args, PyObject *keywo
     PyObject *answer = NULL;
     if (!lives_hold(&held, given, slots))
         return NULL;
-    if (columns_hold(placement, given_lives, 2, &placed)) {
-        if (columns_hold(states, given_events, 2, &events)) {
+    if (hold(placement, given_lives, 2, held.lives.count)) {
+        if (hold(states, given_events, 2, held.lives.events)) {
             struct sweep sweep = {
                 .lives = &held.lives,
                 .address = placement[0].view.buf,
@@ -245,8 +264,7 @@ static PyObject *sweep_through(PyObject *module, PyObject *args, PyObject *keywo
                 .heap = states[0].view.buf,
                 .free_blocks = states[1].view.buf,
             };
-            if (go_through(&sweep))
-                answer = figures_of(&sweep);
+            answer = go_in_time(&sweep);
             columns_release(states, 2);
         }
         columns_release(placement, 2);

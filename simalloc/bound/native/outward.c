@@ -124,7 +124,7 @@ static bool fill(struct outward *outward, uint32_t gap, uint32_t slot, uint64_t 
 }
 
 /* Puts an object above all others: on top, or into the gap on top, which gets large enough. */
-static bool raise(struct outward *outward, uint32_t slot, uint64_t size)
+static void put_on_top(struct outward *outward, uint32_t slot, uint64_t size)
 {
     uint32_t top = outward->top;
     struct place_block *taken = &outward->block[slot];
@@ -140,7 +140,6 @@ static bool raise(struct outward *outward, uint32_t slot, uint64_t size)
     }
     outward->height = taken->address + size;
     outward->ended = outward->height >= outward->limit;
-    return true;
 }
 
 /* How badly an object that lives until `until` goes with a neighbour: the distance of their ends
@@ -201,7 +200,9 @@ static bool place(struct outward *outward, uint32_t life, int64_t now)
     } else {
         gap = match(outward, size, until, now, &high);
     }
-    bool placed = gap == NONE ? raise(outward, slot, size) : fill(outward, gap, slot, size, high);
+    bool placed = gap == NONE || fill(outward, gap, slot, size, high);
+    if (gap == NONE)
+        put_on_top(outward, slot, size);
     outward->block[slot].until = until;
     outward->address[life] = (int64_t)outward->block[slot].address;
     return placed;

@@ -143,14 +143,17 @@ bool sweep_begin(struct sweep *sweep)
 {
     sweep->overlapped = sweep->overlaps = NONE;
     sweep->standing = malloc(((size_t)sweep->ranks + 1) * sizeof *sweep->standing);
-    bool done = sweep->standing != NULL;
+    if (sweep->standing == NULL)
+        return false;
     size_t words = sweep->ranks;
     do {
         words = words / 64 + 1;
-        sweep->bits[sweep->levels] = calloc(words, sizeof **sweep->bits);
-        done = done && sweep->bits[sweep->levels++] != NULL;
-    } while (done && words > 1);
-    return done;
+        uint64_t *bits = calloc(words, sizeof *bits);
+        if (bits == NULL)
+            return false;
+        sweep->bits[sweep->levels++] = bits;
+    } while (words > 1);
+    return true;
 }
 
 void sweep_advance(struct sweep *sweep, size_t events)
