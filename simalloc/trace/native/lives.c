@@ -194,7 +194,7 @@ void lives_finish(struct lives *lives, size_t most, struct told *told)
         if (life->death == STILL_LIVE) {
             tell_end(lives, life, told);
             life->death = lives->clock;
-                }
+        }
         life->until = lives->clock;
         settle(lives, place, told);
     }

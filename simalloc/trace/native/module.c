@@ -85,7 +85,7 @@ static PyObject *print(PyObject *module, PyObject *args)
                            &given[FIELDS], &given[TEXT]) ||
         !hold_rows(columns, given, &patterns, &rows))
         return NULL;
-    Py_ssize_t line = columns[STEPS].view.len + 20 * columns[FIELDS].view.len / columns[KIND].view.len / 8;
+    Py_ssize_t line = columns[STEPS].view.len + 20 * (Py_ssize_t)rows.field_count;
     if (columns[TEXT].view.len / columns[KIND].view.len < line) {
         PyErr_Format(PyExc_ValueError, "text needs room for %zd bytes a line", line);
     } else {

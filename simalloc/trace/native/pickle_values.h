@@ -55,7 +55,8 @@ extern const char *const TOO_LARGE;
 /* Counts bytes as taken; false if they are too many. */
 bool store_take(struct store *store, uint64_t bytes);
 
-/* Makes room for one more of `width` bytes in an array; false, and it cannot go on, if there is none. */
+/* Makes room for one more of `width` bytes in an array; false, and it cannot go on, if there is
+ * none. */
 bool store_grow(struct store *store, void **array, size_t count, size_t *capacity, size_t width);
 
 /* Answers NULL, and it cannot go on, when there is no memory. */

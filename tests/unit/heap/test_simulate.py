@@ -178,6 +178,13 @@ def test_more_events_than_the_trace_has_are_refused():
     assert simulation.figures()["events"] == len(HOLE)
 
 
+def test_any_number_of_events_may_be_announced():
+    setting = Setting.of(HOLE, "best-fit-ao", 16, Realloc.FREE_FIRST)
+    assert setting.simulation(events=2**64 - 1).timeline() == (2**53, b"")
+    assert setting.simulation(events=2048).timeline() == (1, b"")
+    assert setting.simulation(events=2049).timeline() == (2, b"")
+
+
 @pytest.mark.parametrize("name", [name for name in HEAPS if name != "best-possible"])
 def test_the_heap_can_be_looked_at(name):
     simulation_blocks = _blocks_after(HOLE, name)

@@ -84,8 +84,9 @@ static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, enum bin_kind
 {
     uint64_t old = heap->blocks[id].size;
     struct sized found = {id, size_index_bin(&state_of(heap)->index, old), old};
-    return old - size < splitting_of(heap)->minimum_split ? use_whole(heap, found, kind, false)
-                                            : use_low_end(heap, found, size, kind, false);
+    return old - size < splitting_of(heap)->minimum_split
+               ? use_whole(heap, found, kind, false)
+               : use_low_end(heap, found, size, kind, false);
 }
 
 ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool counts,
@@ -100,7 +101,8 @@ ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool coun
     struct sized found = size_index_best(index, heap->blocks, size);
     if (UNLIKELY(found.block == NO_BLOCK))
         return NO_BLOCK;
-    if (UNLIKELY(found.size - size < splitting_of(heap)->minimum_split)) /* or exact: in the tree, or new */
+    /* Or it is an exact one, in the tree, where size_index_exact() does not look. */
+    if (UNLIKELY(found.size - size < splitting_of(heap)->minimum_split))
         return use(heap, found.block, size, kind);
     return use_low_end(heap, found, size, kind, true);
 }

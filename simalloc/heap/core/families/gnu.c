@@ -68,40 +68,45 @@ static void free_pages(struct gnu *state, uint32_t id, bool lowers)
     state->index = runs_highest(&state->runs);
 }
 
-/* Allocates a table of twice as many entries, or more, until there are enough; false if memory
- * cannot be had. */
-static bool grow_table(struct gnu *state)
+/* Allocates a table of as many entries as the state says; false if memory cannot be had. */
+static bool new_table(struct gnu *state)
 {
     struct heap *heap = &state->heap;
-    if (!heap->setting.mechanism || heap->brk / state->page + 1 <= state->entries)
-        return true;
-    while (state->entries < heap->brk / state->page + 1)
-        state->entries *= 2;
-    uint64_t bytes = round_up(state->entries * 3 * heap->setting.word, state->page);
-    uint32_t table = heap_extend(heap, bytes);
+    uint64_t bytes = state->entries * 3 * heap->setting.word;
+    uint32_t table = heap_extend(heap, round_up(bytes, state->page));
     if (table == NO_BLOCK)
         return false;
     heap->counters.growths++;
     heap->blocks[table].home = STATE_TABLE;
-    uint32_t old = state->table;
     state->table = table;
-    heap->blocks[old].home = STATE_ALLOCATED;
-    free_pages(state, old, true);
     return true;
 }
 
-/* Allocates the first table. */
+/* Allocates the first table; false if memory cannot be had. */
 static bool begin(struct gnu *state)
 {
-    struct heap *heap = &state->heap;
-    if (!heap->setting.mechanism || state->entries != 0)
+    if (!state->heap.setting.mechanism || state->entries != 0)
         return true;
     state->entries = 1024;
-    state->table =
-        heap_extend(heap, round_up(state->entries * 3 * heap->setting.word, state->page));
-    heap->blocks[state->table].home = STATE_TABLE;
-    heap->counters.growths++;
-    return state->table != NO_BLOCK;
+    return new_table(state);
+}
+
+/* Allocates a table of twice as many entries, or more, until there are enough, and frees the old
+ * one; false if memory cannot be had. */
+static bool grow_table(struct gnu *state)
+{
+    struct heap *heap = &state->heap;
+    uint64_t needed = heap->brk / state->page + 1;
+    if (!heap->setting.mechanism || needed <= state->entries)
+        return true;
+    while (state->entries < needed)
+        state->entries *= 2;
+    uint32_t old = state->table;
+    if (!new_table(state))
+        return false;
+    heap->blocks[old].home = STATE_ALLOCATED;
+    free_pages(state, old, true);
+    return true;
 }
 
 /* Uses the low end of a run; the next search begins with what is left, or behind it. */

@@ -4,7 +4,8 @@
 
 #include "space/heap.h"
 
-/* Class k holds 16 << k bytes, class THREES + k holds 24 << k: all of a kind are in one word of bits. */
+/* Class k holds 16 << k bytes, class THREES + k holds 24 << k: all of a kind are in one word of
+ * bits. */
 enum { SMALLEST_CLASS_BITS = 4, THREES = 64, SIZE_CLASSES = 2 * THREES };
 
 ALWAYS_INLINE bool is_three_class(unsigned class)

@@ -8,7 +8,8 @@ void timeline_init(struct timeline *timeline, uint64_t events)
     timeline->begun = 0;
     timeline->length = 1;
     timeline->left = 0;
-    while (timeline->length * TIMELINE_INTERVALS < events)
+    uint64_t fewest = events / TIMELINE_INTERVALS + (events % TIMELINE_INTERVALS != 0);
+    while (timeline->length < fewest)
         timeline->length *= 2;
 }
 

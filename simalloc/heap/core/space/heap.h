@@ -293,7 +293,8 @@ ALWAYS_INLINE void heap_has_no_break(struct heap *heap)
 }
 
 /* Maps a segment at the next higher multiple of `alignment` and answers the one block that it is,
- * waste until the family says what it is; NO_BLOCK, with the heap's failure set, when memory or addresses are exhausted. Makes two blocks. */
+ * waste until the family says what it is; NO_BLOCK, with the heap's failure set, when memory or
+ * addresses are exhausted. Makes two blocks. */
 uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
 /* Gives back a mapped segment that is one block, which no index may hold. */
