@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simalloc.heap.device_figures import DeviceReplay
     from simalloc.measure.device.segments import Segments
     from simalloc.trace import Trace
+    from simalloc.trace.statistics import Lives
 
 MOST: Final = 12
 _SMALL: Final = 1 << 20
@@ -82,78 +83,124 @@ def pinned(
         return Pinned(0, 0, 0, 0, 0, 0, 0, 0, ())
     event = int(replay.heap.argmax())
     lives = lives_of(trace)
-    alive = np.flatnonzero((lives.born <= event) & (event < lives.died))
-    alive = alive[replay.addresses[lives.born[alive]] >= 0]  # but the request not served
-    address, size = replay.addresses[lives.born[alive]], lives.size[alive]
-    there = memory[(memory[:, 2] <= event) & (event < memory[:, 3])]
-    units = there[:, :2] if page is None else _pages(there, segments, address, size, page)
-    order = np.argsort(address, kind="stable")
-    address, size, alive = address[order], size[order], alive[order]
-    low, high = units[:, 0], units.sum(axis=1)
-    first = np.searchsorted(address + size, low, side="right")
-    end = np.searchsorted(address, high)
-    asked = _covered(address, size, high) - _covered(address, size, low)
-    objects = end - first
-    free = units[:, 1] - asked
-    half = np.flatnonzero((objects > 0) & (2 * free >= units[:, 1]))
-    empty = objects == 0
-
-    def described(unit: np.int64) -> HalfEmpty:
-        inside = alive[first[unit] : end[unit]]
-        last = inside[np.argmax(lives.died[inside])]
-        born, died = int(lives.born[last]), int(lives.died[last])
-        site = None if trace.site is None else int(trace.site[born])
-        return HalfEmpty(
-            shown=int(segments.moved(units[unit, :1])[0]),
-            size=int(units[unit, 1]),
-            requested=int(asked[unit]),
-            objects=int(objects[unit]),
-            last=int(trace.object[born]),
-            last_requested=int(lives.size[last]),
-            last_since=born,
-            last_until=died if died < len(trace) else None,
-            place=None if not site else site_name(trace.provenance, site),
-        )
-
-    worst = half[np.argsort(-free[half], kind="stable")][:MOST]
+    live = _live_at(event, lives, replay)
+    there = memory[(memory[:, 2] <= event) & (event < memory[:, 3]), :2]
+    units = _Units.of(there if page is None else _pages(there, segments, live, page), live)
+    empty, half = units.objects == 0, units.half_empty
+    worst = half[np.argsort(-units.free[half], kind="stable")][:MOST]
     return Pinned(
         event=event,
         reserved=int(replay.heap[event]),
         requested=int(replay.live[event]),
-        segments=len(units),
+        segments=len(units.size),
         empty=int(empty.sum()),
-        empty_bytes=int(units[empty, 1].sum()),
+        empty_bytes=int(units.size[empty].sum()),
         half_empty=len(half),
-        half_empty_free=int(free[half].sum()),
-        worst=tuple(map(described, worst)),
+        half_empty_free=int(units.free[half].sum()),
+        worst=tuple(_half_empty(unit, units, live, lives, trace, segments) for unit in worst),
     )
 
 
-def _covered(
-    address: NDArray[np.int64], size: NDArray[np.int64], edges: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the bytes of objects, by address, that lie below each edge."""
-    if not len(address):
+class _Live(NamedTuple):
+    """The objects that are live, by address; an entry an object in every array."""
+
+    address: NDArray[np.int64]
+    size: NDArray[np.int64]
+    life: NDArray[np.int64]
+    """Which of the trace's lives it is."""
+
+
+def _live_at(event: int, lives: Lives, replay: DeviceReplay) -> _Live:
+    """Return what is live after an event; a request that was not served is not."""
+    life = np.flatnonzero((lives.born <= event) & (event < lives.died))
+    address = replay.addresses[lives.born[life]]
+    order = np.argsort(address, kind="stable")
+    order = order[address[order] >= 0]
+    return _Live(address[order], lives.size[life[order]], life[order])
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """Segments, or pages of them, and what is live in each; an entry a unit in every array.
+
+    An object that lies in several units is in all of them.
+    """
+
+    address: NDArray[np.int64]
+    size: NDArray[np.int64]
+    first: NDArray[np.int64]
+    """The lowest of the live objects in the unit."""
+    end: NDArray[np.int64]
+    """The one past the highest."""
+    free: NDArray[np.int64]
+    """Bytes that nobody asked for."""
+
+    @classmethod
+    def of(cls, units: NDArray[np.int64], live: _Live) -> _Units:
+        """Return units, (n, 2) of address and size, with what is live in them."""
+        low, size = units.T
+        high = low + size
+        return cls(
+            address=low,
+            size=size,
+            first=np.searchsorted(live.address + live.size, low, side="right"),
+            end=np.searchsorted(live.address, high),
+            free=size - (_covered(live, high) - _covered(live, low)),
+        )
+
+    @property
+    def objects(self) -> NDArray[np.int64]:
+        """How many live in each."""
+        return self.end - self.first
+
+    @property
+    def half_empty(self) -> NDArray[np.int64]:
+        """Which have something live in them, and half of their bytes or more free."""
+        return np.flatnonzero((self.objects > 0) & (2 * self.free >= self.size))
+
+
+def _half_empty(
+    unit: np.int64, units: _Units, live: _Live, lives: Lives, trace: Trace, segments: Segments
+) -> HalfEmpty:
+    inside = live.life[units.first[unit] : units.end[unit]]
+    last = inside[np.argmax(lives.died[inside])]
+    born, died = int(lives.born[last]), int(lives.died[last])
+    site = None if trace.site is None else int(trace.site[born])
+    return HalfEmpty(
+        shown=int(segments.moved(units.address[[unit]])[0]),
+        size=int(units.size[unit]),
+        requested=int(units.size[unit] - units.free[unit]),
+        objects=len(inside),
+        last=int(trace.object[born]),
+        last_requested=int(lives.size[last]),
+        last_since=born,
+        last_until=died if died < len(trace) else None,
+        place=None if not site else site_name(trace.provenance, site),
+    )
+
+
+def _covered(live: _Live, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the bytes of objects that lie below each edge."""
+    if not len(live.address):
         return np.zeros(len(edges), np.int64)
-    before = np.concatenate(([0], np.cumsum(size)))
-    last = np.searchsorted(address, edges) - 1
-    cut = np.maximum(address[last] + size[last] - edges, 0)
+    before = np.concatenate(([0], np.cumsum(live.size)))
+    last = np.searchsorted(live.address, edges) - 1
+    cut = np.maximum(live.address[last] + live.size[last] - edges, 0)
     covered: NDArray[np.int64] = np.where(last < 0, 0, before[last + 1] - cut)
     return covered
 
 
 def _pages(
-    there: NDArray[np.int64],
-    segments: Segments,
-    address: NDArray[np.int64],
-    size: NDArray[np.int64],
-    page: int,
+    there: NDArray[np.int64], segments: Segments, live: _Live, page: int
 ) -> NDArray[np.int64]:
-    """Return address and size of each mapped page; ranges of small requests have small pages."""
+    """Return address and size of each page of what is mapped, by address and size itself.
+
+    Ranges of small requests have small pages.
+    """
     largest = np.zeros(len(segments), np.int64)
-    np.maximum.at(largest, segments.of(address), size)
+    np.maximum.at(largest, segments.of(live.address), live.size)
     pages = []
-    for start, length in there[:, :2].tolist():
+    for start, length in there.tolist():
         inside = int(segments.of(np.array([start]))[0])
         step = page if largest[inside] > _SMALL else _SMALL_PAGE
         pages += [(at, min(step, start + length - at)) for at in range(start, start + length, step)]
