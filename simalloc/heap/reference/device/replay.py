@@ -16,7 +16,7 @@ from simalloc.policy.device import Bfc, NoCache, OrtArena, PyTorch, RmmPool
 from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from simalloc.heap.reference.device.allocator import Allocator
     from simalloc.heap.reference.device.blocks import Block
@@ -41,35 +41,22 @@ def replay_device(
 ) -> DeviceReplay:
     """Carry out the events of `trace`; with `check` assert the invariants after each."""
     allocator = _ALLOCATORS[type(description)](description)
+    statistics = allocator.statistics
     objects = _Objects(allocator, realloc)
     states = []
     first_oom = coalescing_frees = 0
-    none = np.zeros(len(trace), np.uint32)
-    columns = (trace.op, trace.object, trace.size)
-    streams = none if trace.stream is None else trace.stream
-    pools = none if trace.pool is None else trace.pool
-    for number, event in enumerate(
-        zip(*(column.tolist() for column in (*columns, streams, pools)), strict=True), start=1
-    ):
-        statistics = allocator.statistics
+    for event, asked in enumerate(_events(trace)):
         merged = statistics.coalescings
-        allocator.device.event = number - 1
-        served, address = objects.carry_out(*event)
-        coalescing_frees += event[0] == Op.FREE and statistics.coalescings > merged
+        allocator.device.event = event
+        served, address = objects.carry_out(*asked)
+        coalescing_frees += asked[0] == Op.FREE and statistics.coalescings > merged
         statistics.note_peak()
-        states.append(
-            (
-                address,
-                objects.live,
-                statistics.reserved.now,
-                statistics.allocated.now,
-                len(allocator.free_blocks()),
-            )
-        )
+        bytes_now = objects.live, statistics.reserved.now, statistics.allocated.now
+        states.append((address, *bytes_now, len(allocator.free_blocks())))
         if check:
             allocator.check()
         if not served:
-            first_oom = number
+            first_oom = event + 1
             break
     addresses, live, heap, allocated, free_blocks = np.array(states, np.int64).reshape(-1, 5).T
     return DeviceReplay(
@@ -80,10 +67,19 @@ def replay_device(
         free_blocks,
         _figures(description, allocator, first_oom),
         calls=np.array(allocator.device.calls, np.int64).reshape(-1, 3),
-        splits=allocator.statistics.splits,
-        coalescings=allocator.statistics.coalescings,
+        splits=statistics.splits,
+        coalescings=statistics.coalescings,
         coalescing_frees=coalescing_frees,
     )
+
+
+def _events(trace: Trace) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield what each event asks for, as `_Objects.carry_out` takes it."""
+    none = np.zeros(len(trace), np.uint32)
+    streams = none if trace.stream is None else trace.stream
+    pools = none if trace.pool is None else trace.pool
+    columns = trace.op, trace.object, trace.size, streams, pools
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 class _Objects:
