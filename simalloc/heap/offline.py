@@ -13,6 +13,7 @@ import numpy as np
 from simalloc.bound import Placement, Timetable, best_possible
 from simalloc.bound.placer import Placer
 from simalloc.errors import SimallocError
+from simalloc.heap.gross import gross_sizes
 from simalloc.heap.moment import MAPPED_FROM
 from simalloc.heap.run import Found
 from simalloc.heap.states import Replay, run_of_replay
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from simalloc.heap.run import Run
     from simalloc.heap.setting import Setting
-    from simalloc.policy.parts import Overhead
     from simalloc.trace import EventSource
 
 
@@ -158,7 +158,7 @@ def placement_of(
     kept = _kept_of(setting.source)
     if key not in kept or kept[key].stopped:
         trace = setting.source.in_memory()
-        taken = None if plain else partial(_gross, overhead=overhead, scale=setting.scale)
+        taken = None if plain else partial(gross_sizes, overhead=overhead, scale=setting.scale)
         table = Timetable.of(trace, taken)
         _check_room(table.peak * unit)  # no search for what cannot be
         kept[key] = best_possible(table, _Teller(len(trace), progress), placer=_placer(engine))
@@ -191,13 +191,6 @@ def _kept_of(source: EventSource) -> _Kept:
     if id(source) not in _KEPT:
         finalize(source, _KEPT.pop, id(source))
     return _KEPT.setdefault(id(source), {})
-
-
-def _gross(size: NDArray[np.int64], *, overhead: Overhead, scale: int) -> NDArray[np.int64]:
-    """Return the sizes of the blocks, in scaled bytes (docs/policies.md, Parts)."""
-    with_tags = size * scale + overhead.header + overhead.footer
-    rounded = -(-with_tags // overhead.alignment) * overhead.alignment
-    return np.maximum(rounded, overhead.minimum)
 
 
 class _Teller:

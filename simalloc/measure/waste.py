@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.heap import CACHED, FREE, MAPPED_FROM, TABLE, WASTE, moment
+from simalloc.heap.gross import gross_sizes
 from simalloc.policy import spell
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
     from simalloc.heap import Moment, Run
     from simalloc.heap.real import NativeRun
-    from simalloc.policy.parts import Overhead
     from simalloc.trace import EventSource
 
 PARTS: Final[Mapping[str, str]] = MappingProxyType(
@@ -88,7 +86,7 @@ def waste(
     taken = heap.object >= 0
     asked, size = heap.requested[taken], heap.size[taken]
     overhead = run.policy.description.applied_overhead
-    gross = _gross(np.maximum(asked, 1) * run.scale, overhead) / run.scale
+    gross = gross_sizes(asked, overhead, run.scale) / run.scale
     gross = np.clip(gross, asked, size)
     free, at_top = _in_state(heap, FREE), _free_at_top(heap, run.scale)
     return Waste(
@@ -112,13 +110,6 @@ def real_waste(run: NativeRun) -> Waste:
     """
     live = float(run.max_live_bytes)
     return Waste(run.trace, run.allocator, None, live, untold=max(0.0, run.peak.mapped - live))
-
-
-def _gross(scaled: NDArray[np.int64], overhead: Overhead) -> NDArray[np.int64]:
-    """Return what requests, in scaled bytes, become before the policy sees them."""
-    size = scaled + overhead.header + overhead.footer
-    rounded = -(-size // overhead.alignment) * overhead.alignment
-    return np.asarray(np.maximum(rounded, overhead.minimum))
 
 
 def _in_state(heap: Moment, state: int) -> float:
