@@ -1,5 +1,31 @@
-"""`python -m simalloc`."""
+"""The command `simalloc`, and `python -m simalloc`: Ctrl-C is heard at any moment."""
 
-from simalloc.cli import main
+from __future__ import annotations
 
-main()
+import signal
+import sys
+
+
+def main() -> None:
+    """Run a command line; Ctrl-C while its modules are imported ends it as later."""
+    sys.unraisablehook = _interrupt_again
+    try:
+        from simalloc.cli import main as command_line  # noqa: PLC0415 - see above
+
+        command_line()
+    except KeyboardInterrupt:
+        sys.stderr.write("\nsimalloc: interrupted\n")
+        sys.exit(130)
+
+
+def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
+    """Have Ctrl-C come again in a millisecond where Python ignores it: in a finalizer."""
+    if lost.exc_type is KeyboardInterrupt:
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 1e-3)
+    else:
+        sys.__unraisablehook__(lost)
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+MOST_TEXT: Final = 16 << 20
+
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors that are about what is written, though they do not name it."""
 
@@ -67,6 +69,20 @@ def keep_apart(target: str | os.PathLike[str], sources: Iterable[str | os.PathLi
     if any(is_same(target, source) for source in sources):
         reason = "it is read here, and writing it would replace it: give the output another name"
         raise FileExistsError(errno.EEXIST, reason, os.fspath(target))
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return a text that somebody has written, of at most `MOST_TEXT` bytes.
+
+    Raises `OSError` if it is longer, as a device may be without end, and `UnicodeDecodeError` if it
+    is not in UTF-8.
+    """
+    with Path(path).open("rb") as stream:
+        text = stream.read(MOST_TEXT + 1)
+    if len(text) > MOST_TEXT:
+        reason = f"it has more than {MOST_TEXT >> 20} MiB, which is no text that somebody wrote"
+        raise OSError(errno.EFBIG, reason, os.fspath(path))
+    return text.decode("utf-8")
 
 
 @contextmanager

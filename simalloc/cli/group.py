@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
             if error.filename:
                 _fail(f"{error.filename}: {error.strerror}")
             _discard_output()
-            _fail(str(error))
+            _fail(error.strerror or str(error))
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -147,8 +147,8 @@ def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ())
     )
     if not damaged and not any(one.totals.events for one in main):
         _say(
-            "nothing of the command itself was recorded: it did not call malloc, or has an "
-            "allocator of its own built in"
+            "nothing of the command itself was recorded. Unless a line above says why, it did not "
+            "call malloc, or has an allocator of its own built in"
         )
     for one in main:
         _summarize_one(one)

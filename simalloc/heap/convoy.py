@@ -122,8 +122,8 @@ class _Convoy:
         others = [lane for lane in self._lanes if not lane.holds_gil]
         workers = min(core_count(), len(others))
         with ThreadPoolExecutor(max(workers, 1)) as pool:
-            waiting = [pool.submit(self._work, others) for _ in range(workers)]
-            try:
+            try:  # Ctrl-C may come while a thread begins
+                waiting = [pool.submit(self._work, others) for _ in range(workers)]
                 if in_python:
                     self._work(in_python)
                 for worker in waiting:

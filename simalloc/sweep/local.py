@@ -62,16 +62,17 @@ def run_locally(
             ended.put(None)
 
     threads = [Thread(target=work, name=f"sweep-{number}") for number in range(board.workers)]
-    for thread in threads:
-        thread.start()
-    try:
+    try:  # Ctrl-C may come while a thread begins
+        for thread in threads:
+            thread.start()
         yield from _batches(ended, board.workers)
     finally:
         stopped.set()
         board.stop()
         processes.kill()
         for thread in threads:
-            thread.join()
+            if thread.is_alive():
+                thread.join()
         processes.close()
 
 

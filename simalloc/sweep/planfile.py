@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import PlanError
+from simalloc.files import read_text
 from simalloc.policy import expand_policies
 from simalloc.policy.several import listed
 from simalloc.sweep.finding import find_sources, find_workloads, unique
@@ -27,7 +28,7 @@ def read_plan(path: str | PathLike[str]) -> Plan:
     Raises `PlanError` with the file and the line for whatever is wrong in it.
     """
     try:
-        text = Path(path).read_text("utf-8")
+        text = read_text(path)
         return plan_of(tomllib.loads(text), Path(path).parent)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is not text in UTF-8"

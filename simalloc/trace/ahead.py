@@ -35,8 +35,8 @@ def ahead(items: Iterator[Item], depth: int = DEPTH) -> Generator[Item]:
             made.put(error)
 
     thread = Thread(target=work, name="read-ahead")
-    thread.start()
-    try:
+    try:  # Ctrl-C may come while the thread begins
+        thread.start()
         while (one := made.get()) is not None:
             if isinstance(one, BaseException):
                 raise one
@@ -45,4 +45,5 @@ def ahead(items: Iterator[Item], depth: int = DEPTH) -> Generator[Item]:
     finally:
         stopped.set()
         room.release()
-        thread.join()
+        if thread.is_alive():
+            thread.join()

@@ -1,8 +1,10 @@
 """Files that are there whole or not at all."""
 
+import os
+
 import pytest
 
-from simalloc.files import replacing
+from simalloc.files import read_text, replacing
 
 
 def test_a_file_takes_the_place_of_another_when_it_is_whole(tmp_path):
@@ -21,3 +23,13 @@ def test_an_error_names_the_target(tmp_path):
     for target in (tmp_path / "missing" / "target", "/dev/full"):
         with pytest.raises(OSError, match=f"'{target}'"), replacing(target) as stream:
             stream.write(b"something")
+
+
+def test_a_text_without_end_is_refused(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text("ä" * 1000, "utf-8")
+    assert read_text(path) == "ä" * 1000
+    os.truncate(path, 1 << 34)
+    for endless in (path, "/dev/zero"):
+        with pytest.raises(OSError, match="more than 16 MiB"):
+            read_text(endless)

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from simalloc.errors import PolicyError, SimallocError
+from simalloc.files import read_text
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Value
 from simalloc.policy.python.base import PythonPolicy
@@ -105,7 +106,7 @@ def code_in_file(file: str, name: str, folder: Path) -> Code:
     """
     path = folder / Path(file).expanduser()
     try:
-        source = path.read_text("utf-8")
+        source = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise PolicyError(f"policies cannot be read from {file}: {reason}") from None

@@ -3,6 +3,7 @@
 import dataclasses
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -95,6 +96,19 @@ def test_an_interruption_stops_every_policy(file):
         simulate_all(file, list(HEAPS), progress=interrupt)
     assert len(advances) < 2 * len(HEAPS)
     assert threading.active_count() == threads
+
+
+def test_an_interruption_while_threads_begin_stops_every_policy(file, monkeypatch):
+    submit, advances = ThreadPoolExecutor.submit, []
+
+    def interrupted(*arguments):
+        submit(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        simulate_all(file, list(HEAPS), progress=advances.append)
+    assert len(advances) < 2 * len(HEAPS)
 
 
 def test_the_first_failure_stops_every_policy():

@@ -122,6 +122,19 @@ def test_an_interruption_keeps_what_was_finished(plan, results):
     assert carry_out_plan(plan, results).done == 12 - kept
 
 
+def test_an_interruption_while_threads_begin_ends_the_sweep(plan, results, monkeypatch):
+    class Interrupted(threading.Thread):
+        def start(self):
+            super().start()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("simalloc.sweep.local.Thread", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out_plan(plan, results, jobs=2)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("sweep-")]
+    assert len(Results.read(results)) < 12
+
+
 def test_an_error_of_the_results_ends_the_sweep(plan, results, monkeypatch):
     monkeypatch.setattr(Store, "is_done", lambda *_, **__: (_ for _ in ()).throw(ResultsError("x")))
     with pytest.raises(ResultsError, match="x"):

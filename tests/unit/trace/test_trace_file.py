@@ -117,3 +117,18 @@ def test_an_error_comes_after_what_was_made_before_it():
     assert next(taken) == 1
     with pytest.raises(ValueError, match="no more"):
         next(taken)
+
+
+def test_ctrl_c_while_the_thread_begins_ends_it(monkeypatch):
+    started = []
+
+    class Interrupted(threading.Thread):
+        def start(self):
+            super().start()
+            started.append(self)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("simalloc.trace.ahead.Thread", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        next(ahead(iter(range(10**9))))
+    assert not started[0].is_alive()
