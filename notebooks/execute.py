@@ -32,7 +32,8 @@ _CODE_VERSION: Final = re.compile(r"\d+\.\d+\.\d+\+[0-9a-f]{12}")
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 _WIDGET: Final = "application/vnd.jupyter.widget-view+json"
 """How a widget is shown; its kernel has ended, and the picture beside it is shown in its place."""
-_TIMEOUT: Final = 120
+_PATIENCE: Final = 600
+"""Seconds that a kernel may take to start, and a cell to end, on a busy machine too."""
 
 
 def notebooks() -> list[Path]:
@@ -58,7 +59,13 @@ def executed(path: Path) -> NotebookNode:
         # Sockets in a folder of our own: nothing listens on a port, and no kernel warns of that.
         kernel = Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"})
         here = {"metadata": {"path": str(path.parent)}}
-        NotebookClient(notebook, config=kernel, timeout=_TIMEOUT, resources=here).execute()
+        NotebookClient(
+            notebook,
+            config=kernel,
+            resources=here,
+            timeout=_PATIENCE,
+            startup_timeout=_PATIENCE,
+        ).execute()
     tidied = _tidied(notebook)
     for cell in tidied.cells:
         for output in cell.get("outputs", []):

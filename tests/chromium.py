@@ -8,6 +8,8 @@ import shutil
 import subprocess
 from contextlib import contextmanager
 
+from patience import PATIENCE
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ARGUMENTS = (
     "--headless=new",
@@ -147,4 +149,4 @@ def browser(profile):
             yield Page(to_browser, from_browser)
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(PATIENCE)

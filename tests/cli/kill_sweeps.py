@@ -10,11 +10,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
 
+from simalloc.errors import SimallocError
 from simalloc.sweep import Results, carry_out_plan, read_plan
 from simalloc.trace import Trace, write_trace
 
@@ -58,6 +59,13 @@ def make_plan(folder):
     path = folder / "plan.toml"
     path.write_text(PLAN)
     return path
+
+
+def has_runs(path):
+    """Say whether there is a file of results and it has runs."""
+    with suppress(SimallocError):
+        return len(Results.read(path)) > 0
+    return False
 
 
 def figures(rows):

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import wait_until
 
 from simalloc.cli import main
 from simalloc.measure.device import outcomes, search, smallest, what_if
@@ -112,15 +112,20 @@ def test_ctrl_c_ends_with_what_is_known(snapshot, monkeypatch):
     whole = what_if(load_device(snapshot, device=None), ["max_split_size_mb:25"])
 
     once = iter([signal.SIGINT])
+    waits_for, wait = [set()], outcomes.wait
+
+    def waited_for(futures, **options):
+        waits_for.append(futures)
+        return wait(futures, **options)
 
     def smallest_device(*arguments, halted):
-        for number in once:
-            time.sleep(0.2)  # until the main thread waits
+        for number in once:  # when the main thread waits for this one to end
+            wait_until(lambda: any(future.running() for future in waits_for[-1]))
             signal.pthread_kill(threading.main_thread().ident, number)
-        while not halted():
-            time.sleep(0.01)
+        wait_until(halted)
         return smallest.smallest_device(*arguments, halted=halted)
 
+    monkeypatch.setattr(outcomes, "wait", waited_for)
     monkeypatch.setattr(outcomes, "smallest_device", smallest_device)
     found = what_if(load_device(snapshot, device=None), ["max_split_size_mb:25"], [150 * MIB])
     assert found.interrupted

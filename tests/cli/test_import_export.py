@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from click.testing import CliRunner
+from patience import PATIENCE, wait_until
 
 from simalloc.cli import main
 from simalloc.trace import read_trace
@@ -158,12 +158,9 @@ def test_interrupted_it_leaves_nothing(tmp_path, blow, code, words):
     ) as process:
         process.stdin.write(b"m 0 8\n" + b"# waiting\n" * 200_000)
         process.stdin.flush()
-        deadline = time.monotonic() + 20
-        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert list(tmp_path.iterdir()), "the temporary file is there"
+        wait_until(lambda: list(tmp_path.iterdir()))  # its temporary file
         process.send_signal(blow)
-        process.wait(timeout=20)
+        process.wait(PATIENCE)
         assert process.returncode == code
         assert words in process.stderr.read()
     assert list(tmp_path.iterdir()) == []

@@ -7,11 +7,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from patience import PATIENCE, ending, wait_until
 
 from simalloc.cli import main
 from simalloc.heap.real import allocators
@@ -142,16 +142,14 @@ def test_running_out_of_memory(greedy):
 
 def test_ctrl_c_ends_the_allocators_process_too(trace, shared_library):
     library = shared_library(HANGING)
-    with subprocess.Popen(
-        [sys.executable, "-m", "simalloc", "native", str(trace), "-a", str(library)],
-        stderr=subprocess.PIPE,
-    ) as process:
+    command = [sys.executable, "-m", "simalloc", "native", str(trace), "-a", str(library)]
+    with ending(subprocess.Popen(command, stderr=subprocess.PIPE)) as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        child = _wait_for(lambda: _preloaded(children, library))
+        child = wait_until(lambda: _preloaded(children, library))
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(PATIENCE) == 130
         assert process.stderr.read() == b"\nsimalloc: interrupted\n"
-    _wait_for(lambda: not Path(f"/proc/{child}").exists() or None)
+    wait_until(lambda: not Path(f"/proc/{child}").exists())
 
 
 def _preloaded(children, library):
@@ -160,11 +158,3 @@ def _preloaded(children, library):
         if str(library) in Path(f"/proc/{child}/maps").read_text():
             return child
     return None
-
-
-def _wait_for(question, seconds=30):
-    end = time.monotonic() + seconds
-    while (answer := question()) is None:
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return answer

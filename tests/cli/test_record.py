@@ -6,10 +6,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 
 import pytest
+from patience import PATIENCE, ending
 
 from simalloc.trace import read_trace
 
@@ -30,7 +30,7 @@ def run(tmp_path, *words, **options):
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        timeout=120,
+        timeout=PATIENCE,
         **options,
     )
 
@@ -38,16 +38,12 @@ def run(tmp_path, *words, **options):
 @contextmanager
 def started(tmp_path, *command):
     """Start a command that says "ready" when it is, in a process group of its own."""
-    with subprocess.Popen(
-        [*RECORD, "-o", "out.npz", *command],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    whole = [*RECORD, "-o", "out.npz", *command]
+    with ending(
+        subprocess.Popen(whole, cwd=tmp_path, text=True, start_new_session=True, **pipes)
     ) as process:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.2)
         yield process
 
 
@@ -132,7 +128,7 @@ def test_progress(tmp_path):
     ) as process:
         line = r"simalloc: [\d,]+ events, [\d.]+\s(?:Ki)?B live, 2 processes\n"
         assert any(re.fullmatch(line, told) for told in process.stderr)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
 
 
@@ -173,7 +169,7 @@ def test_ctrl_c_goes_to_the_program(tmp_path):
     script = "trap 'echo interrupted; exit 3' INT; echo ready; while :; do sleep 0.1; done"
     with started(tmp_path, "sh", "-c", script) as process:
         os.killpg(process.pid, signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=PATIENCE)
     assert output == "interrupted\n"
     assert process.returncode == 3
     assert "out.npz: " in errors
@@ -181,13 +177,25 @@ def test_ctrl_c_goes_to_the_program(tmp_path):
 
 
 def test_sigterm_is_passed_on(tmp_path):
-    with started(tmp_path, "sh", "-c", "echo ready; exec sleep 100") as process:
+    with started(tmp_path, "sh", "-c", "echo ready; exec sleep 10000") as process:
         process.terminate()
-        assert process.wait(timeout=60) == 128 + signal.SIGTERM
+        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
     assert (tmp_path / "out.npz").exists()
 
 
-LEAVES = "(sleep 4; echo later >out) >/dev/null 2>&1 </dev/null & sleep 1; echo here"
+LEAVES = "(cat begun go; echo later >out) >/dev/null 2>&1 </dev/null & : >begun"
+"""Leaves a process that has begun to read the pipe `go`, and says so in `out` when it is closed."""
+
+
+@pytest.fixture
+def pipes(tmp_path):
+    for name in ("begun", "go"):
+        os.mkfifo(tmp_path / name)
+
+
+def let_go(tmp_path):
+    """End the process that reads the pipe `go`."""
+    (tmp_path / "go").write_text("")
 
 
 def test_other_processes_leave_no_traces_if_only_the_command_is_wanted(tmp_path):
@@ -198,33 +206,44 @@ def test_other_processes_leave_no_traces_if_only_the_command_is_wanted(tmp_path)
     assert len(read_trace(tmp_path / "out.npz"))
 
 
+@pytest.mark.usefixtures("pipes")
 def test_processes_left_running_are_waited_for(tmp_path):
-    done = run(tmp_path, "-o", "out.npz", "sh", "-c", LEAVES)
-    assert done.returncode == 0
-    assert "the command has ended; processes it started are still recorded: " in done.stderr
+    command = [*RECORD, "-o", "out.npz", "sh", "-c", LEAVES]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        told = process.stderr.readline()
+        assert "the command has ended; processes it started are still recorded: " in told
+        let_go(tmp_path)
+        _, told = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
     assert (tmp_path / "out").exists()
-    assert "ends early" not in done.stderr
+    assert "ends early" not in told
 
 
+@pytest.mark.usefixtures("pipes")
 def test_or_not(tmp_path):
     done = run(tmp_path, "-o", "out.npz", "--no-wait", "sh", "-c", LEAVES)
+    let_go(tmp_path)
     assert done.returncode == 0
-    assert not (tmp_path / "out").exists()
     assert "ends early: it was still running" in done.stderr
 
 
 def left_behind(tmp_path, script):
-    """Record a shell's script, kill simalloc meanwhile, and return the directory that is left."""
+    """Record a shell's script, kill simalloc meanwhile, and return the directory that is left.
+
+    The script reads the pipe `go` when it is ready.
+    """
+    os.mkfifo(tmp_path / "go")
     with started(tmp_path, "sh", "-c", script) as process:
         process.kill()
         process.wait()
+        let_go(tmp_path)
         process.stdout.read()  # until the programs have ended too
     (directory,) = tmp_path.glob("out.*.recording")
     return directory
 
 
 def test_what_was_recorded_is_recovered_when_simalloc_is_killed(tmp_path):
-    directory = left_behind(tmp_path, "echo ready; sleep 1")
+    directory = left_behind(tmp_path, "echo ready; cat go")
     done = run(tmp_path, "-o", "out.npz", "--recover", directory)
     assert done.returncode == 0
     assert read_trace(tmp_path / "out.npz").provenance["command"][0] == "sh"
@@ -232,7 +251,7 @@ def test_what_was_recorded_is_recovered_when_simalloc_is_killed(tmp_path):
 
 
 def test_what_is_damaged_keeps_nothing_else_from_being_recovered(tmp_path):
-    directory = left_behind(tmp_path, "echo ready; sleep 1; :")
+    directory = left_behind(tmp_path, "echo ready; cat go; :")
     first, second = sorted(directory.iterdir())
     headless = directory / "77.1.raw"
     headless.write_bytes(second.read_bytes()[:100])

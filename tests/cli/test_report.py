@@ -10,6 +10,7 @@ from dataclasses import replace
 import chromium
 import pytest
 from click.testing import CliRunner
+from patience import wait_until
 
 from simalloc.cli import main
 from simalloc.heap import simulate_all
@@ -322,7 +323,8 @@ def test_a_trace_of_one_event_is_reported(tmp_path):
 
 def test_all_that_is_on_the_page_is_on_paper(page, tab):
     tab.open(page, 1000, 900)
-    tab.evaluate("new Promise((done) => setTimeout(done, 600))")
+    drawn = "[...document.querySelectorAll('.printed')].every((image) => image.naturalWidth)"
+    wait_until(lambda: tab.evaluate(drawn))
     tab.call("Emulation.setEmulatedMedia", media="print")
     shown = "[...document.querySelectorAll('.map')].map((map) => getComputedStyle(map.querySelector"
     assert tab.evaluate(f"{shown}('canvas')).display)") == ["none"] * 3

@@ -2,14 +2,16 @@
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from kill_sweeps import figures, made_trace, make_plan
+from kill_sweeps import figures, has_runs, made_trace, make_plan
+from patience import PATIENCE, ending, wait_until
+from waiting import make_waiting_policy, processes_waiting
 
 from simalloc.errors import SimallocError
 from simalloc.sweep import Results, carry_out_plan, read_plan, sweep
@@ -18,10 +20,11 @@ from simalloc.trace import write_trace
 
 pytest.importorskip("distributed")
 
+from distributed import Client
+
 SIMALLOC = (sys.executable, "-m", "simalloc")
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "policies.py"
 WORKERS = 3
-PATIENCE = 60
 TRACE = made_trace(1, 4000)
 
 
@@ -33,11 +36,13 @@ class Cluster:
         self.log = (folder / "log.txt").open("w")
         self.file = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        wait_until(self.file.exists, self.scheduler)
+        wait_until(self.file.exists)
         self.address = json.loads(self.file.read_text())["address"]
         self.workers = [
             self._start("worker", "--no-nanny", "--nthreads", "1") for _ in range(WORKERS)
         ]
+        with Client(self.address, timeout=PATIENCE, set_as_default=False) as client:
+            client.wait_for_workers(WORKERS, timeout=PATIENCE)
 
     def _start(self, kind, *options):
         module = f"distributed.cli.dask_{kind}"
@@ -53,14 +58,6 @@ class Cluster:
         self.log.close()
 
 
-def wait_until(condition, process):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert process.poll() is None, process.args
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     with contextlib.closing(Cluster(tmp_path_factory.mktemp("cluster"))) as running:
@@ -69,11 +66,11 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def plan(tmp_path):
-    """A plan of a few seconds' work, on traces of very different lengths."""
+    """A plan on traces of very different lengths, which waits on one of them."""
     path = make_plan(tmp_path)
     path.write_text(
-        'traces = ["*.npz"]\n[policies."@johnstone-wilson"]\n'
-        "[workloads.ellermann-8-512]\n[workloads.lrusim]\nseed = [1, 2]\n"
+        'traces = ["*.npz"]\n[policies."*-fit-*o"]\n'
+        "[workloads.lrusim]\nseed = [1, 2]\n" + make_waiting_policy(tmp_path, "t3")
     )
     return path
 
@@ -81,10 +78,10 @@ def plan(tmp_path):
 def test_a_lost_worker_s_runs_are_done_elsewhere(cluster, plan, tmp_path):
     path, expected = tmp_path / "cluster.sqlite", tmp_path / "local.sqlite"
     command = [*SIMALLOC, "sweep", plan, "-o", path, "--dask", cluster.address]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
-        wait_until(lambda: path.exists() and path.stat().st_size > 20_000, running)
-        assert running.poll() is None
-        cluster.workers[0].send_signal(signal.SIGKILL)
+    with ending(subprocess.Popen(command, stderr=subprocess.PIPE, text=True)) as running:
+        (lost,) = wait_until(lambda: processes_waiting(tmp_path))
+        os.kill(lost, signal.SIGKILL)
+        (tmp_path / "go").touch()
         text = running.stderr.read()
         assert running.wait() == 0, text
     carry_out_plan(read_plan(plan), expected)
@@ -130,8 +127,8 @@ def test_workers_of_another_version_are_refused(cluster, monkeypatch):
 def test_a_lost_scheduler_ends_the_sweep_with_what_to_do(cluster, plan, tmp_path):
     path = tmp_path / "cluster.sqlite"
     command = [*SIMALLOC, "sweep", plan, "-o", path, "--dask", cluster.address]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
-        wait_until(lambda: path.exists() and path.stat().st_size > 20_000, running)
+    with ending(subprocess.Popen(command, stderr=subprocess.PIPE, text=True)) as running:
+        wait_until(lambda: has_runs(path))
         cluster.scheduler.kill()
         text = running.stderr.read()
         assert running.wait() == 2, text

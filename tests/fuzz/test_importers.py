@@ -6,7 +6,7 @@
 import inputs
 import memray_inputs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 INPUTS = 300
@@ -39,7 +39,6 @@ def test_mutated_logs(name):
 
 @pytest.mark.parametrize("name", [name for name in inputs.WAYS if name != "memray"])
 @given(content=st.binary(min_size=1, max_size=200))
-@settings(max_examples=50, deadline=None, derandomize=True)
 def test_random_bytes(name, content):
     for lenient in (False, True):
         inputs.read(name, content, lenient=lenient)

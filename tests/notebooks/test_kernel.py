@@ -1,8 +1,9 @@
 """What a person at a notebook gets besides results: progress, and an end when it is asked for."""
 
-import time
+import re
 
 import pytest
+from patience import PATIENCE
 
 pytest.importorskip("ipykernel", reason="notebooks need the extra `notebook`")
 
@@ -14,7 +15,7 @@ from simalloc.trace import Op, Trace
 count = 2_000_000
 op = np.tile([Op.MALLOC, Op.FREE], count)
 trace = Trace.from_events(op, np.arange(count).repeat(2), np.ones(2 * count, int), name="long")
-policies = {"first-fit-ao": {"growth": list(range(4096, 4096 + 200))}}
+policies = {"first-fit-ao": {"growth": list(range(4096, 4096 + 1000))}}
 """
 WORK = {
     "simulate_all": "simalloc.simulate_all(trace, policies)",
@@ -29,7 +30,7 @@ def kernel(tmp_path_factory):
     manager.start_kernel(cwd=str(place))
     client = manager.blocking_client()
     client.start_channels()
-    client.wait_for_ready(timeout=60)
+    client.wait_for_ready(timeout=PATIENCE)
     assert reply(client, client.execute(LONG))["status"] == "ok"
     yield manager, client
     client.stop_channels()
@@ -39,7 +40,7 @@ def kernel(tmp_path_factory):
 def reply(client, asked):
     """Return the answer to a request; a kernel slow to start still answers earlier ones."""
     while True:
-        message = client.get_shell_msg(timeout=60)
+        message = client.get_shell_msg(timeout=PATIENCE)
         if message["parent_header"].get("msg_id") == asked:
             return message["content"]
 
@@ -47,13 +48,14 @@ def reply(client, asked):
 def messages(client, asked, wanted):
     """Yield the messages of a kind that belong to a request, as they come."""
     while True:
-        message = client.get_iopub_msg(timeout=60)
+        message = client.get_iopub_msg(timeout=PATIENCE)
         if message["parent_header"].get("msg_id") == asked and message["msg_type"] in wanted:
             yield message
 
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
-def test_long_work_shows_progress_and_stops_within_a_second_when_interrupted(kernel, work):
+def test_long_work_shows_progress_and_stops_at_once_when_interrupted(kernel, work):
+    """It takes minutes, and is interrupted after seconds."""
     manager, client = kernel
     asked = client.execute(f"{work};")
     shown = messages(client, asked, {"display_data", "update_display_data"})
@@ -63,16 +65,15 @@ def test_long_work_shows_progress_and_stops_within_a_second_when_interrupted(ker
     assert "%" in second["content"]["data"]["text/plain"]
     assert "left" in second["content"]["data"]["text/plain"]
     manager.interrupt_kernel()
-    started = time.monotonic()
-    answer = reply(client, asked)
-    assert time.monotonic() - started < 5
-    assert answer["ename"] == "KeyboardInterrupt"
-    last = [
-        message
+    assert reply(client, asked)["ename"] == "KeyboardInterrupt"
+    *more, last = [
+        message["content"]["data"]
         for message in messages_until_idle(client, asked)
         if message["msg_type"] == "update_display_data"
-    ][-1]
-    assert last["content"]["data"] == {"text/html": "", "text/plain": ""}
+    ]
+    assert last == {"text/html": "", "text/plain": ""}
+    latest = [second["content"]["data"], *more][-1]["text/plain"]
+    assert int(re.search(r"(\d+) %", latest)[1]) < 50, "long before its end"
     assert reply(client, client.execute("1 + 1"))["status"] == "ok"
 
 

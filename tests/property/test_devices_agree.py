@@ -1,10 +1,8 @@
 """Both engines give every device allocator the same answer, to the last figure."""
 
-import os
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simalloc.heap import Realloc
@@ -14,7 +12,6 @@ from simalloc.policy import policy
 from simalloc.trace import Op, Trace
 
 MIB = 1 << 20
-EXAMPLES = int(os.environ.get("SIMALLOC_EXAMPLES", "60"))
 
 SIZES = st.one_of(
     st.integers(1, 4096),
@@ -80,7 +77,6 @@ def device_traces(draw):
     capacity=st.sampled_from([24, 61, 100, 201, 400]),
     rule=st.sampled_from(Realloc),
 )
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_the_engines_agree(name, parameters, trace, capacity, rule):
     described = policy(name, capacity=f"{capacity}M", **parameters).description
     plain = replay_device(trace, described, realloc=rule, check=True)

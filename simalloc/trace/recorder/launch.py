@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from simalloc.trace.recorder.program import EXIT_NOT_EXECUTABLE, ProgramError, find_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from types import FrameType
 
 LIBRARY: Final = "libsimalloc_record.so"
@@ -77,15 +77,16 @@ def start(
 class Signals:
     """While in use, signals that are meant to end us are left to the program.
 
-    Those of the terminal reach the program by themselves; others are passed on. `pass_on` sends a
-    signal to the program. `ended` says that the program has ended: from then on such a signal
-    sets `interrupted`.
+    Those of the terminal reach the program by themselves; others are passed on to the process that
+    `leave_to` names, also those that came before it. `ended` says that the program has ended: from
+    then on such a signal sets `interrupted`.
     """
 
-    def __init__(self, pass_on: Callable[[int], object]) -> None:
+    def __init__(self) -> None:
         self.interrupted = False
         self.ended = False
-        self._pass_on = pass_on
+        self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Self:
@@ -98,8 +99,18 @@ class Signals:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
+    def leave_to(self, process: subprocess.Popen[bytes]) -> None:
+        """Say which process the signals are for, now that it has been started."""
+        self._process = process
+        while self._early:
+            process.send_signal(self._early.pop())
+
     def _receive(self, number: int, _: FrameType | None) -> None:
         if self.ended:
             self.interrupted = True
-        elif number in (signal.SIGTERM, signal.SIGHUP):
-            self._pass_on(number)
+        elif number not in (signal.SIGTERM, signal.SIGHUP):
+            return
+        elif self._process is None:
+            self._early.append(number)
+        else:
+            self._process.send_signal(number)

@@ -123,8 +123,9 @@ def _run(
 ) -> subprocess.Popen[bytes]:
     with ExitStack() as stack:
         library = stack.enter_context(preload_library())
+        signals = stack.enter_context(Signals())
         process = start(command, library, directory, columns)
-        signals = stack.enter_context(Signals(process.send_signal))
+        signals.leave_to(process)
         follower = _Follower(directory, observer)
         while _runs(process):
             follower.look()

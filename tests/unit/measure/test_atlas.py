@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_heap_map import traces
 
@@ -19,7 +19,6 @@ def atlas(trace, run):
     return atlases(trace, [run])[0]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(traces(60, "mmmffr"), st.sampled_from(["free-first", "in-place"]), st.data())
 def test_a_window_is_the_heap_map_of_that_window(trace, realloc, data):
     run = simulate(trace, "first-fit-lifo", scale=2, realloc=realloc, addresses=True)
@@ -36,7 +35,6 @@ def test_a_window_is_the_heap_map_of_that_window(trace, realloc, data):
     assert found.extent == expected.extent
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
 @given(traces(60, "mmmffr"), st.data())
 def test_what_lies_at_a_point_is_what_the_heap_holds_there(trace, data):
     run = simulate(trace, "best-fit-ao", scale=1, realloc="in-place", addresses=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
@@ -50,7 +50,6 @@ def painted(trace, run):
     return live, age
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(traces(), st.sampled_from(["first-fit-lifo", "binary-buddy"]), st.integers(1, 9),
        st.integers(1, 9))  # fmt: skip
 def test_every_cell_is_the_sum_of_its_bytes_and_events(trace, policy, columns, rows):
@@ -65,7 +64,6 @@ def test_every_cell_is_the_sum_of_its_bytes_and_events(trace, policy, columns, r
             assert shown.live[row, column] == pytest.approx(expected)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(traces(), st.integers(1, 9), st.integers(1, 9))
 def test_a_coarser_map_is_one_of_larger_cells(trace, cell_events, cell_bytes):
     run = simulate(trace, "first-fit-lifo", scale=1, realloc="in-place", addresses=True)
@@ -88,7 +86,6 @@ def test_a_coarser_map_is_one_of_larger_cells(trace, cell_events, cell_bytes):
     assert coarse.extent == expected.extent
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
 @given(traces())
 def test_ages_of_single_events_and_bytes(trace):
     run = simulate(trace, "best-fit-ao", scale=1, realloc="in-place", addresses=True)
@@ -142,7 +139,6 @@ def test_an_empty_trace_has_an_empty_map():
     assert not shown.live.any()
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
 @given(traces(), st.sampled_from(["first-fit-lifo", "best-possible"]), st.data())
 def test_a_run_without_addresses_is_made_again(trace, policy, data):
     last = data.draw(st.integers(0, len(trace)))

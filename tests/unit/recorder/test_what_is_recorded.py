@@ -99,12 +99,12 @@ def test_killed_while_threads_allocate(tmp_path):
     program = compile_program("endless.c", tmp_path)
     shared = tmp_path / "done"
     shared.write_bytes(bytes(32))
-    killer = f"{program} {shared} & sleep 0.3; kill -9 $!"
-    run = run_recorded(["sh", "-c", killer], tmp_path / "raw")
-    raw = next(raw for raw in run.raws if raw.executable == str(program))
+    run = run_recorded([program, shared], tmp_path / "raw")
+    assert run.code == -signal.SIGKILL
+    raw = run.raw
     events = read_all(raw)
     done = np.sort(np.fromfile(shared, np.int64))
-    assert done[0] > 100
+    assert done[0] >= 10_000
     # A round is one realloc, or one malloc after a free.
     made = np.bincount(events.thread[events.op != Op.FREE])
     beyond = np.sort(made[1:]) - done
@@ -139,16 +139,16 @@ def test_signal_handlers_that_allocate(tmp_path, monkeypatch):
     program = compile_program("interrupted.c", tmp_path)
     library = compile_program("bump.c", tmp_path, "-shared", "-fPIC")
     monkeypatch.setenv("LD_PRELOAD", str(library))
-    run = run_recorded([program, "1500000"], tmp_path / "raw")
+    run = run_recorded([program], tmp_path / "raw")
     assert run.code == 0
-    handled = int(run.output)
-    assert handled > 50
+    rounds, handled = map(int, run.output.split())
+    assert handled > 0
     events = read_all(run.raw)
     assert_nothing_missing(run.raw)
     of_handler = events.size == 333
     assert np.count_nonzero(of_handler & (events.op == Op.MALLOC)) == handled
     assert np.count_nonzero(of_handler & (events.op == Op.REALLOC)) == handled
-    assert np.count_nonzero(events.size == 16) == 1_500_000
+    assert np.count_nonzero(events.size == 16) == rounds
 
 
 def test_addresses_that_are_no_multiples_of_16(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import small_trace
+from sweep_traces import small_trace
 
 from simalloc.errors import PlanError
 from simalloc.policy import GROUPS, HEAPS, expand_policies, policy, spell

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simalloc.trace import MAX_SIZE, Op, Stretch, Trace
@@ -95,7 +95,6 @@ def test_a_few_old_objects_among_many_young_ones():
     st.integers(1, 9),
     st.integers(1, 9),
 )
-@settings(max_examples=50, deadline=None)
 def test_sizes_of_every_width(objects, reallocs, chunk_events, part_events):
     lifetimes, sizes = np.array(objects, np.int64).reshape(-1, 2).T
     check(lives(lifetimes, sizes, reallocs), chunk_events, part_events)

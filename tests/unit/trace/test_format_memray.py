@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from patience import PATIENCE
 
 from simalloc.errors import TraceError
 from simalloc.trace import Op
@@ -41,7 +42,7 @@ def captured(tmp_path_factory):
             path,
             "program.py",
         ]
-        subprocess.run(command, cwd=folder, check=True, timeout=60)
+        subprocess.run(command, cwd=folder, check=True, timeout=PATIENCE)
         return path
 
     return capture
@@ -99,24 +100,25 @@ class FileReader:
     def get_allocation_records(self): return {records}
 sys.modules["memray"] = types.SimpleNamespace(FileReader=FileReader)
 write_records = runpy.run_path({child!r})["write_records"]
-write_records.__globals__["SECONDS"] = 0.2
+write_records.__globals__["SECONDS"] = {seconds}
 write_records({file!r}, sys.stdout, 5)
 """
 
 
 @pytest.mark.parametrize(
-    ("frames", "records", "code", "said"),
+    ("frames", "records", "seconds", "code", "said"),
     [
-        (0, "iter(())", 0, b""),
-        (0, "iter([bytearray(1 << 28)])", 1, b"MemoryError"),
-        (1 << 40, "iter(())", 1, b"more frames than it has room for"),
-        (0, "filter(None, iter(int, 1))", -signal.SIGPROF, b""),
+        (0, "iter(())", PATIENCE, 0, b""),
+        (0, "iter([bytearray(1 << 28)])", PATIENCE, 1, b"MemoryError"),
+        (1 << 40, "iter(())", PATIENCE, 1, b"more frames than it has room for"),
+        (0, "filter(None, iter(int, 1))", 0.2, -signal.SIGPROF, b""),
     ],
 )
-def test_a_reader_is_limited_in_memory_and_time(log, frames, records, code, said):
-    stub = STUB.format(frames=frames, records=records, child=str(CHILD), file=str(log(b"x")))
+def test_a_reader_is_limited_in_memory_and_time(log, frames, records, seconds, code, said):
+    files = {"child": str(CHILD), "file": str(log(b"x"))}
+    stub = STUB.format(frames=frames, records=records, seconds=seconds, **files)
     command = [sys.executable, "-I", "-c", stub]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
     assert done.returncode == code
     assert said in done.stderr
 

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 from simalloc.errors import TraceError
 from simalloc.trace import Op
@@ -202,15 +203,17 @@ def test_no_opcode_names_a_thing(log, code):
 def test_a_snapshot_takes_memory_in_proportion(log, code):
     script = (
         "import resource, sys, tracemalloc\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); tracemalloc.start()\n"
+        "from pathlib import Path\n"
         "from simalloc.trace.formats.importing import load_log\n"
+        "taken = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (taken + (1 << 30),) * 2); tracemalloc.start()\n"
         "try: load_log(sys.argv[1], from_format='pytorch')\n"
         "except Exception as error: print(type(error).__name__)\n"
         "assert tracemalloc.get_traced_memory()[1] < 64 << 20\n"
     )
     path = log(b"\x80\x05}" + code + b".")
     result = subprocess.run(
-        [sys.executable, "-c", script, path], capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", script, path], capture_output=True, check=True, timeout=PATIENCE
     )
     assert result.stdout == b"TraceError\n", result.stderr
 

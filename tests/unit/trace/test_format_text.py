@@ -15,7 +15,7 @@ SUFFIXES = ("", ".zst", ".gz", ".xz", ".bz2")
 
 
 @given(trace=traces())
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_round_trip(trace, tmp_path):
     write_trace(trace, tmp_path / "trace.npz")
     export_trace(tmp_path / "trace.npz", tmp_path / "trace.txt", "text")

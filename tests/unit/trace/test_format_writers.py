@@ -18,7 +18,7 @@ def there_and_back(trace, folder, name):
 
 @pytest.mark.parametrize("name", ["text", "rep"])
 @given(trace=traces(devices=False))
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_with_reallocs_nothing_is_lost(name, trace, tmp_path):
     assert there_and_back(trace, tmp_path, name).sha256() == trace.sha256()
 
@@ -43,7 +43,7 @@ def freed_first(trace, *, everything=False):
 
 @pytest.mark.parametrize("name", ["gabber", "lifetimes"])
 @given(trace=traces(devices=False))
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_without_reallocs_one_becomes_a_free_and_a_malloc(name, trace, tmp_path):
     if len(trace):
         expected = freed_first(trace, everything=name == "lifetimes")

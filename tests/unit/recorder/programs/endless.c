@@ -1,11 +1,12 @@
-/* Threads that allocate and free until they are killed. Each counts in shared memory what it has
- * done: the argument names a file of one number a thread. */
+/* Threads that allocate and free until the process kills itself, when each has done enough. Each
+ * counts in shared memory what it has done: the argument names a file of one number a thread. */
 #include "say.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 
-enum { THREADS = 4, LIVE = 100 };
+enum { THREADS = 4, LIVE = 100, ENOUGH = 10000 };
 
 static void *work(void *argument)
 {
@@ -34,6 +35,8 @@ int main(int count, char **arguments)
         return 1;
     for (int i = 0; i < THREADS; i++)
         pthread_create(&thread, NULL, work, (void *)&done[i]);
-    pause();
-    return 0;
+    for (int i = 0; i < THREADS; i++)
+        while (__atomic_load_n(&done[i], __ATOMIC_ACQUIRE) < ENOUGH)
+            usleep(1000);
+    return kill(getpid(), SIGKILL);
 }

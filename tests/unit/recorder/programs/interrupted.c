@@ -1,12 +1,13 @@
-/* Allocates while a signal handler that comes every 200 microseconds does the same. It must run
- * with the allocator of bump.c, which a signal handler may call. The blocks that the handler
- * allocates are HANDLED bytes long; how many there were is written. */
+/* Allocates while a signal handler that comes every 200 microseconds does the same, until that came
+ * ENOUGH times or there is no room. It must run with the allocator of bump.c, which a signal handler
+ * may call. The blocks that the handler allocates are HANDLED bytes long; how many others there were,
+ * and how many of these, is written. */
 #include "say.h"
 
 #include <signal.h>
 #include <sys/time.h>
 
-enum { HANDLED = 333 };
+enum { HANDLED = 333, ENOUGH = 500, ROOM = 8000000 };
 
 static volatile sig_atomic_t handled;
 
@@ -19,20 +20,20 @@ static void handle(int number)
     handled++;
 }
 
-int main(int count, char **arguments)
+int main(void)
 {
-    size_t rounds = count > 1 ? strtoul(arguments[1], NULL, 10) : 100000;
+    long rounds = 0;
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
     struct itimerval often = {{0, 200}, {0, 200}};
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
-    for (size_t i = 0; i < rounds; i++) {
+    for (; handled < ENOUGH && rounds < ROOM; rounds++) {
         void *block = malloc(16);
         __asm__ volatile("" : "+r"(block));
         free(block);
     }
     often = (struct itimerval){{0, 0}, {0, 0}};
     setitimer(ITIMER_REAL, &often, NULL);
-    printf("%d\n", (int)handled);
+    printf("%ld %d\n", rounds, (int)handled);
     return 0;
 }

@@ -1,0 +1,26 @@
+"""How tests wait: for the thing itself, and as long as a slow and busy machine may take for it."""
+
+import time
+from contextlib import contextmanager
+
+PATIENCE = 300
+"""Seconds after which it is taken that what a test waits for never comes."""
+
+
+def wait_until(comes):
+    """Ask a question until its answer is true, and return that answer."""
+    end = time.monotonic() + PATIENCE
+    while not (answer := comes()):
+        assert time.monotonic() < end, "what the test waits for does not come"
+        time.sleep(0.02)
+    return answer
+
+
+@contextmanager
+def ending(process):
+    """Yield a process that was started, and kill it if it has not ended by itself."""
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
