@@ -56,7 +56,7 @@ def _measure(name: str, text: str, measured: float) -> tuple[Value, ...]:
 def draw(run: Run, trace: Trace, stream: BinaryIO) -> None:
     """Draw the heap and the live bytes over time, with the paper's points 1 to 4, as a PNG."""
     import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed for pictures
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415 - the same
 
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(6.4, 4.2), dpi=150)

@@ -23,7 +23,7 @@ _MARKS: Final = ("o", "s", "^")
 def draw(results: Results, stream: BinaryIO) -> None:
     """Draw the seven figures as a PNG: boxes over the generated traces, marks for real programs."""
     import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed for pictures
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415 - the same
 
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(10, 13), dpi=110)

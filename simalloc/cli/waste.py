@@ -120,7 +120,7 @@ def _real_wastes(trace: Trace, allocators: Sequence[Allocator]) -> list[Waste]:
 def _plot(wastes: Sequence[Waste], path: Path) -> None:
     try:
         from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - needs an extra
-        from simalloc.report.figures.waste import draw_waste  # noqa: PLC0415
+        from simalloc.report.figures.waste import draw_waste  # noqa: PLC0415 - the same
     except ImportError as error:
         raise SimallocError("a picture needs matplotlib: pip install 'simalloc[plot]'") from error
     save_figure(draw_waste(wastes), path)

@@ -124,9 +124,9 @@ def _write_plainly(table: Table, stream: TextIO) -> bool:
 def write_richly(table: Table, stream: TextIO) -> None:
     """Write a table of any characters, styled if for a terminal, and folded if it is too wide."""
     from rich import box  # noqa: PLC0415 - takes a tenth of a second
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table as Grid  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415 - the same
+    from rich.table import Table as Grid  # noqa: PLC0415 - the same
+    from rich.text import Text  # noqa: PLC0415 - the same
 
     title = Text(table.title, style="table.title", no_wrap=True, overflow="ignore")
     grid = Grid(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)

@@ -67,13 +67,15 @@ class PyTorch(Device):
     def resolved(self) -> PyTorch:
         """The same with what `settings` says as parameters."""
         given: dict[str, Value] = parse_settings(self.settings) if self.settings else {}
-        return replace(self, settings="", **given) if given else self  # type: ignore[arg-type]
+        if not given:
+            return self
+        # Each value is of its field's type: parse_settings() has read it as that.
+        return replace(self, settings="", **given)  # type: ignore[arg-type]
 
     @cached_property
     def rules(self) -> PyTorchRules:
         """What the settings come to; raises `PolicyError` for those that cannot be."""
-        given = self.resolved
-        return given._own_rules() if given is not self else self._own_rules()  # noqa: SLF001
+        return self.resolved._own_rules()  # noqa: SLF001 - of another of this class
 
     def _own_rules(self) -> PyTorchRules:
         large = self.large_segment_size_mb

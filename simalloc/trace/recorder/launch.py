@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from simalloc.trace.recorder.program import EXIT_NOT_EXECUTABLE, ProgramError, find_program
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from types import FrameType
+
+    _Handler = Callable[[int, FrameType | None], Any] | int | None
 
 LIBRARY: Final = "libsimalloc_record.so"
 DIRECTORY_VARIABLE: Final = "SIMALLOC_RECORD_DIRECTORY"
@@ -87,7 +89,7 @@ class Signals:
         self.ended = False
         self._process: subprocess.Popen[bytes] | None = None
         self._early: list[int] = []
-        self._before: dict[int, object] = {}
+        self._before: dict[int, _Handler] = {}
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -97,7 +99,7 @@ class Signals:
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+            signal.signal(number, handler)
 
     def leave_to(self, process: subprocess.Popen[bytes]) -> None:
         """Say which process the signals are for, now that it has been started."""

@@ -93,7 +93,17 @@ def test_no_such_event_is_an_error():
 
 def test_a_real_allocator_tells_no_more_than_its_memory():
     peak = PeakMemory(1000, 900)
-    run = NativeRun("t", "glibc", "libc.so", True, 5, 600, peak, peak, (1.0,))  # noqa: FBT003
+    run = NativeRun(
+        trace="t",
+        allocator="glibc",
+        library="libc.so",
+        touch=True,
+        events=5,
+        max_live_bytes=600,
+        peak=peak,
+        start=peak,
+        seconds=(1.0,),
+    )
     assert parts(real_waste(run)) == {"live": 600, "untold": 400}
     assert real_waste(run).event is None
 
