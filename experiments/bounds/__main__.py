@@ -36,7 +36,7 @@ from simalloc.cli.progress import progress
 from simalloc.trace.catalogue import catalogue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from simalloc.progress import Bar
 
@@ -65,64 +65,85 @@ def command(out: Path, sites: Path | None) -> None:
     games = len(ADVERSARIES) * (len(online()) + len(playing_large()))
     steps = 2 * len(catalogue()) + 2 + games + len(GROWING) * len(playing_large())
     with progress("bounds", steps) as advance:
-        measured = _measure(Kept(out / RESULTS), advance)
+        measured = _Measuring(Kept(out / RESULTS), advance).everything()
     write_figure(partial(draw, measured.rows), out / FIGURE)
     write_text(page(measured), out / PAGE)
     click.echo(f"Written to {out / PAGE}.", err=True)
 
 
-def _measure(kept: Kept, advance: Bar) -> Measured:
-    def get(name: str, measure: Callable[[], Any]) -> Any:
-        advance.text = name
-        found = kept.get(name, measure)
-        advance(1)
+class _Measuring:
+    """What is measured, step by step: shown while it goes on, and kept."""
+
+    def __init__(self, kept: Kept, bar: Bar) -> None:
+        self._kept = kept
+        self._bar = bar
+
+    def everything(self) -> Measured:
+        """Measure all that is not kept yet."""
+        rows = [
+            Possible(**self._step(f"possible {name}", partial(_possible, name)))
+            for name in catalogue()
+        ]
+        return Measured(
+            rows=rows,
+            known=self._known(rows),
+            exhaustive=self._step(
+                "exhaustive", partial(compare_many, INSTANCES, 1, lambda _: None)
+            ),
+            small={
+                policy: {
+                    name: self._game(name, policy, *small_game(policy)) for name in ADVERSARIES
+                }
+                for policy in online()
+            },
+            large={
+                policy: {name: self._game(name, policy, *LARGE) for name in ADVERSARIES}
+                for policy in playing_large()
+            },
+            growing={
+                policy: [self._game("robson", policy, live, LARGE[1]) for live in GROWING]
+                for policy in playing_large()
+            },
+        )
+
+    def _step(self, name: str, measure: Callable[[], Any]) -> Any:
+        self._bar.text = name
+        found = self._kept.get(name, measure)
+        self._bar(1)
         return found
 
-    def game(adversary: str, policy: str, live: int, largest: int) -> float | None:
+    def _known(self, rows: Sequence[Possible]) -> dict[str, dict[str, float]]:
+        """Measure what knowing helps, in the traces with room and in those asked for."""
+        without_room = [row.trace for row in rows if not row.has_room]
+        long_sizes = self._step("long sizes", partial(lessons_of, without_room))
+        by_sites = read_sites()
+        found = {}
+        for row in rows:
+            if row.has_room or row.trace in ASKED:
+                measure = partial(known, row.trace, long_sizes)
+                measured = self._step(f"known of {row.trace}", measure)
+                found[row.trace] = {**measured, **by_sites.get(row.trace, {})}
+            else:
+                self._bar(1)
+        return found
+
+    def _game(self, adversary: str, policy: str, live: int, largest: int) -> float | None:
+        """Play a game, of which every event is shown; None for one that takes too long."""
         name = f"{adversary} against {policy}, {live:,} live, up to {largest:,}"
         if not is_played(adversary, policy, live):
-            advance(1)
+            self._bar(1)
             return None
         played = 0
 
         def count(events: int) -> None:
             nonlocal played
             played += events
-            advance.text = f"{name}, {played:,} events"
-            advance()
+            self._bar.text = f"{name}, {played:,} events"
+            self._bar()
 
-        found: float | None = get(name, partial(ratio, adversary, policy, live, largest, count))
+        play = partial(ratio, adversary, policy, live, largest, count)
+        found: float | None = self._step(name, play)
         return found
-
-    rows = [Possible(**get(f"possible {name}", partial(_possible, name))) for name in catalogue()]
-    long_sizes = get(
-        "long sizes", partial(lessons_of, [row.trace for row in rows if not row.has_room])
-    )
-    knowledge = {}
-    by_sites = read_sites()
-    for row in rows:
-        if row.has_room or row.trace in ASKED:
-            measured = get(f"known of {row.trace}", partial(known, row.trace, long_sizes))
-            knowledge[row.trace] = {**measured, **by_sites.get(row.trace, {})}
-        else:
-            advance(1)
-    return Measured(
-        exhaustive=get("exhaustive", partial(compare_many, INSTANCES, 1, lambda _: None)),
-        rows=rows,
-        known=knowledge,
-        small={
-            policy: {name: game(name, policy, *small_game(policy)) for name in ADVERSARIES}
-            for policy in online()
-        },
-        large={
-            policy: {name: game(name, policy, *LARGE) for name in ADVERSARIES}
-            for policy in playing_large()
-        },
-        growing={
-            policy: [game("robson", policy, live, LARGE[1]) for live in GROWING]
-            for policy in playing_large()
-        },
-    )
 
 
 def _possible(name: str) -> dict[str, Any]:
