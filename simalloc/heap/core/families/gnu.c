@@ -1,39 +1,6 @@
 /* GNU malloc: runs of pages by next fit, fragments of a power of two
  * (simalloc/policy/families/gnu.md). */
-#include "index/pages/runs.h"
-#include "replay/replay.h"
-#include "space/table.h"
-
-enum { CLASSES = 64, NO_PAGE = UINT32_MAX };
-
-/* A page of fragments. First come those in `freed`, then the uncut part from its high end down. */
-struct page {
-    uint32_t before; /* in the list of its class, of pages with free fragments */
-    uint32_t after;  /* there; while the page is unused, the next unused one */
-    uint32_t base;   /* its lowest fragment */
-    uint32_t freed;  /* free fragments, chained by `mark`; or NO_BLOCK */
-    uint32_t uncut;  /* those never used, one cached block; or NO_BLOCK */
-    uint32_t class;
-    uint64_t live;
-};
-
-struct gnu {
-    struct heap heap; /* an allocated fragment's `mark` is its page's number plus one, else 0 */
-    uint64_t page;
-    uint64_t returned;
-    struct runs runs;
-    uint32_t index; /* where the next search begins: a run, or NO_BLOCK, before the lowest */
-    uint64_t limit;
-    uint64_t entries; /* of the table; 0: there is none yet */
-    uint32_t table;
-    uint64_t visited; /* in this event */
-    uint64_t smallest;
-    uint32_t lists[CLASSES]; /* the first page of each class with a free fragment, or NO_PAGE */
-    struct page *pages;
-    uint32_t page_count;
-    uint32_t page_capacity;
-    uint32_t unused; /* chain of pages, or NO_PAGE */
-};
+#include "families/gnu_pages.h"
 
 static uint64_t fragment_size(const struct gnu *state, unsigned class)
 {
@@ -51,97 +18,6 @@ static unsigned class_of(const struct gnu *state, uint64_t size)
 static bool is_small(const struct gnu *state, uint64_t size)
 {
     return size <= state->page / 2;
-}
-
-/* Makes a block that is not counted as allocated free; a large run at the end is given back. */
-static void free_pages(struct gnu *state, uint32_t id, bool lowers)
-{
-    struct heap *heap = &state->heap;
-    id = runs_free(&state->runs, id);
-    state->index = id;
-    if (!lowers || heap->blocks[id].size < state->returned || heap->brk != state->limit ||
-        heap->blocks[id].next != NO_BLOCK)
-        return;
-    runs_remove(&state->runs, id);
-    state->limit -= heap->blocks[id].size;
-    heap_lower(heap, heap->blocks[id].size);
-    state->index = runs_highest(&state->runs);
-}
-
-/* Allocates a table of as many entries as the state says; false if memory cannot be had. */
-static bool new_table(struct gnu *state)
-{
-    struct heap *heap = &state->heap;
-    uint64_t bytes = state->entries * 3 * heap->setting.word;
-    uint32_t table = heap_extend(heap, round_up(bytes, state->page));
-    if (table == NO_BLOCK)
-        return false;
-    heap->counters.growths++;
-    heap->blocks[table].home = STATE_TABLE;
-    state->table = table;
-    return true;
-}
-
-/* Allocates the first table; false if memory cannot be had. */
-static bool begin(struct gnu *state)
-{
-    if (!state->heap.setting.mechanism || state->entries != 0)
-        return true;
-    state->entries = 1024;
-    return new_table(state);
-}
-
-/* Allocates a table of twice as many entries, or more, until there are enough, and frees the old
- * one; false if memory cannot be had. */
-static bool grow_table(struct gnu *state)
-{
-    struct heap *heap = &state->heap;
-    uint64_t needed = heap->brk / state->page + 1;
-    if (!heap->setting.mechanism || needed <= state->entries)
-        return true;
-    while (state->entries < needed)
-        state->entries *= 2;
-    uint32_t old = state->table;
-    if (!new_table(state))
-        return false;
-    heap->blocks[old].home = STATE_ALLOCATED;
-    free_pages(state, old, true);
-    return true;
-}
-
-/* Uses the low end of a run; the next search begins with what is left, or behind it. */
-static uint32_t use_run(struct gnu *state, uint32_t id, uint64_t size)
-{
-    uint32_t next = runs_next(&state->runs, id);
-    uint32_t rest;
-    uint32_t taken = runs_take(&state->runs, id, size, &rest);
-    state->index = rest == NO_BLOCK ? next : rest;
-    return taken;
-}
-
-/* Raises the break; answers the pages used, not yet counted as allocated. */
-static uint32_t grow(struct gnu *state, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    uint32_t last = runs_highest(&state->runs);
-    bool merges = last != NO_BLOCK && heap->blocks[last].next == NO_BLOCK &&
-                  heap->brk == state->limit;
-    uint32_t id = heap_extend(heap, size - (merges ? heap->blocks[last].size : 0));
-    if (id == NO_BLOCK)
-        return NO_BLOCK;
-    heap->counters.growths++;
-    heap->blocks[id].home = STATE_ALLOCATED;
-    state->limit = heap->brk;
-    if (!grow_table(state))
-        return NO_BLOCK;
-    return merges ? use_run(state, runs_free(&state->runs, id), size) : id;
-}
-
-/* Allocates whole pages, which are not yet counted as allocated. */
-static uint32_t take_pages(struct gnu *state, uint64_t size)
-{
-    uint32_t id = runs_find(&state->runs, state->index, size, &state->visited);
-    return id == NO_BLOCK ? grow(state, size) : use_run(state, id, size);
 }
 
 static void enter_list(struct gnu *state, uint32_t number)
@@ -254,7 +130,7 @@ static void dissolve(struct gnu *state, uint32_t number)
     heap->blocks[id].home = STATE_ALLOCATED;
     page->after = state->unused;
     state->unused = number;
-    free_pages(state, id, true);
+    free_pages(state, id);
 }
 
 static void free_fragment(struct gnu *state, uint32_t id)
@@ -304,7 +180,7 @@ static void release(struct heap *heap, uint32_t id)
         return;
     }
     heap->counters.allocated -= heap->blocks[id].size;
-    free_pages(state, id, true);
+    free_pages(state, id);
 }
 
 /* Whether a block stays where it is, less the pages that it does not need. */
@@ -321,7 +197,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
         uint32_t rest = heap_cut_high(heap, id, need);
         heap->counters.splits++;
         heap->counters.allocated -= old - need;
-        free_pages(state, rest, true);
+        free_pages(state, rest);
     }
     return true;
 }
@@ -334,7 +210,7 @@ static uint32_t reallocate_pages(struct heap *heap, uint32_t id, uint64_t size)
     if (heap->blocks[id].mark != 0 || is_small(state, size))
         return layer_move(heap, id, size);
     heap->counters.allocated -= heap->blocks[id].size;
-    free_pages(state, id, false);
+    free_run(state, id);
     return heap->front->allocate(heap, size);
 }
 
