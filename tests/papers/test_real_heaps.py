@@ -3,9 +3,10 @@
 `traces/real_heaps.csv` has what the real code took of the system on a private, contiguous break. A
 model is right when it is within 1 percent of that at the peak, and within 2 percent at the end.
 
-`heaps_of_real_code.csv` was measured for these tests in the same way, on all historic traces: the
-real code, as a 32-bit or a 64-bit program, replays a trace on a break of its own, which begins on
-a page. Here a model must be equal, to the byte. docs/real-allocators.md says which code it is.
+`heaps_of_real_code.csv` was measured for these tests in the same way, on all historic traces and,
+for two of the allocators, on some of today's: the real code, as a 32-bit or a 64-bit program,
+replays a trace on a break of its own, which begins on a page. Here a model must be equal, to the
+byte. docs/real-allocators.md says which code it is.
 """
 
 import csv

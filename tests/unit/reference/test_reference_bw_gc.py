@@ -124,3 +124,17 @@ def test_tables_and_a_lost_page_with_each_growth():
     assert made.blocks.total[State.WASTE] == 3 * 4096 + 4096 % 112
     assert made.brk == (18 + 9 + 17) * 4096
     made.check()
+
+
+def test_an_index_is_taken_when_a_page_of_its_stretch_is_first_used():
+    # Three tables of 49 pages, a stack of 8, a heap of 16 and an index of 81, each with one lost;
+    # a stretch is 1024 pages. What is left of the tables is enough for headers and maps.
+    made = heap_for(BwGc(mechanism=True, page=64))
+    made.malloc(21)
+    assert made.brk == (3 * 50 + 9 + 17 + 82) * 64 == 16512
+    assert made.malloc(760 * 64) == 16512  # the heap grows by 776 pages, into the second stretch,
+    assert made.brk == 16512 + 777 * 64 == 65536 + 11 * 64  # where nothing is used yet
+    made.malloc(15 * 64)  # all that was left of the first pages
+    assert made.brk == 65536 + 11 * 64
+    assert made.malloc(6 * 64) == 65536 - 6 * 64  # what is left now begins the second stretch
+    assert made.brk == 65536 + (11 + 82) * 64

@@ -8,8 +8,10 @@
 #include "space/table.h"
 
 /* AVOIDED_PAGES: the bytes of a table of pages that false pointers point to.
-   INDEXED: how many pages one index of pages has entries for. */
-enum { AVOIDED_PAGES = 2048, INDEXED = 1024 };
+   INDEXED: how many pages a stretch has, which are the entries of one index.
+   STRETCHES: how many of them can have an index.
+   ONE_BY_ONE: how many indexes are at most taken by themselves at a time; the others at once. */
+enum { AVOIDED_PAGES = 2048, INDEXED = 1024, STRETCHES = 65536, ONE_BY_ONE = 8 };
 enum { DIRECT_CLASSES = 10, CLASSES = DIRECT_CLASSES + 4 * 60, NO_PAGE = UINT32_MAX };
 
 /* What is known of a block besides, by its id. */
@@ -55,6 +57,7 @@ struct bw_gc {
     uint64_t in_use; /* runs: pages of small objects, and large ones */
     uint64_t headers;
     uint64_t left; /* of the memory for tables */
+    uint64_t indexed[STRETCHES / 64]; /* a bit for each stretch of pages: whether it has an index */
     bool runs_have_map;
     bool large_have_map;
     uint64_t visited; /* in this event */
@@ -101,6 +104,25 @@ static void take_table(struct bw_gc *state, uint64_t size)
     state->left -= size;
 }
 
+/* Takes an index for each stretch that the pages lie in and that has none. */
+static void take_index(struct bw_gc *state, uint64_t address, uint64_t size)
+{
+    uint64_t stretch = INDEXED * state->page;
+    uint64_t bytes = INDEXED * state->heap.setting.word;
+    uint64_t end = (address + size - 1) / stretch + 1;
+    uint64_t taken = 0;
+    for (uint64_t at = address / stretch; at < end && at < STRETCHES; at++) {
+        uint64_t bit = (uint64_t)1 << at % 64;
+        if (state->indexed[at / 64] & bit)
+            continue;
+        state->indexed[at / 64] |= bit;
+        if (taken++ < ONE_BY_ONE)
+            take_table(state, bytes);
+    }
+    if (taken > ONE_BY_ONE)
+        take_table(state, (taken - ONE_BY_ONE) * bytes);
+}
+
 /* Takes a map of where a page's objects of a size begin, unless there is one. */
 static void take_map(struct bw_gc *state, bool *taken)
 {
@@ -133,15 +155,11 @@ static void free_run(struct bw_gc *state, uint32_t id)
 
 static void expand(struct bw_gc *state, uint64_t pages)
 {
-    struct heap *heap = &state->heap;
-    uint64_t begun = (state->pages_of_heap + INDEXED - 1) / INDEXED;
-    uint64_t then = (state->pages_of_heap + pages + INDEXED - 1) / INDEXED;
-    if (then > begun)
-        take_table(state, (then - begun) * INDEXED * heap->setting.word);
     uint32_t id = raise_break(state, pages * state->page);
     if (id == NO_BLOCK)
         return;
     state->pages_of_heap += pages;
+    take_index(state, state->heap.blocks[id].address, state->page);
     take_headers(state, count_runs(state) + 1);
     free_run(state, id);
 }
@@ -198,7 +216,11 @@ static uint32_t take_run(struct bw_gc *state, uint64_t size)
     state->heap.blocks[taken].home = STATE_WASTE;
     state->position = rest == NO_BLOCK ? next : rest;
     state->in_use++;
+    uint64_t address = state->heap.blocks[taken].address;
+    if (rest != NO_BLOCK)
+        take_index(state, address + size, state->page);
     take_headers(state, count_runs(state));
+    take_index(state, address, size);
     return taken;
 }
 

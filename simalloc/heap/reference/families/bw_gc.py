@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 INDEXED: Final = 1024
-"""How many pages one index of pages has entries for."""
+"""How many pages a stretch has, which are the entries of one index."""
+STRETCHES: Final = 65536
+"""How many stretches can have an index."""
+ONE_BY_ONE: Final = 8
+"""How many indexes are at most taken by themselves at a time; the others at once."""
 AVOIDED_PAGES: Final = 2048
 """The bytes of a table of pages that are not to be used for fear of false pointers."""
 
@@ -64,6 +68,8 @@ class BwGcHeap(PagedHeap):
         self._table_bytes = 0
         self._headers = 0
         self._mapped: set[int] = set()
+        # The stretches of pages that have an index.
+        self._indexed: set[int] = set()
         self._collected_bytes = 0
         self._pages: dict[int, ObjectPage] = {}
         self._sizes: dict[int, SizeLists] = {}
@@ -231,7 +237,10 @@ class BwGcHeap(PagedHeap):
             index = self._runs.index(run)
             self._take_run(run, size)
             self._position = self._runs[index] if index < len(self._runs) else None
+            if have > size:
+                self._index(run + size, self._page)
             self._describe_runs()
+            self._index(run, size)
             return run
         return None
 
@@ -265,13 +274,9 @@ class BwGcHeap(PagedHeap):
         """Raise the break, by a page more that is lost to alignment, and free what is new."""
         if pages > 2 * self._increment:
             self._increment = pages // 2
-        before, after = self._collected_bytes, self._collected_bytes + pages * self._page
-        indexed = INDEXED * self._page
-        begun = -(-after // indexed) - -(-before // indexed)
-        if begun:
-            self._take_table(begun * INDEXED * self._word)
-        address = self._grow_aligned(after - before)
-        self._collected_bytes = after
+        address = self._grow_aligned(pages * self._page)
+        self._collected_bytes += pages * self._page
+        self._index(address, self._page)
         self._describe_runs()
         self._free_run(address)
         self._position = None
@@ -308,6 +313,17 @@ class BwGcHeap(PagedHeap):
         while self._headers < len(self._pages) + len(self._large) + len(self._runs) + 1:
             self._headers += 1
             self._take_table(5 * self._word + -(-self._page // self._word // 8))
+
+    def _index(self, address: int, size: int) -> None:
+        """Take an index for each stretch that the pages lie in and that has none."""
+        stretch = INDEXED * self._page
+        end = min((address + size - 1) // stretch + 1, STRETCHES)
+        new = set(range(address // stretch, end)) - self._indexed
+        self._indexed |= new
+        for _ in range(min(len(new), ONE_BY_ONE)):
+            self._take_table(INDEXED * self._word)
+        if len(new) > ONE_BY_ONE:
+            self._take_table((len(new) - ONE_BY_ONE) * INDEXED * self._word)
 
     def _turn(self, address: int) -> tuple[int, int]:
         """Say when the collector comes to a page: one index after the other, each downwards."""
