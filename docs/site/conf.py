@@ -22,6 +22,7 @@ include_patterns = [
 ]
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "deflist"]
+myst_disable_syntax = ["myst_line_comment"]  # a line may begin with the % of a number
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # a test executes the notebooks and compares their outputs
 nb_merge_streams = True

@@ -17,7 +17,7 @@ def setup(app):
     source = (app.srcdir / f"{GLOSSARY}.md").read_text("utf-8")
     terms = re.findall(r"^([a-z][a-z ]*)$", source, re.MULTILINE)
     longest_first = "|".join(sorted(terms, key=len, reverse=True))
-    word = re.compile(rf"\b({longest_first})(s|es)?\b", re.IGNORECASE)
+    word = re.compile(rf"(?<![\w-])({longest_first})(s|es)?(?![\w-])", re.IGNORECASE)
     app.connect("doctree-read", lambda app, doctree: link(doctree, app.env.docname, word))
     return {"parallel_read_safe": True, "version": "1"}
 

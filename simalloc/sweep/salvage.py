@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sqlite3
@@ -66,19 +67,19 @@ def _copy(path: Path, folder: Path) -> Path:
     SQLite reads nothing of a file that is shorter than its header says, and what is damaged is
     better not written to.
     """
+    with path.open("rb") as stream:
+        header = stream.read(_HEADER.size)
+    if not header.startswith(_MAGIC):
+        raise ResultsError(f"{path}: is not a file of results")
     copy = folder / path.name
     shutil.copyfile(path, copy)
     journal = path.with_name(f"{path.name}-journal")
     if journal.exists():
         shutil.copyfile(journal, folder / journal.name)
-    with copy.open("rb+") as stream:
-        header = stream.read(_HEADER.size)
-        if not header.startswith(_MAGIC):
-            raise ResultsError(f"{path}: is not a file of results")
-        if len(header) == _HEADER.size:
-            page_size, pages = _HEADER.unpack(header)
-            size = (page_size if page_size > 1 else 1 << 16) * pages
-            stream.truncate(max(size, path.stat().st_size))
+    if len(header) == _HEADER.size:
+        page_size, pages = _HEADER.unpack(header)
+        size = (page_size if page_size > 1 else 1 << 16) * pages
+        os.truncate(copy, max(size, path.stat().st_size))
     return copy
 
 

@@ -133,7 +133,7 @@ def test_another_database_is_refused_and_not_touched(results):
         connection.execute("CREATE TABLE mine (x)")
     connection.close()
     before = results.read_bytes()
-    with pytest.raises(ResultsError, match="not one of simalloc's results"):
+    with pytest.raises(ResultsError, match="or another program's database"):
         Store(results, create=True)
     assert results.read_bytes() == before
 
@@ -184,3 +184,8 @@ def test_nothing_is_saved_of_a_file_that_never_was_one(tmp_path, content):
 def test_a_folder_is_told_from_a_file_of_results(tmp_path):
     with pytest.raises(ResultsError, match="is a folder"):
         Store(tmp_path)
+
+
+def test_what_has_no_end_is_not_salvaged():
+    with pytest.raises(ResultsError, match="is not a file of results"):
+        salvage("/dev/zero")
