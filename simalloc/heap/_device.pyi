@@ -13,6 +13,7 @@ class Device:
         frees_first: bool,
         checked: bool,
         keeps_calls: bool,
+        goes_on: bool,
     ) -> Device: ...
     def replay(
         self,

@@ -33,12 +33,16 @@ def replay_in_core(
     realloc: Realloc = Realloc.FREE_FIRST,
     *,
     checked: bool = False,
+    goes_on: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> DeviceReplay:
-    """Carry out the events of a trace, up to the first request that cannot be served."""
+    """Carry out the events of a trace, up to the first request that cannot be served.
+
+    If it `goes_on`, such a request is left out with all that is told of its object.
+    """
     states = np.empty((_STATES, len(trace)), np.int64)
     simulation, done = _replayed(
-        trace, description, realloc, states, checked=checked, progress=progress
+        trace, description, realloc, states, checked=checked, goes_on=goes_on, progress=progress
     )
     figures = simulation.figures()
     counts = {name: figures.pop(name) for name in _COUNTS}
@@ -56,10 +60,14 @@ def replay_in_core(
 
 
 def figures_in_core(
-    trace: Trace, description: Device, realloc: Realloc = Realloc.FREE_FIRST
+    trace: Trace,
+    description: Device,
+    realloc: Realloc = Realloc.FREE_FIRST,
+    *,
+    goes_on: bool = False,
 ) -> DeviceFigures:
-    """Return the figures alone, which takes less time."""
-    simulation = _replayed(trace, description, realloc, None)[0]
+    """Return the figures alone, which takes less time; see `replay_in_core`."""
+    simulation = _replayed(trace, description, realloc, None, goes_on=goes_on)[0]
     figures = simulation.figures()
     given = {name: figures[name] for name in figures if name not in _COUNTS}
     return DeviceFigures(**given, memory_stats=_own(simulation, description))
@@ -78,6 +86,7 @@ def _replayed(
     states: NDArray[np.int64] | None,
     *,
     checked: bool = False,
+    goes_on: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Simulation, int]:
     """Return the simulation at its end, and the number of events that were carried out."""
@@ -87,6 +96,7 @@ def _replayed(
         frees_first=realloc is Realloc.FREE_FIRST,
         checked=checked,
         keeps_calls=states is not None,
+        goes_on=goes_on,
     )
     columns = trace.op, trace.size, trace.slot, trace.stream, _dense(trace.pool)
     done = 0

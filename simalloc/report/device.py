@@ -49,8 +49,11 @@ def model_table(found: WhatIf) -> Table:
         ("calls that gave it back", back, model.device_free, None),
         ("out of memory", real.get("oom", 0), model.ooms, None),
     ]
-    bytes_ = real.get("device_bytes", 0)
-    end = f"has {spell_bytes(bytes_)}, as the real one had" if bytes_ else "has no end"
+    end = "has no end"
+    if found.model_capacity:
+        least = real.get("device_bytes") != found.model_capacity
+        why = "the most that the real one gave" if least else "as the real one had"
+        end = f"has {spell_bytes(found.model_capacity)}, {why}"
     notes = [f"Settings: {found.settings or DEFAULT}; the model's device is empty and {end}."]
     if found.misunderstood:
         notes.append(f"The recorded settings cannot be modelled: {found.misunderstood}.")
@@ -216,11 +219,17 @@ def _outcome(outcome: Outcome, capacities: Sequence[int]) -> Sequence[Value]:
         _mib(outcome.rounding),
         _mib(outcome.split_free),
         _mib(outcome.whole_free),
-        _mib(outcome.smallest) if outcome.exact else f"<={outcome.smallest // _MIB:,}",
+        _smallest(outcome),
         there.retries,
         f"{there.device_alloc:,}+{there.device_free:,}",
         *("yes" if outcome.fits(capacity) else "no" for capacity in capacities),
     )
+
+
+def _smallest(outcome: Outcome) -> Value:
+    if outcome.there.first_oom_event:
+        return "none"
+    return _mib(outcome.smallest) if outcome.exact else f"<={outcome.smallest // _MIB:,}"
 
 
 def _beside(what: str, real: int, model: int) -> Sequence[Value]:

@@ -32,6 +32,7 @@ PYTORCH = [
     "expandable_segments:True",
     "expandable_segments:True,max_split_size_mb:20,per_process_memory_fraction:0.9",
     "expandable_segments:True,garbage_collection_threshold:0.5,per_process_memory_fraction:0.8",
+    "expandable_segments:True,expandable_segments_reserve:0.5",
     "large_segment_size_mb:12",
 ]
 POLICIES = [
@@ -76,13 +77,14 @@ def device_traces(draw):
     trace=device_traces(),
     capacity=st.sampled_from([24, 61, 100, 201, 400]),
     rule=st.sampled_from(Realloc),
+    goes_on=st.booleans(),
 )
-def test_the_engines_agree(name, parameters, trace, capacity, rule):
+def test_the_engines_agree(name, parameters, trace, capacity, rule, goes_on):
     described = policy(name, capacity=f"{capacity}M", **parameters).description
-    plain = replay_device(trace, described, realloc=rule, check=True)
-    core = replay_in_core(trace, described, rule, checked=True)
+    plain = replay_device(trace, described, realloc=rule, check=True, goes_on=goes_on)
+    core = replay_in_core(trace, described, rule, checked=True, goes_on=goes_on)
     for column in ("addresses", "live", "heap", "allocated", "free_blocks", "calls"):
         assert np.array_equal(getattr(plain, column), getattr(core, column)), column
-    assert plain.figures == core.figures == figures_in_core(trace, described, rule)
+    assert plain.figures == core.figures == figures_in_core(trace, described, rule, goes_on=goes_on)
     assert (plain.splits, plain.coalescings) == (core.splits, core.coalescings)
     assert plain.coalescing_frees == core.coalescing_frees

@@ -60,12 +60,12 @@ class Outcome:
         return not self.at[capacity].first_oom_event
 
 
-def described(settings: str, capacity: int = 0) -> PyTorch:
+def described(settings: str, capacity: int = 0, total: int = 0) -> PyTorch:
     """Return the allocator with settings; without a capacity a memory fraction says nothing."""
     given: dict[str, Any] = parse_settings(settings) if settings else {}
     if not capacity:
         given.pop("fraction", None)
-    return PyTorch(capacity=capacity, **given)
+    return PyTorch(capacity=capacity, total=total, **given)
 
 
 def behaviour_of(settings: str, largest: int) -> object:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.heap.device_core import figures_in_core
+from simalloc.policy.device import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,12 +42,15 @@ def smallest_device(
     It is found by bisection between what was requested at once and what was reserved at most, of
     which `figures`, of a device without end, tell; or `fits`, where that is known to be enough.
     Whether a program runs is not strictly monotone in the capacity: a smaller device might do by
-    chance.
+    chance. Where ranges of expandable segments are too short for a request, no device is enough:
+    the capacity is `UNLIMITED`.
     """
+    if figures.first_oom_event:
+        return Enough(UNLIMITED, figures, exact=True)
     fails = max(up(figures.peak_requested_bytes) - STEP, 0)
     enough = fits or max(up(figures.peak_reserved_bytes), STEP)
     found = figures
-    if fits or not _is_known(description, figures):
+    if fits or not _is_known(description):
         found = run_at(trace, description, enough)
     while found.first_oom_event:  # of what is reserved at most, a memory fraction is allowed
         enough += max(STEP, up(enough // 64))
@@ -61,7 +65,7 @@ def smallest_device(
     return Enough(enough, found, enough - fails <= STEP)
 
 
-def _is_known(description: PyTorch, figures: DeviceFigures) -> bool:
+def _is_known(description: PyTorch) -> bool:
     """Whether a device of what is reserved at most does the same as one without end.
 
     Nothing is refused there, unless a limit or a range of addresses goes by the capacity, or the
@@ -69,7 +73,7 @@ def _is_known(description: PyTorch, figures: DeviceFigures) -> bool:
     """
     rules = description.rules
     by_capacity = rules.allowed is not None or rules.expandable or rules.large_segment % STEP
-    return not by_capacity and not figures.first_oom_event
+    return not by_capacity
 
 
 def up(size: int) -> int:

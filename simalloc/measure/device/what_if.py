@@ -40,8 +40,8 @@ class WhatIf(ShownAsTable):
     """What a program needed, what it would have needed, and what it could not do without.
 
     `recorded` has what the real allocator did, where the trace tells (`docs/device-memory.md`), and
-    `model` has the figures under the same settings on an empty device, which has as many bytes as
-    the real one had when memory was out, where that is known, and else no end.
+    `model` has the figures under the same settings on an empty device, which refuses what the real
+    one refused.
     """
 
     trace: str
@@ -49,6 +49,8 @@ class WhatIf(ShownAsTable):
     settings: str
     recorded: dict[str, int] | None
     model: DeviceFigures
+    model_capacity: int
+    """Bytes of the model's device; 0: it has no end."""
     outcomes: tuple[Outcome, ...]
     live: int
     """Bytes live at once at most: no allocator needs less."""
@@ -95,16 +97,17 @@ def what_if(
     outcomes, interrupted = outcomes_of(trace, tried, capacities, progress=progress)
     recorded = told.get("recorded")
     recorded = recorded if isinstance(recorded, dict) else {}
-    bytes_ = recorded.get("device_bytes")
-    model = outcomes[0].figures
-    if isinstance(bytes_, int) and STEP <= bytes_ <= UNLIMITED:
-        model = figures_in_core(trace, described(own, bytes_))
+    model, capacity = outcomes[0].figures, _capacity(recorded)
+    if capacity:
+        total = min(max(capacity, recorded.get("total_bytes", 0) or UNLIMITED), UNLIMITED)
+        model = figures_in_core(trace, described(own, capacity, total), goes_on=True)
     return WhatIf(
         trace=trace.name,
         events=len(trace),
         settings=own,
         recorded=recorded or None,
         model=model,
+        model_capacity=capacity,
         outcomes=outcomes,
         live=outcomes[0].figures.peak_requested_bytes,
         live_rounded=_most_live(trace, 512),
@@ -113,6 +116,18 @@ def what_if(
         interrupted=interrupted,
         misunderstood=misunderstood,
     )
+
+
+def _capacity(recorded: dict[str, int]) -> int:
+    """Return the bytes that the model's device has, beside a recorded one; 0: it has no end.
+
+    Where the whole of a program was recorded, and requests were refused, the most that was ever
+    granted tells them from those that were served. Otherwise what there was when memory was out.
+    """
+    whole = not recorded.get("first_reserved_bytes")
+    refused = recorded.get("oom") or recorded.get("made_room")
+    capacity = recorded.get("granted_bytes" if whole and refused else "device_bytes", 0)
+    return capacity if STEP <= capacity <= UNLIMITED else 0
 
 
 def _modelled(settings: str) -> tuple[str, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import PolicyError
+from simalloc.policy.device.base import GIB
 
 if TYPE_CHECKING:
     from simalloc.policy.parts import Value
@@ -15,13 +17,18 @@ INTERVALS: Final = 16
 
 _PART: Final = re.compile(r"\s*([A-Za-z0-9_]+)\s*:\s*(\[[^\]]*\]|[^,\[\]]*?)\s*(?:,|$)")
 _ENTRY: Final = re.compile(r"\s*(\d+|>)\s*:\s*(\d+)\s*")
+_RESERVE: Final = re.compile(r"\s*(\d+\.?\d*|\.\d+)([gG]?)\s*")
 _DIGITS: Final = 10
 """Of a number of divisions, at most."""
 _WITHOUT_EFFECT: Final = frozenset(
     {
         "backend",
+        "expandable_segments_reserve_by_class",
         "graph_capture_record_stream_reuse",
         "pinned_background_threads",
+        "pinned_free_catch_all",
+        "pinned_max_cached_size_mb",
+        "pinned_max_round_threshold_mb",
         "pinned_num_register_threads",
         "pinned_reserve_segment_size_mb",
         "pinned_use_background_threads",
@@ -33,6 +40,11 @@ _WITHOUT_EFFECT: Final = frozenset(
     }
 )
 """Settings that change nothing of where device memory lies."""
+_ONLY: Final = {
+    "backend": ("native", "is the driver's allocator, whose rules are not published"),
+    "throw_on_cudamalloc_oom": ("False", "is not modelled"),
+}
+"""Of these settings, values that change nothing, and why others cannot be taken."""
 
 
 def parse_settings(text: str) -> dict[str, Value]:
@@ -67,17 +79,33 @@ def _read(key: str, value: str, text: str) -> tuple[str, Value] | None:
             return key, {"True": True, "False": False}[value]
     except (ValueError, KeyError):
         raise PolicyError(f"settings {text!r}: {key} cannot be {value!r}") from None
-    if key == "roundup_power2_divisions":
-        parse_divisions(value)
-        return key, value
-    if key == "backend" and value != "native":
-        raise PolicyError(
-            f"settings {text!r}: backend {value} is the driver's allocator, whose rules are not "
-            "published; backend takes native"
-        )
+    if key in {"roundup_power2_divisions", "expandable_segments_reserve"}:
+        return key, value  # the parameter says what is wrong with it
+    if key in _ONLY and value != _ONLY[key][0]:
+        only, why = _ONLY[key]
+        raise PolicyError(f"settings {text!r}: {key} {value} {why}; {key} takes {only}")
     if key not in _WITHOUT_EFFECT:
         raise PolicyError(f"settings {text!r}: there is no setting {key!r}")
     return None
+
+
+def range_length(reserve: str, total: int) -> int:
+    """Return how long a range of expandable segments is on a device of `total` bytes.
+
+    It is what `expandable_segments_reserve` says, and 9/8 of the device at most.
+    """
+    longest = -(-total * 9 // 8)
+    if not reserve:
+        return longest
+    match = _RESERVE.fullmatch(reserve)
+    number = float(match[1]) if match else 0.0
+    if match is None or not 0 < number < math.inf:
+        raise PolicyError(
+            f"expandable_segments_reserve {reserve!r:.40} is neither a share of the device, as "
+            "0.5, nor GiB, as 40G"
+        )
+    unit = GIB if match[2] else total
+    return math.floor(min(number * unit, longest))
 
 
 def parse_divisions(text: str) -> tuple[int, ...]:

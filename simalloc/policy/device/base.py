@@ -10,6 +10,7 @@ from simalloc.errors import PolicyError
 from simalloc.policy.parts import Overhead
 
 MIB: Final = 1 << 20
+GIB: Final = 1 << 30
 UNLIMITED: Final = 1 << 50
 """The bytes that a device without a capacity has: more than any program asks for."""
 

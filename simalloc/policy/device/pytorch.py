@@ -8,8 +8,8 @@ from math import floor
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from simalloc.errors import PolicyError
-from simalloc.policy.device.alloc_conf import parse_divisions, parse_settings
-from simalloc.policy.device.base import MIB, Device, check_share
+from simalloc.policy.device.alloc_conf import parse_divisions, parse_settings, range_length
+from simalloc.policy.device.base import MIB, UNLIMITED, Device, check_share
 
 if TYPE_CHECKING:
     from simalloc.policy.parts import Value
@@ -30,6 +30,8 @@ class PyTorchRules(NamedTuple):
     collected_above: int | None
     """Old blocks are given back when more is reserved."""
     expandable: bool
+    range: int
+    """Addresses of a range of expandable segments, before they are rounded up to whole pages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,10 @@ class PyTorch(Device):
     """Above this share of what may be reserved, old blocks go back before new ones are taken."""
     expandable_segments: bool = False
     """Map pages into one range of addresses instead of taking segments."""
+    expandable_segments_reserve: str = ""
+    """The length of such a range: a share of `total`, as `0.5`, or GiB, as `40G`; else all."""
+    total: int = 0
+    """Bytes of the whole device, by which fractions and ranges go; 0: as many as the capacity."""
     settings: str = ""
     """The text of PYTORCH_ALLOC_CONF, which wins over the other parameters."""
 
@@ -86,9 +92,12 @@ class PyTorch(Device):
                 raise PolicyError(f"{name} is {getattr(self, name)}; it takes {large} or more")
         check_share("per_process_memory_fraction", self.fraction)
         check_share("garbage_collection_threshold", self.garbage_collection_threshold)
+        total = self.total or self.available
+        if not self.available <= total <= UNLIMITED:
+            raise PolicyError(f"total is {total}; it takes a capacity, {self.capacity}, or more")
         if self.fraction < 1 and not self.capacity:
             raise PolicyError("a memory fraction is a share of the capacity: give that too")
-        allowed = floor(self.fraction * self.capacity) if self.fraction < 1 else None
+        allowed = floor(self.fraction * total) if self.fraction < 1 else None
         collects = allowed is not None and self.garbage_collection_threshold > 0
         return PyTorchRules(
             divisions=parse_divisions(self.roundup_power2_divisions),
@@ -100,4 +109,5 @@ class PyTorch(Device):
             if collects and allowed is not None
             else None,
             expandable=self.expandable_segments,
+            range=range_length(self.expandable_segments_reserve, total),
         )

@@ -2,8 +2,9 @@
 
 A snapshot is a pickle, which can hold code; it is read so that nothing in it can run
 (`pytorch_pickle.py`). What was live before the history begins comes first, as mallocs by address;
-requests that failed are mallocs that are never freed. What the allocator itself did, such as taking
-a segment, is no event: the trace's provenance counts it, under `device` (`pytorch_history.py`).
+requests that failed are mallocs, freed at once if the program then asked for more. What the
+allocator itself did, such as taking a segment, is no event: the trace's provenance counts it, under
+`device` (`pytorch_history.py`).
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from simalloc.trace.events import Op
 from simalloc.trace.formats import pytorch_pickle as entries
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.numbering import Numbering
-from simalloc.trace.formats.pytorch_history import History, live_blocks, settings_text
+from simalloc.trace.formats.pytorch_history import History, live_blocks, max_split, settings_text
 from simalloc.trace.intake import Events
 from simalloc.trace.sites import FRAMES, PATH
 
@@ -61,9 +63,17 @@ def _batches(log: Log) -> Iterator[Batch]:
 
 
 def _events(rows: np.ndarray[Any, Any], op: np.ndarray[Any, Any]) -> Iterator[Batch]:
-    """Yield the events of rows. A request that failed gets a key that no address is."""
+    """Yield the events of rows. A request that failed gets a key that no address is.
+
+    If the program asked for more after it, it went on without: the object is freed at once.
+    """
+    failed = rows[:, 0] == entries.OOM
+    went_on = failed & (np.arange(len(rows)) < np.flatnonzero(op == Op.MALLOC).max(initial=0))
+    of = np.repeat(np.arange(len(rows)), 1 + went_on)
+    rows, op = rows[of], op[of]
+    op[1:][of[1:] == of[:-1]] = Op.FREE
     action, address, size, stream, pool, time, site, _ = rows.T
-    key = np.where(action == entries.OOM, -1 - np.arange(len(rows)), address)
+    key = np.where(action == entries.OOM, -1 - of, address)
     columns: dict[str, Any] = {
         "time": (time - time[:1].sum()) * 1000,
         "site": site.astype(np.uint32),
@@ -112,7 +122,8 @@ def _history(log: Log, loaded: entries.Loaded) -> History:
         raise log.wrong("has segments that are not as a snapshot has them") from error
     log.told["device"] = {"number": device, "settings": settings}
     chosen = np.concatenate(places) if places else np.zeros(0, np.int64)
-    return History(loaded.rows[chosen], live, reserved)
+    kept = max_split(snapshot.get("allocator_settings"))
+    return History(loaded.rows[chosen], live, reserved, kept)
 
 
 def _device(log: Log, traces: list[list[Any]]) -> int:

@@ -9,14 +9,15 @@ import numpy as np
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats import pytorch_pickle as entries
+from simalloc.trace.formats.pytorch_emptied import GIVES, TAKES, emptied, given_back
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-_TAKES: Final = (entries.SEGMENT, entries.MAP)
-_GIVES: Final = (entries.SEGMENT_BACK, entries.UNMAP)
+_GRANULE: Final = 2 << 20
+"""What a device grants is a multiple of this."""
 
 
 class LiveBlocks(NamedTuple):
@@ -36,6 +37,8 @@ class History:
     live: LiveBlocks
     reserved: int
     """Bytes of segments when the snapshot was taken."""
+    max_split: int = entries.MOST
+    """Blocks of so many bytes are never split, and kept for requests of as many."""
 
     def column(self, name: str) -> NDArray[np.int64]:
         """Return one of the fields, of all entries."""
@@ -78,42 +81,25 @@ class History:
         return ops
 
     def empties(self) -> NDArray[np.int64]:
-        """Return the entries with which the program began to empty the cache.
-
-        Frames tell. Without them, what was given back in a row is the program's unless it was to
-        make room: a request follows that could not be served, or that took a segment for which,
-        before, there may not have been room, as more had never been reserved.
-        """
-        action = np.append(self.column("action"), entries.NO_EVENT)
-        gives = np.isin(action, _GIVES)
-        begins = np.flatnonzero(gives & ~np.append(False, gives[:-1]))
-        if not len(begins):
-            return begins
-        told = self.column("empties")
-        if (told[gives[:-1]] != entries.UNKNOWN).any():
-            marked: NDArray[np.int64] = begins[told[begins] == 1]
-            return marked
-        ends = np.flatnonzero(~gives & np.append(False, gives[:-1]))
-        before = np.append(self.reserved_before(), 0)
-        size = np.append(self.column("size"), 0)
-        takes = np.isin(action[ends], _TAKES)
-        makes_room = takes & (before[begins] + size[ends] > self.reserved_peak())
-        programs: NDArray[np.int64] = begins[~makes_room & (action[ends] != entries.OOM)]
-        return programs
+        """Return the entries with which the program began to empty the cache."""
+        return emptied(self)
 
     def reserved_before(self) -> NDArray[np.int64]:
         """Return the bytes of segments before each entry."""
-        changes = self._changes()
+        changes = self._changes(self.column("size"))
         before: NDArray[np.int64] = self.reserved - changes.sum() + np.cumsum(changes) - changes
         return before
+
+    def _first_reserved(self) -> int:
+        return max(0, self.reserved - int(self._changes(self.column("size")).sum()))
 
     def reserved_peak(self) -> int:
         """Return the most that was ever reserved."""
         return int(max(self.reserved, self.reserved_before().max(initial=0)))
 
-    def _changes(self) -> NDArray[np.int64]:
-        action, size = self.column("action"), self.column("size")
-        changes: NDArray[np.int64] = size * np.isin(action, _TAKES) - size * np.isin(action, _GIVES)
+    def _changes(self, size: NDArray[np.int64]) -> NDArray[np.int64]:
+        action = self.column("action")
+        changes: NDArray[np.int64] = size * np.isin(action, TAKES) - size * np.isin(action, GIVES)
         return changes
 
     def recorded(self) -> dict[str, int]:
@@ -121,14 +107,15 @@ class History:
         action = self.column("action")
         counts = np.bincount(action, minlength=entries.WRONG + 1)
         return {
-            "first_reserved_bytes": max(0, int(self.reserved - self._changes().sum())),
+            "first_reserved_bytes": self._first_reserved(),
             "peak_reserved_bytes": self.reserved_peak(),
             "final_reserved_bytes": self.reserved,
-            **{
-                entries.ACTIONS[each]: int(counts[each]) for each in (*_TAKES, *_GIVES, entries.OOM)
-            },
+            **{entries.ACTIONS[each]: int(counts[each]) for each in (*TAKES, *GIVES, entries.OOM)},
             "empty_cache": len(self.empties()),
+            "made_room": len(given_back(self)) - len(self.empties()),
+            "granted_bytes": self.granted_bytes(),
             "device_bytes": self.device_bytes(),
+            "total_bytes": self.total_bytes(),
         }
 
     def device_bytes(self) -> int:
@@ -137,11 +124,28 @@ class History:
         That is what was reserved and what was free. Where the request would have fitted into that,
         something else refused it, such as a memory fraction.
         """
-        outs = np.flatnonzero(self.column("action") == entries.OOM)
-        if not len(outs):
+        total, outs = self.total_bytes(), self._outs()
+        if not total:
             return 0
         free, size = self.column("address")[outs[0]], self.column("size")[outs[0]]
-        return int(self.reserved_before()[outs[0]] + free) if 0 < free < size else 0
+        return total if 0 < free < size else 0
+
+    def total_bytes(self) -> int:
+        """Return what was reserved and free when memory was first out, 0 if it never was."""
+        outs = self._outs()
+        if not len(outs):
+            return 0
+        return int(self.reserved_before()[outs[0]] + self.column("address")[outs[0]])
+
+    def granted_bytes(self) -> int:
+        """Return the most that the device had granted at once, in multiples of 2 MiB."""
+        sizes = -(-self.column("size") // _GRANULE) * _GRANULE
+        changes = self._changes(sizes)
+        return self._first_reserved() + int(np.cumsum(changes).max(initial=0))
+
+    def _outs(self) -> NDArray[np.int64]:
+        outs: NDArray[np.int64] = np.flatnonzero(self.column("action") == entries.OOM)
+        return outs
 
 
 def settings_text(settings: object) -> str:
@@ -167,6 +171,12 @@ def settings_text(settings: object) -> str:
         listed = ",".join(f"{mib}:{number}" for mib, number in divisions.items())
         parts.append(f"roundup_power2_divisions:[{listed}]")
     return ",".join(parts)
+
+
+def max_split(settings: object) -> int:
+    """Return the bytes of blocks that are never split under a snapshot's settings."""
+    told = settings.get("max_split_size") if isinstance(settings, dict) else None
+    return told if type(told) is int and 0 < told < entries.MOST else entries.MOST
 
 
 def live_blocks(segments: Sequence[Any], device: int, pool: Any) -> tuple[LiveBlocks, int]:

@@ -29,7 +29,9 @@ def heap(trace):
 
 def no_cache():
     capacity = {"capacity": 1 << 40}
-    return Device("no cache", capacity, frees_first=True, checked=False, keeps_calls=False)
+    return Device(
+        "no cache", capacity, frees_first=True, checked=False, keeps_calls=False, goes_on=False
+    )
 
 
 def device(trace):

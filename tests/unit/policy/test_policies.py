@@ -72,6 +72,17 @@ def test_device_allocators_are_spelled_with_quotes(text):
         ("pytorch:settings=max_split_size_mb:x", "max_split_size_mb cannot be 'x'"),
         ("pytorch:settings=max_split_size_mb:10", "it takes 20 or more"),
         ("pytorch:settings=expandable_segments:yes", "cannot be 'yes'"),
+        (
+            "pytorch:settings=throw_on_cudamalloc_oom:True",
+            "is not modelled; throw_on_cudamalloc_oom takes False",
+        ),
+        ("pytorch:settings=expandable_segments_reserve:512M", "is neither a share of the device"),
+        ("pytorch:expandable_segments_reserve=0", "is neither a share of the device"),
+        (
+            "pytorch:capacity=80G,total=79G",
+            "total is 84825604096; it takes a capacity, 85899345920",
+        ),
+        ("pytorch:total=80G", "it takes a capacity, 0, or more"),
         ("pytorch:settings=backend:cudaMallocAsync", "the driver's"),
         ("pytorch:roundup_power2_divisions=3", "not a power of two"),
         ("pytorch:roundup_power2_divisions='[3:4]'", "3 is not a power of two"),

@@ -165,6 +165,53 @@ def test_a_request_that_cannot_be_served_ends_the_run():
     assert (run.device.retries, run.device.ooms) == (1, 1)
 
 
+@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+def test_a_program_goes_on_without_what_it_did_not_get(replayed):
+    described = policy("pytorch", capacity=60 * MIB).description
+    replay = replayed(example(), described, goes_on=True)
+    placed = replay.addresses.tolist()
+    assert placed[8:] == [-1, -1, -1, -1, -1, 12_000_256]  # not m 7; its free is left out
+    figures = replay.figures
+    assert (figures.first_oom_event, figures.ooms, figures.retries) == (10, 1, 1)
+    assert replay.heap.tolist()[9:] == [46 * MIB] * 3 + [44 * MIB] * 2
+    assert replay.live.tolist()[-1] == 12_000_000 + 1_100_000 + 5_000_000
+
+
+@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+def test_a_new_range_that_is_too_short_is_lost(replayed):
+    """A range has 72 MiB, rounded up to 80; before and after giving back one is tried."""
+    trace = Trace.from_events(
+        [Op.MALLOC] * 3, [0, 1, 2], [20_000_000, 90_000_000, 2_000_000], stream=[0, 0, 1]
+    )
+    described = policy("pytorch-expandable", capacity=64 * MIB).description
+    replay = replayed(trace, described, goes_on=True)
+    assert replay.addresses.tolist() == [0, -1, 240 * MIB]
+    assert replay.calls.tolist() == [[0, 0, 20 * MIB], [2, 240 * MIB, 20 * MIB]]
+
+
+@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+def test_ranges_go_by_the_whole_device(replayed):
+    trace = Trace.from_events([Op.MALLOC] * 2, [0, 1], [2_000_000] * 2, stream=[0, 1])
+    for more, second in (("", 80), (",total=128M", 160), (",expandable_segments_reserve=0.5", 40)):
+        described = policy(f"pytorch-expandable:capacity=64M{more}").description
+        assert replayed(trace, described).addresses.tolist() == [0, second * MIB]
+
+
+@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+@pytest.mark.parametrize(
+    ("text", "oom"),
+    [
+        ("pytorch:capacity=60M,total=80M,fraction=0.5", 2),  # 30 + 12 MiB of 40
+        ("pytorch:capacity=60M,total=84M,fraction=0.5", 3),
+        ("pytorch-expandable:capacity=60M,expandable_segments_reserve=0.03G", 3),  # 40 MiB
+        ("pytorch-expandable:capacity=60M,expandable_segments_reserve=40G", 3),
+    ],
+)
+def test_limits_below_the_capacity(replayed, text, oom):
+    trace = Trace.from_events([Op.MALLOC] * 3, [0, 1, 2], [30 * MIB, 12 * MIB, 42 * MIB])
+    assert replayed(trace, policy(text).description).figures.first_oom_event == oom
+
+
 def test_a_block_that_another_stream_uses_stays_until_the_next_request():
     trace = Trace.from_events(
         [Op.MALLOC, Op.USE, Op.FREE, Op.MALLOC, Op.MALLOC],

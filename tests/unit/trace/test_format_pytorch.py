@@ -114,6 +114,9 @@ def given_back(*after, frames=None, peak=100 * MIB):
         (given_back(), 1),
         (given_back(entry("segment_alloc", 9, 20 * MIB)), 1),
         (given_back(entry("segment_alloc", 9, 70 * MIB)), 0),
+        (given_back(entry("segment_alloc", 9, 70 * MIB), entry("alloc", 9, 70 * MIB)), 0),
+        (given_back(entry("segment_alloc", 9, 70 * MIB), entry("alloc", 9, 9 * MIB)), 1),
+        (given_back(entry("segment_alloc", 9, 70 * MIB), entry("alloc", 9, 5)), 0),
         (given_back(entry("oom", 0, 5)), 0),
         (given_back(entry("segment_alloc", 9, 70 * MIB), frames="empty_cache"), 1),
         (given_back(frames="forward"), 0),
@@ -122,6 +125,28 @@ def given_back(*after, frames=None, peak=100 * MIB):
 def test_the_program_empties_the_cache(log, content, empties):
     trace = load_log(log(content))
     assert trace.op.tolist().count(E) == empties
+
+
+def test_pages_that_are_mapped_again_were_not_given_back_to_make_room(log):
+    entries = (
+        entry("segment_map", 0, 100 * MIB),
+        entry("segment_unmap", 40 * MIB, 60 * MIB),
+        entry("segment_map", 40 * MIB, 60 * MIB),
+        entry("alloc", 0, 70 * MIB),
+    )
+    assert load_log(log(snapshot(*entries))).op.tolist() == [E, M]
+
+
+def test_a_request_that_failed_is_freed_if_the_program_went_on(log):
+    def out():
+        return {"action": "oom", "size": 600, "stream": 0, "device_free": 5, "time_us": 0}
+
+    entries = out(), out(), entry("alloc", 1, 7), out(), entry("free", 1, 7)
+    trace = load_log(log(snapshot(*entries)))
+    assert events(trace) == [
+        *((M, 0, 600), (F, 0, 0), (M, 1, 600), (F, 1, 0)),
+        *((M, 2, 7), (M, 3, 600), (F, 2, 0)),
+    ]
 
 
 @pytest.mark.parametrize(

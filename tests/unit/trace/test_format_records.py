@@ -118,7 +118,10 @@ def test_a_snapshot_of_pytorch(log, protocol):
                 "segment_unmap": 0,
                 "oom": 1,
                 "empty_cache": 0,
+                "made_room": 0,
+                "granted_bytes": 2 << 20,
                 "device_bytes": 5,
+                "total_bytes": 5,
             },
         },
     }

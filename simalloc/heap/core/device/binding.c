@@ -92,12 +92,13 @@ static bool start(struct device_replay *replay, PyObject *parameters, bool keeps
 
 static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"family", "parameters", "frees_first", "checked", "keeps_calls", NULL};
+    static char *names[] = {"family", "parameters", "frees_first", "checked", "keeps_calls",
+                            "goes_on", NULL};
     const char *name;
     PyObject *parameters;
-    int frees_first, checked, keeps_calls;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO!ppp", names, &name, &PyDict_Type,
-                                     &parameters, &frees_first, &checked, &keeps_calls))
+    int frees_first, checked, keeps_calls, goes_on;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO!pppp", names, &name, &PyDict_Type,
+                                     &parameters, &frees_first, &checked, &keeps_calls, &goes_on))
         return NULL;
     const struct device_family *family = family_of(name);
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -107,6 +108,7 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     self->replay = (struct device_replay){
         .family = family,
         .frees_first = frees_first,
+        .goes_on = goes_on,
         .checked = checked,
     };
     if (!start(&self->replay, parameters, keeps_calls)) {
@@ -223,7 +225,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot device_slots[] = {
-    {Py_tp_doc, "A device allocator: Device(family, parameters, frees_first, checked, keeps_calls)."},
+    {Py_tp_doc,
+     "A device allocator: Device(family, parameters, frees_first, checked, keeps_calls, goes_on)."},
     {Py_tp_new, device_new},
     {Py_tp_dealloc, device_dealloc},
     {Py_tp_methods, methods},

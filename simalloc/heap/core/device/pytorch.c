@@ -258,6 +258,7 @@ static const struct device_parameter parameters[] = {
     {"allowed", offsetof(struct pytorch, allowed), 1},
     {"collected_above", offsetof(struct pytorch, collected_above), 1},
     {"expandable", offsetof(struct pytorch, expandable), 1},
+    {"range", offsetof(struct pytorch, range), 1},
     {NULL, 0, 0},
 };
 

@@ -29,6 +29,7 @@ struct pytorch {
     uint64_t allowed;
     uint64_t collected_above;
     uint64_t expandable;
+    uint64_t range; /* of addresses, before it is rounded up to whole pages */
 };
 
 static inline bool pool_is_small(uint32_t pool)

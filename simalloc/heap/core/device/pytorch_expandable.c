@@ -24,20 +24,24 @@ static bool has_room(const struct pytorch *pytorch, uint32_t id, uint64_t size)
     return true;
 }
 
-static uint32_t new_range(struct pytorch *pytorch, uint32_t pool, uint32_t stream)
+/* A new range of addresses, none of which is mapped; NO_BLOCK if it is shorter than `size`: it is
+ * given up at once, and its addresses are lost. */
+static uint32_t new_range(struct pytorch *pytorch, uint32_t pool, uint32_t stream, uint64_t size)
 {
     struct allocator *allocator = &pytorch->allocator;
-    uint64_t size = round_up((9 * allocator->memory.capacity + 7) / 8, page_size(pytorch, pool));
-    uint32_t id = blocks_make(&allocator->blocks, memory_reserve(&allocator->memory, size), size,
-                              stream, pool);
+    uint64_t range = round_up(pytorch->range, page_size(pytorch, pool));
+    uint64_t address = memory_reserve(&allocator->memory, range);
+    if (range < size)
+        return NO_BLOCK;
+    uint32_t id = blocks_make(&allocator->blocks, address, range, stream, pool);
     allocator->blocks.table[id].mapped = false;
     allocator->blocks.table[id].expandable = true;
-    allocator->blocks.table[id].origin = allocator->blocks.table[id].address;
+    allocator->blocks.table[id].origin = address;
     tree_insert(&pytorch->pools[pool].unmapped, &allocator->blocks, id);
     return id;
 }
 
-/* The first block from which free and unmapped ones reach far enough. */
+/* The first block from which free and unmapped ones reach far enough; NO_BLOCK if none does. */
 static uint32_t start(struct pytorch *pytorch, uint32_t pool, uint32_t stream, uint64_t size)
 {
     const struct tree *unmapped = &pytorch->pools[pool].unmapped;
@@ -50,7 +54,7 @@ static uint32_t start(struct pytorch *pytorch, uint32_t pool, uint32_t stream, u
             return from;
         id = tree_next(unmapped, blocks, id);
     }
-    return new_range(pytorch, pool, stream);
+    return new_range(pytorch, pool, stream, size);
 }
 
 /* Maps whole pages from the beginning of an unmapped block on; false if they are refused. */
@@ -81,6 +85,8 @@ uint32_t pytorch_grow(struct pytorch *pytorch, uint32_t pool, uint32_t stream, u
 {
     struct blocks *blocks = &pytorch->allocator.blocks;
     uint32_t id = start(pytorch, pool, stream, size);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
     if (!blocks->table[id].mapped && !map(pytorch, id, least(blocks->table[id].size, size)))
         return NO_BLOCK;
     while (blocks->table[id].size < size) {

@@ -55,7 +55,8 @@ static void use(struct device_replay *replay, const struct events *events, size_
 }
 
 /* Whether an event can be one of a valid trace. */
-static bool is_valid(const struct events *events, size_t i, const struct object *object)
+static bool is_valid(const struct device_replay *replay, const struct events *events, size_t i,
+                     const struct object *object)
 {
     bool live = object->block != NO_BLOCK;
     switch (events->op[i]) {
@@ -64,14 +65,17 @@ static bool is_valid(const struct events *events, size_t i, const struct object 
     case OP_EMPTY:
         return true;
     default:
-        return live && events->op[i] <= OP_USE;
+        return (live || replay->goes_on) && events->op[i] <= OP_USE;
     }
 }
 
-/* Carries out an event; false if it cannot be served. */
+/* Carries out an event, unless it is of an object that was never served; false if it cannot be. */
 static bool carry_out(struct device_replay *replay, const struct events *events, size_t i,
                       struct object *object)
 {
+    bool live = object->block != NO_BLOCK;
+    if (!live && events->op[i] != OP_MALLOC && events->op[i] != OP_EMPTY)
+        return true;
     switch (events->op[i]) {
     case OP_FREE:
         free_object(replay, object);
@@ -130,14 +134,16 @@ size_t device_replay_events(struct device_replay *replay, const struct events *e
 {
     struct allocator *allocator = replay->allocator;
     size_t i = 0;
-    for (; i < events->count && replay->first_oom == 0 && allocator->failure == NULL; i++) {
+    for (; i < events->count && allocator->failure == NULL; i++) {
+        if (replay->first_oom > 0 && !replay->goes_on)
+            break;
         if (!blocks_reserve(&allocator->blocks, BLOCKS_AN_EVENT) ||
             !objects_reserve(replay, events->slot[i])) {
             allocator->failure = "memory is exhausted";
             break;
         }
         struct object *object = &replay->objects[events->slot[i]];
-        if (!is_valid(events, i, object)) {
+        if (!is_valid(replay, events, i, object)) {
             allocator->failure = "the events are not those of a valid trace";
             break;
         }
@@ -150,7 +156,7 @@ size_t device_replay_events(struct device_replay *replay, const struct events *e
         if (allocator->memory.lost_calls)
             allocator->failure = "memory is exhausted";
         note_peak(&allocator->statistics);
-        if (!served)
+        if (!served && replay->first_oom == 0)
             replay->first_oom = replay->events;
         if (states->address != NULL)
             note(replay, states, i, served && events->op[i] != OP_EMPTY ? object : NULL);

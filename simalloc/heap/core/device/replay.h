@@ -1,4 +1,5 @@
-/* A trace's events through a device allocator, up to the first request that cannot be served. */
+/* A trace's events through a device allocator: up to the first request that cannot be served, or as
+ * a program goes on that does without it. */
 #ifndef SIMALLOC_DEVICE_REPLAY_H
 #define SIMALLOC_DEVICE_REPLAY_H
 
@@ -33,6 +34,7 @@ struct device_replay {
     const struct device_family *family;
     struct allocator *allocator;
     bool frees_first; /* does a realloc free the old block before it asks for the new one? */
+    bool goes_on;     /* after a request that cannot be served? */
     bool checked;
     struct object *objects; /* by slot */
     size_t slots;
@@ -42,8 +44,8 @@ struct device_replay {
     uint64_t coalescing_frees;
 };
 
-/* Carries out events and answers how many; after one that cannot be served, or a failure, none
- * more. */
+/* Carries out events and answers how many; after a failure none more, nor after one that cannot be
+ * served unless it goes on. */
 size_t device_replay_events(struct device_replay *replay, const struct events *events,
                             const struct states *states);
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.device.blocks import Block
 from simalloc.heap.reference.device.memory import GRANULE, round_up
 
 if TYPE_CHECKING:
     from simalloc.heap.reference.device.pytorch import Pool, PyTorchAllocator
-
-_SPARE: Final = (9, 8)
-"""A range has as many addresses as the device has bytes, and an eighth more."""
 
 
 def reach(block: Block) -> int:
@@ -23,9 +20,12 @@ def reach(block: Block) -> int:
 def grow(allocator: PyTorchAllocator, pool: Pool, stream: int, size: int) -> Block | None:
     """Return a free block of at least `size`, made by mapping pages, which is in no pool.
 
-    None if the device refuses a page; what was mapped before stays.
+    None if the device refuses a page, and what was mapped before stays; or if not even a new range
+    is long enough.
     """
     block = _start(allocator, pool, stream, size)
+    if block is None:
+        return None
     if not block.mapped and not _map(allocator, pool, block, min(block.size, size)):
         return None
     while block.size < size:
@@ -66,8 +66,11 @@ def page_size(allocator: PyTorchAllocator, pool: Pool) -> int:
     return GRANULE if pool.small else allocator.rules.large_segment
 
 
-def _start(allocator: PyTorchAllocator, pool: Pool, stream: int, size: int) -> Block:
-    """Return the first block from which free and unmapped ones reach far enough."""
+def _start(allocator: PyTorchAllocator, pool: Pool, stream: int, size: int) -> Block | None:
+    """Return the first block from which free and unmapped ones reach far enough.
+
+    None if a new range is too short too: it is given up at once, and its addresses are lost.
+    """
     at = pool.unmapped.bisect_key_left((stream, 0))
     while at < len(pool.unmapped) and pool.unmapped[at].stream == stream:
         block: Block = pool.unmapped[at]
@@ -76,7 +79,11 @@ def _start(allocator: PyTorchAllocator, pool: Pool, stream: int, size: int) -> B
         if _has_room(block, size):
             return block
         at += 1
-    return _new_range(allocator, pool, stream)
+    block = _new_range(allocator, pool, stream)
+    if block.size < size:
+        return None
+    pool.unmapped.add(block)
+    return block
 
 
 def _has_room(block: Block | None, size: int) -> bool:
@@ -91,12 +98,9 @@ def _has_room(block: Block | None, size: int) -> bool:
 def _new_range(allocator: PyTorchAllocator, pool: Pool, stream: int) -> Block:
     """Return a new range of addresses, none of which is mapped."""
     page = page_size(allocator, pool)
-    times, of = _SPARE
-    size = round_up(-(-allocator.device.capacity * times // of), page)
+    size = round_up(allocator.rules.range, page)
     address = allocator.device.reserve(size)
-    block = Block(address, size, stream, mapped=False, origin=address)
-    pool.unmapped.add(block)
-    return block
+    return Block(address, size, stream, mapped=False, origin=address)
 
 
 def _map(allocator: PyTorchAllocator, pool: Pool, block: Block, size: int) -> bool:

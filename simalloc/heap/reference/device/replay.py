@@ -1,4 +1,4 @@
-"""A trace through a device allocator, up to the first request that cannot be served."""
+"""A trace through a device allocator: to the first request that cannot be served, or on."""
 
 from __future__ import annotations
 
@@ -38,8 +38,13 @@ def replay_device(
     *,
     realloc: Realloc = Realloc.FREE_FIRST,
     check: bool = False,
+    goes_on: bool = False,
 ) -> DeviceReplay:
-    """Carry out the events of `trace`; with `check` assert the invariants after each."""
+    """Carry out the events of `trace`; with `check` assert the invariants after each.
+
+    A request that cannot be served is the last, unless it `goes_on`: then the request is left out
+    with all that is told of its object.
+    """
     allocator = _ALLOCATORS[type(description)](description)
     statistics = allocator.statistics
     objects = _Objects(allocator, realloc)
@@ -56,8 +61,9 @@ def replay_device(
         if check:
             allocator.check()
         if not served:
-            first_oom = event + 1
-            break
+            first_oom = first_oom or event + 1
+            if not goes_on:
+                break
     addresses, live, heap, allocated, free_blocks = np.array(states, np.int64).reshape(-1, 5).T
     return DeviceReplay(
         addresses,
@@ -97,6 +103,8 @@ class _Objects:
         """Do one event; return whether it was served, and the object's address."""
         if op == Op.EMPTY:
             self._allocator.empty()
+            return True, -1
+        if op != Op.MALLOC and number not in self._blocks:  # it was never served
             return True, -1
         if op == Op.USE:
             block = self._blocks[number][0]
