@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from io import StringIO
 from textwrap import fill
@@ -11,7 +12,7 @@ from simalloc.files import replacing
 from simalloc.report import Table, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -52,6 +53,13 @@ def write_tables(exhibits: Mapping[str, Exhibit], folder: Path, title: str) -> N
         write_text(stream.getvalue(), folder / f"{name}.csv")
     text = "\n".join(markdown(exhibit.table) for exhibit in exhibits.values())
     write_text(f"# {title}: every table\n\n{text}", folder / "tables.md")
+
+
+def print_tables(tables: Iterable[Table]) -> None:
+    """Write tables to stdout, an empty line after each."""
+    for table in tables:
+        write_table(table, "table", sys.stdout)
+        sys.stdout.write("\n")
 
 
 def markdown(table: Table) -> str:

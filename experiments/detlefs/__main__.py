@@ -10,10 +10,9 @@ import click
 from experiments.detlefs.exhibits import exhibits
 from experiments.detlefs.measuring import measure
 from experiments.detlefs.page import PAGE, page
-from experiments.output import write_tables, write_text
+from experiments.output import print_tables, write_tables, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
-from simalloc.report import write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,9 +31,7 @@ def command(out: Path) -> None:
     shown = exhibits(results)
     write_tables(shown, out, "Detlefs, Dosser & Zorn 1993")
     write_text(page(results, shown), out / PAGE)
-    for exhibit in shown.values():
-        write_table(exhibit.table, "table", sys.stdout)
-        sys.stdout.write("\n")
+    print_tables(exhibit.table for exhibit in shown.values())
     click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
 
 

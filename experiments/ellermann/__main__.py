@@ -9,10 +9,9 @@ import click
 
 from experiments.ellermann.measuring import measure
 from experiments.ellermann.page import PAGE, exhibits, page
-from experiments.output import write_text
+from experiments.output import print_tables, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
-from simalloc.report import write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,9 +28,7 @@ def command(out: Path) -> None:
     results = measure(progress)
     tables = exhibits(results)
     write_text(page(results, tables), out / PAGE)
-    for table in tables.values():
-        write_table(table, "table", sys.stdout)
-        sys.stdout.write("\n")
+    print_tables(tables.values())
     click.echo(f"Written to {out}/; {out / PAGE} says what they tell.", err=True)
 
 

@@ -24,7 +24,7 @@ from experiments.gabber.outcome import (
 )
 from experiments.gabber.page import PAGE, figure_name, page
 from experiments.gabber.programs import load_traces
-from experiments.output import write_tables, write_text
+from experiments.output import print_tables, write_tables, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.report import write_table
@@ -91,9 +91,7 @@ def command(out: Path, *, again: bool, shaken: bool, full: bool, only: tuple[str
     shown = exhibits(measured)
     write_tables(shown, out, "Gabber et al. 2001")
     write_text(page(measured, shown), out / PAGE)
-    for exhibit in shown.values():
-        write_table(exhibit.table, "table", sys.stdout)
-        sys.stdout.write("\n")
+    print_tables(exhibit.table for exhibit in shown.values())
     click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
 
 

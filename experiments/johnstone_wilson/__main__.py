@@ -12,10 +12,9 @@ from experiments.johnstone_wilson import figure
 from experiments.johnstone_wilson.exhibits import exhibits
 from experiments.johnstone_wilson.measuring import measure
 from experiments.johnstone_wilson.page import FIGURE, PAGE, page
-from experiments.output import write_figure, write_tables, write_text
+from experiments.output import print_tables, write_figure, write_tables, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
-from simalloc.report import write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,9 +35,7 @@ def command(out: Path) -> None:
     run = results.runs[figure.JOB]
     write_figure(partial(figure.draw, run, results.traces[figure.JOB.program]), out / FIGURE)
     write_text(page(results, shown), out / PAGE)
-    for exhibit in shown.values():
-        write_table(exhibit.table, "table", sys.stdout)
-        sys.stdout.write("\n")
+    print_tables(exhibit.table for exhibit in shown.values())
     click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
 
 

@@ -30,7 +30,7 @@ from experiments.johnstone_wilson.readings import (
 )
 from experiments.johnstone_wilson.replays import replay_all, replay_apart, total_events
 from experiments.johnstone_wilson.variants import AS_PRINTED
-from experiments.output import Exhibit, fill_page, listed, write_text
+from experiments.output import Exhibit, fill_page, listed, print_tables, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.heap import Realloc
@@ -86,9 +86,7 @@ def command(out: Path, *, again: bool) -> None:
     found = rankings(kept())
     shown = exhibits(found)
     write_text(page(found, shown), out / PAGE)
-    for exhibit in shown.values():
-        write_table(exhibit.table, "table", sys.stdout)
-        sys.stdout.write("\n")
+    print_tables(exhibit.table for exhibit in shown.values())
     click.echo(f"Written to {out / PAGE}.", err=True)
 
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.output import write_figure, write_text
+from experiments.output import print_tables, write_figure, write_text
 from experiments.rezaei.figures import draw
 from experiments.rezaei.measuring import measure
 from experiments.rezaei.page import FIGURES, PAGE, exhibits, page
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
-from simalloc.report import write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,9 +32,7 @@ def command(out: Path) -> None:
     tables = exhibits(results)
     write_figure(partial(draw, results), out / FIGURES)
     write_text(page(results, tables), out / PAGE)
-    for table in tables.values():
-        write_table(table, "table", sys.stdout)
-        sys.stdout.write("\n")
+    print_tables(tables.values())
     click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.output import write_text
+from experiments.output import print_tables, write_text
 from experiments.run import experiment, out_option, run_command
 from experiments.todays_programs.measuring import measure
 from experiments.todays_programs.page import PAGE, page
@@ -15,7 +15,6 @@ from experiments.todays_programs.pictures import pictures
 from experiments.todays_programs.tables import all_tables
 from simalloc.cli.progress import progress
 from simalloc.files import replacing
-from simalloc.report import write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,9 +35,7 @@ def command(out: Path) -> None:
         with replacing(out / "images" / name) as stream:
             stream.write(image)
     write_text(page(results, tables), out / PAGE)
-    for table in tables.values():
-        write_table(table, "table", sys.stdout)
-        sys.stdout.write("\n")
+    print_tables(tables.values())
     click.echo(f"Written to {out / PAGE}.", err=True)
 
 
