@@ -25,6 +25,10 @@ int map_shape(PyObject *given, void *map)
         PyErr_SetString(PyExc_ValueError, "the cells do not cover the window");
         return 0;
     }
+    if (rows > PY_SSIZE_T_MAX / columns) {
+        PyErr_SetString(PyExc_ValueError, "there are too many cells");
+        return 0;
+    }
     *(struct heap_map *)map = (struct heap_map){
         .first_event = first,
         .last_event = last,

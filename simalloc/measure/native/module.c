@@ -4,75 +4,73 @@
 #include "types.h"
 #include "window.h"
 
-enum { STAY_COLUMNS = 5, CELL_COLUMNS = 2 };
+enum { ADDRESS, SIZE, BIRTH, SINCE, UNTIL, CELLS, LIVE = CELLS, BORN, COLUMNS };
 
-/* Takes hold of `count` columns and after them of the cells of a map. */
-static bool hold(struct heap_map *map, struct column *columns, PyObject *const *given,
-                 size_t count, Py_ssize_t *length)
+/* Fills a map with what stands in columns; false, with an exception set, if that cannot be. */
+static bool fill_from(struct heap_map *map, const struct column *columns, Py_ssize_t count,
+                      Py_ssize_t cells, const struct column *ranges, uint64_t scale)
 {
-    Py_ssize_t items;
-    columns[count] = (struct column){.name = "live", .width = 8, .writable = true};
-    columns[count + 1] = (struct column){.name = "born", .width = 8, .writable = true};
-    if (!columns_hold_two(columns, given, count, count + CELL_COLUMNS, length, &items))
+    const struct stays stays = {
+        .count = (size_t)count,
+        .address = columns[ADDRESS].view.buf,
+        .size = columns[SIZE].view.buf,
+        .birth = columns[BIRTH].view.buf,
+        .since = columns[SINCE].view.buf,
+        .until = columns[UNTIL].view.buf,
+        .ranges = ranges->view.buf,
+        .pairs = (size_t)(ranges->view.len / ranges->width) / 2,
+        .scale = scale,
+    };
+    if ((Py_ssize_t)(map->columns * map->rows) != cells) {
+        PyErr_SetString(PyExc_ValueError, "the cells need rows * columns items");
         return false;
-    map->live = columns[count].view.buf;
-    map->born = columns[count + 1].view.buf;
-    if ((Py_ssize_t)(map->columns * map->rows) == items)
-        return true;
-    PyErr_SetString(PyExc_ValueError, "the cells need rows * columns items");
-    columns_release(columns, count + CELL_COLUMNS);
-    return false;
-}
-
-static PyObject *none_or_error(bool filled, const char *wrong)
-{
-    return filled ? Py_NewRef(Py_None)
-                  : PyErr_Format(PyExc_ValueError, "%s, or memory is exhausted", wrong);
+    }
+    if (!window_is_sound(&stays)) {
+        PyErr_SetString(PyExc_ValueError, "a range is not one of stays");
+        return false;
+    }
+    map->live = columns[LIVE].view.buf;
+    map->born = columns[BORN].view.buf;
+    bool filled;
+    Py_BEGIN_ALLOW_THREADS
+    filled = window_fill(map, &stays);
+    Py_END_ALLOW_THREADS
+    if (!filled)
+        PyErr_NoMemory();
+    return filled;
 }
 
 static PyObject *fill_window(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"", "", "", "", "", "", "", "shape", "ranges", "scale", NULL};
-    PyObject *given[STAY_COLUMNS + CELL_COLUMNS], *pairs;
-    struct column ranges = {.name = "ranges", .width = 8};
-    struct column columns[STAY_COLUMNS + CELL_COLUMNS] = {
-        {.name = "address", .width = 8},
-        {.name = "size", .width = 8},
-        {.name = "birth", .width = 8},
-        {.name = "since", .width = 8},
-        {.name = "until", .width = 8},
+    struct column columns[COLUMNS] = {
+        [ADDRESS] = {.name = "address", .width = 8},
+        [SIZE] = {.name = "size", .width = 8},
+        [BIRTH] = {.name = "birth", .width = 8},
+        [SINCE] = {.name = "since", .width = 8},
+        [UNTIL] = {.name = "until", .width = 8},
+        [LIVE] = {.name = "live", .width = 8, .writable = true},
+        [BORN] = {.name = "born", .width = 8, .writable = true},
     };
+    struct column ranges = {.name = "ranges", .width = 8};
+    PyObject *given[COLUMNS], *pairs;
     struct heap_map map;
     unsigned long long scale;
-    Py_ssize_t count, edges;
-    bool filled;
+    Py_ssize_t count, cells, edges;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOO$O&OK", names, &given[0], &given[1],
-                                     &given[2], &given[3], &given[4], &given[5], &given[6],
-                                     map_shape, &map, &pairs, &scale) ||
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOO$O&OK", names, &given[ADDRESS],
+                                     &given[SIZE], &given[BIRTH], &given[SINCE], &given[UNTIL],
+                                     &given[LIVE], &given[BORN], map_shape, &map, &pairs,
+                                     &scale) ||
         !columns_hold(&ranges, &pairs, 1, &edges))
         return NULL;
-    if (!hold(&map, columns, given, STAY_COLUMNS, &count)) {
-        columns_release(&ranges, 1);
-        return NULL;
+    bool filled = false;
+    if (columns_hold_two(columns, given, CELLS, COLUMNS, &count, &cells)) {
+        filled = fill_from(&map, columns, count, cells, &ranges, scale);
+        columns_release(columns, COLUMNS);
     }
-    const struct stays stays = {
-        .count = (size_t)count,
-        .address = columns[0].view.buf,
-        .size = columns[1].view.buf,
-        .birth = columns[2].view.buf,
-        .since = columns[3].view.buf,
-        .until = columns[4].view.buf,
-        .ranges = ranges.view.buf,
-        .pairs = (size_t)edges / 2,
-        .scale = scale,
-    };
-    Py_BEGIN_ALLOW_THREADS
-    filled = window_fill(&map, &stays);
-    Py_END_ALLOW_THREADS
-    columns_release(columns, STAY_COLUMNS + CELL_COLUMNS);
     columns_release(&ranges, 1);
-    return none_or_error(filled, "a range is not one of stays");
+    return filled ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyMethodDef methods[] = {

@@ -14,27 +14,35 @@ static struct stay stay_of(const struct stays *stays, size_t place)
     };
 }
 
-static bool add_ranges(const struct heap_map *map, struct sums *cells, const struct stays *stays)
+static size_t first_of(const struct stays *stays, size_t pair)
 {
-    for (size_t pair = 0; pair < stays->pairs; pair++) {
-        size_t first = (size_t)stays->ranges[2 * pair];
-        size_t end = (size_t)stays->ranges[2 * pair + 1];
-        if (first > end || end > stays->count)
+    return (size_t)stays->ranges[2 * pair];
+}
+
+static size_t end_of(const struct stays *stays, size_t pair)
+{
+    return (size_t)stays->ranges[2 * pair + 1];
+}
+
+bool window_is_sound(const struct stays *stays)
+{
+    for (size_t pair = 0; pair < stays->pairs; pair++)
+        if (first_of(stays, pair) > end_of(stays, pair) || end_of(stays, pair) > stays->count)
             return false;
-        for (size_t place = first; place < end; place++) {
-            struct stay stay = stay_of(stays, place);
-            cells_cover(map, cells, &stay);
-        }
-    }
     return true;
 }
 
 bool window_fill(struct heap_map *map, const struct stays *stays)
 {
     struct sums *cells = cells_new(map);
-    bool filled = cells != NULL && add_ranges(map, cells, stays);
-    if (filled)
-        cells_add_up(map, cells);
+    if (cells == NULL)
+        return false;
+    for (size_t pair = 0; pair < stays->pairs; pair++)
+        for (size_t place = first_of(stays, pair); place < end_of(stays, pair); place++) {
+            struct stay stay = stay_of(stays, place);
+            cells_cover(map, cells, &stay);
+        }
+    cells_add_up(map, cells);
     free(cells);
-    return filled;
+    return true;
 }

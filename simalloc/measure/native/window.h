@@ -6,8 +6,7 @@
 
 #include <stdbool.h>
 
-/* A column for each part of a stay, and pairs of places: the first of a range, one past its last.
- */
+/* A column for each part of a stay, and pairs of places: the first of a range, one past its last. */
 struct stays {
     size_t count;
     const int64_t *address; /* scaled */
@@ -20,7 +19,9 @@ struct stays {
     uint64_t scale;
 };
 
-/* Fills a map with the stays of the ranges; false if memory runs out or a range is none. */
+/* Whether every range is one of the stays. */
+bool window_is_sound(const struct stays *stays);
+/* Fills a map with the stays of the ranges, which are sound; false if memory runs out. */
 bool window_fill(struct heap_map *map, const struct stays *stays);
 
 #endif

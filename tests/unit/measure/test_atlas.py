@@ -9,6 +9,7 @@ from test_heap_map import traces
 from simalloc.errors import SimallocError
 from simalloc.heap import moment, simulate
 from simalloc.measure import atlases, heap_map, longest_stays
+from simalloc.measure._native import Cells, fill_window
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 
@@ -91,3 +92,27 @@ def test_an_empty_trace_has_an_empty_atlas():
     pages = atlas(trace, simulate(trace, "best-fit-ao", addresses=True))
     assert pages.at(0, 0.0) is None
     assert not pages.window().live.any()
+
+
+@pytest.mark.parametrize(
+    ("ranges", "columns", "rows", "message"),
+    [
+        ([0, 2], 1, 1, "a range is not one of stays"),
+        ([1, 0], 1, 1, "a range is not one of stays"),
+        ([-1, 1], 1, 1, "a range is not one of stays"),
+        ([0, 1], 1, 2, "the cells need rows"),
+        ([0, 1], 1 << 33, 1 << 31, "too many cells"),
+        ([0, 1], 0, 1, "do not cover the window"),
+    ],
+)
+def test_what_would_be_written_elsewhere_is_refused(ranges, columns, rows, message):
+    stay = [np.array([value]) for value in (0, 16, 0, 0, 1)]
+    shape = (0, 1, 0, 1, 16, columns, rows)
+    cells = np.zeros(1), np.zeros(1)
+    with pytest.raises(ValueError, match=message):
+        fill_window(*stay, *cells, shape=shape, ranges=np.array(ranges), scale=1)
+
+
+def test_cells_that_no_memory_is_there_for():
+    with pytest.raises(MemoryError):
+        Cells((0, 1, 0, 1, 16, 1 << 30, 1 << 30), 1)
