@@ -4,6 +4,8 @@ The list of a first or next fit has most of them; bins by address are heaps that
 arrays.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,13 +52,13 @@ def test_on_drawn_traces(name, portable, data, between):
         assert_same(run, expected)
 
 
-@pytest.mark.parametrize("between", [37, 500, 4500])
-@pytest.mark.parametrize("portable", [False, True])
 @pytest.mark.parametrize("name", [*LISTS, *BINS_BY_ADDRESS])
-def test_with_many_free_blocks(name, portable, between):
+def test_with_many_free_blocks(name):
     trace = many_free_blocks(seed=2)
-    run = in_changing_forms(trace, name, between, portable=portable)
-    assert_same(run, outcome("reference", trace, name))
+    expected = outcome("reference", trace, name)
+    for portable in (False, True):
+        for between in (37, 500, 4500):
+            assert_same(in_changing_forms(trace, name, between, portable=portable), expected)
 
 
 def short_searches(trace, turns):
@@ -174,10 +176,9 @@ def test_when_a_list_outgrows_its_form_for_long_ones(name, unit, portable):
     assert_long_forms_agree(name, Trace.from_events(op, number, size), portable)
 
 
-@pytest.mark.parametrize("portable", [False, True])
-@pytest.mark.parametrize("name", BINS_BY_ADDRESS)
-def test_when_bins_come_to_hold_many_blocks(name, portable):
-    """So many that they are arrays, of which some are full; few again; and as many once more."""
+@cache
+def many_twice():
+    """Make over 2^18 free blocks; few; and as many once more."""
     random = np.random.default_rng(10)
     op, number, size, objects = [], [], [], 0
     for count in (620_000, 400, 620_000):
@@ -186,8 +187,14 @@ def test_when_bins_come_to_hold_many_blocks(name, portable):
         number += [born, random.permutation(born[::2]), random.permutation(born[1::2])]
         size += [random.integers(1, 100, count), np.zeros(count, int)]
         objects += count
-    columns = [np.concatenate(parts) for parts in (op, number, size)]
-    own = assert_long_forms_agree(name, Trace.from_events(*columns), portable, every=250_000)
+    return Trace.from_events(*(np.concatenate(parts) for parts in (op, number, size)))
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("name", BINS_BY_ADDRESS)
+def test_when_bins_come_to_hold_many_blocks(name, portable):
+    """So many that they are arrays, of which some are full, and few again."""
+    own = assert_long_forms_agree(name, many_twice(), portable, every=250_000)
     assert own.figures()["peak_free_blocks"] > 1 << 18
 
 

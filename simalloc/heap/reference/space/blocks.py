@@ -133,10 +133,11 @@ class Blocks:
             assert at == end, "the last block ends with its segment"
         assert sum(self.size.values()) == tiled, "no block lies outside of the tiling"
         assert len(self.size) == len(self.state) == len(self._ending_at)
-        for state in State:
-            blocks = self.in_state(state)
-            assert self.count[state] == len(blocks)
-            assert self.total[state] == sum(size for _, size in blocks)
+        count, total = dict.fromkeys(State, 0), dict.fromkeys(State, 0)
+        for address, state in self.state.items():
+            count[state] += 1
+            total[state] += self.size[address]
+        assert (self.count, self.total) == (count, total), "what is counted is there"
 
     def _put(self, address: int, size: int, state: State) -> None:
         self.size[address] = size
