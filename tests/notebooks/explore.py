@@ -34,7 +34,7 @@ RUN = """
   window.maps = () => [...figures].map((figure) => figure.heapMap);
   await soon(() => outputs().some((one) => one.output_type === "error")
     || maps().length && maps().every((map) => map?.rasters[1] && map.isSettled));
-  return { took: performance.now() - began, kinds: Object.keys(outputs()[0].data ?? {}),
+  return { took: performance.now() - began, kinds: Object.keys(outputs().at(-1).data ?? {}),
     wrong: outputs().filter((one) => one.output_type === "error").map((one) => one.evalue) };
 })()
 """

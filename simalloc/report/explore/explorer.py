@@ -54,7 +54,7 @@ class Explorer(AnyWidget):
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         overviews = [run.overview for run in self._runs]
         titles = [state["policy"] for state in self.maps]
-        still = draw_heap_maps(overviews, titles).plain_png()
+        still = draw_heap_maps(overviews, titles, soon=True).plain_png()
         shown = {"text/plain": repr(self), "image/png": b64encode(still).decode()}
         return {**(data or {}), **shown}, metadata
 

@@ -16,7 +16,7 @@ from simalloc.errors import SimallocError
 from simalloc.report.figures.picture import Picture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 Theme = Literal["light", "dark", "page"]
 """`page`: colours that stand for CSS variables, for figures in an HTML page of either theme."""
@@ -154,6 +154,14 @@ def new_figure_of_rows(rows: int) -> Picture:
     return new_figure(0.75 + 0.2 * rows)
 
 
-def new_figure(height: float, width: float = PAPER_WIDTH) -> Picture:
-    """Return an empty figure, in inches, that belongs to no window."""
-    return Picture(figsize=(width, height), layout="constrained")
+def new_figure(
+    height: float, width: float = PAPER_WIDTH, margins: Mapping[str, float] | None = None
+) -> Picture:
+    """Return an empty figure, in inches, that belongs to no window.
+
+    Its margins are made to fit what it will hold, unless they are given, as shares of it.
+    """
+    figure = Picture(figsize=(width, height), layout=None if margins else "constrained")
+    if margins:
+        figure.subplots_adjust(**margins)
+    return figure
