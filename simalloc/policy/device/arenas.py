@@ -84,7 +84,7 @@ class OrtArena(Device):
 
 @dataclass(frozen=True, kw_only=True)
 class RmmPool(Device):
-    """The pool of the RAPIDS Memory Manager: best fit, doubling, never shrinking."""
+    """The pool of the RAPIDS Memory Manager: best fit, doubling, shrinking only below a maximum."""
 
     family: ClassVar[str] = "rmm pool"
 

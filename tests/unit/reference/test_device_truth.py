@@ -1,4 +1,4 @@
-"""Both engines against what PyTorch's own compiled allocator did (tests/data/device/README.md)."""
+"""Both engines against what the real compiled allocators did (tests/data/device/README.md)."""
 
 import gzip
 from pathlib import Path
@@ -30,16 +30,16 @@ STATISTICS = [
         for when in ("current", "peak")
     ),
 ]
+GRANULE = 2 << 20
 OPS = {"m": Op.MALLOC, "f": Op.FREE, "u": Op.USE, "e": Op.EMPTY}
 
 
 class Program:
-    """A program, and what PyTorch did with it."""
+    """A program, and what the real allocator did with it."""
 
     def __init__(self, begin):
-        _, capacity, fraction, *settings = begin.split()
-        self.settings = " ".join(settings)
-        self.capacity, self.fraction = int(capacity), float(fraction)
+        _, capacity, *self.given = begin.split(maxsplit=3)
+        self.capacity = int(capacity)
         self.events, self.addresses, self.calls, self.statistics = [], [], [], []
 
     def add(self, line):
@@ -57,34 +57,30 @@ class Program:
             self.events.append((OPS[kind], key if kind != "e" else -1, size, stream))
             self.addresses.append(int(address) if address.isdecimal() else -1)
 
-    def replayed(self, engine):
+    def replayed(self, engine, name, **given):
         op, key, size, stream = zip(*self.events, strict=True)
         trace = Trace.from_events(op, key, size, stream=stream)
-        given = {"fraction": self.fraction} if self.fraction else {}
-        described = policy(
-            "pytorch", capacity=self.capacity, settings=self.settings, **given
-        ).description
-        return engine(trace, described, goes_on=True)
+        return engine(
+            trace, policy(name, capacity=self.capacity, **given).description, goes_on=True
+        )
 
 
-def programs():
+def programs(name):
     found = []
-    for line in (
-        gzip.decompress((DATA / "pytorch-2.15.0.txt.gz").read_bytes()).decode().splitlines()
-    ):
+    for line in gzip.decompress((DATA / name).read_bytes()).decode().splitlines():
         if line.startswith("p "):
             found.append(Program(line))
         else:
             found[-1].add(line)
-    return found
+    return [pytest.param(each, id=f"{i}-{each.given[-1]}") for i, each in enumerate(found)]
 
 
 @pytest.mark.parametrize("engine", [replay_device, replay_in_core])
-@pytest.mark.parametrize(
-    "program", [pytest.param(each, id=f"{i}-{each.settings}") for i, each in enumerate(programs())]
-)
-def test_every_address_call_and_figure(engine, program):
-    replay = program.replayed(engine)
+@pytest.mark.parametrize("program", programs("pytorch-2.15.0.txt.gz"))
+def test_every_address_call_and_figure_of_pytorch(engine, program):
+    fraction, *settings = program.given
+    given = {"fraction": float(fraction)} if fraction != "0" else {}
+    replay = program.replayed(engine, "pytorch", settings="".join(settings), **given)
     placed = [
         -1 if op == Op.USE else address
         for (op, *_), address in zip(program.events, replay.addresses.tolist(), strict=True)
@@ -95,6 +91,18 @@ def test_every_address_call_and_figure(engine, program):
     assert [figures.memory_stats[name] for name in STATISTICS] == program.statistics[:40]
     counted = [figures.device_alloc, figures.device_free, figures.retries, figures.ooms]
     assert counted == program.statistics[40:]
+
+
+@pytest.mark.parametrize("engine", [replay_device, replay_in_core])
+@pytest.mark.parametrize("program", programs("rmm-26.10.txt.gz"))
+def test_every_address_and_call_of_rmm(engine, program):
+    replay = program.replayed(engine, "rmm-pool", maximum=int(program.given[0]))
+    assert replay.addresses.tolist() == program.addresses
+    granted = [
+        [event, at, -(-size // GRANULE) * GRANULE if size > 0 else size // GRANULE * GRANULE]
+        for event, at, size in program.calls
+    ]
+    assert replay.calls.tolist() == granted
 
 
 @pytest.mark.parametrize("path", SNAPSHOTS, ids=lambda path: path.name.split(".")[0])

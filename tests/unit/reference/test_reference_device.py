@@ -212,6 +212,22 @@ def test_limits_below_the_capacity(replayed, text, oom):
     assert replayed(trace, policy(text).description).figures.first_oom_event == oom
 
 
+@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+def test_rmm_makes_room_below_a_maximum(replayed):
+    """The first region has half of the maximum; it goes back for 8 MiB, nothing does for 11."""
+    trace = Trace.from_events(
+        [Op.MALLOC, Op.MALLOC, Op.FREE, Op.FREE, Op.MALLOC, Op.FREE, Op.MALLOC],
+        [0, 1, 0, 1, 2, 2, 3],
+        [MIB, 4 * MIB, 0, 0, 8 * MIB, 0, 11 * MIB],
+    )
+    replay = replayed(trace, policy("rmm-pool", maximum=10 * MIB).description)
+    assert replay.addresses.tolist() == [0, MIB, -1, -1, 6 * MIB, -1, -1]
+    sizes = [6 * MIB, -6 * MIB, 8 * MIB]  # as the device grants them
+    assert replay.calls[:, 2].tolist() == sizes
+    assert replay.calls[:, 0].tolist() == [0, 4, 4]
+    assert replay.figures.first_oom_event == 7
+
+
 def test_a_block_that_another_stream_uses_stays_until_the_next_request():
     trace = Trace.from_events(
         [Op.MALLOC, Op.USE, Op.FREE, Op.MALLOC, Op.MALLOC],

@@ -114,8 +114,39 @@ static bool expand(struct rmm *rmm, uint64_t wanted, uint64_t size, uint32_t str
     return true;
 }
 
+/* The wholly free block at the lowest address, or NO_BLOCK. */
+static uint32_t lowest_whole(const struct rmm *rmm)
+{
+    const struct blocks *blocks = &rmm->allocator.blocks;
+    uint32_t lowest = NO_BLOCK;
+    for (uint32_t id = tree_first(&rmm->free, blocks, (struct place){0}); id != NO_BLOCK;
+         id = tree_next(&rmm->free, blocks, id))
+        if (block_is_whole(&blocks->table[id]) &&
+            (lowest == NO_BLOCK || blocks->table[id].address < blocks->table[lowest].address))
+            lowest = id;
+    return lowest;
+}
+
+/* Gives back what is wholly free until a request has room below the maximum, if it can have. */
+static void reclaim(struct rmm *rmm, uint64_t size)
+{
+    struct allocator *allocator = &rmm->allocator;
+    uint32_t id;
+    while (size <= rmm->maximum &&
+           allocator->statistics.reserved.all.now + size > rmm->maximum &&
+           (id = lowest_whole(rmm)) != NO_BLOCK) {
+        struct block block = allocator->blocks.table[id];
+        take(rmm, id);
+        blocks_drop(&allocator->blocks, id);
+        memory_free(&allocator->memory, block.address, block.size);
+        count_segment_back(allocator, 0, block.size);
+    }
+}
+
 static bool grow(struct rmm *rmm, uint64_t size, uint32_t stream)
 {
+    if (rmm->maximum != 0)
+        reclaim(rmm, size);
     uint64_t reserved = rmm->allocator.statistics.reserved.all.now;
     uint64_t wanted = reserved > size ? reserved : size;
     if (rmm->maximum != 0) {

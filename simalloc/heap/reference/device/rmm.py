@@ -17,7 +17,7 @@ UNIT: Final = 256
 
 
 class RmmPoolAllocator(Allocator):
-    """Best fit in a list for each stream; upstream memory is never given back."""
+    """Best fit in a list for each stream; upstream memory goes back only below a maximum."""
 
     def __init__(self, description: RmmPool) -> None:
         super().__init__(description.available)
@@ -88,14 +88,26 @@ class RmmPoolAllocator(Allocator):
 
     def _grow(self, size: int, stream: int) -> bool:
         """Take as much as there is, or half of what is left below a maximum."""
-        reserved = self.statistics.reserved.now
-        wanted = max(size, reserved)
+        wanted = max(size, self.statistics.reserved.now)
         if self._maximum:
-            left = round_up(self._maximum - reserved, UNIT)
+            self._reclaim(size)
+            left = round_up(self._maximum - self.statistics.reserved.now, UNIT)
             if size > left:
                 return False
             wanted = max(size, left // 2)
         return self._expand(wanted, size, stream)
+
+    def _reclaim(self, size: int) -> None:
+        """Give back what is wholly free until a request has room below the maximum, if it can."""
+        if size > self._maximum:
+            return
+        for block in sorted(self.free_blocks(), key=lambda block: block.address):
+            if self.statistics.reserved.now + size <= self._maximum:
+                return
+            if block.whole:
+                self._list(block.stream).remove(block)
+                self.device.free(block.address, block.size)
+                self.statistics.give_segment_back(block.size)
 
     def _expand(self, wanted: int, size: int, stream: int) -> bool:
         """Take new memory, half of it each time the device refuses, but no less than `size`."""
