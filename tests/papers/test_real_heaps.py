@@ -4,7 +4,7 @@
 model is right when it is within 1 percent of that at the peak, and within 2 percent at the end.
 
 `heaps_of_real_code.csv` was measured for these tests in the same way, on all historic traces and,
-for two of the allocators, on some of today's: the real code, as a 32-bit or a 64-bit program,
+for three of the allocators, on some of today's: the real code, as a 32-bit or a 64-bit program,
 replays a trace on a break of its own, which begins on a page. Here a model must be equal, to the
 byte. docs/real-allocators.md says which code it is.
 """
