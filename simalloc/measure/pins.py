@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.heap import FREE, moment
+from simalloc.heap import FREE, MAPPED_FROM, moment
 from simalloc.shown import ShownAsTable
 from simalloc.trace.sites import site_name
 from simalloc.trace.source import entries_at
@@ -63,6 +63,8 @@ class Pins(ShownAsTable):
     """The objects at the highest addresses: while one of them lives, the heap reaches up to it."""
     alone: tuple[Pin, ...]
     """The objects with the most free memory right below and above them."""
+    mapped_bytes: float = 0.0
+    """Bytes of the heap that are mapped apart from the break: what lives there pins nothing."""
 
 
 def pins(
@@ -85,7 +87,8 @@ def pins(
     free = np.where(heap.object == FREE, heap.size, 0.0)
     below = np.concatenate(([0.0], free))[:-1]
     above = np.concatenate((free, [0.0]))[1:]
-    live = np.flatnonzero(heap.object >= 0)
+    apart = heap.address >= MAPPED_FROM / run.scale
+    live = np.flatnonzero((heap.object >= 0) & ~apart)
     alone = live[np.argsort(-(below + above)[live], kind="stable")][:most]
     highest = live[::-1][:most]
     sites = _sites(source, heap.since[np.concatenate((alone, highest))])
@@ -112,6 +115,7 @@ def pins(
         free_bytes=float(free.sum()),
         highest=tuple(map(pin, highest)),
         alone=tuple(map(pin, alone)),
+        mapped_bytes=float(heap.size[apart & (heap.object >= 0)].sum()),
     )
 
 

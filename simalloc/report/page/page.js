@@ -13,11 +13,12 @@ class PageMap extends HeapMap {
   drawMarks(context) {
     if (this.named) this.drawBlock(context, this.named);
     clearTimeout(this.keeping);
-    this.keeping = setTimeout(() => this.keep(), KEEP_AFTER);
+    this.keeping = setTimeout(() => this.keep(), this.kept ? KEEP_AFTER : 0);
   }
 
   /* Makes the picture that is printed: a browser may print a canvas blank. */
   keep() {
+    this.kept = true;
     this.figure.querySelector(".printed").src = this.canvas.toDataURL();
   }
 

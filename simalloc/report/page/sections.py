@@ -106,12 +106,18 @@ def _maps(findings: Findings, key: str) -> str:
             map_figure(
                 f"{key}-map-{place}",
                 spell(mapped.run.policy),
-                f"({mapped.role}): {excess(mapped.run)} than live",
+                f"({mapped.role}): {excess(mapped.run)} than live{_apart(mapped)}",
                 map_data(mapped, oldest, top),
             )
             for place, mapped in enumerate(findings.mapped)
         ],
     )
+
+
+def _apart(mapped: Mapped) -> str:
+    """Say how much of the peak heap has no place on a map of addresses."""
+    size = mapped.pins.mapped_bytes
+    return f"; {spell_bytes(size)} at the peak are mapped apart, and pale here" if size else ""
 
 
 def _pins(mapped: Mapped) -> str:
