@@ -39,9 +39,9 @@ lint: $(VENV)/built
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# A file's tests go to one worker, which measures once for all of them.
+# A file's tests go to one worker, which measures once for all of them, in the order of tests/conftest.py.
 unit: $(VENV)/built
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # The docs, the API and the notebooks with their outputs as one static site, in out/site.
 site: $(VENV)/built

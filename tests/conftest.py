@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,6 +26,20 @@ settings.register_profile(
     "anew", settings.get_profile("same"), derandomize=False, database=None, print_blob=True
 )
 settings.load_profile("same")
+
+
+LONG = ("property", "papers", "installed", "notebooks", "cli", "fuzz")
+"""The folders whose files take long."""
+
+
+def pytest_collection_modifyitems(items):
+    """Put what takes long first, so that no worker is left with it in the end."""
+
+    def place(item):
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        return LONG.index(folder) if folder in LONG else len(LONG)
+
+    items.sort(key=place)
 
 
 def pytest_configure():
