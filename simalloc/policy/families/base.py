@@ -6,7 +6,7 @@ from functools import cache
 from typing import Annotated, Any, ClassVar, get_type_hints
 
 from simalloc.errors import PolicyError
-from simalloc.policy.parts import MAX_UNIT, Aligning, Amount, Overhead, Range, Unit
+from simalloc.policy.parts import Aligning, Amount, Extra, Granule, Overhead, Range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,17 +33,17 @@ class Family:
     """Whether blocks have the headers and tables of the allocator described."""
     word: Annotated[int, Range(4, 8, 4)] = 4
     """The bytes of a machine word, 4 or 8, which headers and tables are made of."""
-    header: Amount = 0
+    header: Extra = 0
     """Bytes added in front of each request."""
-    footer: Amount = 0
+    footer: Extra = 0
     """Bytes added behind each request."""
-    alignment: Annotated[int, Range(1, MAX_UNIT)] = 1
+    alignment: Granule = 1
     """The size of a block is rounded up to a multiple of this."""
-    minimum: Unit = 1
+    minimum: Granule = 1
     """The smallest size of a block."""
     quick: Amount = 0
     """Freed blocks of up to this size wait, as they are, for a request of the same size."""
-    cache: Amount = 0
+    cache: Annotated[int, Range(0, 1 << 31)] = 0
     """Up to this many larger freed blocks wait too; one more, and all of them are coalesced."""
     count_frees: bool = False
     """Whether frees are counted: how many coalesce, and how many blocks their searches visit."""

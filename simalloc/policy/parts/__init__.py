@@ -5,7 +5,15 @@ from simalloc.policy.parts.classes import Spacing
 from simalloc.policy.parts.merging import Coalescing
 from simalloc.policy.parts.overhead import Overhead
 from simalloc.policy.parts.placement import Fit, Order
-from simalloc.policy.parts.ranges import MAX_UNIT, Amount, Range, Unit, check_unit
+from simalloc.policy.parts.ranges import (
+    MAX_UNIT,
+    Amount,
+    Extra,
+    Granule,
+    Range,
+    Unit,
+    check_unit,
+)
 from simalloc.policy.parts.sizes import Series
 from simalloc.policy.parts.splitting import Splitting
 from simalloc.policy.parts.values import (
@@ -22,7 +30,9 @@ __all__ = [
     "Aligning",
     "Amount",
     "Coalescing",
+    "Extra",
     "Fit",
+    "Granule",
     "Order",
     "Overhead",
     "Range",

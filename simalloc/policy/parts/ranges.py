@@ -11,6 +11,9 @@ from simalloc.policy.parts.values import format_size
 MAX_UNIT: Final = 1 << 40
 """The largest growth unit, in scaled bytes."""
 
+MAX_OVERHEAD: Final = 1 << 20
+"""The most that is added to a request, or that it is rounded up to, in scaled bytes."""
+
 
 @dataclass(frozen=True)
 class Range:
@@ -35,6 +38,12 @@ Unit = Annotated[int, Range(1, MAX_UNIT)]
 
 Amount = Annotated[int, Range(0, MAX_UNIT)]
 """A size or a number that may be 0, which often stands for never or none."""
+
+Extra = Annotated[int, Range(0, MAX_OVERHEAD)]
+"""Bytes that are added to each request."""
+
+Granule = Annotated[int, Range(1, MAX_OVERHEAD)]
+"""A size that each request is rounded up to."""
 
 
 def check_unit(name: str, size: int, multiple: int = 1) -> None:

@@ -1,6 +1,7 @@
 """simulate(): what it takes, what it answers, what it refuses."""
 
 import threading
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from simalloc.heap import Realloc, moment, simulate
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay
 from simalloc.measure import fragmentation
-from simalloc.policy import HEAPS, Policy, Series
+from simalloc.policy import HEAPS, Policy, Series, policy
+from simalloc.policy.families.base import parameter_ranges
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
@@ -104,6 +106,17 @@ def test_unknown_policies_and_engines_are_refused():
         simulate(HOLE, "first-fit-oa")
     with pytest.raises(ValueError, match="engine"):
         simulate(HOLE, "first-fit-ao", engine="quantum")
+
+
+@pytest.mark.parametrize("name", [name for name in HEAPS if name != "best-possible"])
+def test_the_core_takes_whatever_a_description_takes(name):
+    """At both ends of each parameter's range, unless the description has more to say on it."""
+    described = policy(name)
+    for parameter, allowed in parameter_ranges(type(described.description)).items():
+        for value in (allowed.low, allowed.high):
+            with suppress(PolicyError):
+                extreme = described.with_parameters(**{parameter: value})
+                assert Setting.of(HOLE, extreme, 1, None).simulation().check() is None
 
 
 def test_a_policy_needs_no_catalogue():

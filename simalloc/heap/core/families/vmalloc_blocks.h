@@ -6,7 +6,8 @@
 #include "index/size/groups.h"
 #include "replay/replay.h"
 
-enum { MOST_TINY_SIZES = 1 << 20 };
+/* More than the largest header and what else decides which blocks are tiny. */
+enum { MOST_TINY_SIZES = 1 << 21 };
 
 /* What the `mark` of a cached or free block says; of any other it is NOT_MARKED. */
 enum { NOT_MARKED, IN_SLOT, IN_CACHE, IN_CATCH_ALL, IS_PENDING };
