@@ -67,7 +67,7 @@ def settings_table(found: WhatIf) -> Table:
     columns = [
         *("settings", "peak reserved", "requested", "rounding", "split free", "whole free"),
         *("smallest device", "retries", "calls"),
-        *(f"fits {spell_capacity(capacity)}" for capacity in found.capacities),
+        *(f"fits {spell_bytes(capacity)}" for capacity in found.capacities),
     ]
     rows = [_outcome(outcome, found.capacities) for outcome in found.outcomes]
     empty = [None] * (len(columns) - 2)
@@ -128,9 +128,9 @@ def sentences(found: WhatIf) -> tuple[str, ...]:
     best, said = found.best, []
     for capacity in found.capacities:
         if found.live > capacity:
-            said.append(_hopeless(found, spell_capacity(capacity)))
+            said.append(_hopeless(found, spell_bytes(capacity)))
         elif not any(outcome.fits(capacity) for outcome in found.outcomes):
-            said.append(f"None of these settings fits {spell_capacity(capacity)}.")
+            said.append(f"None of these settings fits {spell_bytes(capacity)}.")
     had = (found.recorded or {}).get("device_bytes", 0)
     if 0 < had < found.live:
         said.append(_hopeless(found, f"the recorded device, which had {spell_bytes(had)}"))
@@ -182,11 +182,6 @@ def device_record(found: WhatIf) -> dict[str, Any]:
         "smallest_device_bytes": found.best.smallest,
         "impossible_capacities": [each for each in found.capacities if found.live > each],
     }
-
-
-def spell_capacity(capacity: int) -> str:
-    """Spell a capacity as exactly as people give it."""
-    return spell_bytes(capacity)
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:
