@@ -57,6 +57,13 @@ class Program:
             self.events.append((OPS[kind], key if kind != "e" else -1, size, stream))
             self.addresses.append(int(address) if address.isdecimal() else -1)
 
+    def granted(self):
+        """Return the calls with sizes as the device grants them."""
+        return [
+            [event, at, -(-size // GRANULE) * GRANULE if size > 0 else size // GRANULE * GRANULE]
+            for event, at, size in self.calls
+        ]
+
     def replayed(self, engine, name, **given):
         op, key, size, stream = zip(*self.events, strict=True)
         trace = Trace.from_events(op, key, size, stream=stream)
@@ -98,11 +105,16 @@ def test_every_address_call_and_figure_of_pytorch(engine, program):
 def test_every_address_and_call_of_rmm(engine, program):
     replay = program.replayed(engine, "rmm-pool", maximum=int(program.given[0]))
     assert replay.addresses.tolist() == program.addresses
-    granted = [
-        [event, at, -(-size // GRANULE) * GRANULE if size > 0 else size // GRANULE * GRANULE]
-        for event, at, size in program.calls
-    ]
-    assert replay.calls.tolist() == granted
+    assert replay.calls.tolist() == program.granted()
+
+
+@pytest.mark.parametrize("engine", [replay_device, replay_in_core])
+@pytest.mark.parametrize("program", programs("bfc-2.21.0.txt.gz"))
+def test_every_address_and_call_of_bfc(engine, program):
+    parameters = dict(each.split("=") for each in program.given[0].split(","))
+    replay = program.replayed(engine, "bfc", **parameters)
+    assert replay.addresses.tolist() == program.addresses
+    assert sorted(replay.calls.tolist()) == sorted(program.granted())
 
 
 @pytest.mark.parametrize("path", SNAPSHOTS, ids=lambda path: path.name.split(".")[0])
