@@ -52,8 +52,8 @@ def policies() -> Catalogue[Policy]:
 def traces() -> Catalogue[Entry]:
     """Return the catalogue of traces by name, each with where it comes from.
 
-    They are in the folder in the environment variable SIMALLOC_TRACES, in `traces` in the current
-    directory, and in `traces` in the clone that simalloc is installed from.
+    They are in the folder that the environment variable SIMALLOC_TRACES names, in `traces` in the
+    current directory, and those that are installed with simalloc.
     """
     return Catalogue(catalogue(), _without(traces_table(), "version", "input"))
 
