@@ -17,7 +17,6 @@ from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.statistics import comparisons
 from experiments.johnstone_wilson.variants import AS_PRINTED, VARIANTS
 from simalloc.report import Rounded, Table
-from simalloc.trace.statistics import live_bytes, lives_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +132,7 @@ def widest_choice(choice: Choice, runs: Runs) -> float:
 def early_request(results: Results) -> Request:
     """Return the request of Espresso after which binary buddy's heap has its peak."""
     trace = results.traces["espresso"]
-    live = live_bytes(trace, lives_of(trace))
+    live = trace.stretch.live
     run = results.runs[Job("espresso", AS_PRINTED.policies["binary-buddy"])]
     at_peak = live == run.live_bytes_at_peak_heap
     return Request(int(trace.size[at_peak].max()), run.live_bytes_at_peak_heap)
@@ -147,7 +146,7 @@ def large_sizes(trace: Trace, above: int) -> dict[int, int]:
 
 def perl_at_request(results: Results) -> dict[str, tuple[float, float]]:
     """Return (heap, live bytes) of each 4K row just after Perl's largest request."""
-    live = int(live_bytes(results.traces["perl"], lives_of(results.traces["perl"]))[PERL_REQUEST])
+    live = int(results.traces["perl"].stretch.live[PERL_REQUEST])
     return {
         row: (results.runs[job].peak_heap_bytes, live)
         for row, job in zip(ROWS_4K, JOBS, strict=True)

@@ -9,8 +9,7 @@ import numpy as np
 
 from experiments.todays_programs.cases import PAIR
 from experiments.todays_programs.programs import PROGRAMS
-from simalloc.heap import simulate
-from simalloc.heap.moment import FREE, moment
+from simalloc.heap import FREE, moment, simulate
 from simalloc.trace import Op
 
 if TYPE_CHECKING:

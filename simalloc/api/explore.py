@@ -36,7 +36,7 @@ def explore(
     has it, call site. Buttons go to the heap's peak, and from there to each object that keeps free
     memory apart. Where no script runs (GitHub, a page made of the notebook) there is a picture.
 
-    What is shown is worked out by the kernel, which keeps about 45 bytes an event, and 16 more for
+    What is shown is worked out by the kernel, which keeps about 29 bytes an event, and 32 more for
     each policy. Arguments are those of `draw_heap_maps`. Raises `SimallocError` without the
     extra `notebook`, and as `simulate` does.
     """

@@ -2,17 +2,18 @@
 
 from simalloc.heap.check import Checked, check
 from simalloc.heap.fragmentation import Fragmentation, fragmentation
+from simalloc.heap.heap_replay import HeapReplay, Onlooker
+from simalloc.heap.look import event_or_peak, moment
 from simalloc.heap.moment import (
     CACHED,
     FREE,
     HOLE,
+    LOWEST_POWER,
     MAPPED_FROM,
+    SIZE_POWERS,
     TABLE,
     WASTE,
     Moment,
-    Tiling,
-    moment,
-    tilings,
 )
 from simalloc.heap.run import Counters, Realloc, Run, Timeline
 from simalloc.heap.simulate import simulate, simulate_all
@@ -21,21 +22,24 @@ __all__ = [
     "CACHED",
     "FREE",
     "HOLE",
+    "LOWEST_POWER",
     "MAPPED_FROM",
+    "SIZE_POWERS",
     "TABLE",
     "WASTE",
     "Checked",
     "Counters",
     "Fragmentation",
+    "HeapReplay",
     "Moment",
+    "Onlooker",
     "Realloc",
     "Run",
-    "Tiling",
     "Timeline",
     "check",
+    "event_or_peak",
     "fragmentation",
     "moment",
     "simulate",
     "simulate_all",
-    "tilings",
 ]

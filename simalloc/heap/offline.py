@@ -14,7 +14,7 @@ from simalloc.bound import Placement, Timetable, best_possible
 from simalloc.bound.placer import Placer
 from simalloc.errors import SimallocError
 from simalloc.heap.gross import gross_sizes
-from simalloc.heap.moment import MAPPED_FROM
+from simalloc.heap.moment import LOWEST_POWER, MAPPED_FROM, SIZE_POWERS
 from simalloc.heap.run import Found
 from simalloc.heap.states import Replay, run_of_replay
 
@@ -96,37 +96,49 @@ class OfflineHeap:
 
     def __init__(self, setting: Setting) -> None:
         self._placement, self._unit = placement_of(setting)
-        self._live = setting.source.in_memory().stretch.live
+        self._scale = setting.scale
         self._done = 0
 
     def go_to(self, events: int) -> None:
         """Be the heap after so many events."""
         self._done = events
 
-    def figures(self) -> dict[str, float]:
-        """Return the scaled bytes of the heap, and the program's that are live."""
-        if not self._done:
-            return {"heap": 0, "live": 0}
-        heap = int(self._placement.swept.heap[self._done - 1]) * self._unit
-        return {"heap": heap, "live": int(self._live[self._done - 1])}
-
     def block_count(self) -> int:
         """Return how many blocks tile the heap."""
         return len(self._tiles()[0])
 
     def blocks(
-        self, address: NDArray[np.int64], size: NDArray[np.int64], slot: NDArray[np.int64]
-    ) -> None:
-        """Fill arrays with the blocks by address: scaled bytes, and the object's slot or -1."""
-        for column, values in zip((address, size, slot), self._tiles(), strict=True):
-            column[:] = values
+        self,
+        first: int,
+        address: NDArray[np.int64],
+        size: NDArray[np.int64],
+        slot: NDArray[np.int64],
+    ) -> int:
+        """Fill arrays with the blocks by address: scaled bytes, and the object's slot or -1.
+
+        They get those from number `first` on. Returns how many there were.
+        """
+        tiles = [values[first : first + len(address)] for values in self._tiles()]
+        for column, values in zip((address, size, slot), tiles, strict=True):
+            column[: len(values)] = values
+        return len(tiles[0])
+
+    def free_sizes(self) -> bytes:
+        """Return the free blocks and their scaled bytes by power of two, as a `Simulation` does."""
+        _, size, slot = self._tiles()
+        free = size[slot < 0]
+        power = np.frexp(free / self._scale)[1] - 1 - LOWEST_POWER
+        sums = np.zeros((2, SIZE_POWERS), np.int64)
+        np.add.at(sums[0], power, 1)
+        np.add.at(sums[1], power, free)
+        return sums.tobytes()
 
     def _tiles(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         table, address = self._placement.table, self._placement.address
         live = table.live_after(self._done - 1)
         live = live[np.argsort(address[live])]
         low, high = address[live], address[live] + table.size[live]
-        heap = self.figures()["heap"] // self._unit
+        heap = int(self._placement.swept.heap[self._done - 1]) if self._done else 0
         edges = np.stack((np.append(0, high), np.append(low, heap)))
         free = edges[:, edges[0] < edges[1]]
         start = np.concatenate((low, free[0])).astype(np.int64)

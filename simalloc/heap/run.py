@@ -89,8 +89,9 @@ class Run(ShownAsTable):
 
     `mean_heap_to_live` is the mean of heap / live over the events after which something was live,
     and `mean_heap_to_live_by_bytes` the same with each event weighted by the bytes it allocated
-    (nan where there are none). `live_bytes_at_peak_heap` belongs to the event after which the heap
-    first had its peak, `heap_bytes_at_max_live` to the one after which live bytes first had theirs.
+    (nan where there are none). `peak_event` is the event after which the heap first had its peak.
+    `live_bytes_at_peak_heap` belongs to it, and `heap_bytes_at_max_live` to the one after which
+    live bytes first had theirs.
     `addresses` (int64, scaled bytes) has the object's address after each event, -1 for a free; it
     is kept on request. `seconds` is the time of the replay alone. `found` is there for
     `best-possible` alone, and `device` for device allocators, whose run ends with the first request
@@ -104,6 +105,7 @@ class Run(ShownAsTable):
     events: int
     objects: int
     peak_heap_bytes: float
+    peak_event: int
     final_heap_bytes: float
     max_live_bytes: int
     final_live_bytes: int

@@ -93,6 +93,7 @@ def run_of_states(
         events=events,
         objects=trace.objects,
         peak_heap_bytes=float(heap[at_peak]),
+        peak_event=at_peak,
         final_heap_bytes=float(heap[-1]),
         max_live_bytes=int(live[at_max]),
         final_live_bytes=int(live[-1]),

@@ -124,6 +124,7 @@ def run_of(
         events=events,
         objects=setting.source.objects,
         peak_heap_bytes=heap_then / scale,
+        peak_event=int(figures["event_of_peak_heap"]),
         final_heap_bytes=figures["heap"] / scale,
         max_live_bytes=int(figures["max_live"]),
         final_live_bytes=int(figures["live"]),

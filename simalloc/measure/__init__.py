@@ -1,7 +1,7 @@
 """What a policy's decisions cost."""
 
 from simalloc.heap import Fragmentation, fragmentation
-from simalloc.measure.atlas import Atlas, atlases
+from simalloc.measure.atlas import Atlas, atlas
 from simalloc.measure.device import DeviceMap, Outcome, Pinned, WhatIf, device_map, search, what_if
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
@@ -10,6 +10,7 @@ from simalloc.measure.pins import Pin, Pins, pins
 from simalloc.measure.ranking import Rank, rank_values, ranking
 from simalloc.measure.stays import Stays
 from simalloc.measure.waste import Waste, real_waste, waste
+from simalloc.measure.watch import watch
 
 __all__ = [
     "Atlas",
@@ -25,7 +26,7 @@ __all__ = [
     "Stays",
     "Waste",
     "WhatIf",
-    "atlases",
+    "atlas",
     "device_map",
     "fragmentation",
     "free_sizes",
@@ -37,5 +38,6 @@ __all__ = [
     "real_waste",
     "search",
     "waste",
+    "watch",
     "what_if",
 ]

@@ -12,12 +12,10 @@ from simalloc.measure.heap_map import COLUMNS, ROWS, HeapMap, filled_map, frame_
 from simalloc.measure.stays import Stays, stays_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
 
 _KINDS: Final = 64
 
@@ -96,22 +94,16 @@ class Atlas:
         return np.array(found, np.int64).reshape(-1, 2)
 
 
-def atlases(trace: Trace, runs: Sequence[Run]) -> list[Atlas]:
-    """Return the atlases of runs that were made with `addresses=True`.
+def atlas(source: EventSource, run: Run) -> Atlas:
+    """Return the atlas of a run.
 
-    They share what the runs have in common. Raises `SimallocError` if a run was not made so, or is
-    not the trace's.
+    The trace is replayed for it, unless the run was made with `addresses=True`. Raises
+    `SimallocError` if the run is not the trace's.
     """
-
-    def by_kind(since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.argsort(_kinds(since, until), kind="stable")
-
-    all_stays = stays_of(trace, runs, by_kind)
-    if not all_stays:
-        return []
-    counts = np.bincount(_kinds(all_stays[0].since, all_stays[0].until), minlength=_KINDS)
-    edges = np.concatenate(([0], counts.cumsum()))
-    return [Atlas(run, stays, edges) for run, stays in zip(runs, all_stays, strict=True)]
+    stays = stays_of(source, run)
+    kinds = _kinds(stays.since, stays.until)
+    edges = np.concatenate(([0], np.bincount(kinds, minlength=_KINDS).cumsum()))
+    return Atlas(run, stays.taken(np.argsort(kinds, kind="stable")), edges)
 
 
 def _kinds(since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.heap import FREE, tilings
+from simalloc.heap import LOWEST_POWER, SIZE_POWERS
+from simalloc.measure.watch import watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from simalloc.heap import Run
+    from simalloc.heap import HeapReplay, Run
     from simalloc.trace import EventSource
 
 COUNT: Final = 128
@@ -49,35 +50,36 @@ def free_sizes(
     The trace is replayed for it; `progress` is called with the number of events done since its last
     call. Raises `SimallocError` if the run is not the trace's.
     """
-    count = min(count, len(source))
-    events = np.arange(1, count + 1) * len(source) // max(count, 1) - 1
-    moments = [
-        _by_class(tiling.size[tiling.slot == FREE] / run.scale)
-        for tiling in tilings(source, run, events.tolist(), progress=progress)
-    ]
-    kept = [one for one in moments if len(one.blocks)]
-    first = min((one.first for one in kept), default=0)
-    last = max((one.first + len(one.blocks) for one in kept), default=1)
-    blocks = np.zeros((last - first, count), np.int64)
-    amount = np.zeros(blocks.shape)
-    for place, one in enumerate(moments):
-        rows = slice(one.first - first, one.first - first + len(one.blocks))
-        blocks[rows, place] = one.blocks
-        amount[rows, place] = one.bytes
-    return FreeSizes(events, first, blocks, amount)
+    classes = FreeClasses(run, count)
+    watch(source, run, onlookers=[classes], progress=progress)
+    return classes.sizes()
 
 
-class _Classes(NamedTuple):
-    """Free blocks and their bytes by size class, from the `first` on."""
+class FreeClasses:
+    """The free blocks of a run by size class, at moments spread evenly over it."""
 
-    first: int
-    blocks: NDArray[np.int64]
-    bytes: NDArray[np.float64]
+    def __init__(self, run: Run, count: int = COUNT) -> None:
+        count = min(count, run.events)
+        self._events = np.arange(1, count + 1) * run.events // max(count, 1) - 1
+        self._scale = run.scale
+        self._sums = np.zeros((count, 2, SIZE_POWERS), np.int64)
+        self._seen = 0
+        self.events = self._events.tolist()
 
+    def look(self, heap: HeapReplay) -> None:
+        """Sum up the free blocks of the next moment."""
+        self._sums[self._seen] = heap.free_sizes()
+        self._seen += 1
 
-def _by_class(size: NDArray[np.float64]) -> _Classes:
-    """Sum up blocks of these sizes by class."""
-    number = np.frexp(size)[1] - 1
-    first = int(number.min()) if len(number) else 0
-    amount = np.asarray(np.bincount(number - first, size), np.float64)
-    return _Classes(first, np.bincount(number - first), amount)
+    def sizes(self) -> FreeSizes:
+        """Return what all moments had, in the classes that any of them has blocks in."""
+        blocks, amount = self._sums[:, 0].T, self._sums[:, 1].T
+        used = np.flatnonzero(blocks.any(axis=1))
+        first, last = (int(used[0]), int(used[-1])) if len(used) else (-LOWEST_POWER, -LOWEST_POWER)
+        kept = slice(first, last + 1)
+        return FreeSizes(
+            events=self._events,
+            first_class=first + LOWEST_POWER,
+            blocks=blocks[kept],
+            bytes=amount[kept] / self._scale,
+        )

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from simalloc.measure._native import Cells
-from simalloc.measure.placements import PlacedEvents
+from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsPicture
-from simalloc.trace.statistics import Passages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from simalloc.heap import Run
     from simalloc.measure._native import Shape
     from simalloc.trace import EventSource
+    from simalloc.trace.statistics import Ended
 
 COLUMNS: Final = 1600
 ROWS: Final = 800
@@ -104,14 +104,34 @@ def heap_map(
     Raises `SimallocError` if the run is not the trace's; `ValueError` for a window that is none, or
     no cells.
     """
-    frame = frame_of(run, events, addresses, columns, rows)
-    placed = PlacedEvents(source, run, frame.last_event)
-    cells = Cells(frame.shape, run.scale)
-    for passage in Passages(placed, "address"):
-        stays = passage.ended  # a realloc may move its object, and gives it a new size
-        cells.cover(stays.mark, stays.size, stays.marked, stays.born, stays.died)
-        progress(len(passage))
-    return filled_map(run, frame, cells.fill)
+    drawing = Drawing(run, events=events, addresses=addresses, columns=columns, rows=rows)
+    watch(source, run, [drawing], events=drawing.frame.last_event, progress=progress)
+    return drawing.map()
+
+
+class Drawing:
+    """The map of a run while its stays go by; for the arguments see `heap_map`."""
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        events: tuple[int, int] | None = None,
+        addresses: tuple[float, float] | None = None,
+        columns: int = COLUMNS,
+        rows: int = ROWS,
+    ) -> None:
+        self.frame = frame_of(run, events, addresses, columns, rows)
+        self._run = run
+        self._cells = Cells(self.frame.shape, run.scale)
+
+    def see(self, stays: Ended) -> None:
+        """Draw the next stays."""
+        self._cells.cover(stays.mark, stays.size, stays.marked, stays.born, stays.died)
+
+    def map(self) -> HeapMap:
+        """Return the map, once, when all stays in the frame have been drawn."""
+        return filled_map(self._run, self.frame, self._cells.fill)
 
 
 @dataclass(frozen=True)

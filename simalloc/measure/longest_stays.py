@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simalloc.measure.placements import PlacedEvents
-from simalloc.measure.stays import Stays
-from simalloc.trace.source import numbers_at
-from simalloc.trace.statistics import Passages
+from simalloc.measure.stays import Stays, stays_told, told_of
+from simalloc.measure.watch import watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simalloc.heap import Run
     from simalloc.trace import EventSource
+    from simalloc.trace.statistics import Ended
 
 
 def longest_stays(
@@ -27,15 +26,26 @@ def longest_stays(
     called with the number of events done since its last call. Raises `SimallocError` if the run is
     not the trace's.
     """
-    kept = np.empty((5, 0), np.int64)
-    for passage in Passages(PlacedEvents(source, run), "address"):
-        ended = passage.ended  # a realloc may move its object, and gives it a new size
-        told = np.stack((ended.mark, ended.size, ended.marked, ended.born, ended.died))
-        kept = np.concatenate((kept, told), axis=1)
+    longest = Longest(run, most)
+    watch(source, run, [longest], progress=progress)
+    return longest.stays(source)
+
+
+class Longest:
+    """The stays of a run that have taken most bytes times events, while they go by."""
+
+    def __init__(self, run: Run, most: int) -> None:
+        self._run = run
+        self._most = most
+        self._kept = np.empty((5, 0), np.int64)
+
+    def see(self, stays: Ended) -> None:
+        """Keep of the next stays those that are among the greatest."""
+        kept = np.concatenate((self._kept, told_of(stays)), axis=1)
         _, size, _, since, until = kept
         area = (until - since) * np.maximum(size, 1).astype(np.float64)
-        kept = kept[:, np.lexsort((since, -area))[:most]]
-        progress(len(passage))
-    address, size, birth, since, until = kept
-    numbers = numbers_at(source, since)
-    return Stays(numbers, address, run.scale, size, birth, since, until)
+        self._kept = kept[:, np.lexsort((since, -area))[: self._most]]
+
+    def stays(self, source: EventSource) -> Stays:
+        """Return those kept, the greatest first; the source is read for their objects' numbers."""
+        return stays_told(source, self._run, self._kept)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from simalloc.heap import FREE, MAPPED_FROM, moment
+from simalloc.heap import FREE, MAPPED_FROM, event_or_peak
+from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsTable
 from simalloc.trace.sites import site_name
 from simalloc.trace.source import entries_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from simalloc.heap import Run
+    from simalloc.heap import HeapReplay, Moment, Run
     from simalloc.trace import EventSource
 
 MOST: Final = 10
@@ -83,40 +85,108 @@ def pins(
     """
     if most < 0:
         raise ValueError(f"most is {most}; it takes 0 or more")
-    heap = moment(source, run, event, progress=progress)
-    free = np.where(heap.object == FREE, heap.size, 0.0)
-    below = np.concatenate(([0.0], free))[:-1]
-    above = np.concatenate((free, [0.0]))[1:]
-    apart = heap.address >= MAPPED_FROM / run.scale
-    live = np.flatnonzero((heap.object >= 0) & ~apart)
-    alone = live[np.argsort(-(below + above)[live], kind="stable")][:most]
-    highest = live[::-1][:most]
-    sites = _sites(source, heap.since[np.concatenate((alone, highest))])
+    search = PinSearch(source, run, event, most=most)
+    watch(source, run, onlookers=[search], progress=progress)
+    return search.pins()
 
-    def pin(at: np.int64) -> Pin:
-        since = int(heap.since[at])
-        site = sites.get(since)
-        return Pin(
-            object=int(heap.object[at]),
-            address=float(heap.address[at]),
-            requested=int(heap.requested[at]),
-            since=since,
-            age=heap.event - since,
-            site=site,
-            place=None if site is None else site_name(source.provenance, site),
-            free_below=float(below[at]),
-            free_above=float(above[at]),
+
+class PinSearch:
+    """Looks for what pins the heap of a run while it goes by; for the arguments see `pins`."""
+
+    def __init__(
+        self, source: EventSource, run: Run, event: int | None = None, *, most: int = MOST
+    ) -> None:
+        self._source = source
+        self._most = most
+        self._highest = self._alone = _Held.none()
+        self._mapped_from = MAPPED_FROM / run.scale
+        self._heap_bytes = self._free_bytes = self._mapped_bytes = 0.0
+        self._live_bytes = 0
+        self.events = (event_or_peak(source, run, event),)
+
+    def look(self, heap: HeapReplay) -> None:
+        """Look for the objects in the heap."""
+        for piece, held in _held(heap.pieces(), self._mapped_from):
+            self._heap_bytes += piece.heap_bytes
+            apart = (piece.object >= 0) & (piece.address >= self._mapped_from)
+            self._mapped_bytes += float(piece.size[apart].sum())
+            self._free_bytes += float(piece.size[piece.object == FREE].sum())
+            self._live_bytes += int(piece.requested.sum())
+            from_top = held.taken(slice(None, None, -1))
+            self._highest = from_top.joined(self._highest).taken(slice(self._most))
+            alone = self._alone.joined(held)
+            worst_first = np.argsort(-(alone.below + alone.above), kind="stable")
+            self._alone = alone.taken(worst_first[: self._most])
+
+    def pins(self) -> Pins:
+        """Return what was found; the source is read for the sites."""
+        held = (self._highest, self._alone)
+        sites = _sites(self._source, np.concatenate([one.since for one in held]))
+        highest, alone = (tuple(self._pins(one, sites)) for one in held)
+        return Pins(
+            event=self.events[0],
+            heap_bytes=self._heap_bytes,
+            live_bytes=self._live_bytes,
+            free_bytes=self._free_bytes,
+            highest=highest,
+            alone=alone,
+            mapped_bytes=self._mapped_bytes,
         )
 
-    return Pins(
-        event=heap.event,
-        heap_bytes=heap.heap_bytes,
-        live_bytes=int(heap.requested.sum()),
-        free_bytes=float(free.sum()),
-        highest=tuple(map(pin, highest)),
-        alone=tuple(map(pin, alone)),
-        mapped_bytes=float(heap.size[apart & (heap.object >= 0)].sum()),
-    )
+    def _pins(self, held: _Held, sites: dict[int, int]) -> Iterator[Pin]:
+        for number, address, requested, since, below, above in zip(*held, strict=True):
+            site = sites.get(int(since))
+            yield Pin(
+                object=int(number),
+                address=float(address),
+                requested=int(requested),
+                since=int(since),
+                age=self.events[0] - int(since),
+                site=site,
+                place=None if site is None else site_name(self._source.provenance, site),
+                free_below=float(below),
+                free_above=float(above),
+            )
+
+
+class _Held(NamedTuple):
+    """Live objects, and the free bytes right below and above each."""
+
+    object: NDArray[Any]
+    address: NDArray[Any]
+    requested: NDArray[Any]
+    since: NDArray[Any]
+    below: NDArray[Any]
+    above: NDArray[Any]
+
+    @classmethod
+    def none(cls) -> _Held:
+        """Return no objects."""
+        number, amount = np.empty(0, np.int64), np.empty(0)
+        return cls(number, amount, number, number, amount, amount)
+
+    def taken(self, places: slice | NDArray[np.int64]) -> _Held:
+        """Return those at some places."""
+        return _Held(*(column[places] for column in self))
+
+    def joined(self, others: _Held) -> _Held:
+        """Return these and others after them."""
+        return _Held(*(np.concatenate(columns) for columns in zip(self, others, strict=True)))
+
+
+def _held(pieces: Iterator[Moment], end: float) -> Iterator[tuple[Moment, _Held]]:
+    """Yield each piece of a heap, which are by address, with its live objects before an address."""
+    before = 0.0
+    for piece, following in pairwise(chain(pieces, [None])):
+        assert piece is not None
+        free = np.where(piece.object == FREE, piece.size, 0.0)
+        is_free = following is not None and len(following) and following.object[0] == FREE
+        after = float(following.size[0]) if following is not None and is_free else 0.0
+        below, above = np.append(before, free)[:-1], np.append(free, after)[1:]
+        live = np.flatnonzero((piece.object >= 0) & (piece.address < end))
+        columns = (piece.object, piece.address, piece.requested, piece.since, below, above)
+        yield piece, _Held(*(column[live] for column in columns))
+        before = float(free[-1]) if len(free) else 0.0
 
 
 def _sites(source: EventSource, events: NDArray[np.int64]) -> dict[int, int]:

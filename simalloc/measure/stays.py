@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simalloc.measure.placements import placements_of
-from simalloc.trace.lives import born_and_died
+from simalloc.measure.watch import watch
+from simalloc.trace.source import numbers_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource
+    from simalloc.trace.statistics import Ended
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +39,12 @@ class Stays:
 
     def first(self, count: int) -> Stays:
         """Return the first stays, `count` at the most."""
+        return self.taken(slice(count))
+
+    def taken(self, places: slice | NDArray[np.int64]) -> Stays:
+        """Return the stays at some places, in their order."""
         columns = (self.object, self.placed, self.requested, self.birth, self.since, self.until)
-        number, placed, requested, birth, since, until = (column[:count] for column in columns)
+        number, placed, requested, birth, since, until = (column[places] for column in columns)
         return Stays(number, placed, self.scale, requested, birth, since, until)
 
     @property
@@ -50,46 +53,40 @@ class Stays:
         return self.placed / self.scale
 
 
-Choice: TypeAlias = "Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]"
-"""Which of the stays, and in which order, by when they begin and end."""
+def stays_of(source: EventSource, run: Run) -> Stays:
+    """Return all stays of a run, in the order in which they begin.
 
-
-def stays_of(trace: Trace, runs: Sequence[Run], choose: Choice) -> list[Stays]:
-    """Return the stays of each run that `choose` chooses; what all have in common, they share.
-
-    The runs were made with `addresses=True`; raises `SimallocError` if one was not.
+    The trace is replayed for it, unless the run was made with `addresses=True`. Raises
+    `SimallocError` if the run is not the trace's.
     """
-    all_placed = [placements_of(trace, run) for run in runs]
-    begins, ends = born_and_died(trace)  # a realloc may move its object, and gives it a new size
-    chosen = choose(begins, ends)
-    owner, since, until = trace.object[begins], begins[chosen], ends[chosen]
-    numbers, sizes = trace.object[since], trace.size[since]
-    reallocated = _of_reallocated(owner)
-    stays = []
-    for run, placed in zip(runs, all_placed, strict=True):
-        birth = _births(reallocated, owner, placed[begins], begins)[chosen]
-        stays.append(Stays(numbers, placed[since], run.scale, sizes, birth, since, until))
-    return stays
+    everything = _Everything()
+    watch(source, run, [everything])
+    return stays_told(source, run, everything.told())
 
 
-def _of_reallocated(owner: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places of stays whose object has several, object by object."""
-    several = np.flatnonzero(np.bincount(owner)[owner] > 1)
-    return several[np.argsort(owner[several], kind="stable")]
+def told_of(stays: Ended) -> NDArray[np.int64]:
+    """Return of each stay its scaled address, size, birth, beginning and end: (5, stays)."""
+    return np.stack((stays.mark, stays.size, stays.marked, stays.born, stays.died))
 
 
-def _births(
-    several: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    address: NDArray[np.int64],
-    since: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return since when each stay's object had been at its address."""
-    begins = np.ones(len(several), np.bool_)
-    for column in (owner[several], address[several]):
-        begins[1:] &= column[1:] == column[:-1]
-    begins[1:] = ~begins[1:]
-    first = np.maximum.accumulate(np.where(begins, np.arange(len(several)), 0))
-    birth = since.copy()
-    birth[several] = since[several[first]]
-    return birth
+def stays_told(source: EventSource, run: Run, told: NDArray[np.int64]) -> Stays:
+    """Return stays from what `told_of` told; the source is read for their objects' numbers."""
+    address, size, birth, since, until = told
+    return Stays(numbers_at(source, since), address, run.scale, size, birth, since, until)
+
+
+class _Everything:
+    """Keeps all stays of a run."""
+
+    def __init__(self) -> None:
+        self._told = [np.empty((5, 0), np.int64)]
+
+    def see(self, stays: Ended) -> None:
+        """Keep the next stays."""
+        self._told.append(told_of(stays))
+
+    def told(self) -> NDArray[np.int64]:
+        """Return them in the order in which they begin."""
+        told = np.concatenate(self._told, axis=1)
+        self._told.clear()
+        return told[:, np.argsort(told[3])]

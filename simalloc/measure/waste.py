@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.heap import CACHED, FREE, MAPPED_FROM, TABLE, WASTE, moment
+from simalloc.heap import CACHED, FREE, MAPPED_FROM, TABLE, WASTE, event_or_peak
 from simalloc.heap.gross import gross_sizes
+from simalloc.measure.watch import watch
 from simalloc.policy import spell
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from simalloc.heap import Moment, Run
+    from simalloc.heap import HeapReplay, Moment, Run
     from simalloc.heap.real import NativeRun
     from simalloc.trace import EventSource
 
@@ -82,25 +83,50 @@ def waste(
     The trace is replayed up to there; `progress` is called with the number of events done since its
     last call. Raises `SimallocError` if there is no such event, or the run is not the trace's.
     """
-    heap = moment(source, run, event, progress=progress)
-    taken = heap.object >= 0
-    asked, size = heap.requested[taken], heap.size[taken]
-    overhead = run.policy.description.applied_overhead
-    gross = gross_sizes(asked, overhead, run.scale) / run.scale
-    gross = np.clip(gross, asked, size)
-    free, at_top = _in_state(heap, FREE), _free_at_top(heap, run.scale)
-    return Waste(
-        trace=source.name,
-        policy=spell(run.policy),
-        event=heap.event,
-        live=float(asked.sum()),
-        headers=float((gross - asked).sum()),
-        rounding=float((size - gross).sum()) + _in_state(heap, WASTE),
-        tables=_in_state(heap, TABLE),
-        cached=_in_state(heap, CACHED),
-        free_inside=free - at_top,
-        free_at_top=at_top,
-    )
+    sums = _Sums(source, run, event)
+    watch(source, run, onlookers=[sums], progress=progress)
+    return sums.waste()
+
+
+class _Sums:
+    """Sums the bytes of a run's heap up while it goes by."""
+
+    def __init__(self, source: EventSource, run: Run, event: int | None) -> None:
+        self._trace = source.name
+        self._run = run
+        self._bytes = dict.fromkeys(PARTS, 0.0)
+        self._top: list[tuple[int, float]] = []
+        self.events = (event_or_peak(source, run, event),)
+
+    def look(self, heap: HeapReplay) -> None:
+        """Sum the heap up."""
+        for piece in heap.pieces():
+            self._add(piece)
+
+    def waste(self) -> Waste:
+        """Return where the bytes are."""
+        parts = dict(self._bytes)
+        at_top = _free_at_top(self._top, self._run.scale)
+        parts["free_inside"] -= at_top
+        parts["free_at_top"] = at_top
+        return Waste(self._trace, spell(self._run.policy), self.events[0], **parts)
+
+    def _add(self, heap: Moment) -> None:
+        scale = self._run.scale
+        taken = heap.object >= 0
+        asked, size = heap.requested[taken], heap.size[taken]
+        overhead = self._run.policy.description.applied_overhead
+        gross = gross_sizes(asked, overhead, scale) / scale
+        gross = np.clip(gross, asked, size)
+        self._bytes["live"] += float(asked.sum())
+        self._bytes["headers"] += float((gross - asked).sum())
+        self._bytes["rounding"] += float((size - gross).sum()) + _in_state(heap, WASTE)
+        self._bytes["tables"] += _in_state(heap, TABLE)
+        self._bytes["cached"] += _in_state(heap, CACHED)
+        self._bytes["free_inside"] += _in_state(heap, FREE)
+        below = np.flatnonzero(heap.address < MAPPED_FROM / scale)
+        last = zip(heap.object[below[-2:]].tolist(), heap.size[below[-2:]].tolist(), strict=True)
+        self._top = [*self._top, *last][-2:]
 
 
 def real_waste(run: NativeRun) -> Waste:
@@ -116,12 +142,11 @@ def _in_state(heap: Moment, state: int) -> float:
     return float(heap.size[heap.object == state].sum())
 
 
-def _free_at_top(heap: Moment, scale: int) -> float:
-    """Return the size of the free block that ends at the break, or at a mark there; or 0."""
-    below = np.flatnonzero(heap.address < MAPPED_FROM / scale)
-    if len(below) and heap.object[below[-1]] == TABLE:
-        is_mark = heap.size[below[-1]] * scale <= _LONGEST_MARK
-        below = below[:-1] if is_mark else below
-    if not len(below) or heap.object[below[-1]] != FREE:
-        return 0.0
-    return float(heap.size[below[-1]])
+def _free_at_top(top: Sequence[tuple[int, float]], scale: int) -> float:
+    """Return the size of the free block that ends at the break, or at a mark there; or 0.
+
+    `top` has what the last two blocks below the break hold, and their sizes.
+    """
+    if top and top[-1][0] == TABLE and top[-1][1] * scale <= _LONGEST_MARK:
+        top = top[:-1]
+    return top[-1][1] if top and top[-1][0] == FREE else 0.0

@@ -14,8 +14,10 @@ from patience import wait_until
 
 from simalloc.cli import main
 from simalloc.heap import simulate_all
+from simalloc.policy import expand_policies
 from simalloc.report.page import find_out
 from simalloc.report.page import page as page_of
+from simalloc.report.page.findings import _dealt as dealt
 from simalloc.trace import Op, Trace, open_trace, write_trace
 from simalloc.trace.catalogue import load
 
@@ -115,6 +117,20 @@ def test_a_long_trace_is_read_piece_by_piece(tmp_path, monkeypatch):
     ranking = page_of([found], "simalloc report start.npz").decode().split("<h3>")[1]
     assert "is read piece by piece" in ranking
     assert "knowing the future" not in ranking
+
+
+def test_no_two_that_never_merge_blocks_replay_a_long_trace_at_once(monkeypatch):
+    policies = expand_policies(["all"])
+    trace = load("make").prefix(1000)
+    monkeypatch.setattr("simalloc.report.page.findings._ROOM", 1 << 40)
+    assert dealt(trace, policies) == [list(policies)]
+    monkeypatch.setattr("simalloc.report.page.findings.WHOLE_EVENTS", 100)
+    hands = dealt(trace, policies)
+    assert sorted(policy.name for hand in hands for policy in hand) == sorted(
+        policy.name for policy in policies
+    )
+    for hand in hands:
+        assert len({"sqf-ff", "sqf-bf", "sgf-ff", "sgf-bf"} & {each.name for each in hand}) <= 1
 
 
 def test_what_a_long_trace_goes_without_is_said(tmp_path, monkeypatch):

@@ -173,6 +173,25 @@ def test_memory_does_not_grow_with_the_length_of_a_trace(tmp_path):
     assert peaks[16] < peaks[5] + (40 << 20)
 
 
+def test_a_block_that_is_never_merged_takes_few_bytes():
+    """Of 600,000 live objects and then as many free blocks: 32 bytes, a slot, a place in a list."""
+    program = """
+from benchmarks.stream import _peak_resident as peak
+from simalloc import Trace, simulate
+count = 600_000
+number, size = [*range(count)] * 2, [16] * count + [0] * count
+trace = Trace.from_events([0] * count + [1] * count, number, size)
+trace.stretch
+before = peak()
+assert simulate(trace, "sqf-ff").counters.free_blocks_peak > count - 100
+print((peak() - before) / count)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, timeout=120
+    )
+    assert float(done.stdout) < 60
+
+
 def test_espresso_by_name_gives_the_known_measures():
     """Growth as printed, measure #3: 1.69 and 1.67 percent, and 45.6 for both LIFO rows."""
     names = ["best-fit-ao", "best-fit-lifo", "first-fit-lifo", "next-fit-lifo", "next-fit-fifo"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from simalloc.heap.real.allocators import GLIBC
 from simalloc.heap.real.process import PeakMemory, columns_of, native_process
 from simalloc.trace import Trace
-from simalloc.trace.statistics import live_bytes, lives_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +61,7 @@ def replay_natively(
 
     Raises `SimallocError` if an allocator cannot be loaded, refuses an event or fails.
     """
-    live = int(live_bytes(trace, lives_of(trace)).max(initial=0))
+    live = int(trace.stretch.live.max(initial=0))
 
     def step() -> None:
         if progress is not None:

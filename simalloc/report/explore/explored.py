@@ -7,7 +7,7 @@ from functools import cached_property
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from simalloc.measure import atlases, fragmentation, pins
+from simalloc.measure import atlas, fragmentation, pins
 from simalloc.policy import spell
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
 from simalloc.report.units import spell_percent
@@ -39,7 +39,7 @@ class Explored:
 
     @property
     def run(self) -> Run:
-        """The run, which has its addresses."""
+        """The run."""
         return self.atlas.run
 
     @cached_property
@@ -132,5 +132,5 @@ class Explored:
 
 
 def explored(trace: Trace, runs: Sequence[Run]) -> list[Explored]:
-    """Return runs to explore; raises `SimallocError` if one has no addresses."""
-    return [Explored(trace, each) for each in atlases(trace, runs)]
+    """Return runs to explore; raises `SimallocError` if one is not the trace's."""
+    return [Explored(trace, atlas(trace, run)) for run in runs]

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate_all
-from simalloc.measure import (
-    fragmentation,
-    free_sizes,
-    heap_map,
-    longest_stays,
-    pins,
-    real_waste,
-    waste,
-)
+from simalloc.measure import fragmentation, real_waste, waste, watch
+from simalloc.measure.free_sizes import FreeClasses
+from simalloc.measure.heap_map import Drawing
+from simalloc.measure.longest_stays import Longest
+from simalloc.measure.pins import PinSearch
 from simalloc.policy import ALL, expand_policies, spell, with_and_without_mechanism
 from simalloc.policy.families.offline import Offline
+from simalloc.policy.parts import Coalescing
 from simalloc.trace.statistics import describe, spread_of
 
 if TYPE_CHECKING:
@@ -53,6 +50,7 @@ class Mapped:
     map: HeapMap
     stays: Stays
     pins: Pins
+    free: FreeSizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +67,7 @@ class Findings:
     """What one could do who knew the whole trace; None of one too long to be in memory."""
     natives: Sequence[NativeRun]
     mapped: Sequence[Mapped]
-    free: Sequence[FreeSizes]
-    """Of the best and of the worst run."""
+    """The best and the worst run, and then others."""
     wastes: Sequence[Waste]
     """Where the bytes are at real sizes, in what is looked at closely and in real allocators."""
 
@@ -124,14 +121,12 @@ def find_out(
     if possible is not None and spell(possible.policy) in closely:
         roles.append(("possible", possible))
     mapped = [_look_closely(trace, run, role, stage) for role, run in roles]
-    with stage(f"{trace.name}: free blocks", 2 * len(trace)) as advance:
-        free = [free_sizes(trace, run, progress=advance) for run in (runs[0], runs[-1])]
     wastes = [*_wastes(trace, [run.policy for _, run in roles], stage), *map(real_waste, natives)]
     with stage(f"{trace.name}: statistics", 1.0) as advance:
         described = describe(trace, progress=advance)
     with stage(f"{trace.name}: lives", len(trace)) as advance:
         spread = spread_of(trace, progress=advance)
-    return Findings(trace, given, described, spread, runs, possible, natives, mapped, free, wastes)
+    return Findings(trace, given, described, spread, runs, possible, natives, mapped, wastes)
 
 
 def coarser(findings: Findings) -> Findings:
@@ -165,13 +160,29 @@ def _all_runs(
     trace: EventSource, policies: Sequence[Policy], scale: int, realloc: str | None, stage: Stage
 ) -> list[Run]:
     """Replay a trace under all policies, as many at a time as there is room for."""
-    together = max(1, _ROOM // (_LIVE_BYTES * max(trace.slots, 1)))
-    runs: list[Run] = []
+    runs: dict[str, Run] = {}
     with stage(trace.name, len(trace) * len(policies)) as advance:
-        for start in range(0, len(policies), together):
-            some = policies[start : start + together]
-            runs += simulate_all(trace, some, scale=scale, realloc=realloc, progress=advance)
-    return runs
+        for some in _dealt(trace, policies):
+            for run in simulate_all(trace, some, scale=scale, realloc=realloc, progress=advance):
+                runs[spell(run.policy)] = run
+    return [runs[spell(policy)] for policy in policies]
+
+
+def _dealt(trace: EventSource, policies: Sequence[Policy]) -> list[list[Policy]]:
+    """Deal policies out like cards, into as few hands as have room each to be replayed at once.
+
+    Those that never merge free blocks come first. On a long trace they gather millions of these, so
+    no two are in one hand then.
+    """
+    hoarders = [one for one in policies if _never_merges(one) and len(trace) > WHOLE_EVENTS]
+    together = max(1, _ROOM // (_LIVE_BYTES * max(trace.slots, 1)))
+    hands = max(len(hoarders), -(-len(policies) // together))
+    dealt = [*hoarders, *(one for one in policies if one not in hoarders)]
+    return [dealt[first::hands] for first in range(hands)]
+
+
+def _never_merges(policy: Policy) -> bool:
+    return getattr(policy.description, "coalescing", None) is Coalescing.NONE
 
 
 def _roles(runs: Sequence[Run], chosen: Collection[str]) -> list[tuple[str, Run]]:
@@ -189,12 +200,20 @@ def _wastes(trace: EventSource, policies: Sequence[Policy], stage: Stage) -> lis
 
 
 def _look_closely(trace: EventSource, run: Run, role: str, stage: Stage) -> Mapped:
-    """Return what is shown of a run, for which it is made again three times."""
-    with stage(f"{trace.name}: map of {spell(run.policy)}", 3 * len(trace)) as advance:
-        return Mapped(
-            role=role,
-            run=run,
-            map=heap_map(trace, run, columns=COLUMNS, rows=COLUMNS // 2, progress=advance),
-            stays=longest_stays(trace, run, _NAMED * COLUMNS, progress=advance),
-            pins=pins(trace, run, progress=advance),
-        )
+    """Return what is shown of a run, for which it is made once more."""
+    drawing = Drawing(run, columns=COLUMNS, rows=COLUMNS // 2)
+    longest, search, classes = (
+        Longest(run, _NAMED * COLUMNS),
+        PinSearch(trace, run),
+        FreeClasses(run),
+    )
+    with stage(f"{trace.name}: map of {spell(run.policy)}", len(trace)) as advance:
+        watch(trace, run, [drawing, longest], [search, classes], progress=advance)
+    return Mapped(
+        role=role,
+        run=run,
+        map=drawing.map(),
+        stays=longest.stays(trace),
+        pins=search.pins(),
+        free=classes.sizes(),
+    )

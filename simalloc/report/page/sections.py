@@ -183,7 +183,8 @@ def _timelines(findings: Findings) -> str:
 def _free_blocks(findings: Findings) -> str:
     runs = (findings.best, findings.worst)
     titles = [spell(run.policy) for run in runs]
-    light, dark = (png(draw_free_sizes(findings.free, titles, theme=theme)) for theme in PALETTES)
+    free = [one.free for one in findings.mapped[: len(titles)]]
+    light, dark = (png(draw_free_sizes(free, titles, theme=theme)) for theme in PALETTES)
     image = (
         f'<picture><source srcset="{dark}" media="(prefers-color-scheme: dark)">'
         f'<img src="{light}" alt="Sizes of free blocks over time"></picture>'

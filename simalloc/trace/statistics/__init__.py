@@ -9,8 +9,8 @@ from simalloc.trace.statistics.lifetimes import (
     neighbour_waits,
     neighbours_of,
 )
-from simalloc.trace.statistics.liveness import LiveCurve, Peak, live_bytes, most_together
-from simalloc.trace.statistics.passage import Passage, Passages
+from simalloc.trace.statistics.liveness import LiveCurve, Peak, most_together
+from simalloc.trace.statistics.passage import Ended, Passage, Passages
 from simalloc.trace.statistics.quantiles import SHARES, Quantiles
 from simalloc.trace.statistics.sizes import COVERAGE, SizeClass, Sizes
 from simalloc.trace.statistics.spread import Spread, Steps, spread_of
@@ -20,6 +20,7 @@ __all__ = [
     "SHARES",
     "Counting",
     "Counts",
+    "Ended",
     "Lifetimes",
     "LiveCurve",
     "Lives",
@@ -37,7 +38,6 @@ __all__ = [
     "Steps",
     "Thread",
     "describe",
-    "live_bytes",
     "lives_of",
     "most_together",
     "neighbour_waits",

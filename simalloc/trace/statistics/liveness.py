@@ -13,10 +13,8 @@ from simalloc.trace.statistics.passage import Passages
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from simalloc.trace.lives import Lives
     from simalloc.trace.source import EventSource
     from simalloc.trace.statistics.passage import Passage
-    from simalloc.trace.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -37,14 +35,6 @@ class LiveCurve:
     """Bytes allocated up to there: the other clock."""
     least: tuple[int, ...]
     most: tuple[int, ...]
-
-
-def live_bytes(trace: Trace, lives: Lives) -> NDArray[np.int64]:
-    """Return the bytes requested and not freed after each event. `lives` counts reallocs as new."""
-    change = trace.size.copy()
-    freed = lives.freed
-    change[lives.died[freed]] -= lives.size[freed]
-    return np.cumsum(change, out=change)
 
 
 def most_together(born: NDArray[np.int64], died: NDArray[np.int64]) -> Peak:

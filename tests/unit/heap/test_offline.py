@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from simalloc.errors import SimallocError
-from simalloc.heap import simulate, simulate_all
-from simalloc.heap.moment import FREE, moment
+from simalloc.heap import FREE, moment, simulate, simulate_all
 from simalloc.measure import fragmentation, free_sizes, heap_map, pins
 from simalloc.trace import Op, Trace
 from simalloc.trace.events import MAX_SIZE

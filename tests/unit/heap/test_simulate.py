@@ -211,7 +211,7 @@ def _blocks_after(trace, name):
     simulation = Setting.of(trace, name, 16, Realloc.FREE_FIRST).simulation()
     replay(simulation, trace.stretch)
     columns = [np.empty(simulation.block_count(), np.int64) for _ in range(3)]
-    simulation.blocks(*columns)
+    assert simulation.blocks(0, *columns) == len(columns[0])
     return columns
 
 

@@ -6,18 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_heap_map import traces
 
-from simalloc.errors import SimallocError
 from simalloc.heap import moment, simulate
-from simalloc.measure import atlases, heap_map, longest_stays
+from simalloc.measure import atlas, heap_map, longest_stays
 from simalloc.measure._native import Cells, fill_window
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
-
-
-def atlas(trace, run):
-    return atlases(trace, [run])[0]
 
 
 @given(traces(60, "mmmffr"), st.sampled_from(["free-first", "in-place"]), st.data())
@@ -81,10 +76,14 @@ def test_the_longest_stays_are_some_of_all():
     assert set(zip(some.since.tolist(), some.until.tolist(), strict=True)) <= kept
 
 
-def test_a_run_without_addresses_is_refused():
-    trace = Trace.from_events([M], [0], [1])
-    with pytest.raises(SimallocError, match="addresses=True"):
-        atlas(trace, simulate(trace, "best-fit-ao"))
+def test_a_run_without_addresses_has_the_same_atlas():
+    trace = load("make").prefix(5_000)
+    with_addresses, without = (
+        atlas(trace, simulate(trace, "first-fit-lifo", realloc="in-place", addresses=kept)).stays
+        for kept in (True, False)
+    )
+    for name in ("object", "placed", "requested", "birth", "since", "until"):
+        np.testing.assert_array_equal(getattr(with_addresses, name), getattr(without, name))
 
 
 def test_an_empty_trace_has_an_empty_atlas():

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from simalloc.heap import moment, simulate
-from simalloc.measure import free_sizes, heap_map, longest_stays, pins, waste
+from simalloc.measure import free_sizes, heap_map, longest_stays, pins, waste, watch
+from simalloc.measure.free_sizes import FreeClasses
+from simalloc.measure.heap_map import Drawing
+from simalloc.measure.longest_stays import Longest
+from simalloc.measure.pins import PinSearch
 from simalloc.trace import open_trace, write_trace
 from simalloc.trace.catalogue import load
 
@@ -52,6 +56,28 @@ def test_free_sizes_and_waste(whole, in_file):
     run = simulate(in_file, POLICY)
     assert columns(free_sizes(in_file, run)) == columns(free_sizes(whole, run))
     assert asdict(waste(in_file, run)) == asdict(waste(whole, run))
+
+
+def test_a_heap_looked_at_in_pieces(whole, monkeypatch):
+    run = simulate(whole, "first-fit-lifo:mechanism=on")
+    at_once = columns(moment(whole, run)), pins(whole, run, most=70), waste(whole, run)
+    monkeypatch.setattr("simalloc.heap.heap_replay._PIECE_BLOCKS", 7)
+    monkeypatch.setattr("simalloc.heap.heap_replay._MOST_PIECES", 1000)
+    assert len(at_once[0][2]) > 70
+    assert (columns(moment(whole, run)), pins(whole, run, most=70), waste(whole, run)) == at_once
+
+
+def test_one_replay_for_several_measures(whole, in_file):
+    run = simulate(in_file, POLICY)
+    drawing, longest = Drawing(run, columns=30, rows=20), Longest(run, 50)
+    search, classes = PinSearch(in_file, run), FreeClasses(run)
+    watch(in_file, run, [drawing, longest], [search, classes])
+    assert columns(longest.stays(in_file)) == columns(longest_stays(whole, run, 50))
+    assert search.pins() == pins(whole, run)
+    assert columns(classes.sizes()) == columns(free_sizes(whole, run))
+    drawn, expected = drawing.map(), heap_map(whole, run, columns=30, rows=20)
+    np.testing.assert_array_equal(drawn.live, expected.live)
+    np.testing.assert_array_equal(drawn.age, expected.age)
 
 
 @pytest.mark.parametrize("events", [None, (0, 300), (4000, 8191)])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import simalloc
-from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.report.explore.explored import explored
 from simalloc.trace import Op, Trace
@@ -118,12 +117,6 @@ def test_the_extra_is_named_where_it_is_missing():
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "explore needs anywidget: pip install 'simalloc[notebook]'\n"
-
-
-def test_a_run_without_addresses_is_refused():
-    trace = Trace.from_events([M], [0], [1])
-    with pytest.raises(SimallocError, match="addresses=True"):
-        explored(trace, [simulate(trace, "best-fit-ao")])
 
 
 def test_planes_hold_share_and_age():

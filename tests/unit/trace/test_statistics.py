@@ -16,7 +16,6 @@ from simalloc.trace.statistics import (
     SizeClass,
     Thread,
     describe,
-    live_bytes,
     lives_of,
     neighbour_waits,
     neighbours_of,
@@ -75,7 +74,7 @@ def test_average_lifetimes():
 
 
 def test_peaks_and_the_first_event_that_has_them():
-    assert live_bytes(TRACE, lives_of(TRACE)).tolist() == [10, 30, 26, 6, 46, 40, 44]
+    assert TRACE.stretch.live.tolist() == [10, 30, 26, 6, 46, 40, 44]
     statistics = describe(TRACE)
     assert statistics.peak_bytes == Peak(46, 4)
     assert statistics.peak_objects == Peak(2, 1)
@@ -281,7 +280,7 @@ def test_everything_agrees_with_a_plain_model(trace):
     for column in ("born", "died", "size", "birth", "death"):
         assert getattr(table, column).tolist() == [life[column] for life in lives]
     assert neighbour_waits(table).tolist() == waits
-    assert live_bytes(trace, table).tolist() == live
+    assert trace.stretch.live.tolist() == live
     statistics = describe(trace)
     if live:
         assert statistics.peak_bytes == Peak(max(live), live.index(max(live)))

@@ -12,13 +12,14 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
     const struct measures *measures = &replay->measures;
     const struct counters *counters = &replay->heap->counters;
     return Py_BuildValue(
-        "{sK sK sK sK sK sK sK sK sK sd sK sd sK sK sK sK sK sK sK sK sK sK sK sK}",
+        "{sK sK sK sK sK sK sK sK sK sK sd sK sd sK sK sK sK sK sK sK sK sK sK sK sK}",
         "events", measures->events,
         "heap", replay->heap->mapped,
         "live", measures->live,
         "max_live", measures->max_live,
         "heap_at_max_live", measures->heap_at_max_live,
         "peak_heap", measures->peak_heap,
+        "event_of_peak_heap", measures->event_of_peak_heap,
         "live_at_peak_heap", measures->live_at_peak_heap,
         "allocated_at_peak_heap", measures->allocated_at_peak_heap,
         "events_with_live", measures->events - measures->events_without_live,
@@ -131,45 +132,51 @@ static int64_t holds(const struct block *block, int64_t slot)
 }
 
 /* The slot of the object that each block holds, by block id; 0 for those that hold none. */
-static int64_t *slots_by_block(const struct replay *replay)
+static uint32_t *slots_by_block(const struct replay *replay)
 {
-    int64_t *slots = calloc((size_t)replay->heap->used + 1, sizeof *slots);
+    uint32_t *slots = calloc((size_t)replay->heap->used + 1, sizeof *slots);
     if (slots == NULL)
         return NULL;
     for (uint64_t slot = 0; slot < replay->objects.count; slot++)
         if (replay->objects.blocks[slot] != NO_BLOCK)
-            slots[replay->objects.blocks[slot]] = (int64_t)slot;
+            slots[replay->objects.blocks[slot]] = (uint32_t)slot;
     return slots;
 }
 
-static bool write_blocks(const struct replay *replay, struct column *columns, Py_ssize_t count)
+/* Fills columns of `room` items with the blocks by address, but for the first `passed`; answers how
+ * many there were. */
+static Py_ssize_t fill_columns(const struct heap *heap, const uint32_t *edges,
+                               const uint32_t *slots, Py_ssize_t passed, struct column *columns,
+                               Py_ssize_t room)
 {
-    const struct heap *heap = replay->heap;
-    if (count != count_blocks(heap)) {
-        PyErr_SetString(PyExc_ValueError, "the columns need block_count() items");
-        return false;
-    }
-    int64_t *slots = slots_by_block(replay);
-    uint32_t *edges = sorted_segments(heap);
-    if (slots != NULL && edges != NULL) {
-        int64_t *address = columns[0].view.buf;
-        int64_t *size = columns[1].view.buf;
-        int64_t *slot = columns[2].view.buf;
-        for (uint32_t i = 0; i <= heap->segment_count; i++)
-            for (uint32_t id = heap->blocks[edges[i]].next; id != edges[i];
-                 id = heap->blocks[id].next) {
-                const struct block *block = &heap->blocks[id];
-                *address++ = (int64_t)block->address;
-                *size++ = (int64_t)block->size;
-                *slot++ = holds(block, slots[id]);
-            }
-    } else {
-        PyErr_NoMemory();
-    }
-    bool written = slots != NULL && edges != NULL;
+    int64_t *address = columns[0].view.buf;
+    int64_t *size = columns[1].view.buf;
+    int64_t *slot = columns[2].view.buf;
+    Py_ssize_t filled = -passed;
+    for (uint32_t i = 0; i <= heap->segment_count; i++)
+        for (uint32_t id = heap->blocks[edges[i]].next; id != edges[i] && filled < room;
+             id = heap->blocks[id].next, filled++) {
+            if (filled < 0)
+                continue;
+            const struct block *block = &heap->blocks[id];
+            address[filled] = (int64_t)block->address;
+            size[filled] = (int64_t)block->size;
+            slot[filled] = holds(block, slots[id]);
+        }
+    return filled < 0 ? 0 : filled;
+}
+
+static PyObject *write_blocks(const struct replay *replay, Py_ssize_t passed,
+                              struct column *columns, Py_ssize_t room)
+{
+    uint32_t *slots = slots_by_block(replay);
+    uint32_t *edges = sorted_segments(replay->heap);
+    Py_ssize_t filled = -1;
+    if (slots != NULL && edges != NULL)
+        filled = fill_columns(replay->heap, edges, slots, passed, columns, room);
     free(slots);
     free(edges);
-    return written;
+    return filled < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(filled);
 }
 
 PyObject *simulation_blocks(PyObject *object, PyObject *args)
@@ -181,14 +188,54 @@ PyObject *simulation_blocks(PyObject *object, PyObject *args)
         {.name = "slot", .width = 8, .writable = true},
     };
     PyObject *given[BLOCK_COLUMNS];
-    Py_ssize_t count;
+    Py_ssize_t passed, room;
     const struct replay *replay = simulation_idle(object);
     if (replay == NULL ||
-        !PyArg_UnpackTuple(args, "blocks", BLOCK_COLUMNS, BLOCK_COLUMNS, &given[0], &given[1],
-                           &given[2]) ||
-        !columns_hold(columns, given, BLOCK_COLUMNS, &count))
+        !PyArg_ParseTuple(args, "nOOO:blocks", &passed, &given[0], &given[1], &given[2]) ||
+        !columns_hold(columns, given, BLOCK_COLUMNS, &room))
         return NULL;
-    bool written = write_blocks(replay, columns, count);
+    PyObject *filled = write_blocks(replay, passed, columns, room);
     columns_release(columns, BLOCK_COLUMNS);
-    return written ? Py_NewRef(Py_None) : NULL;
+    return filled;
+}
+
+static int floor_log2(uint64_t number)
+{
+    return 63 - __builtin_clzll(number);
+}
+
+/* The largest power of two, which may be a fraction, of bytes of the program that a block has. */
+static int power_of_size(uint64_t size, uint64_t scale)
+{
+    int power = floor_log2(size) - floor_log2(scale);
+    bool less = power >= 0 ? size >> power < scale : size << -power < scale;
+    return less ? power - 1 : power;
+}
+
+enum { LOWEST_POWER = -64, SIZE_POWERS = 128 };
+
+static void sum_up_segment(const struct heap *heap, uint32_t edge, int64_t *blocks, int64_t *bytes)
+{
+    for (uint32_t id = heap->blocks[edge].next; id != edge; id = heap->blocks[id].next) {
+        if (!heap_is_free(heap, id))
+            continue;
+        uint64_t size = heap->blocks[id].size;
+        int place = power_of_size(size, heap->setting.scale) - LOWEST_POWER;
+        blocks[place]++;
+        bytes[place] += (int64_t)size;
+    }
+}
+
+PyObject *simulation_free_sizes(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    const struct heap *heap = replay->heap;
+    int64_t sums[2][SIZE_POWERS] = {0};
+    sum_up_segment(heap, NO_BLOCK, sums[0], sums[1]);
+    for (uint32_t i = 0; i < heap->segment_count; i++)
+        sum_up_segment(heap, heap->segments[i], sums[0], sums[1]);
+    return PyBytes_FromStringAndSize((const char *)sums, (Py_ssize_t)sizeof sums);
 }

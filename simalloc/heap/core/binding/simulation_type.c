@@ -257,9 +257,13 @@ static PyMethodDef simulation_methods[] = {
      "Keep the free blocks in another form, for tests; False: the family has one only."},
     {"block_count", simulation_block_count, METH_NOARGS, "Blocks that tile the heap now."},
     {"blocks", simulation_blocks, METH_VARARGS,
-     "blocks(address, size, slot)\n--\n\n"
-     "Fill in the blocks in address order; slot is negative for a block that holds no object: -1 free, "
-     "-2 waste, -3 cached, -4 the allocator's table, -5 a hole."},
+     "blocks(first, address, size, slot) -> how many\n--\n\n"
+     "Fill in the blocks in address order from number `first` on, as many as there is room for; slot is "
+     "negative for a block that holds no object: -1 free, -2 waste, -3 cached, -4 the allocator's "
+     "table, -5 a hole."},
+    {"free_sizes", simulation_free_sizes, METH_NOARGS,
+     "The free blocks by the largest power of two of the program's bytes that they have, from -64 on: "
+     "bytes of int64[2][128], their numbers and their scaled sizes."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -27,5 +27,6 @@ PyObject *simulation_timeline(PyObject *object, PyObject *unused);
 PyObject *simulation_loose(PyObject *object, PyObject *unused);
 PyObject *simulation_block_count(PyObject *object, PyObject *unused);
 PyObject *simulation_blocks(PyObject *object, PyObject *args);
+PyObject *simulation_free_sizes(PyObject *object, PyObject *unused);
 
 #endif

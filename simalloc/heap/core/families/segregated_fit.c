@@ -1,5 +1,8 @@
 /* Segregated fits: a list of free blocks for each class of sizes, with or without coalescing
  * (simalloc/policy/families/segregated_fit.md). */
+#include <stdlib.h>
+
+#include "index/list/block_list_edit.h"
 #include "index/ranked/ranked_tree.h"
 #include "parts/classed_heap.h"
 
@@ -8,10 +11,13 @@ enum list_order { LIST_LIFO, LIST_SIZE };
 enum spacing { SPACING_EQUAL, SPACING_LEA };
 enum { MOST_CLASSES = 1024 };
 
+/* Blocks that are taken first come, first served stand in a list by entry, whose last is the newest:
+ * of these there may be millions, if they never merge. Others stand in trees by size. */
 struct segregated_fit {
     struct classed_heap base;
+    struct block_list *by_entry; /* of each class; NULL: blocks are found by size */
     struct ranked_nodes nodes;
-    uint32_t lists[MOST_CLASSES];
+    uint32_t by_size[MOST_CLASSES];
     uint64_t entered; /* blocks so far */
     uint64_t fit;     /* enum list_choice */
     uint64_t order;   /* enum list_order */
@@ -54,58 +60,74 @@ static uint64_t class_for(const struct segregated_fit *state, uint64_t size)
     return number < state->classes ? number : state->classes - 1;
 }
 
-static struct ranked_tree list_of(struct segregated_fit *state, uint64_t number)
+static struct ranked_tree tree_of(struct segregated_fit *state, uint64_t number)
 {
-    return (struct ranked_tree){&state->lists[number], state->nodes.nodes, state->base.heap.blocks};
+    return (struct ranked_tree){&state->by_size[number], state->nodes.nodes,
+                                state->base.heap.blocks};
 }
 
-/* Whether blocks are found by size in the index: as the list has them, or as best fit looks. */
-static bool is_by_size(const struct segregated_fit *state)
+static struct block_list *list_of(const struct segregated_fit *state, uint32_t id)
 {
-    return state->order == LIST_SIZE || state->fit == LIST_BEST;
-}
-
-/* The place of a block among the others; the lower the turn, the later it entered. */
-static struct rank_key key_of(const struct segregated_fit *state, uint64_t size, uint64_t turn)
-{
-    return (struct rank_key){is_by_size(state) ? size : 0, turn};
+    return &state->by_entry[class_for(state, state->base.heap.blocks[id].size)];
 }
 
 static void leave(struct heap *heap, uint32_t id)
 {
     struct segregated_fit *state = state_of(heap);
-    struct ranked_tree list = list_of(state, class_for(state, heap->blocks[id].size));
-    ranked_tree_remove(&list, id);
+    if (state->by_entry != NULL) {
+        struct block_list *list = list_of(state, id);
+        block_list_remove(list, heap->blocks, block_list_locate(heap->blocks, id));
+        heap->blocks[id].home = STATE_FREE;
+        return;
+    }
+    struct ranked_tree tree = tree_of(state, class_for(state, heap->blocks[id].size));
+    ranked_tree_remove(&tree, id);
+}
+
+/* Puts a free block into the tree of its class, among its equals by its turn: the lower that is, the
+ * later the block has entered. */
+static void enter_by_size(struct segregated_fit *state, uint32_t id, uint64_t turn,
+                          uint64_t *visited)
+{
+    uint64_t size = state->base.heap.blocks[id].size;
+    struct ranked_tree tree = tree_of(state, class_for(state, size));
+    struct rank_key key = {size, turn};
+    if (state->order == LIST_SIZE) {
+        struct ranked behind = ranked_tree_from(&tree, key);
+        *visited += behind.rank + (behind.block != NO_BLOCK);
+    } else {
+        ++*visited;
+    }
+    ranked_tree_insert(&tree, id, key);
 }
 
 /* Puts a free block into the list of its class. */
 static void enter(struct heap *heap, uint32_t id, uint64_t *visited)
 {
     struct segregated_fit *state = state_of(heap);
-    uint64_t size = heap->blocks[id].size;
-    struct ranked_tree list = list_of(state, class_for(state, size));
-    struct rank_key key = key_of(state, size, UINT64_MAX - ++state->entered);
-    if (state->order == LIST_SIZE) {
-        struct ranked behind = ranked_tree_from(&list, key);
-        *visited += behind.rank + (behind.block != NO_BLOCK);
-    } else {
-        ++*visited;
+    if (state->by_entry == NULL) {
+        enter_by_size(state, id, UINT64_MAX - ++state->entered, visited);
+        return;
     }
-    ranked_tree_insert(&list, id, key);
+    struct block_list *list = list_of(state, id);
+    block_list_insert(list, heap->blocks, block_list_back(list), id, false);
+    ++*visited;
 }
 
 /* Gives the remainder of a block, which is now as large as it is, the block's place. */
 static void stay(struct segregated_fit *state, uint32_t id)
 {
-    uint64_t size = state->base.heap.blocks[id].size;
-    struct ranked_tree list = list_of(state, class_for(state, size));
-    if (!is_by_size(state)) {
-        ranked_tree_resized(&list, id);
+    const struct block *blocks = state->base.heap.blocks;
+    if (state->by_entry != NULL) {
+        block_list_change(list_of(state, id), block_list_locate(blocks, id), &blocks[id],
+                          GAVE_LOW_END, false);
         return;
     }
-    uint64_t turn = list.nodes[id].key.minor;
-    ranked_tree_remove(&list, id);
-    ranked_tree_insert(&list, id, key_of(state, size, turn));
+    uint64_t uncounted = 0;
+    uint64_t turn = state->nodes.nodes[id].key.minor;
+    struct ranked_tree tree = tree_of(state, class_for(state, blocks[id].size));
+    ranked_tree_remove(&tree, id);
+    enter_by_size(state, id, turn, &uncounted);
 }
 
 static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, uint64_t *visited)
@@ -131,20 +153,34 @@ static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, uint64_t *vis
     return low;
 }
 
+/* The newest block of a class that fits, or NO_BLOCK. */
+static uint32_t find_newest(struct block_list *list, uint64_t size, uint64_t *visited)
+{
+    struct cursor at = block_list_last(list, size);
+    *visited += list->blocks - (found(at) ? block_list_rank(list, at) : 0);
+    return found(at) ? block_at(list, at) : NO_BLOCK;
+}
+
+/* The smallest block of a class that fits, or NO_BLOCK. */
+static uint32_t find_smallest(struct segregated_fit *state, uint64_t number, uint64_t size,
+                              uint64_t *visited)
+{
+    struct ranked_tree tree = tree_of(state, number);
+    struct ranked smallest = ranked_tree_from(&tree, (struct rank_key){size, 0});
+    *visited += state->fit == LIST_BEST ? ranked_tree_count(&tree)
+                                        : smallest.rank + (smallest.block != NO_BLOCK);
+    return smallest.block;
+}
+
 static uint32_t find(struct heap *heap, uint64_t size, uint64_t *visited)
 {
     struct segregated_fit *state = state_of(heap);
-    for (uint64_t number = class_for(state, size); number < state->classes; number++) {
-        struct ranked_tree list = list_of(state, number);
-        struct ranked found = is_by_size(state)
-                                  ? ranked_tree_from(&list, key_of(state, size, 0))
-                                  : ranked_tree_first_fit(&list, size);
-        *visited += state->fit == LIST_BEST ? ranked_tree_count(&list)
-                                            : found.rank + (found.block != NO_BLOCK);
-        if (found.block != NO_BLOCK)
-            return found.block;
-    }
-    return NO_BLOCK;
+    uint32_t id = NO_BLOCK;
+    for (uint64_t number = class_for(state, size); id == NO_BLOCK && number < state->classes;
+         number++)
+        id = state->by_entry != NULL ? find_newest(&state->by_entry[number], size, visited)
+                                     : find_smallest(state, number, size, visited);
+    return id;
 }
 
 DEFINE_CLASSED_FUNCTIONS
@@ -156,7 +192,13 @@ static void release(struct heap *heap, uint32_t id)
 
 static bool reserve(struct heap *heap)
 {
-    return heap_reserve(heap) && ranked_nodes_reserve(&state_of(heap)->nodes, heap->capacity);
+    struct segregated_fit *state = state_of(heap);
+    bool done = heap_reserve(heap);
+    if (state->by_entry == NULL)
+        return done && ranked_nodes_reserve(&state->nodes, heap->capacity);
+    for (uint64_t number = 0; done && number < state->classes; number++)
+        done = block_list_reserve(&state->by_entry[number]);
+    return done;
 }
 
 DEFINE_LAYER(segregated_fit, false, allocate, release, reserve, .resize = resize,
@@ -168,17 +210,33 @@ static const struct layer *settle(struct heap *heap)
     return &layer_segregated_fit;
 }
 
+static bool init_lists(struct segregated_fit *state)
+{
+    struct heap *heap = &state->base.heap;
+    state->by_entry = calloc(state->classes, sizeof *state->by_entry);
+    bool done = state->by_entry != NULL;
+    for (uint64_t number = 0; done && number < state->classes; number++)
+        done = block_list_init(&state->by_entry[number], heap,
+                               heap_unit(heap) | state->base.splitting.growth);
+    return done;
+}
+
 static bool init(void *memory)
 {
     struct segregated_fit *state = memory;
     if (state->spacing == SPACING_LEA)
         state->classes = LEA_CLASSES;
-    return classed_init(memory);
+    bool by_entry = state->fit == LIST_FIRST && state->order == LIST_LIFO;
+    return classed_init(memory) && (!by_entry || init_lists(state));
 }
 
 static void release_all(void *memory)
 {
-    ranked_nodes_release(&((struct segregated_fit *)memory)->nodes);
+    struct segregated_fit *state = memory;
+    for (uint64_t number = 0; state->by_entry != NULL && number < state->classes; number++)
+        block_list_release(&state->by_entry[number]);
+    free(state->by_entry);
+    ranked_nodes_release(&state->nodes);
     heap_release(memory);
 }
 
@@ -188,9 +246,10 @@ static const char *check(const void *memory)
     uint64_t blocks = 0;
     const char *wrong = heap_check(memory);
     for (uint64_t number = 0; number < state.classes && wrong == NULL; number++) {
-        struct ranked_tree list = list_of(&state, number);
-        wrong = ranked_tree_check(&list);
-        blocks += ranked_tree_count(&list);
+        struct ranked_tree tree = tree_of(&state, number);
+        wrong = state.by_entry != NULL ? block_list_check(&state.by_entry[number], false, false)
+                                       : ranked_tree_check(&tree);
+        blocks += state.by_entry != NULL ? state.by_entry[number].blocks : ranked_tree_count(&tree);
     }
     if (wrong == NULL && blocks != state.base.heap.counters.free_blocks)
         wrong = "the lists do not hold exactly the free blocks";

@@ -7,6 +7,7 @@ static void measure_change(struct measures *measures, const struct heap_change *
     measures->heap = change->heap;
     if (change->heap > measures->peak_heap) {
         measures->peak_heap = change->heap;
+        measures->event_of_peak_heap = measures->events + change->event;
         measures->live_at_peak_heap = live;
         measures->allocated_at_peak_heap = change->allocated;
     }

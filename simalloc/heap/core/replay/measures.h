@@ -16,6 +16,7 @@ struct measures {
     uint64_t max_live;
     uint64_t heap_at_max_live;
     uint64_t peak_heap;
+    uint64_t event_of_peak_heap; /* the first after which the heap was as large */
     uint64_t live_at_peak_heap;
     uint64_t allocated_at_peak_heap;
     uint64_t events_without_live; /* the mean of heap / live is over the others */

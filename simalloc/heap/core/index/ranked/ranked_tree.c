@@ -37,19 +37,10 @@ static uint32_t count_of(const struct ranked_tree *tree, uint32_t id)
     return id == NO_BLOCK ? 0 : tree->nodes[id].count;
 }
 
-static uint64_t max_of(const struct ranked_tree *tree, uint32_t id)
-{
-    return id == NO_BLOCK ? 0 : tree->nodes[id].max;
-}
-
-/* Sums a node up from its children. */
+/* Counts a node's subtree from those of its children. */
 static void sum_up(const struct ranked_tree *tree, uint32_t id)
 {
     struct ranked_node *node = &tree->nodes[id];
-    uint64_t left = max_of(tree, node->left);
-    uint64_t right = max_of(tree, node->right);
-    uint64_t max = left > right ? left : right;
-    node->max = tree->blocks[id].size > max ? tree->blocks[id].size : max;
     node->count = count_of(tree, node->left) + count_of(tree, node->right) + 1;
 }
 
@@ -57,11 +48,6 @@ static void sum_up_from(const struct ranked_tree *tree, uint32_t id)
 {
     for (; id != NO_BLOCK; id = tree->nodes[id].parent)
         sum_up(tree, id);
-}
-
-void ranked_tree_resized(const struct ranked_tree *tree, uint32_t id)
-{
-    sum_up_from(tree, id);
 }
 
 /* The link by which a node is reached. */
@@ -125,26 +111,6 @@ void ranked_tree_remove(const struct ranked_tree *tree, uint32_t id)
     sum_up_from(tree, node->parent);
 }
 
-struct ranked ranked_tree_first_fit(const struct ranked_tree *tree, uint64_t size)
-{
-    uint32_t id = *tree->root;
-    if (max_of(tree, id) < size)
-        return (struct ranked){NO_BLOCK, ranked_tree_count(tree)};
-    uint64_t rank = 0;
-    for (;;) {
-        const struct ranked_node *node = &tree->nodes[id];
-        if (max_of(tree, node->left) >= size) {
-            id = node->left;
-            continue;
-        }
-        rank += count_of(tree, node->left);
-        if (tree->blocks[id].size >= size)
-            return (struct ranked){id, rank};
-        rank++;
-        id = node->right;
-    }
-}
-
 struct ranked ranked_tree_from(const struct ranked_tree *tree, struct rank_key key)
 {
     struct ranked found = {NO_BLOCK, 0};
@@ -166,7 +132,6 @@ struct ranked ranked_tree_from(const struct ranked_tree *tree, struct rank_key k
 static const char *check_below(const struct ranked_tree *tree, uint32_t id)
 {
     const struct ranked_node *node = &tree->nodes[id];
-    struct ranked_node before = *node;
     if (tree->blocks[id].home != STATE_FREE)
         return "a list holds a block that is not free";
     const uint32_t children[] = {node->left, node->right};
@@ -181,9 +146,9 @@ static const char *check_below(const struct ranked_tree *tree, uint32_t id)
         if (wrong != NULL)
             return wrong;
     }
-    sum_up(tree, id);
-    return before.max == node->max && before.count == node->count ? NULL
-                                                                  : "a list is summed up wrongly";
+    return node->count == count_of(tree, node->left) + count_of(tree, node->right) + 1
+               ? NULL
+               : "a list is summed up wrongly";
 }
 
 const char *ranked_tree_check(const struct ranked_tree *tree)

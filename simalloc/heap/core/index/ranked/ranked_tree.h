@@ -2,8 +2,7 @@
  * have passed before it.
  *
  * A treap: ordered by key, balanced by a hash of the block's id. A node knows how many nodes are in
- * its subtree and the largest size among them. All operations take O(log n), on average over the
- * hash. */
+ * its subtree. All operations take O(log n), on average over the hash. */
 #ifndef SIMALLOC_RANKED_TREE_H
 #define SIMALLOC_RANKED_TREE_H
 
@@ -17,7 +16,6 @@ struct rank_key {
 
 struct ranked_node {
     struct rank_key key;
-    uint64_t max; /* the largest size in the subtree */
     uint32_t count; /* of nodes in the subtree */
     uint32_t parent; /* or NO_BLOCK, as the two below */
     uint32_t left;
@@ -47,17 +45,11 @@ struct ranked {
 bool ranked_nodes_reserve(struct ranked_nodes *nodes, uint32_t capacity);
 void ranked_nodes_release(struct ranked_nodes *nodes);
 
-/* The first block of at least `size`. */
-struct ranked ranked_tree_first_fit(const struct ranked_tree *tree, uint64_t size);
-
 /* The first block whose key is not below one. */
 struct ranked ranked_tree_from(const struct ranked_tree *tree, struct rank_key key);
 
 void ranked_tree_insert(const struct ranked_tree *tree, uint32_t id, struct rank_key key);
 void ranked_tree_remove(const struct ranked_tree *tree, uint32_t id);
-
-/* Brings the largest sizes up to date after the size of a block has changed. */
-void ranked_tree_resized(const struct ranked_tree *tree, uint32_t id);
 
 ALWAYS_INLINE uint64_t ranked_tree_count(const struct ranked_tree *tree)
 {

@@ -24,7 +24,7 @@ struct tree_sizes_roots {
 
 struct tree_sizes {
     struct ranked_tree by_size;    /* by size, and by address among equals */
-    struct ranked_tree by_largest; /* its own maxima are of no use, and not kept up to date */
+    struct ranked_tree by_largest;
 };
 
 /* Makes sure that there is a node for every block; false when memory is exhausted. */

@@ -1,0 +1,184 @@
+"""A run made again, to see what its figures do not tell: where objects lie, and the heap itself."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import numpy as np
+
+from simalloc.errors import SimallocError
+from simalloc.heap._core import Simulation
+from simalloc.heap.latest import Latest
+from simalloc.heap.moment import SIZE_POWERS, Moment, Tiling
+from simalloc.heap.setting import Setting
+from simalloc.heap.stepping import parts_of, replay
+from simalloc.heap.ways import way_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from simalloc.heap.offline import OfflineHeap
+    from simalloc.heap.run import Run
+    from simalloc.trace import EventSource, Stretch
+
+_PIECE_BLOCKS: Final = 1 << 18
+_MOST_PIECES: Final = 16
+"""The heap is told in pieces of so many blocks, or in so many pieces if it has more blocks."""
+
+
+class Onlooker(Protocol):
+    """Who looks at the heap of a run after some of its events."""
+
+    @property
+    def events(self) -> Sequence[int]:
+        """The events after which it looks."""
+
+    def look(self, heap: HeapReplay) -> None:
+        """Look at the heap as it is now."""
+
+
+class Placed(NamedTuple):
+    """Events as `Passages` takes them, with a column `address`: where their objects lie."""
+
+    op: NDArray[np.uint8]
+    size: NDArray[np.int64]
+    slot: NDArray[np.uint32]
+    columns: Mapping[str, NDArray[np.int64]]
+
+
+def check_run(source: EventSource, run: Run) -> None:
+    """Raise `SimallocError` unless the run may be one of the trace, by how long both are."""
+    if run.events != len(source) or run.objects != source.objects:
+        raise SimallocError(
+            f"the run of {run.trace} belongs to another trace than this one, {source.name}"
+        )
+
+
+class HeapReplay:
+    """A run's trace, gone through once, with the heap of the run for all who want to look at it.
+
+    It ends after `events` events, or all if that is None, but not before the last onlooker has
+    seen what it wants to. `progress` is called with the number of events done since its last call.
+
+    Raises `SimallocError` if the run is not the trace's, or an event to look at is not.
+    """
+
+    def __init__(
+        self,
+        source: EventSource,
+        run: Run,
+        onlookers: Sequence[Onlooker] = (),
+        *,
+        events: int | None = None,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        check_run(source, run)
+        self._stops = sorted({event for one in onlookers for event in one.events})
+        for event in self._stops:
+            if not 0 <= event < len(source):
+                raise SimallocError(
+                    f"event {event} of {source.name} cannot be shown; the events that can are "
+                    f"0 to {len(source) - 1}"
+                )
+        wanted = len(source) if events is None else events
+        self._end = max([wanted, *(event + 1 for event in self._stops[-1:])])
+        self._run = run
+        self._onlookers = onlookers
+        self._progress = progress
+        self._setting = Setting.of(source, run.policy, run.scale, run.realloc)
+        self._latest = Latest(source.slots if onlookers else 0)
+        self._heap: Simulation | OfflineHeap | None = None
+        self._addresses = run.addresses
+        self._done = 0
+
+    @property
+    def slots(self) -> int:
+        """How many objects are live at once at most."""
+        return self._setting.source.slots
+
+    def go(self) -> None:
+        """Go through the events for the onlookers alone."""
+        for _ in self.chunks():
+            pass
+
+    def chunks(self) -> Generator[Placed]:
+        """Yield the events from the first on; addresses are int64, in scaled bytes.
+
+        An onlooker sees the heap when the events before have been taken.
+        """
+        self._begin()
+        with closing(self._setting.source.stretches()) as stretches:
+            while self._done < self._end:
+                stretch = next(stretches)
+                for part in self._cut(stretch):
+                    yield Placed(part.op, part.size, part.slot, {"address": self._carry_out(part)})
+                    self._let_look()
+
+    def free_sizes(self) -> NDArray[np.int64]:
+        """Return how many free blocks there are of each size: (2, `SIZE_POWERS`).
+
+        A block belongs to the largest power of two of the program's bytes that it has, from
+        `LOWEST_POWER` on. The rows are the number of blocks, and their scaled bytes.
+        """
+        assert self._heap is not None
+        return np.frombuffer(self._heap.free_sizes(), np.int64).reshape(2, SIZE_POWERS)
+
+    def pieces(self) -> Iterator[Moment]:
+        """Yield the blocks by address, a piece at a time, of which there is at least one."""
+        assert self._heap is not None
+        count = self._heap.block_count()
+        room = max(_PIECE_BLOCKS, -(-count // _MOST_PIECES))
+        for first in range(0, max(count, 1), room):
+            tiling = Tiling.empty(min(room, count - first))
+            self._heap.blocks(first, *tiling)
+            yield self._latest.moment(tiling, self._setting.scale)
+
+    def _begin(self) -> None:
+        """Make the heap before the first event, if it is needed."""
+        if self._addresses is not None and not self._stops:
+            return
+        way = way_of(self._setting.policy)
+        self._heap = way.heap_of(self._setting)
+        if not isinstance(self._heap, Simulation) and self._addresses is None:
+            self._addresses = way.run_one(self._setting, addresses=True).addresses
+
+    def _cut(self, stretch: Stretch) -> Iterator[Stretch]:
+        """Yield the events of a stretch, to the end and to each event after which to look."""
+        first = self._done
+        after = [event + 1 - first for event in self._stops]
+        end = min(len(stretch.op), self._end - first)
+        edges = [0, *(edge for edge in after if 0 < edge < end), end]
+        for start, stop in pairwise(edges):
+            yield stretch.part(start, stop)
+
+    def _carry_out(self, events: Stretch) -> NDArray[np.int64]:
+        """Carry out the next events, and return where their objects lie."""
+        first = self._done
+        if self._stops:
+            self._latest.note(events)
+        self._done += len(events.op)
+        if isinstance(self._heap, Simulation):
+            return self._simulated(self._heap, events)
+        if self._heap is not None:
+            self._heap.go_to(self._done)
+        self._progress(len(events.op))
+        assert self._addresses is not None
+        return self._addresses[first : self._done]
+
+    def _simulated(self, simulation: Simulation, events: Stretch) -> NDArray[np.int64]:
+        address = np.empty(len(events.op), np.int64)
+        done = 0
+        for part in parts_of(events, self._setting.policy):
+            replay(simulation, part, address[done : done + len(part.op)])
+            done += len(part.op)
+            self._progress(len(part.op))
+        return address
+
+    def _let_look(self) -> None:
+        for one in self._onlookers:
+            if self._done - 1 in one.events:
+                one.look(self)

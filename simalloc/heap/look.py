@@ -1,0 +1,54 @@
+"""A look at the whole heap of a run after one event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.errors import SimallocError
+from simalloc.heap.heap_replay import HeapReplay
+from simalloc.heap.moment import Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simalloc.heap.run import Run
+    from simalloc.trace import EventSource
+
+
+def moment(
+    source: EventSource,
+    run: Run,
+    event: int | None = None,
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Moment:
+    """Return the heap of a run after an event; without one, when the heap first has its peak.
+
+    The trace is replayed up to there; `progress` is called with the number of events done since its
+    last call. Raises `SimallocError` if there is no such event, or the run is not the trace's.
+    """
+    look = _Look(event_or_peak(source, run, event))
+    HeapReplay(source, run, [look], events=0, progress=progress).go()
+    return look.moment
+
+
+def event_or_peak(source: EventSource, run: Run, event: int | None) -> int:
+    """Return an event, or if there is none the one after which the heap first has its peak."""
+    if event is not None:
+        return event
+    if not len(source):
+        raise SimallocError(f"{source.name} has no events, so its heap has no peak")
+    return run.peak_event
+
+
+class _Look:
+    """Keeps the whole heap after an event."""
+
+    moment: Moment
+
+    def __init__(self, event: int) -> None:
+        self.events = (event,)
+
+    def look(self, heap: HeapReplay) -> None:
+        """Keep the heap."""
+        self.moment = Moment.joined(list(heap.pieces()))

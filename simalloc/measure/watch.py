@@ -1,0 +1,50 @@
+"""Several measures of a run from one replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from simalloc.heap import HeapReplay
+from simalloc.trace.statistics import Passages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simalloc.heap import Onlooker, Run
+    from simalloc.trace import EventSource
+    from simalloc.trace.statistics import Ended
+
+
+class StayWatcher(Protocol):
+    """Who is told of all stays of a run as they end."""
+
+    def see(self, stays: Ended) -> None:
+        """Take note of the next ones.
+
+        A realloc ends one stay and begins another. `mark` is the address, in scaled bytes, and
+        `marked` the event since which the object has had it.
+        """
+
+
+def watch(
+    source: EventSource,
+    run: Run,
+    watchers: Sequence[StayWatcher] = (),
+    onlookers: Sequence[Onlooker] = (),
+    *,
+    events: int | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Replay a run once for all measures that are taken of its stays, and of its heap.
+
+    What is taken of stays is told of the first `events` events, or of all. `progress` is called
+    with the number of events done since its last call. Raises `SimallocError` if the run is not the
+    trace's, or an event to look at is not.
+    """
+    if not watchers:
+        HeapReplay(source, run, onlookers, events=0, progress=progress).go()
+        return
+    replay = HeapReplay(source, run, onlookers, events=events, progress=progress)
+    for passage in Passages(replay, "address"):
+        for watcher in watchers:
+            watcher.see(passage.ended)
