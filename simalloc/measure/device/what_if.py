@@ -11,6 +11,7 @@ from simalloc.errors import PolicyError
 from simalloc.heap.device_core import figures_in_core
 from simalloc.measure.device.outcomes import Outcome, described, outcomes_of
 from simalloc.measure.device.smallest import STEP
+from simalloc.plural import counted
 from simalloc.policy.device import UNLIMITED, NoCache
 from simalloc.shown import ShownAsTable
 from simalloc.trace._native import live_bytes
@@ -35,7 +36,7 @@ SETTINGS: Final = (
 """The settings that people try; the first are PyTorch's own."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhatIf(ShownAsTable):
     """What a program needed, what it would have needed, and what it could not do without.
 
@@ -65,6 +66,9 @@ class WhatIf(ShownAsTable):
     """Whether Ctrl-C came before all was found."""
     misunderstood: str = ""
     """What is wrong with the recorded settings, if they cannot be modelled; `settings` has none."""
+
+    def __repr__(self) -> str:
+        return f"<WhatIf: {self.trace} under {counted(len(self.outcomes), 'setting')}>"
 
     @property
     def best(self) -> Outcome:
