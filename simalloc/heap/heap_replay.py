@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simalloc.trace import EventSource, Stretch
 
 _PIECE_BLOCKS: Final = 1 << 18
-_MOST_PIECES: Final = 16
+_MOST_PIECES: Final = 64
 """The heap is told in pieces of so many blocks, or in so many pieces if it has more blocks."""
 
 
