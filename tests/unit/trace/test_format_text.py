@@ -62,7 +62,7 @@ def test_comments_alone_are_a_trace_of_nothing(log):
 
 def test_a_log_exports_as_a_log(log, tmp_path):
     export_trace(log("m 9 1\nf 9\n"), tmp_path / "out.txt", "text")
-    assert (tmp_path / "out.txt").read_text() == "# 'log.txt': 2 events, 1 objects\nm 0 1\nf 0\n"
+    assert (tmp_path / "out.txt").read_text() == "# 'log.txt': 2 events, 1 object\nm 0 1\nf 0\n"
 
 
 MISTAKES = [
