@@ -12,6 +12,7 @@ byte. docs/real-allocators.md says which code it is.
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simalloc import Trace, read_trace
@@ -73,17 +74,14 @@ def test_a_model_takes_the_heap_of_the_real_allocator(allocator, bits, trace):
 
 def with_null_for_nothing(trace):
     """Return the events that are left where malloc(0) gives null: realloc of null is a malloc."""
-    nulls, events = set(), []
-    for op, number, size in zip(trace.op, trace.object, trace.size, strict=True):
-        if op == Op.MALLOC and not size:
-            nulls.add(number)
-        elif number not in nulls:
-            events.append((op, number, size))
-        elif op == Op.FREE or size:
-            nulls.remove(number)
-            if op == Op.REALLOC:
-                events.append((Op.MALLOC, number, size))
-    return Trace.from_events(*zip(*events, strict=True))
+    asks_nothing = (trace.op == Op.MALLOC) & (trace.size == 0)
+    null = np.isin(trace.object, trace.object[asks_nothing])
+    moves = np.flatnonzero(null & (trace.op == Op.REALLOC))
+    made, first = np.unique(trace.object[moves], return_index=True)
+    op = trace.op.copy()
+    op[moves[first]] = Op.MALLOC
+    left = ~asks_nothing & (~null | np.isin(trace.object, made))
+    return Trace.from_events(op[left], trace.object[left], trace.size[left])
 
 
 def test_tlsf_takes_the_heap_of_the_shipped_table_where_nothing_is_null():
