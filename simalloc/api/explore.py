@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 from simalloc.api.traces import read_trace
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate_all
+from simalloc.measure import atlas
 from simalloc.policy import expand_policies
 from simalloc.progress import progress as any_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from simalloc.api.traces import Source
-    from simalloc.heap import Realloc, Run
+    from simalloc.heap import Realloc
     from simalloc.policy import AnyPolicy
     from simalloc.report.explore.explored import Explored
     from simalloc.report.explore.explorer import Explorer
-    from simalloc.trace import Trace
 
 
 def explore(
@@ -40,24 +41,25 @@ def explore(
     each policy. Arguments are those of `draw_heap_maps`. Raises `SimallocError` without the
     extra `notebook`, and as `simulate` does.
     """
-    with ThreadPoolExecutor(1) as meanwhile:
-        drawing = meanwhile.submit(_import_drawing)
+    with ThreadPoolExecutor() as others:
+        drawing = others.submit(_import_drawing)
         replayed = read_trace(trace, progress=progress)
         described = expand_policies(policies)
         with any_progress(replayed.name, len(replayed) * len(described), shown=progress) as bar:
             runs = simulate_all(
                 replayed, described, scale=scale, realloc=realloc, addresses=True, progress=bar
             )
-    Explorer, explored = drawing.result()  # noqa: N806 - a class
-    return Explorer(explored(replayed, runs))
+        atlases = list(others.map(partial(atlas, replayed), runs))
+        Explorer, Explored = drawing.result()  # noqa: N806 - classes
+    return Explorer([Explored(replayed, one) for one in atlases])
 
 
-def _import_drawing() -> tuple[type[Explorer], Callable[[Trace, Sequence[Run]], list[Explored]]]:
+def _import_drawing() -> tuple[type[Explorer], type[Explored]]:
     """Return what makes the explorer; with all that it needs it takes a third of a second."""
     try:
         from simalloc.report.explore.explorer import Explorer  # noqa: PLC0415 - needs an extra
     except ImportError as error:
         raise SimallocError("explore needs anywidget: pip install 'simalloc[notebook]'") from error
-    from simalloc.report.explore.explored import explored  # noqa: PLC0415 - the same
+    from simalloc.report.explore.explored import Explored  # noqa: PLC0415 - the same
 
-    return Explorer, explored
+    return Explorer, Explored

@@ -24,9 +24,9 @@ _KINDS: Final = 64
 class Atlas:
     """The stays of a run, in an order in which those of a window are a few ranges.
 
-    They are sorted by kind and then by when they begin. A stay of kind `k` lasts less than 2**k
-    events, and at least half as long: so whatever of a kind is there at an event began less than
-    2**k events before it, and half or more of what began then is there.
+    They are sorted by kind and then by when they end. A stay of kind `k` lasts less than 2**k
+    events, and at least half as long: so whatever of a kind is there at an event ends at most 2**k
+    events after it, and half or more of what ends then is there.
     """
 
     run: Run
@@ -70,7 +70,7 @@ class Atlas:
         """
         found = [np.arange(start, end) for start, end in self.ranges(event, event + 1)]
         places = np.concatenate(found) if found else np.empty(0, np.int64)
-        places = places[self.stays.until[places] > event]
+        places = places[self.stays.since[places] <= event]
         if not len(places):
             return None
         low = self.stays.placed[places] / self.stays.scale
@@ -88,8 +88,8 @@ class Atlas:
         found = []
         for kind in np.flatnonzero(np.diff(self.edges)).tolist():
             low, high = self.edges[kind : kind + 2].tolist()
-            begun = self.stays.since[low:high]
-            start, end = np.searchsorted(begun, (first - (1 << kind) + 1, last)).tolist()
+            ended = self.stays.until[low:high]
+            start, end = np.searchsorted(ended, (first + 1, last + (1 << kind) - 1)).tolist()
             found.append((low + start, low + end))
         return np.array(found, np.int64).reshape(-1, 2)
 
@@ -101,12 +101,6 @@ def atlas(source: EventSource, run: Run) -> Atlas:
     `SimallocError` if the run is not the trace's.
     """
     stays = stays_of(source, run)
-    kinds = _kinds(stays.since, stays.until)
+    kinds = np.frexp(stays.until - stays.since)[1].astype(np.uint8)  # how many binary digits
     edges = np.concatenate(([0], np.bincount(kinds, minlength=_KINDS).cumsum()))
     return Atlas(run, stays.taken(np.argsort(kinds, kind="stable")), edges)
-
-
-def _kinds(since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the kind of each stay: the number of binary digits of how long it lasts."""
-    kinds: NDArray[np.uint8] = np.frexp(until - since)[1].astype(np.uint8)
-    return kinds

@@ -54,7 +54,7 @@ class Stays:
 
 
 def stays_of(source: EventSource, run: Run) -> Stays:
-    """Return all stays of a run, in the order in which they begin.
+    """Return all stays of a run, in the order in which they end.
 
     The trace is replayed for it, unless the run was made with `addresses=True`. Raises
     `SimallocError` if the run is not the trace's.
@@ -86,7 +86,5 @@ class _Everything:
         self._told.append(told_of(stays))
 
     def told(self) -> NDArray[np.int64]:
-        """Return them in the order in which they begin."""
-        told = np.concatenate(self._told, axis=1)
-        self._told.clear()
-        return told[:, np.argsort(told[3])]
+        """Return them in the order in which they end."""
+        return np.concatenate(self._told, axis=1)

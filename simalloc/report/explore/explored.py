@@ -7,15 +7,13 @@ from functools import cached_property
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from simalloc.measure import atlas, fragmentation, pins
+from simalloc.measure import fragmentation, pins
 from simalloc.policy import spell
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
 from simalloc.report.units import spell_percent
 from simalloc.trace.sites import site_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.heap import Run
     from simalloc.measure import Atlas, HeapMap, Pin
     from simalloc.trace import Trace
@@ -129,8 +127,3 @@ class Explored:
         if self.trace.site is None:
             return None
         return site_name(self.trace.provenance, int(self.trace.site[event]))
-
-
-def explored(trace: Trace, runs: Sequence[Run]) -> list[Explored]:
-    """Return runs to explore; raises `SimallocError` if one is not the trace's."""
-    return [Explored(trace, atlas(trace, run)) for run in runs]

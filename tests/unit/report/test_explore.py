@@ -9,7 +9,8 @@ import pytest
 
 import simalloc
 from simalloc.heap import simulate
-from simalloc.report.explore.explored import explored
+from simalloc.measure import atlas
+from simalloc.report.explore.explored import Explored
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 
@@ -17,8 +18,7 @@ M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
 
 def told(trace, policy="first-fit-lifo", **how):
-    (one,) = explored(trace, [simulate(trace, policy, addresses=True, **how)])
-    return one
+    return Explored(trace, atlas(trace, simulate(trace, policy, addresses=True, **how)))
 
 
 @pytest.fixture(scope="module")
