@@ -180,34 +180,30 @@ static PyObject *place_in_tiers(PyObject *module, PyObject *args, PyObject *keyw
 {
     static char *names[] = {"", "", "", "", "", "", "", "", "slots", "tiers", "limit", NULL};
     PyObject *given[LIVES_COLUMNS];
-    PyObject *given_tier;
-    PyObject *given_address;
+    PyObject *given_lives[2];
     unsigned int slots, count;
     unsigned long long limit;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO$IIK", names, &given[0], &given[1],
-                                     &given[2], &given[3], &given[4], &given[5], &given_tier,
-                                     &given_address, &slots, &count, &limit))
+                                     &given[2], &given[3], &given[4], &given[5], &given_lives[0],
+                                     &given_lives[1], &slots, &count, &limit))
         return NULL;
     struct held_lives held;
-    struct column tier = {.name = "tier", .width = 4};
-    struct column address = {.name = "address", .width = 8, .writable = true};
+    struct column columns[] = {{.name = "tier", .width = 4},
+                               {.name = "address", .width = 8, .writable = true}};
     PyObject *answer = NULL;
     if (!lives_hold(&held, given, slots))
         return NULL;
-    if (hold(&tier, &given_tier, 1, held.lives.count)) {
-        if (hold(&address, &given_address, 1, held.lives.count)) {
-            struct tiers tiers = {
-                .lives = &held.lives,
-                .tier = tier.view.buf,
-                .tiers = count,
-                .limit = limit,
-                .address = address.view.buf,
-            };
-            answer = go_by_tiers(&tiers);
-            columns_release(&address, 1);
-        }
-        columns_release(&tier, 1);
+    if (hold(columns, given_lives, 2, held.lives.count)) {
+        struct tiers tiers = {
+            .lives = &held.lives,
+            .tier = columns[0].view.buf,
+            .tiers = count,
+            .limit = limit,
+            .address = columns[1].view.buf,
+        };
+        answer = go_by_tiers(&tiers);
+        columns_release(columns, 2);
     }
     lives_release(&held);
     return answer;
