@@ -14,7 +14,7 @@ from simalloc.bound import Placement, Timetable, best_possible
 from simalloc.bound.placer import Placer
 from simalloc.errors import SimallocError
 from simalloc.heap.gross import gross_sizes
-from simalloc.heap.moment import LOWEST_POWER, MAPPED_FROM, SIZE_POWERS
+from simalloc.heap.moment import FREE, LOWEST_POWER, MAPPED_FROM, SIZE_POWERS, Tiling
 from simalloc.heap.run import Found
 from simalloc.heap.states import Replay, run_of_replay
 
@@ -96,16 +96,17 @@ class OfflineHeap:
 
     def __init__(self, setting: Setting) -> None:
         self._placement, self._unit = placement_of(setting)
-        self._scale = setting.scale
-        self._done = 0
+        self._least = _least_sizes(setting.scale)
+        self.go_to(0)
 
     def go_to(self, events: int) -> None:
         """Be the heap after so many events."""
         self._done = events
+        self._tiling: Tiling | None = None
 
     def block_count(self) -> int:
         """Return how many blocks tile the heap."""
-        return len(self._tiles()[0])
+        return len(self._tiles().address)
 
     def blocks(
         self,
@@ -125,15 +126,20 @@ class OfflineHeap:
 
     def free_sizes(self) -> bytes:
         """Return the free blocks and their scaled bytes by power of two, as a `Simulation` does."""
-        _, size, slot = self._tiles()
-        free = size[slot < 0]
-        power = np.frexp(free / self._scale)[1] - 1 - LOWEST_POWER
-        sums = np.zeros((2, SIZE_POWERS), np.int64)
-        np.add.at(sums[0], power, 1)
-        np.add.at(sums[1], power, free)
-        return sums.tobytes()
+        tiles = self._tiles()
+        free = tiles.size[tiles.slot == FREE]
+        power = np.searchsorted(self._least, free, side="right") - 1
+        total = np.zeros(SIZE_POWERS, np.int64)
+        np.add.at(total, power, free)  # the weights of a bincount are floats, and round
+        return np.stack((np.bincount(power, minlength=SIZE_POWERS), total)).tobytes()
 
-    def _tiles(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def _tiles(self) -> Tiling:
+        """Return the blocks at this moment, which are found when they are first asked for."""
+        if self._tiling is None:
+            self._tiling = self._found_tiles()
+        return self._tiling
+
+    def _found_tiles(self) -> Tiling:
         table, address = self._placement.table, self._placement.address
         live = table.live_after(self._done - 1)
         live = live[np.argsort(address[live])]
@@ -143,9 +149,18 @@ class OfflineHeap:
         free = edges[:, edges[0] < edges[1]]
         start = np.concatenate((low, free[0])).astype(np.int64)
         end = np.concatenate((high, free[1])).astype(np.int64)
-        slot = np.concatenate((table.slot[live].astype(np.int64), np.full(free.shape[1], -1)))
+        slot = np.concatenate((table.slot[live].astype(np.int64), np.full(free.shape[1], FREE)))
         order = np.argsort(start)
-        return start[order] * self._unit, (end - start)[order] * self._unit, slot[order]
+        return Tiling(start[order] * self._unit, (end - start)[order] * self._unit, slot[order])
+
+
+def _least_sizes(scale: int) -> NDArray[np.int64]:
+    """Return the fewest scaled bytes of each power of two from `LOWEST_POWER` on.
+
+    They are whole numbers, as floats would take a large size just below a power for that power.
+    """
+    least = [-(-(scale << power) >> -LOWEST_POWER) for power in range(SIZE_POWERS)]
+    return np.array([min(each, 2**63 - 1) for each in least], np.int64)
 
 
 _Kept = dict[tuple[object, ...], Placement]

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+from simalloc.bound import Timetable
 from simalloc.errors import SimallocError
 from simalloc.heap import FREE, moment, simulate, simulate_all
+from simalloc.heap.offline import heap_of
+from simalloc.heap.setting import Setting
 from simalloc.measure import fragmentation, free_sizes, heap_map, pins
 from simalloc.trace import Op, Trace
 from simalloc.trace.events import MAX_SIZE
@@ -91,3 +94,29 @@ def test_what_looks_into_heaps_looks_into_this_one():
     assert heap_map(EXAMPLE, run).live[:, -1].min() == 1
     assert pins(EXAMPLE, run).free_bytes == 0
     assert free_sizes(EXAMPLE, run) is not None
+
+
+def test_a_free_block_just_below_a_power_of_two_is_not_of_that_power():
+    """2**59 - 1 scaled bytes, which a float would take for 2**59."""
+    trace = Trace.from_events([M, M, F], [0, 1, 0], [MAX_SIZE - 1, 1, 0])
+    run = simulate(trace, "best-possible:header=4095", scale=4096)
+    sizes = free_sizes(trace, run)
+    assert (sizes.first_class, sizes.blocks.tolist()) == (46, [[0, 0, 1]])
+
+
+def test_the_blocks_of_a_moment_are_found_once(monkeypatch):
+    looked, live_after = [], Timetable.live_after
+    heap = heap_of(Setting.of(EXAMPLE, "best-possible", 16, None))
+    monkeypatch.setattr(
+        Timetable,
+        "live_after",
+        lambda table, event: looked.append(event) or live_after(table, event),
+    )
+    for events in (4, 5):
+        heap.go_to(events)
+        heap.free_sizes()
+        columns = np.empty((3, heap.block_count()), np.int64)
+        assert heap.blocks(0, *columns[:, :1]) == 1
+        assert heap.blocks(1, *columns[:, 1:]) == columns.shape[1] - 1
+        np.testing.assert_array_equal(columns[0, 1:], (columns[0] + columns[1])[:-1])
+    assert looked == [3, 4]
