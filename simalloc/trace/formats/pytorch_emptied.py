@@ -13,18 +13,9 @@ if TYPE_CHECKING:
 
     from simalloc.trace.formats.pytorch_history import History
 
-TAKES: Final = (entries.SEGMENT, entries.MAP)
-GIVES: Final = (entries.SEGMENT_BACK, entries.UNMAP)
 _SMALL: Final = 1 << 20
 _LEAST_LARGE: Final = 10 << 20
 """Requests up to `_SMALL` have segments of their own, which are smaller than all others."""
-
-
-def given_back(history: History) -> list[tuple[int, int]]:
-    """Return where memory went back in a row: the first entry and the one past the last."""
-    gives = np.isin(history.column("action"), GIVES).astype(np.int8)
-    edges = np.flatnonzero(np.diff(gives, prepend=0, append=0))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def emptied(history: History) -> NDArray[np.int64]:
@@ -33,46 +24,64 @@ def emptied(history: History) -> NDArray[np.int64]:
     Frames tell. Without them, what went back in a row is the program's unless it can have been to
     make room for the request that follows.
     """
-    action, told = history.column("action"), history.column("empties")
-    runs = given_back(history)
-    if (told[np.isin(action, GIVES)] != entries.UNKNOWN).any():
-        return np.array([begin for begin, _ in runs if told[begin] == 1], np.int64)
-    others = np.append(np.flatnonzero(~np.isin(action, TAKES)), len(action))
-    requests = others[np.searchsorted(others, [end for _, end in runs])].tolist()
-    before, peak = history.reserved_before(), history.reserved_peak()
-    programs = [
-        begin
-        for (begin, end), request in zip(runs, requests, strict=True)
-        if not _makes_room(history, begin, end, request, int(peak - before[begin]))
-    ]
-    return np.array(programs, np.int64)
+    told = history.column("empties")
+    begins, ends = history.given_back.T
+    by_program = told[begins] == 1
+    if not (told[history.direction < 0] != entries.UNKNOWN).any():
+        others = np.append(np.flatnonzero(history.direction <= 0), len(told))
+        by_program = ~_made_room(history, begins, ends, others[np.searchsorted(others, ends)])
+    found: NDArray[np.int64] = begins[by_program]
+    return found
 
 
-def _makes_room(history: History, begin: int, end: int, request: int, room: int) -> bool:
-    """Whether what went back from `begin` to `end` can have made room for the entry `request`.
+def _made_room(
+    history: History,
+    begins: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    requests: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Whether what went back in each run of entries can have made room for its request.
 
-    It can if that failed, or if it took more than what `room` there was at least, and could not
-    have been served by what went back.
+    It can if that failed, or if it took more than what room there was at least, and could not have
+    been served by what went back.
     """
-    action, size = history.column("action"), history.column("size")
-    follows = action[request] if request < len(action) else entries.NO_EVENT
-    if follows == entries.OOM:
-        return True
-    if _taken_besides(history, begin, end, request) <= room:
+    failed = np.append(history.column("action"), entries.NO_EVENT)[requests] == entries.OOM
+    taken = np.append(0, np.cumsum(np.maximum(history.changes, 0)))
+    room = history.reserved_peak - history.reserved_before[begins]
+    lacking = taken[requests] - taken[ends] - room
+    made: NDArray[np.bool_] = failed | (lacking > 0)
+    for run in np.flatnonzero(made & ~failed):
+        begin, end, request = int(begins[run]), int(ends[run]), int(requests[run])
+        made[run] = lacking[run] > _mapped_again(history, begin, end, request) and not _serves(
+            history, begin, end, request
+        )
+    return made
+
+
+def _serves(history: History, begin: int, end: int, request: int) -> bool:
+    """Whether what went back from `begin` to `end` could have served the request."""
+    size, stream = history.column("size"), history.column("stream")
+    if request == len(size) or history.column("action")[request] != entries.ALLOC:
         return False
-    if follows != entries.ALLOC:
-        return True
-    given, asked, stream = size[begin:end], size[request], history.column("stream")
+    given, asked = size[begin:end], size[request]
     alike = (stream[begin:end] == stream[request]) & ((given < _LEAST_LARGE) == (asked <= _SMALL))
     kept = (asked < history.max_split) & (given >= history.max_split)
-    return not (alike & (given >= asked) & ~kept).any()
+    return bool((alike & (given >= asked) & ~kept).any())
 
 
-def _taken_besides(history: History, begin: int, end: int, request: int) -> int:
-    """Return the bytes taken from `end` to `request`, without pages that had just gone back."""
+def _mapped_again(history: History, begin: int, end: int, request: int) -> int:
+    """Return the bytes taken from `end` to `request` of pages that had just gone back."""
     address, size = history.column("address"), history.column("size")
     given = begin + np.flatnonzero(history.column("action")[begin:end] == entries.UNMAP)
-    taken, taken_size = address[end:request, None], size[end:request, None]
-    upper = np.minimum(taken + taken_size, address[given] + size[given])
-    again = np.maximum(upper - np.maximum(taken, address[given]), 0)
-    return int(taken_size.sum() - again.sum())
+    low, high = np.sort(address[given]), np.sort(address[given] + size[given])
+    taken = address[end:request]
+    upto = taken + size[end:request]
+    within = _beyond(low, upto) - _beyond(low, taken) - _beyond(high, upto) + _beyond(high, taken)
+    return int(within.sum())
+
+
+def _beyond(edges: NDArray[np.int64], addresses: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how far each address is beyond the edges below it, in all; `edges` are sorted."""
+    below = np.searchsorted(edges, addresses)
+    beyond: NDArray[np.int64] = below * addresses - np.append(0, np.cumsum(edges))[below]
+    return beyond

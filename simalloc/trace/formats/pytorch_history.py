@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats import pytorch_pickle as entries
-from simalloc.trace.formats.pytorch_emptied import GIVES, TAKES, emptied, given_back
+from simalloc.trace.formats.pytorch_emptied import emptied
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+TAKES: Final = (entries.SEGMENT, entries.MAP)
+GIVES: Final = (entries.SEGMENT_BACK, entries.UNMAP)
 _GRANULE: Final = 2 << 20
 """What a device grants is a multiple of this."""
 
@@ -44,7 +47,7 @@ class History:
         """Return one of the fields, of all entries."""
         return self.rows[:, entries.FIELDS.index(name)]
 
-    @property
+    @cached_property
     def freed(self) -> int:
         """Which action ends an object: that of the free's end, if the history tells of it."""
         action = self.column("action")
@@ -77,42 +80,58 @@ class History:
         ops = np.full(len(action), -1, np.int64)
         ops[(action == entries.ALLOC) | (action == entries.OOM)] = Op.MALLOC
         ops[action == self.freed] = Op.FREE
-        ops[self.empties()] = Op.EMPTY
+        ops[self.empties] = Op.EMPTY
         return ops
 
+    @cached_property
     def empties(self) -> NDArray[np.int64]:
-        """Return the entries with which the program began to empty the cache."""
+        """The entries with which the program began to empty the cache."""
         return emptied(self)
 
+    @cached_property
+    def given_back(self) -> NDArray[np.int64]:
+        """Where memory went back in a row: the first entry and the one past the last; (runs, 2)."""
+        gives = (self.direction < 0).astype(np.int8)
+        return np.flatnonzero(np.diff(gives, prepend=0, append=0)).reshape(-1, 2)
+
+    @cached_property
     def reserved_before(self) -> NDArray[np.int64]:
-        """Return the bytes of segments before each entry."""
-        changes = self._changes(self.column("size"))
+        """The bytes of segments before each entry."""
+        changes = self.changes
         before: NDArray[np.int64] = self.reserved - changes.sum() + np.cumsum(changes) - changes
         return before
 
-    def _first_reserved(self) -> int:
-        return max(0, self.reserved - int(self._changes(self.column("size")).sum()))
-
+    @cached_property
     def reserved_peak(self) -> int:
-        """Return the most that was ever reserved."""
-        return int(max(self.reserved, self.reserved_before().max(initial=0)))
+        """The most that was ever reserved."""
+        return int(max(self.reserved, self.reserved_before.max(initial=0)))
 
-    def _changes(self, size: NDArray[np.int64]) -> NDArray[np.int64]:
+    @cached_property
+    def _first_reserved(self) -> int:
+        return max(0, self.reserved - int(self.changes.sum()))
+
+    @cached_property
+    def changes(self) -> NDArray[np.int64]:
+        """By how many bytes of segments there are more after each entry."""
+        return self.column("size") * self.direction
+
+    @cached_property
+    def direction(self) -> NDArray[np.int64]:
+        """1 of each entry that takes memory from the device, -1 of one that gives it back, or 0."""
         action = self.column("action")
-        changes: NDArray[np.int64] = size * np.isin(action, TAKES) - size * np.isin(action, GIVES)
-        return changes
+        return np.isin(action, TAKES).astype(np.int64) - np.isin(action, GIVES)
 
     def recorded(self) -> dict[str, int]:
         """Return what the allocator did, for the trace's provenance."""
         action = self.column("action")
         counts = np.bincount(action, minlength=entries.WRONG + 1)
         return {
-            "first_reserved_bytes": self._first_reserved(),
-            "peak_reserved_bytes": self.reserved_peak(),
+            "first_reserved_bytes": self._first_reserved,
+            "peak_reserved_bytes": self.reserved_peak,
             "final_reserved_bytes": self.reserved,
             **{entries.ACTIONS[each]: int(counts[each]) for each in (*TAKES, *GIVES, entries.OOM)},
-            "empty_cache": len(self.empties()),
-            "made_room": len(given_back(self)) - len(self.empties()),
+            "empty_cache": len(self.empties),
+            "made_room": len(self.given_back) - len(self.empties),
             "granted_bytes": self.granted_bytes(),
             "device_bytes": self.device_bytes(),
             "total_bytes": self.total_bytes(),
@@ -124,25 +143,26 @@ class History:
         That is what was reserved and what was free. Where the request would have fitted into that,
         something else refused it, such as a memory fraction.
         """
-        total, outs = self.total_bytes(), self._outs()
+        total = self.total_bytes()
         if not total:
             return 0
-        free, size = self.column("address")[outs[0]], self.column("size")[outs[0]]
+        out = self._outs[0]
+        free, size = self.column("address")[out], self.column("size")[out]
         return total if 0 < free < size else 0
 
     def total_bytes(self) -> int:
         """Return what was reserved and free when memory was first out, 0 if it never was."""
-        outs = self._outs()
-        if not len(outs):
+        if not len(self._outs):
             return 0
-        return int(self.reserved_before()[outs[0]] + self.column("address")[outs[0]])
+        out = self._outs[0]
+        return int(self.reserved_before[out] + self.column("address")[out])
 
     def granted_bytes(self) -> int:
         """Return the most that the device had granted at once, in multiples of 2 MiB."""
         sizes = -(-self.column("size") // _GRANULE) * _GRANULE
-        changes = self._changes(sizes)
-        return self._first_reserved() + int(np.cumsum(changes).max(initial=0))
+        return self._first_reserved + int(np.cumsum(sizes * self.direction).max(initial=0))
 
+    @cached_property
     def _outs(self) -> NDArray[np.int64]:
         outs: NDArray[np.int64] = np.flatnonzero(self.column("action") == entries.OOM)
         return outs

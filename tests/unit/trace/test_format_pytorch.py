@@ -1,11 +1,13 @@
 """What a snapshot of PyTorch says of the time before it, of other devices and of the allocator."""
 
 import pickle
+import tracemalloc
 
 import pytest
 
 from simalloc.errors import TraceError
 from simalloc.trace import Op
+from simalloc.trace.formats import pytorch_history
 from simalloc.trace.formats.importing import load_log
 
 M, F, E = Op.MALLOC, Op.FREE, Op.EMPTY
@@ -135,6 +137,31 @@ def test_pages_that_are_mapped_again_were_not_given_back_to_make_room(log):
         entry("alloc", 0, 70 * MIB),
     )
     assert load_log(log(snapshot(*entries))).op.tolist() == [E, M]
+
+
+def test_many_pages_mapped_again_take_little_memory(log):
+    pages = 5000
+    entries = (
+        entry("segment_map", 0, pages * MIB),
+        *(entry("segment_unmap", page * MIB, MIB) for page in range(pages)),
+        *(entry("segment_map", page * MIB, MIB) for page in range(pages)),
+        entry("alloc", 0, 5),
+    )
+    content = log(snapshot(*entries))
+    tracemalloc.start()
+    assert load_log(content).op.tolist() == [E, M]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * MIB  # a number for each pair of pages would be 200 MB
+
+
+def test_what_went_back_is_looked_at_once(log, monkeypatch):
+    looked, emptied = [], pytorch_history.emptied
+    monkeypatch.setattr(
+        pytorch_history, "emptied", lambda history: looked.append(history) or emptied(history)
+    )
+    told = load_log(log(given_back())).provenance["device"]["recorded"]
+    assert (told["empty_cache"], told["made_room"], len(looked)) == (1, 1, 1)
 
 
 def test_a_request_that_failed_is_freed_if_the_program_went_on(log):
