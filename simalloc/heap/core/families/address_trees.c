@@ -129,14 +129,8 @@ static bool reserve(struct heap *heap)
            (state->fit != TREE_BEST || tree_sizes_reserve(&state->sizes, heap->capacity));
 }
 
-DEFINE_LAYER(address_trees, false, allocate, release, reserve, .resize = resize,
-             .take_out = take_out)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_address_trees;
-}
+DEFINE_ONLY_LAYER(address_trees, false, allocate, release, reserve, .resize = resize,
+                  .take_out = take_out)
 
 static bool init(void *memory)
 {

@@ -1,11 +1,5 @@
 /* Binary buddies in one aligned space (docs/policies.md). */
-#include "parts/buddy.h"
-
-struct binary_buddy {
-    struct buddies buddies;
-    uint64_t order;  /* enum order */
-    uint64_t growth; /* a power of two; the break is always a multiple of it */
-};
+#include "parts/power_buddy.h"
 
 ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind)
 {
@@ -26,9 +20,10 @@ static bool is_free_to_the_break(const struct heap *heap, uint64_t address)
     return heap_is_free(heap, id) && heap->blocks[id].address == address;
 }
 
+/* The break is always a multiple of `growth`. */
 static bool grow(struct heap *heap, unsigned class)
 {
-    struct binary_buddy *state = (struct binary_buddy *)heap;
+    struct power_buddy *state = (struct power_buddy *)heap;
     uint64_t size = class_size(class);
     uint64_t end = heap->brk + state->growth;
     if (size > state->growth) {
@@ -54,45 +49,6 @@ static bool grow(struct heap *heap, unsigned class)
     }
 }
 
-ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)
-{
-    (void)buddies, (void)low, (void)high; /* where a block is says all about it */
-}
-
-ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enum bin_kind kind)
-{
-    return buddy_allocate((struct buddies *)heap, class_of(size, false), grow, halved, kind);
-}
-
-static bool resize(struct heap *heap, uint32_t id, uint64_t size)
-{
-    return class_size(class_of(size, false)) == heap->blocks[id].size;
-}
-
-static bool reserve(struct heap *heap)
-{
-    return buddy_reserve((struct buddies *)heap);
-}
-
-static uint64_t rounded(const struct heap *heap, uint64_t size)
-{
-    (void)heap;
-    return class_size(class_of(size, false));
-}
-
-DEFINE_BUDDY_LAYERS
-
-static bool init(void *memory)
-{
-    struct binary_buddy *state = memory;
-    return buddy_init(&state->buddies, (enum order)state->order);
-}
-
-static void release_all(void *memory)
-{
-    buddy_release(memory);
-}
-
 static const char *check(const void *memory)
 {
     const struct heap *heap = memory;
@@ -110,19 +66,8 @@ static const char *check(const void *memory)
     return NULL;
 }
 
-static const struct parameter parameters[] = {
-    CHOICE_PARAMETER(struct binary_buddy, order, order_names),
-    UNIT_PARAMETER(struct binary_buddy, growth),
-};
-
 const struct family binary_buddy = {
     .name = "binary buddy",
-    .state_size = sizeof(struct binary_buddy),
-    PARAMETERS(parameters),
-    .blocks_an_event = 64,
-    .init = init,
-    .release = release_all,
-    .settle = settle,
     .check = check,
-    .change_form = change_form,
+    POWER_BUDDY,
 };

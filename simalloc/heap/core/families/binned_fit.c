@@ -202,13 +202,8 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && size_index_reserve(&state->bins, heap->capacity);
 }
 
-DEFINE_LAYER(binned_fit, false, allocate, release, reserve, .resize = resize, .take_out = take_out)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_binned_fit;
-}
+DEFINE_ONLY_LAYER(binned_fit, false, allocate, release, reserve, .resize = resize,
+                  .take_out = take_out)
 
 static bool init(void *memory)
 {

@@ -334,14 +334,8 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
     return is_small(state, size) ? small_size(state, size) : round_up(size, state->page);
 }
 
-DEFINE_LAYER(bw_gc, false, allocate, release, reserve, .resize = resize,
-             .reallocate = reallocate_object, .rounded = rounded)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_bw_gc;
-}
+DEFINE_ONLY_LAYER(bw_gc, false, allocate, release, reserve, .resize = resize,
+                  .reallocate = reallocate_object, .rounded = rounded)
 
 static bool init(void *memory)
 {

@@ -256,13 +256,8 @@ static bool reserve(struct heap *heap)
     return true;
 }
 
-DEFINE_LAYER(cartesian, true, allocate, release, reserve, .resize = resize, .take_out = take_out)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_cartesian;
-}
+DEFINE_ONLY_LAYER(cartesian, true, allocate, release, reserve, .resize = resize,
+                  .take_out = take_out)
 
 static bool init(void *memory)
 {

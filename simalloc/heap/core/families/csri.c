@@ -193,13 +193,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return true;
 }
 
-DEFINE_LAYER(csri, false, allocate, release, heap_reserve, .resize = resize)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_csri;
-}
+DEFINE_ONLY_LAYER(csri, false, allocate, release, heap_reserve, .resize = resize)
 
 static bool init(void *memory)
 {

@@ -230,13 +230,7 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && groups_reserve(&((struct dlmalloc *)heap)->sizes);
 }
 
-DEFINE_LAYER(dlmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_dlmalloc;
-}
+DEFINE_ONLY_LAYER(dlmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

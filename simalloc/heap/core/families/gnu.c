@@ -236,14 +236,8 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
                                  : round_up(size, state->page);
 }
 
-DEFINE_LAYER(gnu, true, allocate, release, reserve, .resize = resize, .reallocate = reallocate_pages,
-             .rounded = rounded)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_gnu;
-}
+DEFINE_ONLY_LAYER(gnu, true, allocate, release, reserve, .resize = resize,
+                  .reallocate = reallocate_pages, .rounded = rounded)
 
 static bool init(void *memory)
 {

@@ -35,13 +35,7 @@ static bool reserve(struct heap *heap)
            links_reserve(&((struct gxx *)heap)->bins.links, heap->capacity);
 }
 
-DEFINE_LAYER(gxx, false, allocate, release, reserve, .reallocate = reallocate_block)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_gxx;
-}
+DEFINE_ONLY_LAYER(gxx, false, allocate, release, reserve, .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

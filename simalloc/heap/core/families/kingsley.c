@@ -85,13 +85,8 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
     return size_of_list(state, list_for(state, size));
 }
 
-DEFINE_LAYER(kingsley, false, allocate, release, heap_reserve, .resize = resize, .rounded = rounded)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_kingsley;
-}
+DEFINE_ONLY_LAYER(kingsley, false, allocate, release, heap_reserve, .resize = resize,
+                  .rounded = rounded)
 
 static bool init(void *memory)
 {

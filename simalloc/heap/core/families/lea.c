@@ -223,13 +223,7 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && groups_reserve(&((struct lea *)heap)->bins);
 }
 
-DEFINE_LAYER(lea, true, allocate, release, reserve, .reallocate = reallocate_block)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_lea;
-}
+DEFINE_ONLY_LAYER(lea, true, allocate, release, reserve, .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

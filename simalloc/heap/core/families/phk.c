@@ -346,13 +346,7 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
                                  : round_up(size, state->page);
 }
 
-DEFINE_LAYER(phk, true, allocate, release, reserve, .resize = resize, .rounded = rounded)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_phk;
-}
+DEFINE_ONLY_LAYER(phk, true, allocate, release, reserve, .resize = resize, .rounded = rounded)
 
 static bool init(void *memory)
 {

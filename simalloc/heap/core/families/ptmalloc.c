@@ -270,13 +270,7 @@ static bool reserve(struct heap *heap)
            links_reserve(&state->links, heap->capacity);
 }
 
-DEFINE_LAYER(ptmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_ptmalloc;
-}
+DEFINE_ONLY_LAYER(ptmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

@@ -142,14 +142,8 @@ static bool reserve(struct heap *heap)
            links_reserve(&((struct quick_fit *)heap)->bins.links, heap->capacity);
 }
 
-DEFINE_LAYER(quick_fit, false, allocate, release, reserve, .reallocate = reallocate_block,
-             .rounded = rounded)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_quick_fit;
-}
+DEFINE_ONLY_LAYER(quick_fit, false, allocate, release, reserve, .reallocate = reallocate_block,
+                  .rounded = rounded)
 
 static bool init(void *memory)
 {

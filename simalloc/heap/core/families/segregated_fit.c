@@ -201,14 +201,8 @@ static bool reserve(struct heap *heap)
     return done;
 }
 
-DEFINE_LAYER(segregated_fit, false, allocate, release, reserve, .resize = resize,
-             .take_out = take_out)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_segregated_fit;
-}
+DEFINE_ONLY_LAYER(segregated_fit, false, allocate, release, reserve, .resize = resize,
+                  .take_out = take_out)
 
 static bool init_lists(struct segregated_fit *state)
 {

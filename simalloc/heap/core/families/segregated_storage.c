@@ -49,14 +49,8 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
     return class_size(class_of(size, ((const struct segregated_storage *)heap)->threes));
 }
 
-DEFINE_LAYER(segregated_storage, false, allocate, release, heap_reserve, .resize = resize,
-             .rounded = rounded)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_segregated_storage;
-}
+DEFINE_ONLY_LAYER(segregated_storage, false, allocate, release, heap_reserve, .resize = resize,
+                  .rounded = rounded)
 
 static bool init(void *memory)
 {

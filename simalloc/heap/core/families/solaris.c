@@ -285,14 +285,8 @@ static bool reserve(struct heap *heap)
            links_reserve(&state->links, heap->capacity);
 }
 
-DEFINE_LAYER(solaris, true, allocate, release, reserve, .reallocate = reallocate_block,
-             .rounded = rounded)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_solaris;
-}
+DEFINE_ONLY_LAYER(solaris, true, allocate, release, reserve, .reallocate = reallocate_block,
+                  .rounded = rounded)
 
 static bool init(void *memory)
 {

@@ -216,13 +216,8 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
     return units != 0 ? units * state->unit + state->header : size;
 }
 
-DEFINE_LAYER(solaris_3x, false, allocate, release, reserve, .resize = resize, .rounded = rounded)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_solaris_3x;
-}
+DEFINE_ONLY_LAYER(solaris_3x, false, allocate, release, reserve, .resize = resize,
+                  .rounded = rounded)
 
 static bool init(void *memory)
 {

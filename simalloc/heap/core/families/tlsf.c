@@ -225,13 +225,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return true;
 }
 
-DEFINE_LAYER(tlsf, false, allocate, release, heap_reserve, .resize = resize)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_tlsf;
-}
+DEFINE_ONLY_LAYER(tlsf, false, allocate, release, heap_reserve, .resize = resize)
 
 static bool init(void *memory)
 {

@@ -198,13 +198,7 @@ static bool reserve(struct heap *heap)
            links_reserve(&state->links, heap->capacity);
 }
 
-DEFINE_LAYER(vmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
-
-static const struct layer *settle(struct heap *heap)
-{
-    (void)heap;
-    return &layer_vmalloc;
-}
+DEFINE_ONLY_LAYER(vmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
 
 static struct chain *make_chains(uint64_t count)
 {

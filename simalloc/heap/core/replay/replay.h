@@ -143,4 +143,13 @@ size_t replay_all(struct replay *replay, const struct events *events);
         return replay_events(replay, events, allocate_, release_, reserve_, &layer_##name, falls); \
     }
 
+/* The layer of a family that has but one, and its settle(). */
+#define DEFINE_ONLY_LAYER(name, falls, allocate_, release_, reserve_, ...)                       \
+    DEFINE_LAYER(name, falls, allocate_, release_, reserve_, __VA_ARGS__)                        \
+    static const struct layer *settle(struct heap *heap)                                         \
+    {                                                                                            \
+        (void)heap;                                                                              \
+        return &layer_##name;                                                                    \
+    }
+
 #endif

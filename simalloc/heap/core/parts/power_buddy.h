@@ -1,0 +1,67 @@
+/* What buddies share whose sizes are powers of two.
+ *
+ * The family says when the break rises, and which blocks merge. */
+#ifndef SIMALLOC_POWER_BUDDY_H
+#define SIMALLOC_POWER_BUDDY_H
+
+#include "parts/buddy.h"
+
+struct power_buddy {
+    struct buddies buddies;
+    uint64_t order;  /* enum order */
+    uint64_t growth; /* a power of two */
+};
+
+/* The family's own. */
+ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind);
+static bool grow(struct heap *heap, unsigned class);
+
+ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)
+{
+    (void)buddies, (void)low, (void)high; /* where a block is says all about it */
+}
+
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enum bin_kind kind)
+{
+    return buddy_allocate((struct buddies *)heap, class_of(size, false), grow, halved, kind);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return class_size(class_of(size, false)) == heap->blocks[id].size;
+}
+
+static bool reserve(struct heap *heap)
+{
+    return buddy_reserve((struct buddies *)heap);
+}
+
+static uint64_t rounded(const struct heap *heap, uint64_t size)
+{
+    (void)heap;
+    return class_size(class_of(size, false));
+}
+
+DEFINE_BUDDY_LAYERS
+
+static bool init(void *memory)
+{
+    struct power_buddy *state = memory;
+    return buddy_init(&state->buddies, (enum order)state->order);
+}
+
+static void release_all(void *memory)
+{
+    buddy_release(memory);
+}
+
+static const struct parameter parameters[] = {
+    CHOICE_PARAMETER(struct power_buddy, order, order_names),
+    UNIT_PARAMETER(struct power_buddy, growth),
+};
+
+#define POWER_BUDDY                                                                        \
+    .state_size = sizeof(struct power_buddy), PARAMETERS(parameters), .blocks_an_event = 64, \
+    .init = init, .release = release_all, .settle = settle, .change_form = change_form
+
+#endif
