@@ -101,6 +101,15 @@ def test_what_bfc_reports_of_itself(engine):
     assert stats["fragmentation"] == 1024 / (rest + 1024)
 
 
+@pytest.mark.parametrize("engine", ["reference", "core"])
+def test_bfc_ends_where_a_small_region_is_refused(engine):
+    """Its limit has a megabyte left there, and the device, which grants two at a time, nothing."""
+    trace = Trace.from_events([Op.MALLOC] * 5000, range(5000), [1000] * 5000)
+    figures = simulate(trace, "bfc:capacity=5M", engine=engine).device
+    assert figures.peak_reserved_bytes < 4 * MIB
+    assert figures.first_oom_event == figures.peak_reserved_bytes // 1024 + 1
+
+
 def test_where_the_blocks_of_the_example_lie():
     replay = replay_device(example(), policy("pytorch").description, check=True)
     one, two, three, four = 0, 20 * MIB, 22 * MIB, 46 * MIB

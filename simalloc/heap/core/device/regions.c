@@ -81,16 +81,18 @@ static uint64_t room(const struct regions *regions)
     return (regions->limit - regions->allocator.statistics.reserved.all.now) / UNIT * UNIT;
 }
 
-/* Takes a region, a tenth less each time the device refuses. */
+/* Takes a region, a tenth less each time the device refuses. Of nine units and fewer that is as much
+   again, rounded up; the real allocator asks for it for ever. */
 static bool new_region(struct regions *regions, uint64_t wanted, uint64_t size, uint64_t least)
 {
     struct allocator *allocator = &regions->allocator;
     uint64_t address;
     while (!memory_allocate(&allocator->memory, wanted, &address)) {
-        float less = (float)wanted * 0.9F;
-        wanted = round_up((uint64_t)less, UNIT);
-        if (wanted < size || wanted < least)
+        float tenth_less = (float)wanted * 0.9F;
+        uint64_t less = round_up((uint64_t)tenth_less, UNIT);
+        if (less < size || less < least || less == wanted)
             return false;
+        wanted = less;
     }
     put(regions, blocks_make(&allocator->blocks, address, wanted, 0, 0));
     if (!regions->has_first) {

@@ -64,11 +64,16 @@ class _Regions(Allocator):
         return (self._limit - self.statistics.reserved.now) // UNIT * UNIT
 
     def _new_region(self, wanted: int, size: int, least: int = 0) -> bool:
-        """Take a region, a tenth less each time the device refuses, down to `size` and `least`."""
+        """Take a region, a tenth less each time the device refuses, down to `size` and `least`.
+
+        Of nine units and fewer a tenth less is as much again, rounded up. The real allocator asks
+        for that for ever; this one gives up.
+        """
         while (address := self.device.allocate(wanted)) is None:
-            wanted = round_up(floor(np.float32(wanted) * _BACK_OFF), UNIT)
-            if wanted < max(size, least):
+            less = round_up(floor(np.float32(wanted) * _BACK_OFF), UNIT)
+            if less < max(size, least) or less == wanted:
                 return False
+            wanted = less
         self._free.add(Block(address, wanted))
         self.statistics.take_segment(wanted)
         return True
