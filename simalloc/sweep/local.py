@@ -5,6 +5,7 @@ A policy in Python does not, so a thread has its runs done by a process that it 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from simalloc.sweep.board import Board
 from simalloc.sweep.process import ReplayProcesses, Stopped
 from simalloc.sweep.task import Outcome, carry_out, failure
+from simalloc.waiting import LOOK_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -82,7 +84,7 @@ def _batches(
     """Yield what has come out of the queue, until each of the threads has put its None."""
     while jobs:
         batch = []
-        item = ended.get()
+        item = _next(ended)
         while True:
             if isinstance(item, BaseException):
                 raise item
@@ -96,6 +98,14 @@ def _batches(
                 break
         if batch:
             yield batch
+
+
+def _next(
+    ended: SimpleQueue[Outcome | BaseException | None],
+) -> Outcome | BaseException | None:
+    while True:
+        with suppress(Empty):
+            return ended.get(timeout=LOOK_SECONDS)
 
 
 def _replay(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
-from contextlib import contextmanager, suppress
+import threading
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +15,7 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.errors import SimallocError
+from simalloc.waiting import LOOK_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,25 +74,47 @@ def native_process(
     With `touch` each block is written to when it is allocated, one byte in every cache line of 64.
     Raises `SimallocError` if the allocator cannot be loaded or brings the process down.
     """
-    with (
-        TemporaryFile(prefix="simalloc-") as complaints,
-        subprocess.Popen(  # noqa: S603 - our own program, and numbers
-            replay_command(columns, touch=touch),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            pass_fds=[columns.file.fileno()],
-            env={**os.environ, "LD_PRELOAD": allocator.preload},
-        ) as process,
-    ):
-        try:
-            # If a trace touches more memory than there is, this is the process that is to go.
-            with suppress(OSError):
-                Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
-            yield NativeProcess(columns.trace, allocator, process, complaints)
-        finally:
-            process.kill()
-            process.wait()  # after Ctrl-C, Popen itself would not wait for long
+    with TemporaryFile(prefix="simalloc-") as complaints, ExitStack() as stack:
+        with _ctrl_c_waits():
+            process = subprocess.Popen(  # noqa: S603 - our own program, and numbers
+                replay_command(columns, touch=touch),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                pass_fds=[columns.file.fileno()],
+                process_group=0,  # the terminal's Ctrl-C is for this process alone
+                env={**os.environ, "LD_PRELOAD": allocator.preload},
+            )
+            stack.callback(_end, process)
+        # If a trace touches more memory than there is, this is the process that is to go.
+        with suppress(OSError):
+            Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
+        yield NativeProcess(columns.trace, allocator, process, complaints)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with _ctrl_c_waits(), process:
+        process.kill()
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block, which it would leave with a process unattended.
+
+    Python tells the main thread alone of it, and only where it is not ignored.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 class NativeProcess:
@@ -160,6 +185,7 @@ class NativeProcess:
 
     def _read_line(self) -> str:
         assert self._process.stdout is not None
+        _wait_for(self._process.stdout)
         line = self._process.stdout.readline()
         if line:
             return line.decode().rstrip("\n")
@@ -178,3 +204,11 @@ class NativeProcess:
         self._complaints.seek(0)
         lines = self._complaints.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
+
+
+def _wait_for(stream: IO[bytes]) -> None:
+    """Wait until there is something to read from a pipe, of which nothing was read in advance."""
+    waiting = select.poll()
+    waiting.register(stream, select.POLLIN)
+    while not waiting.poll(1000 * LOOK_SECONDS):
+        pass

@@ -1,0 +1,92 @@
+"""Ctrl-C that does not end the main thread's wait: it is heard although what is waited for hangs.
+
+So it is where the signal comes just before the wait. Here it goes to another thread, which does not
+end the wait either, and at any moment.
+"""
+
+import subprocess
+import sys
+
+import pytest
+from patience import PATIENCE
+
+UNHEARD = """
+import os, signal, sys, threading, time
+from pathlib import Path
+
+hung = Path(sys.argv[1])
+
+def press():
+    while not hung.exists():
+        time.sleep(0.02)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=press, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+try:
+    {work}
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+HANGING = """
+#include <fcntl.h>
+void *malloc(unsigned long size)
+{{
+    (void)size;
+    open("{hung}", O_CREAT, 0600);
+    for (;;) __asm__ volatile("");
+}}
+"""
+
+NATIVE = """
+    from simalloc.heap.real import find_allocator, replay_natively
+    from simalloc.trace import Op, Trace
+    trace = Trace.from_events([Op.MALLOC], [0], [8])
+    replay_natively(trace, [find_allocator(sys.argv[2])])
+"""
+
+SIDE_BY_SIDE = """
+    from collections import deque
+    from simalloc.heap.convoy import _Convoy
+    class Lane:
+        ahead, busy, holds_gil = deque(), False, False
+        def advance(self, stopped):
+            hung.touch()
+            while not stopped():
+                time.sleep(0.02)
+    _Convoy(iter(["stride"]), [Lane()], None).go()
+"""
+
+SWEEP = """
+    from queue import SimpleQueue
+    from simalloc.sweep.local import _batches
+    class Queue:
+        def get(self, **options):
+            hung.touch()
+            return SimpleQueue().get(**options)
+    list(_batches(Queue(), 1))
+"""
+
+
+def heard(work, *arguments):
+    """Whether work that hangs, and says so, is ended by Ctrl-C in a process of its own."""
+    code = UNHEARD.format(work=work)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    return done.stdout == "heard\n"
+
+
+@pytest.mark.parametrize("work", [SIDE_BY_SIDE, SWEEP], ids=["side by side", "sweep"])
+def test_while_threads_work(work, tmp_path):
+    assert heard(work, tmp_path / "hung")
+
+
+def test_while_a_real_allocator_works(shared_library, tmp_path):
+    hung = tmp_path / "hung"
+    assert heard(NATIVE, hung, shared_library(HANGING.format(hung=hung)))
