@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from threading import Event
 from typing import TYPE_CHECKING
 
 from simalloc.heap.device_core import replay_in_core
@@ -57,11 +59,31 @@ def run_all(
     addresses: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
-    """Replay a trace under several device allocators, on all cores."""
-    with ThreadPoolExecutor(max(1, min(core_count(), len(settings)))) as pool:
-        return list(
-            pool.map(lambda each: run_one(each, addresses=addresses, progress=progress), settings)
-        )
+    """Replay a trace under several device allocators on all cores; Ctrl-C stops them in a stride.
+
+    The whole trace is held in memory, once.
+    """
+    trace = settings[0].source.in_memory()
+    settings = [replace(each, source=trace) for each in settings]
+    stopped = Event()
+
+    def advanced(events: int) -> None:
+        if stopped.is_set():
+            raise CancelledError
+        if progress is not None:
+            progress(events)
+
+    pool = ThreadPoolExecutor(min(core_count(), len(settings)))
+    try:  # Ctrl-C may come while a thread begins
+        runs = [
+            pool.submit(run_one, each, addresses=addresses, progress=advanced) for each in settings
+        ]
+        for run in as_completed(runs):
+            run.result()  # an error stops the others too
+    finally:
+        stopped.set()
+        pool.shutdown(cancel_futures=True)
+    return [run.result() for run in runs]
 
 
 def heap_of(setting: Setting) -> Simulation:

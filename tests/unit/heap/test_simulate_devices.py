@@ -1,0 +1,93 @@
+"""simulate_all() of devices: each in a thread of its own, over a trace in memory or in a file."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from simalloc.heap import device, device_core, simulate, simulate_all
+from simalloc.trace import Op, Trace, open_trace, write_trace
+
+OBJECTS = 1000
+TRACE = Trace.from_events(
+    np.repeat(np.array([Op.MALLOC, Op.FREE], np.uint8), OBJECTS),
+    np.r_[0:OBJECTS, 0:OBJECTS],
+    np.r_[1 : OBJECTS + 1, np.zeros(OBJECTS, np.int64)],
+    name="made",
+)
+DEVICES = ["pytorch", "bfc", "ort-arena", "rmm-pool", "no-cache"]
+
+
+@pytest.fixture(autouse=True)
+def short_strides(monkeypatch):
+    monkeypatch.setattr(device_core, "_STRIDE", 100)
+
+
+@pytest.fixture
+def file(tmp_path):
+    write_trace(TRACE, tmp_path / "made.npz")
+    return open_trace(tmp_path / "made.npz")
+
+
+def test_on_all_cores_they_do_what_each_does_alone(file):
+    advances = []
+    runs = simulate_all(file, DEVICES, addresses=True, progress=advances.append)
+    assert sum(advances) == len(DEVICES) * len(TRACE)
+    for run, name in zip(runs, DEVICES, strict=True):
+        alone = simulate(TRACE, name, addresses=True)
+        assert run == alone
+        np.testing.assert_array_equal(run.addresses, alone.addresses)
+
+
+def test_a_file_is_read_once(file, monkeypatch):
+    read, in_memory = [], type(file).in_memory
+    monkeypatch.setattr(type(file), "in_memory", lambda self: read.append(self) or in_memory(self))
+    simulate_all(file, DEVICES)
+    assert read == [file]
+
+
+def test_an_interruption_stops_every_device_after_its_stride(file, monkeypatch):
+    advances, stopping = [], threading.Event()
+
+    def told(events):
+        stopping.wait()
+        advances.append(events)
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    def shut_down(*arguments, **options):
+        stopping.set()
+        shutdown(*arguments, **options)
+
+    shutdown = ThreadPoolExecutor.shutdown
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", shut_down)
+    monkeypatch.setattr(device, "as_completed", interrupted)
+    threads = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        simulate_all(file, DEVICES, progress=told)
+    assert len(advances) <= len(DEVICES)
+    assert set(threading.enumerate()) <= threads
+
+
+def test_an_interruption_while_threads_begin_is_raised(file, monkeypatch):
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(*arguments, **options):
+        submit(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    threads = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        simulate_all(file, DEVICES)
+    assert set(threading.enumerate()) <= threads
+
+
+def test_an_error_is_raised_as_it_is(file):
+    def fails(_):
+        raise ValueError("told")
+
+    with pytest.raises(ValueError, match="told"):
+        simulate_all(file, DEVICES, progress=fails)
