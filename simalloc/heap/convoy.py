@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from threading import Condition
@@ -15,7 +15,7 @@ import numpy as np
 from simalloc.heap.stepping import parts_of, replay, run_of, strides
 from simalloc.machine import core_count
 from simalloc.policy import PythonCode
-from simalloc.waiting import LOOK_SECONDS
+from simalloc.waiting import completed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -127,9 +127,7 @@ class _Convoy:
                 waiting = [pool.submit(self._work, others) for _ in range(workers)]
                 if in_python:
                     self._work(in_python)
-                for worker in waiting:
-                    while not worker.done():
-                        wait([worker], LOOK_SECONDS)
+                for worker in completed(waiting):
                     worker.result()
             finally:
                 self._stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from simalloc.heap.run import Counters
 from simalloc.heap.states import event_of_most, mean, run_of_states
 from simalloc.machine import core_count
 from simalloc.policy.device import Device
+from simalloc.waiting import completed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,7 +79,7 @@ def run_all(
         runs = [
             pool.submit(run_one, each, addresses=addresses, progress=advanced) for each in settings
         ]
-        for run in as_completed(runs):
+        for run in completed(runs):
             run.result()  # an error stops the others too
     finally:
         stopped.set()

@@ -68,6 +68,38 @@ SWEEP = """
     list(_batches(Queue(), 1))
 """
 
+DEVICES = """
+    from simalloc.heap import device
+    from simalloc.heap.setting import Setting
+    from simalloc.trace import Trace
+    def run_one(setting, *, progress, **options):
+        hung.touch()
+        while True:
+            progress(0)
+            time.sleep(0.02)
+    device.run_one = run_one
+    device.run_all([Setting.of(Trace.from_events([], [], []), "no-cache", 1, None)])
+"""
+
+SETTINGS = """
+    from concurrent.futures import ThreadPoolExecutor
+    from simalloc.measure.device.outcomes import _wait
+    halt = threading.Event()
+    def work():
+        hung.touch()
+        halt.wait()
+    with ThreadPoolExecutor() as pool:
+        _wait([pool.submit(work)], halt)
+    raise KeyboardInterrupt  # as its callers do
+"""
+
+WORKS = {
+    "side by side": SIDE_BY_SIDE,
+    "devices": DEVICES,
+    "settings of a device": SETTINGS,
+    "sweep": SWEEP,
+}
+
 
 def heard(work, *arguments):
     """Whether work that hangs, and says so, is ended by Ctrl-C in a process of its own."""
@@ -82,9 +114,9 @@ def heard(work, *arguments):
     return done.stdout == "heard\n"
 
 
-@pytest.mark.parametrize("work", [SIDE_BY_SIDE, SWEEP], ids=["side by side", "sweep"])
+@pytest.mark.parametrize("work", WORKS)
 def test_while_threads_work(work, tmp_path):
-    assert heard(work, tmp_path / "hung")
+    assert heard(WORKS[work], tmp_path / "hung")
 
 
 def test_while_a_real_allocator_works(shared_library, tmp_path):

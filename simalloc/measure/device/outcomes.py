@@ -13,6 +13,7 @@ from simalloc.measure.device.alike import behaviour
 from simalloc.measure.device.smallest import smallest_device, up
 from simalloc.policy.device import PyTorch
 from simalloc.policy.device.alloc_conf import parse_settings
+from simalloc.waiting import LOOK_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -155,7 +156,7 @@ def _wait(
     left = set(futures)
     while left:
         try:
-            done, left = wait(left, return_when=FIRST_COMPLETED)
+            done, left = wait(left, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
             progress(len(done))
         except KeyboardInterrupt:
             if halt.is_set():

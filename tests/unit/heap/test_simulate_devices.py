@@ -63,7 +63,7 @@ def test_an_interruption_stops_every_device_after_its_stride(file, monkeypatch):
 
     shutdown = ThreadPoolExecutor.shutdown
     monkeypatch.setattr(ThreadPoolExecutor, "shutdown", shut_down)
-    monkeypatch.setattr(device, "as_completed", interrupted)
+    monkeypatch.setattr(device, "completed", interrupted)
     threads = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
         simulate_all(file, DEVICES, progress=told)
