@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from simalloc.api.traces import read_trace
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate_all
+from simalloc.machine import core_count
 from simalloc.measure import atlas
 from simalloc.policy import expand_policies
 from simalloc.progress import progress as any_progress
@@ -41,7 +43,9 @@ def explore(
     each policy. Arguments are those of `draw_heap_maps`. Raises `SimallocError` without the
     extra `notebook`, and as `simulate` does.
     """
-    with ThreadPoolExecutor() as others:
+    if find_spec("anywidget") is None:
+        raise SimallocError("explore needs anywidget: pip install 'simalloc[notebook]'")
+    with ThreadPoolExecutor(core_count()) as others:
         drawing = others.submit(_import_drawing)
         replayed = read_trace(trace, progress=progress)
         described = expand_policies(policies)
@@ -56,10 +60,7 @@ def explore(
 
 def _import_drawing() -> tuple[type[Explorer], type[Explored]]:
     """Return what makes the explorer; with all that it needs it takes a third of a second."""
-    try:
-        from simalloc.report.explore.explorer import Explorer  # noqa: PLC0415 - needs an extra
-    except ImportError as error:
-        raise SimallocError("explore needs anywidget: pip install 'simalloc[notebook]'") from error
-    from simalloc.report.explore.explored import Explored  # noqa: PLC0415 - the same
+    from simalloc.report.explore.explored import Explored  # noqa: PLC0415 - see above
+    from simalloc.report.explore.explorer import Explorer  # noqa: PLC0415 - the same
 
     return Explorer, Explored

@@ -108,11 +108,11 @@ def test_each_question_is_answered_for_its_map_and_by_its_number(explorer, monke
     assert sent[2][0]["event"] == simalloc.pins(explorer._runs[1].trace, "best-fit-ao").event
 
 
-def test_the_extra_is_named_where_it_is_missing():
+def test_the_extra_is_named_where_it_is_missing_before_any_work():
     code = (
         "import sys; sys.modules['anywidget'] = None\n"
         "import simalloc\n"
-        "try: simalloc.explore('make', 'best-fit-ao')\n"
+        "try: simalloc.explore('no-such-trace', 'best-fit-ao')\n"
         "except simalloc.SimallocError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
