@@ -16,6 +16,7 @@ from experiments.johnstone_wilson import (
     statistics,
 )
 from experiments.johnstone_wilson.programs import load_traces
+from experiments.johnstone_wilson.readings import outcomes
 from experiments.johnstone_wilson.replays import replay_all, replay_apart, total_events
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from experiments.johnstone_wilson.fragmentation import Runs
+    from experiments.johnstone_wilson.readings import Outcomes
     from experiments.johnstone_wilson.statistics import Described
     from simalloc.trace import Trace
 
@@ -41,19 +43,26 @@ JOBS = frozenset(
 
 @dataclass(frozen=True)
 class Results:
-    """What has been measured: the traces, their statistics, and every simulation."""
+    """What has been measured: the traces, their statistics, and every simulation.
+
+    Of the readings there is what their simulations came to, whether they are among the `runs` or
+    their policies are in Python.
+    """
 
     traces: Mapping[str, Trace]
     described: Described
     runs: Runs
+    read: Outcomes
 
 
 def measure(
     progress: Callable[[str, float], AbstractContextManager[Callable[[float], None]]],
+    read: Outcomes | None = None,
 ) -> Results:
     """Load the traces, describe them and carry out every simulation.
 
     `progress` opens a progress bar for a label and a number of events (`simalloc.cli.progress`).
+    `read` is what the readings in Python came to, if that is known: they take most of the time.
     """
     traces = load_traces()
     with progress("Simulating", total_events(JOBS, traces)) as advance:
@@ -61,6 +70,8 @@ def measure(
     more = outliers.second_jobs(runs)
     with progress("Looking again", total_events(more, traces)) as advance:
         runs |= replay_all(more, traces, advance)
-    with progress("Reading otherwise", total_events(readings.OWN_JOBS, traces)) as advance:
-        runs |= replay_apart(readings.OWN_JOBS, advance)
-    return Results(traces, statistics.describe_all(traces), runs)
+    if read is None:
+        with progress("Reading otherwise", total_events(readings.OWN_JOBS, traces)) as advance:
+            read = outcomes(replay_apart(readings.OWN_JOBS, advance))
+    catalogued = outcomes({job: runs[job] for job in readings.JOBS})
+    return Results(traces, statistics.describe_all(traces), runs, catalogued | read)

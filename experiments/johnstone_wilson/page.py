@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from experiments.johnstone_wilson.fragmentation import Runs
     from experiments.johnstone_wilson.measuring import Results
+    from experiments.johnstone_wilson.readings import Outcomes
     from experiments.output import Exhibit
 
 PAGE: Final = "johnstone-wilson.md"
@@ -64,7 +65,7 @@ def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
         **_growth(results),
         **_agreement(results),
         **_at_pinned_live_bytes(results),
-        **_readings(results.runs),
+        **_readings(results.read),
         **_espresso(results),
         **_other_programs(results),
         **_reconstructed(results.runs),
@@ -214,14 +215,14 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
     }
 
 
-def _readings(runs: Runs) -> dict[str, Any]:
-    taus = {program: fitness(program, CHOSEN, runs).taus[3] for program in TESTED_ON}
+def _readings(read: Outcomes) -> dict[str, Any]:
+    taus = {program: fitness(program, CHOSEN, read).taus[3] for program in TESTED_ON}
     choices = {"chosen_tau": CHOSEN, "enters_tau": replace(CHOSEN, enters=True)}
     told_apart = [FITTED_ON, *(program for program, tau in taus.items() if tau.value is not None)]
     return {
         "readings_tried": len(FITTED),
         **{
-            name: {program: fitness(program, one, runs).taus[3].value for program in told_apart}
+            name: {program: fitness(program, one, read).taus[3].value for program in told_apart}
             for name, one in choices.items()
         },
         "places": every_reading.places(every_reading.rankings(every_reading.kept())),

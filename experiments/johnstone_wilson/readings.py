@@ -154,6 +154,14 @@ class Outcome:
         return cls(run.peak_heap_bytes, run.max_live_bytes, {n: percent(run, n) for n in NUMBERS})
 
 
+Outcomes = dict[Job, Outcome]
+
+
+def outcomes(runs: Runs) -> Outcomes:
+    """Return what simulations came to."""
+    return {job: Outcome.of(run) for job, run in runs.items()}
+
+
 @dataclass(frozen=True)
 class Fitness:
     """How near some rows come to print on one program, by one reading.
@@ -169,10 +177,9 @@ class Fitness:
     taus: Mapping[int, Tau]
 
 
-def fitness(program: str, reading: Reading, runs: Runs) -> Fitness:
+def fitness(program: str, reading: Reading, read: Outcomes) -> Fitness:
     """Return how near a reading brings the nine sequential fits."""
-    measured = {row: Outcome.of(runs[reading.job(program, row)]) for row in SEQUENTIAL}
-    return fitness_of(program, measured)
+    return fitness_of(program, {row: read[reading.job(program, row)] for row in SEQUENTIAL})
 
 
 def fitness_of(program: str, measured: Mapping[str, Outcome]) -> Fitness:
@@ -190,28 +197,28 @@ def fitness_of(program: str, measured: Mapping[str, Outcome]) -> Fitness:
     )
 
 
-def fits(runs: Runs) -> dict[Reading, Fitness]:
+def fits(read: Outcomes) -> dict[Reading, Fitness]:
     """Return the fitness on P2C of all sixteen readings, the nearest first.
 
     Nearest is who has most cells of both tables as printed, then the fewest steps apart.
     """
-    found = {reading: fitness(FITTED_ON, reading, runs) for reading in FITTED}
+    found = {reading: fitness(FITTED_ON, reading, read) for reading in FITTED}
     return dict(sorted(found.items(), key=lambda one: (-sum(one[1].equal.values()), one[1].steps)))
 
 
-def fitted_table(runs: Runs) -> Table:
+def fitted_table(read: Outcomes) -> Table:
     """Return a row a reading: how near it comes on P2C."""
-    rows = [(*reading.cells, *_figures(fit)) for reading, fit in fits(runs).items()]
+    rows = [(*reading.cells, *_figures(fit)) for reading, fit in fits(read).items()]
     columns = (*OPEN, *_COLUMNS)
     return Table(
         f"Sixteen readings of the nine sequential fits on {label(FITTED_ON)}", columns, rows
     )
 
 
-def tested_table(runs: Runs) -> Table:
+def tested_table(read: Outcomes) -> Table:
     """Return a row a program and change: the chosen reading, and one thing otherwise."""
     rows: list[tuple[Value, ...]] = [
-        (label(program), name, *_figures(fitness(program, reading, runs)))
+        (label(program), name, *_figures(fitness(program, reading, read)))
         for program in TESTED_ON
         for name, reading in CHANGES.items()
         if program in ONLY_ON.get(name, TESTED_ON)
