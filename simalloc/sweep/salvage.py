@@ -29,6 +29,8 @@ _MAGIC: Final = b"SQLite format 3\0"
 _HEADER: Final = struct.Struct(">16xH10xI")
 """Where SQLite's file header, which the magic begins, says the size of a page (1: 65,536 bytes) and
 their number."""
+_PAGES: Final = 28
+"""Where in it that number is."""
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 _DAMAGE: Final = (sqlite3.Error, ValueError, TypeError, KeyError)
 
@@ -78,9 +80,22 @@ def _copy(path: Path, folder: Path) -> Path:
         shutil.copyfile(journal, folder / journal.name)
     if len(header) == _HEADER.size:
         page_size, pages = _HEADER.unpack(header)
-        size = (page_size if page_size > 1 else 1 << 16) * pages
-        os.truncate(copy, max(size, path.stat().st_size))
+        _fill_up(copy, (page_size if page_size > 1 else 1 << 16) * pages)
     return copy
+
+
+def _fill_up(copy: Path, size: int) -> None:
+    """Fill a file up to the size that its header says, or have the header say no size.
+
+    Where no file can be so long, the header is what is damaged. Without one, SQLite goes by the
+    file.
+    """
+    try:
+        os.truncate(copy, max(size, copy.stat().st_size))
+    except OSError:
+        with copy.open("rb+") as stream:
+            stream.seek(_PAGES)
+            stream.write(bytes(4))
 
 
 def _row(connection: sqlite3.Connection, names: list[str], run: int) -> dict[str, Any] | None:

@@ -1,5 +1,6 @@
 """The file of results: what is written stays, once, and what cannot be is said."""
 
+import errno
 import sqlite3
 from dataclasses import replace
 
@@ -179,6 +180,21 @@ def test_nothing_is_saved_of_a_file_that_never_was_one(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(ResultsError, match=r"other\.sqlite: is not a file of results"):
         salvage(path)
+
+
+def test_a_header_that_says_too_many_pages_loses_no_rows(results, outcomes, monkeypatch):
+    def refuse(path, _):
+        raise OSError(errno.EFBIG, "File too large", path)
+
+    with Store(results, create=True) as store:
+        store.add(outcomes)
+    content = bytearray(results.read_bytes())
+    content[28:32] = b"\xff" * 4
+    results.write_bytes(content)
+    monkeypatch.setattr("simalloc.sweep.salvage.os.truncate", refuse)  # as most file systems do
+    found, unreadable = salvage(results)
+    assert [outcome.key for outcome in found] == [outcome.key for outcome in outcomes]
+    assert unreadable == 0
 
 
 def test_a_folder_is_told_from_a_file_of_results(tmp_path):
