@@ -139,7 +139,7 @@ def code_of_class(policy: type[PythonPolicy]) -> Code:
     path = getattr(module, "__file__", None)
     at_top = getattr(module, policy.__name__, None) is policy and policy.__module__ != "__main__"
     if path is not None and at_top and path.endswith(".py"):
-        with suppress(OSError):
+        with suppress(OSError, UnicodeDecodeError):
             source = Path(path).read_text("utf-8")
             return Code(policy.__name__, _shortest(path), source, path, checked(policy))
     try:

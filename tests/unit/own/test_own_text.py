@@ -1,5 +1,6 @@
 """Policies in Python by text, by class and by object: names, parameters, origin."""
 
+import importlib
 import pickle
 from enum import Enum
 
@@ -198,3 +199,12 @@ def test_names():
     assert base_name("some/mine.py@0123456789ab:WorstFit:growth=3") == "some/mine.py:WorstFit"
     assert base_name("Local@0123456789ab:growth=3") == "Local"
     assert base_name("first-fit-ao:growth=4K") == "first-fit-ao"
+
+
+def test_a_class_of_a_file_in_another_encoding_goes_by_its_own_source(tmp_path, monkeypatch):
+    text = f"# coding: latin-1\n{SOURCE}".replace("The largest block.", "Der größte Block.")
+    (tmp_path / "in_latin.py").write_text(text, "latin-1")
+    monkeypatch.syspath_prepend(tmp_path)
+    described = policy(importlib.import_module("in_latin").WorstFit)
+    assert described.name == "WorstFit"
+    assert "Der größte Block." in described.description.code.source
