@@ -105,3 +105,13 @@ def test_the_table_moves_when_it_is_full_and_leaves_free_pages():
     made.malloc(8193)  # the highest run is not at the break, but two pages at 4096
     assert made.free_blocks() == [(4096, 8192)]
     made.check()
+
+
+def test_what_a_tables_last_page_has_to_spare_describes_no_more_pages():
+    page = 1 << 16  # 1024 entries of 12 bytes take 12288 of it
+    made = heap_for(Gnu(mechanism=True, page=page))
+    made.malloc(page)
+    made.malloc(1023 * page)
+    assert made.blocks.in_state(State.TABLE) == [(1025 * page, page)]
+    assert made.free_blocks() == [(0, page)]
+    made.check()

@@ -39,6 +39,8 @@ class GnuHeap(PagedHeap):
         # The bytes that describe a page, in the table at the heap's start; 0 without mechanism.
         self._entry = 3 * description.word if description.mechanism else 0
         self._table: int | None = None
+        # What the table was made for: its last page may have room for more.
+        self._entries = 1024
         self._pages: dict[int, FragmentPage] = {}
         # For each size of fragment the pages with a free one; they are taken from the last.
         self._with_room: dict[int, dict[int, FragmentPage]] = {}
@@ -50,7 +52,7 @@ class GnuHeap(PagedHeap):
     def malloc(self, size: int) -> int:
         """Take a fragment, or whole pages; the very first call makes the table."""
         if self._entry and self._table is None:
-            self._table = self._new_table(1024)
+            self._table = self._new_table()
         self.visited = 0
         return self._allocate(size)
 
@@ -144,18 +146,17 @@ class GnuHeap(PagedHeap):
         """Raise the break; a table that has too few entries is replaced by one twice as long."""
         address = self._grow(size)
         end = self.brk
-        if self._table is not None:
-            entries = self.block_size(self._table) // self._entry
-            if end // self._page + 1 > entries:
-                while end // self._page + 1 > entries:
-                    entries *= 2
-                old, self._table = self._table, self._new_table(entries)
-                self._free_pages(old)
+        needed = end // self._page + 1
+        if self._table is not None and needed > self._entries:
+            while needed > self._entries:
+                self._entries *= 2
+            old, self._table = self._table, self._new_table()
+            self._free_pages(old)
         self._limit = end
         return address
 
-    def _new_table(self, entries: int) -> int:
-        table = self._grow(round_up(entries * self._entry, self._page))
+    def _new_table(self) -> int:
+        table = self._grow(round_up(self._entries * self._entry, self._page))
         self.blocks.mark(table, State.TABLE)
         return table
 
