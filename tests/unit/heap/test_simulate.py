@@ -119,6 +119,19 @@ def test_the_core_takes_whatever_a_description_takes(name):
                 assert Setting.of(HOLE, extreme, 1, None).simulation().check() is None
 
 
+@pytest.mark.parametrize("engine", ["core", "reference"])
+def test_a_collector_that_waits_for_nothing_grows_when_it_has_just_collected(engine):
+    trace = Trace.from_events([M, M], [0, 1], [1, 1 << 16])
+    run = simulate(trace, "bw-gc-2.6:divisor=1T", engine=engine)
+    assert run.counters.growths == 2
+
+
+@pytest.mark.parametrize("engine", ["core", "reference"])
+def test_a_growth_of_more_bytes_than_a_number_counts_is_refused(engine):
+    with pytest.raises(SimallocError, match=r"event 0 .* would exceed 2\*\*62 bytes"):
+        simulate(HOLE, "bw-gc-2.6:page=1T,increment=16M", engine=engine)
+
+
 def test_a_policy_needs_no_catalogue():
     own = Policy("own", SegregatedStorage(Series.POWERS, growth=1 << 16))
     assert simulate(HOLE, own).peak_heap_bytes == 1 << 13  # 2048 and 4096, one refill each

@@ -47,6 +47,12 @@ def test_a_collection_waits_until_enough_was_allocated():
     assert (made.malloc(16), made.collections, made.brk) == (112, 0, 192)
 
 
+def test_no_collection_follows_another_before_anything_was_allocated():
+    made = heap(16, divisor=1024)  # (64 + 0) / 4 / 1024 is no word at all
+    made.malloc(128)  # collects, and then grows
+    assert (made.collections, made.brk) == (1, 256)
+
+
 def test_pages_are_swept_from_the_lowest_and_used_from_their_highest_object():
     made = heap(*[16] * 8, increment=2)
     for address in (0, 16, 64, 112):

@@ -116,7 +116,7 @@ static void collect_or_expand(struct bw_gc *state, uint64_t needed)
     uint64_t f = state->given_back;
     uint64_t use = a < f || a - f < a / 4 ? a / 8 : a - f;
     uint64_t looked_through = state->pages_of_heap * state->page + state->roots;
-    if (use >= looked_through / state->heap.setting.word / state->divisor) {
+    if (use > 0 && use >= looked_through / state->heap.setting.word / state->divisor) {
         collect(state);
         return;
     }

@@ -155,7 +155,8 @@ static void free_run(struct bw_gc *state, uint32_t id)
 
 static void expand(struct bw_gc *state, uint64_t pages)
 {
-    uint32_t id = raise_break(state, pages * state->page);
+    uint64_t most = MAX_BREAK / state->page + 1; /* which is too many, but not too large a number */
+    uint32_t id = raise_break(state, (pages < most ? pages : most) * state->page);
     if (id == NO_BLOCK)
         return;
     state->pages_of_heap += pages;

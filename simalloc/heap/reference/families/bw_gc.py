@@ -264,7 +264,8 @@ class BwGcHeap(PagedHeap):
         net = self._allocated_since - self._freed_since
         if net < self._allocated_since // 4:
             net = self._allocated_since // 8
-        if net >= (self._collected_bytes + self._roots) // self._word // self._divisor:
+        enough = (self._collected_bytes + self._roots) // self._word // self._divisor
+        if net >= max(enough, 1):
             self._collect()
             return
         self._expand(self._increment + needed)
