@@ -36,8 +36,9 @@ def read_placement(path: str | os.PathLike[str]) -> Placement:
             raise
         trace = read_trace(Path(folder, "trace.npz"))
     try:
+        columns = _LOWER, _OFFSET
         lower, offset = np.loadtxt(
-            path, np.int64, delimiter=",", skiprows=1, usecols=(_LOWER, _OFFSET), ndmin=2
+            path, np.int64, delimiter=",", comments=None, skiprows=1, usecols=columns, ndmin=2
         ).T
     except ValueError as error:
         raise TraceError(str(error), path=path, hint=_COLUMNS) from None

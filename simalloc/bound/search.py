@@ -105,7 +105,7 @@ def tries(table: Timetable) -> Iterator[Try]:
     can be packed for what follows; around the last such event, for what came before.
     """
     peak = int(table.live.argmax())
-    near = {parts: np.flatnonzero(table.live * parts >= table.peak * (parts - 1)) for parts in NEAR}
+    near = {parts: np.flatnonzero(table.live >= table.peak - table.peak // parts) for parts in NEAR}
     for order in FOREMOST:
         fits = _ALL if order is last_to_die_lowest else _PLAIN
         yield FromEvent("the peak", peak, order, fits)

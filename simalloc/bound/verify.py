@@ -35,12 +35,15 @@ def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     """Verify a placement: the address of each life (int64, bytes).
 
     Raises `ValueError`, naming the lives, if two of them overlap while both are live, or one is
-    below address 0.
+    below address 0 or reaches beyond 2**63 - 1.
     """
     if len(address) != len(table):
         raise ValueError(f"{len(address)} addresses are not those of {len(table)} lives")
     if len(address) and address.min() < 0:
         raise ValueError(f"life {int(address.argmin())} is at address {int(address.min())}")
+    beyond = np.flatnonzero(address > np.iinfo(np.int64).max - table.size)
+    if len(beyond):
+        raise ValueError(f"life {beyond[0]} at {address[beyond[0]]} ends beyond 2**63 - 1")
     different, rank = np.unique(address, return_inverse=True)
     heap, free_blocks = (np.empty(table.events, np.int64) for _ in range(2))
     figures = sweep_through(

@@ -47,7 +47,9 @@ def test_a_placement_that_somebody_made_is_verified(tmp_path):
     (row,) = csv.DictReader(io.StringIO(result.stdout))
     assert (row["peak live"], row["above"]) == ("221259", "0")
     # The rows may come in any order, and ids are anything.
-    path.write_text("id,lower,upper,size,offset\nb1,0,3,4,8\nb2,3,9,4,8\nb3,0,9,4,4\nb4,9,21,4,4\n")
+    path.write_text(
+        "id,lower,upper,size,offset\nb#1,0,3,4,8\nb2,3,9,4,8\nb3,0,9,4,4\nb4,9,21,4,4\n"
+    )
     result = simalloc("best-possible", "--check", path, "--format", "csv")
     (row,) = csv.DictReader(io.StringIO(result.stdout))
     assert (row["peak live"], row["best possible"]) == ("8", "12")

@@ -6,8 +6,10 @@ import pytest
 from simalloc.bound import Timetable, best_possible, verify
 from simalloc.bound.orders import FOREMOST, grouped
 from simalloc.bound.placer import Fit, Placer
+from simalloc.bound.search import NEAR, FromEvent, tries
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
+from simalloc.trace.events import MAX_SIZE
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
@@ -63,6 +65,8 @@ def test_who_overlaps_is_named():
         verify(table, np.array([0, 2, 2, 10, 11, 12]))
     with pytest.raises(ValueError, match="life 1 is at address -1"):
         verify(table, np.array([0, -1, 2, 10, 11, 12]))
+    with pytest.raises(ValueError, match=f"life 5 at {2**63 - 3} ends beyond"):
+        verify(table, np.array([0, 2, 3, 10, 11, 2**63 - 3]))
     with pytest.raises(ValueError, match="5 addresses are not those of 6 lives"):
         verify(table, np.arange(5))
 
@@ -75,6 +79,16 @@ def test_orders():
     assert packed["last to die lowest"] == [1, 2, 0]
     assert packed["longest life lowest"] == [1, 2, 0]
     assert grouped(2, by_birth=True).pack(table, 2, lives).tolist() == [1, 0, 2]
+
+
+def test_what_is_near_the_peak_is_known_of_the_largest_heaps_too():
+    count = 1 << 10
+    sizes = np.full(count, MAX_SIZE)
+    table = Timetable.of(Trace.from_events([M] * count, range(count), sizes))
+    assert table.peak == 1 << 57
+    events = {one.event for one in tries(table) if isinstance(one, FromEvent)}
+    assert min(events) == count - count // NEAR[-1] - 1
+    assert max(events) == count - 1
 
 
 def test_progress_ends_with_the_whole():
