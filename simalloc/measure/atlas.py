@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from simalloc.heap import MAPPED_FROM
 from simalloc.measure._native import fill_window
-from simalloc.measure.heap_map import COLUMNS, ROWS, HeapMap, filled_map, frame_of
+from simalloc.measure.heap_map import COLUMNS, ROWS, HeapMap, filled_map, frame_of, most_at_once
 from simalloc.measure.stays import Stays, stays_of
 
 if TYPE_CHECKING:
@@ -61,7 +63,17 @@ class Atlas:
                 scale=stays.scale,
             )
 
-        return filled_map(self.run, frame, fill)
+        return filled_map(
+            self.run,
+            frame,
+            fill,
+            most_at_once(self._apart.requested, self._apart.since, self._apart.until, frame),
+        )
+
+    @cached_property
+    def _apart(self) -> Stays:
+        """What is mapped apart, and has no place on a map."""
+        return self.stays.taken(np.flatnonzero(self.stays.placed >= MAPPED_FROM))
 
     def at(self, event: int, address: float, near: float = 0.0) -> int | None:
         """Return which of the stays an event and address (bytes of the program) lie in.

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from simalloc.heap import MAPPED_FROM
 from simalloc.measure._native import Cells
+from simalloc.measure.stays import told_of
 from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsPicture
 
@@ -49,6 +51,9 @@ class HeapMap(ShownAsPicture):
     mapped: NDArray[np.bool_] | None = None
     """Which cells lie in memory, (rows, columns), where segments lie side by side; None: those
     below `heap`."""
+    apart: int = 0
+    """The most bytes that the window's objects have at once in memory mapped apart, which has no
+    addresses here; `heap` counts it."""
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
@@ -124,14 +129,20 @@ class Drawing:
         self.frame = frame_of(run, events, addresses, columns, rows)
         self._run = run
         self._cells = Cells(self.frame.shape, run.scale)
+        self._apart = [np.empty((5, 0), np.int64)]
 
     def see(self, stays: Ended) -> None:
         """Draw the next stays."""
         self._cells.cover(stays.mark, stays.size, stays.marked, stays.born, stays.died)
+        if (stays.mark >= MAPPED_FROM).any():
+            self._apart.append(told_of(stays)[:, stays.mark >= MAPPED_FROM])
 
     def map(self) -> HeapMap:
         """Return the map, once, when all stays in the frame have been drawn."""
-        return filled_map(self._run, self.frame, self._cells.fill)
+        _, size, _, since, until = np.concatenate(self._apart, axis=1)
+        return filled_map(
+            self._run, self.frame, self._cells.fill, most_at_once(size, since, until, self.frame)
+        )
 
 
 @dataclass(frozen=True)
@@ -180,8 +191,12 @@ def filled_map(
     run: Run,
     frame: Frame,
     fill: Callable[[NDArray[np.float64], NDArray[np.float64]], None],
+    apart: int,
 ) -> HeapMap:
-    """Return the map of a frame, whose cells `fill` fills column by column (native/cells.h)."""
+    """Return the map of a frame, whose cells `fill` fills column by column (native/cells.h).
+
+    For `apart` see `HeapMap`.
+    """
     covered = np.empty((frame.columns, frame.rows))
     born = np.empty((frame.columns, frame.rows))
     fill(covered.ravel(), born.ravel())
@@ -198,7 +213,19 @@ def filled_map(
         cell_events=frame.cell_events,
         lowest_address=frame.lowest_address / run.scale,
         cell_bytes=frame.cell_bytes / run.scale,
+        apart=apart,
     )
+
+
+def most_at_once(
+    size: NDArray[np.int64], since: NDArray[np.int64], until: NDArray[np.int64], frame: Frame
+) -> int:
+    """Return the most bytes that stays have at once in a frame's events; an entry a stay."""
+    here = (since < frame.last_event) & (until > frame.first_event)
+    # What ends at an event has gone before another begins there: it is first, and so stays first.
+    order = np.argsort(np.concatenate((until[here], since[here])), kind="stable")
+    change = np.concatenate((-size[here], size[here]))[order]
+    return int(change.cumsum().max(initial=0))
 
 
 def _window(

@@ -65,8 +65,6 @@ class Pins(ShownAsTable):
     """The objects at the highest addresses: while one of them lives, the heap reaches up to it."""
     alone: tuple[Pin, ...]
     """The objects with the most free memory right below and above them."""
-    mapped_bytes: float = 0.0
-    """Bytes of the heap that are mapped apart from the break: what lives there pins nothing."""
 
 
 def pins(
@@ -100,7 +98,7 @@ class PinSearch:
         self._most = most
         self._highest = self._alone = _Held.none()
         self._mapped_from = MAPPED_FROM / run.scale
-        self._heap_bytes = self._free_bytes = self._mapped_bytes = 0.0
+        self._heap_bytes = self._free_bytes = 0.0
         self._live_bytes = 0
         self.events = (event_or_peak(source, run, event),)
 
@@ -108,8 +106,6 @@ class PinSearch:
         """Look for the objects in the heap."""
         for piece, held in _held(heap.pieces(), self._mapped_from):
             self._heap_bytes += piece.heap_bytes
-            apart = (piece.object >= 0) & (piece.address >= self._mapped_from)
-            self._mapped_bytes += float(piece.size[apart].sum())
             self._free_bytes += float(piece.size[piece.object == FREE].sum())
             self._live_bytes += int(piece.requested.sum())
             from_top = held.taken(slice(None, None, -1))
@@ -130,7 +126,6 @@ class PinSearch:
             free_bytes=self._free_bytes,
             highest=highest,
             alone=alone,
-            mapped_bytes=self._mapped_bytes,
         )
 
     def _pins(self, held: _Held, sites: dict[int, int]) -> Iterator[Pin]:

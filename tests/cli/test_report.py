@@ -104,6 +104,17 @@ def test_a_device_page_can_be_read_with_a_pointer(device_page, tab):
     assert "above the heap" in tab.evaluate(f"{read}(0, 1e8)")
 
 
+def test_the_caption_of_a_map_says_what_it_has_no_place_for(tmp_path):
+    (tmp_path / "large.txt").write_text("m 0 100\nm 1 1048576\n")
+    output = tmp_path / "page.html"
+    done = report(tmp_path / "large.txt", "-p", "ptmalloc", "--no-native", "-o", output)
+    assert done.returncode == 0, done.stderr
+    text = output.read_text("utf-8")
+    captions = dict(re.findall(r"<figcaption><strong>(.*?)</strong>(.*?)</figcaption>", text))
+    assert captions["ptmalloc"].endswith("; not shown: up to 1 MiB mapped apart")
+    assert text.count("not shown") == 1
+
+
 def test_a_long_trace_is_read_piece_by_piece(tmp_path, monkeypatch):
     """A few policies at a time, and neither the best possible heap nor real allocators."""
     monkeypatch.setattr("simalloc.report.page.findings.WHOLE_EVENTS", 100)

@@ -212,7 +212,7 @@ const TOOLS = [
   ["peak", "peak"], ["before", "previous pin"], ["next", "next pin"],
 ];
 
-function frameOf({ policy, excess }) {
+function frameOf({ policy, caption }) {
   const figure = document.createElement("figure");
   figure.className = "map";
   figure.innerHTML = `<figcaption><strong></strong>: <span></span></figcaption>
@@ -220,7 +220,7 @@ function frameOf({ policy, excess }) {
     <p class="under">Point at the map to read it. Drag over a part to zoom in, double-click to see all; ` +
     `with the keyboard +, − and the arrows.</p>`;
   figure.querySelector("strong").textContent = policy;
-  figure.querySelector("span").textContent = `peak heap ${excess} more than peak live`;
+  figure.querySelector("span").textContent = caption;
   figure.querySelector("canvas").setAttribute("aria-label", `Heap map of ${policy}`);
   for (const [name, text] of TOOLS) {
     const button = document.createElement("button");

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from simalloc.measure import fragmentation, pins
 from simalloc.policy import spell
+from simalloc.report.apart import beside
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
 from simalloc.report.units import spell_percent
 from simalloc.trace.sites import site_name
@@ -50,7 +51,10 @@ class Explored:
         """Return what the script knows before it asks; the scales are shared by maps compared."""
         return {
             "policy": spell(self.run.policy),
-            "excess": spell_percent(fragmentation(self.run)[4]),
+            "caption": beside(
+                self.overview,
+                f"peak heap {spell_percent(fragmentation(self.run)[4])} more than peak live",
+            ),
             "events": self.run.events,
             "top": top,
             "oldest": oldest,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
@@ -12,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
+from simalloc.report.apart import beside
 from simalloc.report.figures.axes import bytes_axis, events_axis
 from simalloc.report.figures.style import Palette, Theme, new_figure, styled
 from simalloc.report.units import spell_events
@@ -34,6 +36,12 @@ stand alone are seen."""
 _MARGINS: Final = {"left": 0.12, "right": 0.93, "bottom": 0.135, "top": 0.92, "wspace": 0.05}
 """Around maps, as shares of the picture: what the longest of the usual numbers need."""
 
+_HEADING: Final = 82
+"""Letters that fit above all maps of a picture together."""
+
+_LINE: Final = 0.045
+"""The height of a heading's line, as a share of the picture."""
+
 _LABEL: Final = (0.06, 0.05)
 """The width and height that a number takes, as shares of the axes."""
 
@@ -52,12 +60,13 @@ def draw_heap_maps(
     are those that usually fit: to measure all texts takes half of the time.
     """
     with styled(theme) as palette:
-        figure = new_figure(3.4, 7.0, margins=_MARGINS if soon else None)
+        headings = [_heading(*one, len(maps)) for one in zip(maps, titles, strict=True)]
+        figure = new_figure(3.4, 7.0, margins=_margins(headings) if soon else None)
         panels = figure.subplots(1, len(maps), sharey=True, squeeze=False)[0]
         norm = age_norm(maps)
-        for axes, heap, title in zip(panels, maps, titles, strict=True):
+        for axes, heap, heading in zip(panels, maps, headings, strict=True):
             draw_heap_map(axes, heap, palette, norm)
-            axes.set_title(title)
+            axes.set_title(heading)
         top = max(float(heap.heap.max()) for heap in maps)
         panels[0].set_ylim(0, 1.03 * top)
         for axes, pinned in zip(panels, pins, strict=False):
@@ -68,6 +77,21 @@ def draw_heap_maps(
         map_key(lowest, palette, ended=shown.mapped is None)
         age_bar(figure, panels, norm, palette)
     return figure
+
+
+def _heading(heap: HeapMap, title: str, panels: int) -> str:
+    """Return what stands above a map, in lines that are no wider than one of so many panels."""
+    return "\n".join(
+        line
+        for part in beside(heap, title, "\n").splitlines()
+        for line in wrap(part, _HEADING // panels, break_long_words=False, break_on_hyphens=False)
+    )
+
+
+def _margins(headings: Sequence[str]) -> dict[str, float]:
+    """Return the margins, with room for the longest heading."""
+    further = max(heading.count("\n") for heading in headings)
+    return {**_MARGINS, "top": _MARGINS["top"] - _LINE * further}
 
 
 def map_key(axes: Axes, palette: Palette, *, ended: bool) -> None:

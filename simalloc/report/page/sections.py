@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.setting import find_realloc
 from simalloc.policy import spell
+from simalloc.report.apart import beside
 from simalloc.report.browser.cells import shared_scales
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.lives import draw_lives
@@ -106,18 +107,12 @@ def _maps(findings: Findings, key: str) -> str:
             map_figure(
                 f"{key}-map-{place}",
                 spell(mapped.run.policy),
-                f"({mapped.role}): {excess(mapped.run)} than live{_apart(mapped)}",
+                beside(mapped.map, f"({mapped.role}): {excess(mapped.run)} than live"),
                 map_data(mapped, oldest, top),
             )
             for place, mapped in enumerate(findings.mapped)
         ],
     )
-
-
-def _apart(mapped: Mapped) -> str:
-    """Say how much of the peak heap has no place on a map of addresses."""
-    size = mapped.pins.mapped_bytes
-    return f"; {spell_bytes(size)} at the peak are mapped apart, and pale here" if size else ""
 
 
 def _pins(mapped: Mapped) -> str:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
-from simalloc.measure import heap_map
+from simalloc.measure import atlas, heap_map
 from simalloc.trace import Op, Trace
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
@@ -163,3 +163,25 @@ def test_a_map_without_cells_is_refused(columns, rows):
     trace = Trace.from_events([M], [0], [8])
     with pytest.raises(ValueError, match="make no map"):
         heap_map(trace, simulate(trace, "best-fit-ao", addresses=True), columns=columns, rows=rows)
+
+
+LARGE = 1 << 20
+
+MAPPED_APART = Trace.from_events(
+    [M, M, F, M, R, F, M],
+    [0, 1, 1, 2, 2, 2, 3],
+    [100, LARGE, 0, 2 * LARGE, 3 * LARGE, 0, LARGE],
+    name="apart",
+)
+
+
+@pytest.mark.parametrize(
+    ("events", "most"), [(None, 3), ((0, 1), 0), ((0, 4), 2), ((1, 3), 1), ((5, 7), 1)]
+)
+@pytest.mark.parametrize("kept", [True, False], ids=["addresses kept", "replayed"])
+def test_what_is_mapped_apart_is_counted_where_most_is_there_at_once(events, most, kept):
+    run = simulate(MAPPED_APART, "dlmalloc-2.8.6", addresses=kept)
+    assert heap_map(MAPPED_APART, run, events=events).apart == most * LARGE
+    assert atlas(MAPPED_APART, run).window(events=events).apart == most * LARGE
+    assert heap_map(MAPPED_APART, run).coarser().apart == 3 * LARGE
+    assert heap_map(MAPPED_APART, simulate(MAPPED_APART, "first-fit-ao")).apart == 0

@@ -36,8 +36,6 @@ def test_what_is_mapped_apart_pins_nothing():
     trace = Trace.from_events([M, M, M, M], [0, 1, 2, 3], [100, large, 50, large], name="mapped")
     found = pins(trace, simulate(trace, "dlmalloc-2.8.6", scale=1))
     assert {pin.object for pin in (*found.alone, *found.highest)} == {0, 2}
-    assert 2 * large <= found.mapped_bytes < 2 * large + (1 << 16)
-    assert pins(ALONE, simulate(ALONE, POLICY)).mapped_bytes == 0
 
 
 def test_no_fewer_than_none_are_asked_for():

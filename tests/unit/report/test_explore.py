@@ -69,6 +69,15 @@ def test_the_pins_are_those_of_the_peak(cfrac):
         assert pin["until"] == ends[0] > expected.event
 
 
+def test_the_caption_says_what_the_map_has_no_place_for():
+    trace = Trace.from_events([M, M], [0, 1], [100, 1 << 20])
+    note = "not shown: up to 1 MiB mapped apart"
+    caption = told(trace, "dlmalloc-2.8.6").state(10.0, 1.0)["caption"]
+    assert caption.startswith("peak heap ")
+    assert caption.endswith(f" more than peak live; {note}")
+    assert note not in told(trace, "first-fit-ao").state(10.0, 1.0)["caption"]
+
+
 def test_a_trace_without_events_can_be_looked_at():
     one = told(Trace.from_events([], [], []))
     assert one.pins()[0]["pins"] == []

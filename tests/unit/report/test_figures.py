@@ -78,6 +78,16 @@ def test_heap_maps(theme):
         assert name in written
 
 
+def test_a_heap_map_says_what_it_has_no_place_for():
+    trace = Trace.from_events([Op.MALLOC] * 2, [0, 1], [100, 1 << 20])
+    shown = heap_map(trace, simulate(trace, "dlmalloc-2.8.6"))
+    note = "not shown: up to 1 MiB mapped apart"
+    assert f"dlmalloc\n{note}" in texts(draw_heap_maps([shown], ["dlmalloc"]))
+    assert note in texts(draw_heap_maps([shown], [""], soon=True))
+    other = heap_map(trace, simulate(trace, "first-fit-ao"))
+    assert "first-fit-ao" in texts(draw_heap_maps([shown, other], ["dlmalloc", "first-fit-ao"]))
+
+
 def test_what_is_free_has_the_colour_of_free_and_above_the_heap_there_is_nothing():
     shown = heap_map(TRACES[0], RUNS[0])
     palette = PALETTES["light"]
