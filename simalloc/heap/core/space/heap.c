@@ -78,7 +78,7 @@ uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
     if (alignment < heap->segment_alignment)
         alignment = heap->segment_alignment;
     uint64_t address = round_up(heap->segment_address, alignment);
-    if (address > heap->segment_limit || size > heap->segment_limit - address) {
+    if (address > 2 * MAX_BREAK || size > 2 * MAX_BREAK - address) {
         heap_fail(heap, "the heap would exceed 2**62 bytes");
         return NO_BLOCK;
     }
@@ -120,20 +120,6 @@ void heap_unmap_segment(struct heap *heap, uint32_t id)
     heap->blocks[heap->segments[number]].mark = number;
     heap_drop_id(heap, id);
     heap_drop_id(heap, edge);
-    heap->news = true;
-}
-
-void heap_unmap(struct heap *heap, uint32_t id)
-{
-    heap_mark(heap, id, STATE_HOLE);
-    heap->mapped -= heap->blocks[id].size;
-    heap->news = true;
-}
-
-void heap_map(struct heap *heap, uint32_t id)
-{
-    heap_mark(heap, id, STATE_WASTE);
-    heap->mapped += heap->blocks[id].size;
     heap->news = true;
 }
 

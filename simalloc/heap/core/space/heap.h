@@ -28,7 +28,7 @@
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 #define NO_BLOCK 0 /* the id of no block of the heap, but of the break segment's edge */
-#define MAX_BREAK (UINT64_C(1) << 62)
+#define MAX_BREAK (UINT64_C(1) << 62) /* mapped segments lie from there to twice as far */
 #define OUT_OF_MEMORY "no memory is left for the simulated heap" /* a failure */
 
 /* The states of a block that are told by its `home`. Any lower `home` is the place that a free
@@ -108,7 +108,6 @@ struct heap {
     uint32_t segment_count;
     uint32_t segment_capacity;
     uint64_t segment_address; /* where the next one may begin */
-    uint64_t segment_limit;   /* where the last one ends at most */
     uint64_t segment_alignment; /* it begins at a multiple of this; 0: anywhere */
     const struct layer *family; /* what the front stands on */
     uint64_t asked; /* the alignment that the event under way is to have, scaled; 0: none */
@@ -135,7 +134,6 @@ ALWAYS_INLINE bool heap_init(struct heap *heap)
 {
     heap->used = 1;
     heap->segment_address = MAX_BREAK;
-    heap->segment_limit = 2 * MAX_BREAK;
     if (!heap_grow_table(heap, heap->spare))
         return false;
     heap->blocks[NO_BLOCK] =
@@ -285,13 +283,6 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
  * it is no more if nothing of it is left. Answers whether something is. */
 bool heap_lower(struct heap *heap, uint64_t size);
 
-/* Says of an empty heap that it never has a break, but mapped segments from address 0 on. */
-ALWAYS_INLINE void heap_has_no_break(struct heap *heap)
-{
-    heap->segment_address = 0;
-    heap->segment_limit = MAX_BREAK;
-}
-
 /* Maps a segment at the next higher multiple of `alignment` and answers the one block that it is,
  * waste until the family says what it is; NO_BLOCK, with the heap's failure set, when memory or
  * addresses are exhausted. Makes two blocks. */
@@ -299,12 +290,6 @@ uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
 /* Gives back a mapped segment that is one block, which no index may hold. */
 void heap_unmap_segment(struct heap *heap, uint32_t id);
-
-/* Gives back the memory of a block of a mapped segment, which becomes a hole and keeps its place;
- * and the other way round, when it is waste until the family says what it is. No index may hold
- * it. */
-void heap_unmap(struct heap *heap, uint32_t id);
-void heap_map(struct heap *heap, uint32_t id);
 
 /* Changes the state of a block, to one of the STATE_ values, and counts what that changes. For
  * families that keep their free blocks themselves: no index may hold it. */
@@ -331,15 +316,6 @@ ALWAYS_INLINE uint32_t heap_cut_off(struct heap *heap, uint32_t id, uint64_t siz
     heap->counters.free_blocks += state == STATE_FREE;
     heap->counters.cached_blocks += state == STATE_CACHED;
     return high;
-}
-
-/* Joins the neighbour above, which has the same state, to a block. */
-ALWAYS_INLINE void heap_unite(struct heap *heap, uint32_t id)
-{
-    uint32_t state = heap->blocks[id].home;
-    heap->counters.free_blocks -= state == STATE_FREE;
-    heap->counters.cached_blocks -= state == STATE_CACHED;
-    heap_join_next(heap, id);
 }
 
 ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
