@@ -23,6 +23,11 @@ def test_sizes_are_few_above_eight_words(size, rounded):
     assert heap_for(BwGc()).rounded(size) == rounded
 
 
+def test_a_footer_set_by_hand_is_no_extra_byte():
+    assert heap_for(BwGc(footer=4)).rounded(36) == 40
+    assert heap_for(BwGc(mechanism=True)).rounded(33) == 36
+
+
 def test_a_new_page_is_used_from_its_high_end():
     made = heap()
     assert [made.malloc(16) for _ in range(4)] == [48, 32, 16, 0]

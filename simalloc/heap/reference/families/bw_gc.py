@@ -58,7 +58,7 @@ class BwGcHeap(PagedHeap):
     def __init__(self, description: BwGc) -> None:
         super().__init__(description.page)
         self._word = description.word
-        self._slop = description.applied_overhead.footer
+        self._slop = description.overhead.footer if description.mechanism else 0
         self._roots = description.roots
         self._divisor = description.divisor
         self._increment = description.increment
