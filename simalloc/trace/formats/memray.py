@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _MAGIC: Final = b"memray\0"
 _LZ4: Final = b"\x04\x22\x4d\x18"
+_HEAD: Final = 64
 _BLOCK: Final = 1 << 20
 CHILD: Final = Path(__file__).with_name("memray_child.py")
 _AGGREGATED: Final = 3  # the child's exit code
@@ -59,7 +60,7 @@ class _Memray:
 
     def sniff(self, head: bytes) -> bool:
         """Whether a log that begins with `head` is of this kind."""
-        return head.startswith(_MAGIC) or (head.startswith(_LZ4) and _MAGIC in head[:64])
+        return head.startswith(_MAGIC) or (head.startswith(_LZ4) and _MAGIC in head[:_HEAD])
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
@@ -67,6 +68,8 @@ class _Memray:
             raise log.wrong(
                 "is a file of memray, which is needed to read it: pip install 'simalloc[memray]'"
             )
+        if not self.sniff(log.stream.peek(_HEAD)):  # memray may go through all of it to tell
+            raise log.wrong("does not begin as a file of memray does")
         return Reading(_COLUMNS, _batches(log))
 
 

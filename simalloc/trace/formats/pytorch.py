@@ -95,6 +95,8 @@ def _loaded(log: Log) -> entries.Loaded:
 
 
 def _content(log: Log) -> bytes:
+    if not FORMAT.sniff(log.stream.peek(2)):  # before all of it is read into memory
+        raise log.wrong("does not begin as a memory snapshot of PyTorch does")
     content = log.stream.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise log.wrong(f"has more than {_LARGEST} bytes, the most that a snapshot may have here")

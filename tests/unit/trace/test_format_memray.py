@@ -72,6 +72,12 @@ def test_a_file_of_totals_is_refused(captured):
         load_log(captured("--aggregate"))
 
 
+def test_what_begins_otherwise_is_not_given_to_memray(log):
+    pytest.importorskip("memray")
+    with pytest.raises(TraceError, match="does not begin as a file of memray does"):
+        load_log(log(bytes(100)), from_format="memray")
+
+
 def test_a_file_that_memray_refuses(captured, log):
     content = captured().read_bytes()
     for length in (40, len(content) // 2):

@@ -192,6 +192,11 @@ def test_no_opcode_names_a_thing(log, code):
         load_log(log(code), from_format="pytorch")
 
 
+def test_what_begins_otherwise_is_no_snapshot(log):
+    with pytest.raises(TraceError, match="does not begin as a memory snapshot of PyTorch does"):
+        load_log(log(b"hello\n"), from_format="pytorch")
+
+
 @pytest.mark.parametrize(
     "code",
     [
