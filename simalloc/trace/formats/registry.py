@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.errors import TraceError
@@ -69,6 +70,8 @@ WRITERS: Final = {
 }
 """The formats that a trace can be written in."""
 
+_MARKS: Final = (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE)
+
 
 def detect(stream: LogStream) -> Format:
     """Tell a log's format from its beginning; raises `TraceError` if it is like none."""
@@ -80,6 +83,11 @@ def detect(stream: LogStream) -> Format:
             return each
     if head.startswith(ZIP_START):
         raise TraceError("is a zip archive: a trace of simalloc needs no import", path=stream.name)
+    if head.startswith(_MARKS):
+        raise TraceError(
+            "begins with a byte order mark, as texts of Windows do; save it as UTF-8 without one",
+            path=stream.name,
+        )
     start = repr(head[:40]).removeprefix("b")
     raise TraceError(
         f"is in no format known here: it begins with {start}; if it is one of "
