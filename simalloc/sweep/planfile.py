@@ -29,12 +29,16 @@ def read_plan(path: str | PathLike[str]) -> Plan:
     """
     try:
         text = read_text(path)
-        return plan_of(tomllib.loads(text), Path(path).parent)
+        document = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is not text in UTF-8"
         raise PlanError(f"cannot be read: {reason}", path=path) from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also for thousands of digits or brackets
         raise PlanError(f"is not TOML: {error}", path=path) from None
+    try:
+        return plan_of(document, Path(path).parent)
+    except OSError as error:
+        raise PlanError(f"cannot be read: {error.strerror}", path=path) from None
     except PlanError as error:
         line = line_of(text, error.key, error.value)
         raise PlanError(

@@ -26,7 +26,7 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Shard:
         """Read `I/N`; raises `SimallocError` unless 1 <= I <= N."""
-        match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+        match = re.fullmatch(r"(\d{1,100})/(\d{1,100})", text.strip())
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise SimallocError(f"shard is {text!r}; it takes I/N with I from 1 to N, as in 3/16")
         return cls(int(match[1]), int(match[2]))

@@ -16,7 +16,7 @@ INTERVALS: Final = 16
 """Intervals of sizes that can have divisions of their own: below 2 MiB, 2, 4 ... from 32 GiB on."""
 
 _PART: Final = re.compile(r"\s*([A-Za-z0-9_]+)\s*:\s*(\[[^\]]*\]|[^,\[\]]*?)\s*(?:,|$)")
-_ENTRY: Final = re.compile(r"\s*(\d+|>)\s*:\s*(\d+)\s*")
+_ENTRY: Final = re.compile(r"\s*(\d{1,100}|>)\s*:\s*(\d+)\s*")
 _RESERVE: Final = re.compile(r"\s*(\d+\.?\d*|\.\d+)([gG]?)\s*")
 _DIGITS: Final = 10
 """Of a number of divisions, at most."""

@@ -148,6 +148,11 @@ def test_sizes(text, size):
     assert parse_size(format_size(size)) == size
 
 
+def test_a_number_of_more_digits_than_python_reads_is_no_size():
+    with pytest.raises(PolicyError, match="is not a size"):
+        parse_size("9" * 5000)
+
+
 @pytest.mark.parametrize("value", ["plain", "a:1,b:2", "it's", "'", "", " padded ", "a=b"])
 def test_texts_are_quoted_where_they_need_it(value):
     values = {"settings": value, "growth": 4096}

@@ -139,6 +139,14 @@ def test_a_wrong_plan_is_refused_with_its_line(traces, text):
     assert str(refused.value).startswith(f"{path}, line {line}: " if line else f"{path}: ")
 
 
+@pytest.mark.parametrize("one", ["9", "["])
+def test_more_digits_or_brackets_than_python_reads(tmp_path, one):
+    path = tmp_path / "plan.toml"
+    path.write_text(f"scales = {one * 5000}")
+    with pytest.raises(PlanError, match="is not TOML"):
+        read_plan(path)
+
+
 def test_a_plan_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.toml").write_bytes(b"traces = ['\xe4']")
     for name, reason in (("none.toml", "No such file"), ("latin.toml", "UTF-8")):

@@ -278,7 +278,7 @@ def test_shards_are_a_partition_of_balanced_stretches(plan, count):
     assert sum(len(grouped(share)) for share in shares) <= len(plan.sources) + count - 1
 
 
-@pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3"])
+@pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3", f"1/{10**101}"])
 def test_a_wrong_shard_is_refused(text):
     with pytest.raises(SimallocError, match="it takes I/N"):
         Shard.parse(text)
