@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def best_possible(trace: Source, *, progress: bool | None = None) -> Placement:
-    """Return the lowest placement that is found for one who knows the whole trace.
+    """Return the lowest placement that is found if the whole trace is known beforehand.
 
     `height` is what it needs, `bound` the peak of live bytes, below which there is none, and
     `is_bound` whether they are the same; `address` says where everything is. Interrupt the kernel,

@@ -19,7 +19,7 @@ COMMANDS: Final = {
     ),
     "best-possible": Command(
         "simalloc.cli.best_possible",
-        "Find how small the heap could have been for one who knows the whole trace.",
+        "Find how small the heap could be if the whole trace were known beforehand.",
     ),
     "info": Command(
         "simalloc.cli.info",

@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 def command(
     traces: Sequence[str], output: Path | None, check: Path | None, table_format: Format
 ) -> None:
-    """Find how small the heap could have been for one who knows the whole trace.
+    """Find how small the heap could be if the whole trace were known beforehand.
 
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. Objects do not move, and
-    every byte can be used. What is found is verified. Ctrl-C ends a search with the best so far.
+    every byte can be used. The result is verified. Ctrl-C ends a search with the best so far.
     """
     if not traces and check is None:
         raise click.UsageError("Missing argument 'TRACE...'.")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     type=condition,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Take only these runs of A, as --where of `simalloc results`.",
+    help="Take only these runs of A; see --where of `simalloc results`.",
 )
 @click.option(
     "--in-b", type=condition, multiple=True, metavar="NAME=VALUE", help="Take only these runs of B."
@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     "--ignore",
     multiple=True,
     metavar="NAME",
-    help="Pair runs that differ in this: a parameter, parameters, policy, scale, realloc "
-    "or code. May be given several times.  [default: code]",
+    help="Compare runs although they differ in this: policy, scale, realloc, the name of a "
+    "parameter, or parameters for all of these. May be given several times. The version of the "
+    "code is always ignored.",
 )
 @click.option("--every", is_flag=True, help="Print the pairs that did not change, too.")
 @format_option

@@ -47,7 +47,7 @@ def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], c
 )
 @_pattern_option("free", "a free's line, with (?P<id>...).")
 @_pattern_option("realloc", "a realloc's line, with size, id and perhaps (?P<old>...).")
-@_pattern_option("ignore", "lines that are no events.")
+@_pattern_option("ignore", "lines that are not events.")
 @click.option(
     "--deaths",
     type=click.Choice(["newest", "oldest"]),

@@ -77,8 +77,9 @@ def command(
 ) -> None:
     """Print where the bytes of a heap go when it has its peak.
 
-    They are live, or headers and alignment, rounding to classes, the allocator's own tables,
-    cached, free between live blocks, or free at the top.
+    Each byte is live, or it is one of these: header or alignment, rounding to a class, the
+    allocator's own table, cached, free between live blocks, or free at the top. A real allocator
+    tells only how much it has mapped, so what is not live there cannot be told.
     """
     described = with_and_without_mechanism(expand_policies(policies))
     real = _allocators(allocators, described)

@@ -110,7 +110,7 @@ class _Reader:
                 return
         if text.strip():
             reason = (
-                f"no pattern matches {text[:60]!r}. If such lines are no events, --ignore takes a "
+                f"no pattern matches {text[:60]!r}. If such lines are not events, --ignore takes a "
                 "pattern for them"
             )
             self._log.complain("lines that no pattern matches", reason, number)
