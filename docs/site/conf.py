@@ -30,6 +30,7 @@ nb_merge_streams = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 default_role = "code"
+highlight_language = "bash"  # of blocks that name none: commands
 
 html_static_path = ["static"]
 html_css_files = ["site.css"]
