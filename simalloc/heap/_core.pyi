@@ -15,7 +15,7 @@ class Simulation:
         realloc: str,
         checked: bool,
         portable: bool,
-        parameters: dict[str, int | str | list[int]],
+        parameters: dict[str, int | str],
         policy: PythonPolicy = ...,
     ) -> None: ...
     def replay(

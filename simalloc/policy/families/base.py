@@ -97,7 +97,7 @@ class Family:
         piece = max(least, added.minimum)
         return Aligning(piece=-(-piece // added.alignment) * added.alignment, unit=added.alignment)
 
-    def core_parameters(self) -> dict[str, int | str | list[int]]:
+    def core_parameters(self) -> dict[str, int | str]:
         """Return all parameters by the names that the core has for them, in plain values.
 
         What the overhead comes to stands in place of how it was given.
@@ -105,14 +105,9 @@ class Family:
         given = vars(self) | vars(self.applied_overhead)
         served = (self.aligning if self.memalign else None) or Aligning()
         given |= {"natural": served.natural, "piece": served.piece, "piece_unit": served.unit}
-        return {name: _core_value(value) for name, value in given.items()}
-
-
-def _core_value(value: Any) -> Any:
-    """Return a choice by its spelling, and several numbers as a list."""
-    if isinstance(value, Enum):
-        return value.value
-    return list(value) if isinstance(value, tuple) else value
+        return {
+            name: value.value if isinstance(value, Enum) else value for name, value in given.items()
+        }
 
 
 @cache

@@ -30,7 +30,7 @@ class Solaris(Family):
         """The bytes that the heap grows by multiples of."""
         return self.growth or 2048 * self.word
 
-    def core_parameters(self) -> dict[str, int | str | list[int]]:
+    def core_parameters(self) -> dict[str, int | str]:
         """Give the growth in bytes."""
         return super().core_parameters() | {"growth": self.growth_unit}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import Any, Final, get_origin
+from typing import Any, Final
 
 from simalloc.errors import PolicyError
 
@@ -43,8 +43,6 @@ def plain_value(value: Any) -> Value:
     """Return a parameter's value as tables show it."""
     if isinstance(value, Enum):
         return str(value.value)
-    if isinstance(value, tuple):
-        return ",".join(format_size(number) for number in value)
     plain: Value = value
     return plain
 
@@ -52,12 +50,9 @@ def plain_value(value: Any) -> Value:
 def read_value(name: str, value: object, kind: type[Any]) -> Any:
     """Return the value of the parameter `name` as one of its kind.
 
-    Whole numbers are given as such or as sizes, several (`tuple[int, ...]`) with commas between
-    them, switches as `on` or `off`, choices (`Enum`) by their spelling. Raises `PolicyError` for a
-    value that it cannot take.
+    Whole numbers are given as such or as sizes, switches as `on` or `off`, choices (`Enum`) by
+    their spelling. Raises `PolicyError` for a value that it cannot take.
     """
-    if get_origin(kind) is tuple:
-        return value if isinstance(value, tuple) else _read_sizes(name, value)
     if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
         return value
     try:
@@ -70,14 +65,6 @@ def read_value(name: str, value: object, kind: type[Any]) -> Any:
         return kind(value)
     except (KeyError, ValueError, TypeError, PolicyError):
         raise PolicyError(f"{name} is {value!r}; it takes {_words(kind)}") from None
-
-
-def _read_sizes(name: str, value: object) -> tuple[int, ...]:
-    """Return the sizes that stand in a text with commas between them."""
-    try:
-        return tuple(parse_size(size) for size in str(value).split(",") if str(value).strip())
-    except PolicyError:
-        raise PolicyError(f"{name} is {value!r}; it takes sizes with commas between them") from None
 
 
 def _words(kind: type[Any]) -> str:

@@ -93,7 +93,7 @@ class PythonCode(Family):
         """Return a new object of the class, for one simulation of a trace."""
         return self.code.begin(dict(self.values), trace)
 
-    def core_parameters(self) -> dict[str, int | str | list[int]]:
+    def core_parameters(self) -> dict[str, int | str]:
         """Return what the core is told besides the object that decides."""
         given = super().core_parameters()
         return {name: value for name, value in given.items() if name not in {"code", "values"}}

@@ -26,7 +26,6 @@ _ELF_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _PROGRAM_HEADER: Final = struct.Struct("<IIQQQQQQ")
 _PT_INTERP: Final = 3
 _LONGEST_FIRST_LINE: Final = 256
-_LONGEST_PATH: Final = 4096
 _MOST_INTERPRETERS: Final = 5
 
 
@@ -144,7 +143,6 @@ def _elf(start: bytes, file: BinaryIO) -> tuple[int | None, str | None]:
         kind, _, at, _, _, length, *_ = _PROGRAM_HEADER.unpack(file.read(_PROGRAM_HEADER.size))
         if kind == _PT_INTERP:
             file.seek(at)
-            return machine, os.fsdecode(
-                file.read(min(length, os.pathconf("/", "PC_PATH_MAX")))[:-1]
-            )
+            longest = os.pathconf("/", "PC_PATH_MAX")
+            return machine, os.fsdecode(file.read(min(length, longest))[:-1])
     return machine, None

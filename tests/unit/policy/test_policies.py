@@ -20,7 +20,6 @@ from simalloc.policy import (
 )
 from simalloc.policy.description import read_parameters, spell_parameters
 from simalloc.policy.families.offline import Offline
-from simalloc.policy.parts import read_value
 
 JOHNSTONE_WILSON = [
     *(
@@ -159,13 +158,6 @@ def test_texts_are_quoted_where_they_need_it(value):
     name, _, tail = spell_parameters("some", values, {"settings": None, "growth": 0}).partition(":")
     assert name == "some"
     assert read_parameters("", tail) == {"settings": value, "growth": "4K"}
-
-
-def test_several_sizes_are_one_value():
-    assert read_value("sizes", "8, 4K", tuple[int, ...]) == (8, 4096)
-    assert read_value("sizes", (8,), tuple[int, ...]) == (8,)
-    with pytest.raises(PolicyError, match="sizes is '8,x'; it takes sizes with commas"):
-        read_value("sizes", "8,x", tuple[int, ...])
 
 
 def test_shared_parameters_show_where_they_are_not_at_their_defaults():

@@ -3,19 +3,19 @@
 #include <string.h>
 
 static const struct parameter settings[] = {
-    {"header", offsetof(struct heap, setting.header), 0, 1 << 20, NULL, 0},
-    {"footer", offsetof(struct heap, setting.footer), 0, 1 << 20, NULL, 0},
-    {"alignment", offsetof(struct heap, setting.alignment), 1, 1 << 20, NULL, 0},
-    {"minimum", offsetof(struct heap, setting.minimum), 1, 1 << 20, NULL, 0},
-    {"mechanism", offsetof(struct heap, setting.mechanism), 0, 1, NULL, 0},
-    {"word", offsetof(struct heap, setting.word), 1, 64, NULL, 0},
-    {"quick", offsetof(struct heap, setting.quick), 0, UINT64_C(1) << 50, NULL, 0},
-    {"cache", offsetof(struct heap, setting.cache), 0, UINT64_C(1) << 31, NULL, 0},
-    {"count_frees", offsetof(struct heap, setting.count_frees), 0, 1, NULL, 0},
-    {"memalign", offsetof(struct heap, setting.memalign), 0, 1, NULL, 0},
-    {"natural", offsetof(struct heap, setting.natural), 0, UINT64_C(1) << 50, NULL, 0},
-    {"piece", offsetof(struct heap, setting.piece), 0, UINT64_C(1) << 50, NULL, 0},
-    {"piece_unit", offsetof(struct heap, setting.piece_unit), 1, UINT64_C(1) << 50, NULL, 0},
+    {"header", offsetof(struct heap, setting.header), 0, 1 << 20, NULL},
+    {"footer", offsetof(struct heap, setting.footer), 0, 1 << 20, NULL},
+    {"alignment", offsetof(struct heap, setting.alignment), 1, 1 << 20, NULL},
+    {"minimum", offsetof(struct heap, setting.minimum), 1, 1 << 20, NULL},
+    {"mechanism", offsetof(struct heap, setting.mechanism), 0, 1, NULL},
+    {"word", offsetof(struct heap, setting.word), 1, 64, NULL},
+    {"quick", offsetof(struct heap, setting.quick), 0, UINT64_C(1) << 50, NULL},
+    {"cache", offsetof(struct heap, setting.cache), 0, UINT64_C(1) << 31, NULL},
+    {"count_frees", offsetof(struct heap, setting.count_frees), 0, 1, NULL},
+    {"memalign", offsetof(struct heap, setting.memalign), 0, 1, NULL},
+    {"natural", offsetof(struct heap, setting.natural), 0, UINT64_C(1) << 50, NULL},
+    {"piece", offsetof(struct heap, setting.piece), 0, UINT64_C(1) << 50, NULL},
+    {"piece_unit", offsetof(struct heap, setting.piece_unit), 1, UINT64_C(1) << 50, NULL},
 };
 
 bool find_choice(const char *name, PyObject *text, const char *const *choices, size_t count,
@@ -45,19 +45,6 @@ static bool read_number(const struct parameter *parameter, PyObject *value, uint
     return false;
 }
 
-static bool read_array(const struct parameter *parameter, PyObject *value, uint64_t *numbers)
-{
-    if (!PyList_Check(value) || PyList_Size(value) != (Py_ssize_t)parameter->count) {
-        PyErr_Format(PyExc_ValueError, "%s is %R; it takes a list of %zu", parameter->name, value,
-                     parameter->count);
-        return false;
-    }
-    for (size_t i = 0; i < parameter->count; i++)
-        if (!read_number(parameter, PyList_GetItem(value, (Py_ssize_t)i), &numbers[i]))
-            return false;
-    return true;
-}
-
 static bool fill(const struct parameter *parameters, size_t count, void *state, PyObject *given)
 {
     for (size_t i = 0; i < count; i++) {
@@ -68,8 +55,7 @@ static bool fill(const struct parameter *parameters, size_t count, void *state, 
             return false;
         }
         uint64_t *field = (uint64_t *)((char *)state + parameter->offset);
-        if (!(parameter->count > 0 ? read_array(parameter, value, field)
-                                   : read_number(parameter, value, field)))
+        if (!read_number(parameter, value, field))
             return false;
     }
     return true;

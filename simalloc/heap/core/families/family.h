@@ -12,21 +12,17 @@
 /* A parameter by the name that its description has for it. */
 struct parameter {
     const char *name;
-    size_t offset; /* in the state: a uint64_t, or `count` of them */
+    size_t offset; /* in the state, of a uint64_t */
     uint64_t least;
     uint64_t most;
     const char *const *choices; /* a number in this list of texts is meant; NULL: a number */
-    size_t count;               /* of an array; 0: it is one number */
 };
 
-#define PARAMETER(state, field, least, most) {#field, offsetof(state, field), least, most, NULL, 0}
+#define PARAMETER(state, field, least, most) {#field, offsetof(state, field), least, most, NULL}
 #define SIZE_PARAMETER(state, field) PARAMETER(state, field, 0, UINT64_C(1) << 50)
 #define UNIT_PARAMETER(state, field) PARAMETER(state, field, 1, UINT64_C(1) << 50)
-#define SWITCH_PARAMETER(state, field) PARAMETER(state, field, 0, 1)
 #define CHOICE_PARAMETER(state, field, texts) \
-    {#field, offsetof(state, field), 0, sizeof(texts) / sizeof *(texts)-1, texts, 0}
-#define ARRAY_PARAMETER(state, field, length) \
-    {#field, offsetof(state, field), 0, UINT64_MAX, NULL, length}
+    {#field, offsetof(state, field), 0, sizeof(texts) / sizeof *(texts)-1, texts}
 
 struct family {
     const char *name; /* what descriptions call it */

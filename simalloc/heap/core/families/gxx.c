@@ -67,8 +67,8 @@ static const char *check(const void *memory)
 }
 
 static const struct parameter parameters[] = {
-    {"growth", offsetof(struct gxx, bins.growth), 1, UINT64_C(1) << 50, NULL, 0},
-    {"preallocate", offsetof(struct gxx, bins.preallocate), 0, 64, NULL, 0},
+    {"growth", offsetof(struct gxx, bins.growth), 1, UINT64_C(1) << 50, NULL},
+    {"preallocate", offsetof(struct gxx, bins.preallocate), 0, 64, NULL},
 };
 
 const struct family gxx = {

@@ -187,8 +187,8 @@ static const char *check(const void *memory)
 }
 
 static const struct parameter parameters[] = {
-    {"growth", offsetof(struct quick_fit, bins.growth), 1, UINT64_C(1) << 50, NULL, 0},
-    {"preallocate", offsetof(struct quick_fit, bins.preallocate), 0, 64, NULL, 0},
+    {"growth", offsetof(struct quick_fit, bins.growth), 1, UINT64_C(1) << 50, NULL},
+    {"preallocate", offsetof(struct quick_fit, bins.preallocate), 0, 64, NULL},
     PARAMETER(struct quick_fit, small, 1, MOST_SMALL),
     UNIT_PARAMETER(struct quick_fit, area),
 };

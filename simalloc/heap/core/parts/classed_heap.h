@@ -160,7 +160,7 @@ ALWAYS_INLINE void classed_take_out(struct heap *heap, uint32_t id,
     SPLITTING_PARAMETERS(state, base.splitting),                                   \
         TRIMMING_PARAMETERS(state, base.trimming), {                               \
         "coalescing", offsetof(state, base.coalescing), 0,                         \
-            sizeof merging_names / sizeof *merging_names - 1, merging_names, 0     \
+            sizeof merging_names / sizeof *merging_names - 1, merging_names        \
     }
 
 #endif

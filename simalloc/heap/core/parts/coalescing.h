@@ -33,11 +33,11 @@ struct splitting {
     uint64_t count_tail;    /* whether a free block that ends at the break counts towards a growth */
 };
 
-#define SPLITTING_PARAMETERS(state, splitting)                                                  \
-    {"growth", offsetof(state, splitting.growth), 1, UINT64_C(1) << 50, NULL, 0},               \
-        {"minimum_split", offsetof(state, splitting.minimum_split), 1, UINT64_C(1) << 50, NULL, 0}, \
-    {                                                                                           \
-        "count_tail", offsetof(state, splitting.count_tail), 0, 1, NULL, 0                      \
+#define SPLITTING_PARAMETERS(state, splitting)                                               \
+    {"growth", offsetof(state, splitting.growth), 1, UINT64_C(1) << 50, NULL},               \
+        {"minimum_split", offsetof(state, splitting.minimum_split), 1, UINT64_C(1) << 50, NULL}, \
+    {                                                                                        \
+        "count_tail", offsetof(state, splitting.count_tail), 0, 1, NULL                      \
     }
 
 /* Reallocates without moving: cuts the block's high end off, or takes the low end of a free

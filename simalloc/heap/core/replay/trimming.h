@@ -15,10 +15,10 @@ struct trimming {
     const struct layer *family; /* the same, or what that stands on */
 };
 
-#define TRIMMING_PARAMETERS(state, trimming)                                              \
-    {"trim", offsetof(state, trimming.trim), 0, UINT64_C(1) << 50, NULL, 0},              \
-    {                                                                                     \
-        "trim_keep", offsetof(state, trimming.trim_keep), 0, UINT64_C(1) << 50, NULL, 0   \
+#define TRIMMING_PARAMETERS(state, trimming)                                           \
+    {"trim", offsetof(state, trimming.trim), 0, UINT64_C(1) << 50, NULL},              \
+    {                                                                                  \
+        "trim_keep", offsetof(state, trimming.trim_keep), 0, UINT64_C(1) << 50, NULL   \
     }
 
 /* Begins to trim a heap, if it is to be trimmed at all, by multiples of a unit. */

@@ -37,7 +37,6 @@ enum special {
     SPECIAL_ALIGNMENT, /* of the next malloc, in bytes */
     SPECIAL_OFFSET,    /* of the next address from a multiple of 16 */
     SPECIAL_SITE,      /* site number, offset in its module, the module's path after its length */
-    SPECIALS,
 };
 
 enum {
@@ -50,7 +49,6 @@ enum {
     GRANULE_SHIFT = 4,
     NEAR_BITS = 12,
     NEAR_PLACES = 1 << NEAR_BITS,
-    NUMBER_BYTES = 10, /* of the longest varint */
     EVENT_BYTES = 128, /* more than an event and the specials before it can take */
 };
 
