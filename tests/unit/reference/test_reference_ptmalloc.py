@@ -90,10 +90,11 @@ def test_the_mapping_threshold_rises_with_what_is_freed():
 
 
 def test_the_thread_cache_is_a_table_with_a_mechanism():
-    answer = heap_for(Ptmalloc(mechanism=True, word=8))
-    assert answer.malloc(32) == 656
-    assert answer.blocks.in_state(State.TABLE) == [(0, 656)]
-    assert answer.brk == 33 * 4096
+    for word, size in ((4, 400), (8, 656)):  # 64 * (4 + 2) + 4 bytes, in multiples of 16
+        answer = heap_for(Ptmalloc(mechanism=True, word=word))
+        assert answer.malloc(32) == size
+        assert answer.blocks.in_state(State.TABLE) == [(0, size)]
+        assert answer.brk == 33 * 4096
 
 
 def test_a_realloc_grows_over_what_is_free():

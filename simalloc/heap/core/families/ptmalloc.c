@@ -153,8 +153,8 @@ static bool start(struct ptmalloc *state)
     state->started = true;
     if (!heap->setting.mechanism)
         return true;
-    uint32_t id =
-        place(state, round_up(64 * (word + 2) + 2 * word, 2 * word), &visited);
+    uint64_t size = round_up(64 * (word + 2) + word, heap->setting.alignment);
+    uint32_t id = place(state, size, &visited);
     if (id != NO_BLOCK)
         heap_mark(heap, id, STATE_TABLE);
     return id != NO_BLOCK;

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.nodes import Nodes
-from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.parts.overhead import gross_size, round_up
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class PtmallocHeap(Heap):
         self._least = overhead.minimum
         self._keep = overhead.minimum if description.mechanism else 0
         # The bytes of the thread cache itself, until the first malloc has made it.
-        self._cache_table = 64 * (word + 2) + 2 * word if description.mechanism else 0
+        self._cache_table = gross_size(64 * (word + 2), overhead) if description.mechanism else 0
         self._small_below = 1024 if word == 8 else 1008
         self._large_limits = _LARGE_LIMITS[word]
         self._growth = description.growth
@@ -62,7 +62,7 @@ class PtmallocHeap(Heap):
         """Return the block of this size cached last, or look further."""
         self.visited = 0
         if self._cache_table:
-            table = self._search(round_up(self._cache_table, 2 * self._word))
+            table = self._search(self._cache_table)
             self.blocks.mark(table, State.TABLE)
             self._cache_table = 0
             self.visited = 0
