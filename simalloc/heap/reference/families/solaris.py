@@ -68,7 +68,7 @@ class SolarisHeap(Heap):
         size = self.rounded(size)
         if size == self.block_size(address):
             return True
-        if self._is_small(size) or self._is_small(self.block_size(address)):
+        if self._is_small(size) or address in self._cells:
             return False
         if size > self.block_size(address):
             after = self.blocks.after(address)

@@ -51,9 +51,13 @@ class Cells:
         self._cells.add(address)
         return address
 
+    def __contains__(self, address: int) -> bool:
+        """Say whether a block is a cell that is in use."""
+        return address in self._cells
+
     def free(self, address: int) -> bool:
         """Take a cell back; say whether the block is one."""
-        if address not in self._cells:
+        if address not in self:
             return False
         self._cells.remove(address)
         self._blocks.mark(address, State.CACHED)
