@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cache
+from math import gcd
 from typing import Annotated, Any, ClassVar, get_type_hints
 
 from simalloc.errors import PolicyError
@@ -91,11 +92,18 @@ class Family:
         """How an alignment that a request asks for is served; None: it cannot be."""
         return None
 
-    def cutting(self, least: int = 1) -> Aligning:
-        """Return how blocks that are cut anywhere are aligned; no piece has less than `least`."""
+    def cutting(self, grain: int, least: int = 1) -> Aligning:
+        """Return how blocks that are cut anywhere are aligned; no piece has less than `least`.
+
+        What the heap grows by, and whatever else blocks are cut from, is a multiple of `grain`.
+        """
         added = self.applied_overhead
         piece = max(least, added.minimum)
-        return Aligning(piece=-(-piece // added.alignment) * added.alignment, unit=added.alignment)
+        return Aligning(
+            anyway=gcd(grain, added.alignment, max(added.alignment, added.minimum)),
+            piece=-(-piece // added.alignment) * added.alignment,
+            unit=added.alignment,
+        )
 
     def core_parameters(self) -> dict[str, int | str]:
         """Return all parameters by the names that the core has for them, in plain values.
@@ -104,7 +112,8 @@ class Family:
         """
         given = vars(self) | vars(self.applied_overhead)
         served = (self.aligning if self.memalign else None) or Aligning()
-        given |= {"natural": served.natural, "piece": served.piece, "piece_unit": served.unit}
+        given |= {"anyway": served.anyway, "natural": served.natural}
+        given |= {"piece": served.piece, "piece_unit": served.unit}
         return {
             name: value.value if isinstance(value, Enum) else value for name, value in given.items()
         }

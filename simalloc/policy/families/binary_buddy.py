@@ -1,6 +1,7 @@
 """The binary buddy system."""
 
 from dataclasses import dataclass
+from math import gcd
 from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
@@ -30,4 +31,4 @@ class BinaryBuddy(Family):
     @property
     def aligning(self) -> Aligning:
         """By nature: a block lies at a multiple of its size."""
-        return Aligning(natural=MAX_UNIT)
+        return Aligning(anyway=gcd(self.applied_overhead.alignment, MAX_UNIT), natural=MAX_UNIT)

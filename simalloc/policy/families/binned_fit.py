@@ -43,4 +43,4 @@ class BinnedFit(Splitting, Family):
     @property
     def aligning(self) -> Aligning:
         """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.minimum_split)
+        return self.cutting(self.growth, self.minimum_split)

@@ -39,4 +39,4 @@ class Cartesian(Family):
     @property
     def aligning(self) -> Aligning:
         """By taking a larger block, and giving back what is over."""
-        return self.cutting()
+        return self.cutting(self.growth)

@@ -37,4 +37,4 @@ class Csri(Family):
     @property
     def aligning(self) -> Aligning:
         """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.minimum_split)
+        return self.cutting(self.growth_unit, self.minimum_split)

@@ -1,6 +1,7 @@
 """GNU malloc, Haertel's, of 1993 and 1995."""
 
 from dataclasses import dataclass
+from math import gcd
 from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
@@ -38,4 +39,5 @@ class Gnu(Family):
     @property
     def aligning(self) -> Aligning:
         """By nature up to a page; for more, whole pages are taken and given back."""
-        return Aligning(natural=self.page, piece=self.page, unit=self.page)
+        anyway = gcd(self.applied_overhead.alignment, self.page)
+        return Aligning(anyway=anyway, natural=self.page, piece=self.page, unit=self.page)

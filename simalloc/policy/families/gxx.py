@@ -27,4 +27,4 @@ class Gxx(Family):
     @property
     def aligning(self) -> Aligning | None:
         """By taking a larger block, and giving back what is over."""
-        return self.cutting()
+        return self.cutting(self.growth)

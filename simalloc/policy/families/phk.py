@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from math import gcd
 from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
@@ -51,4 +52,5 @@ class Phk(Family):
     @property
     def aligning(self) -> Aligning:
         """By nature up to a page; for more, whole pages are taken and given back."""
-        return Aligning(natural=self.page, piece=self.page, unit=self.page)
+        anyway = gcd(self.applied_overhead.alignment, self.page)
+        return Aligning(anyway=anyway, natural=self.page, piece=self.page, unit=self.page)

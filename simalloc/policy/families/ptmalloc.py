@@ -37,4 +37,4 @@ class Ptmalloc(Family):
     @property
     def aligning(self) -> Aligning:
         """By taking a larger block, and giving back what is over."""
-        return self.cutting()
+        return self.cutting(self.growth)

@@ -1,6 +1,7 @@
 """Segregated storage: a list of free blocks for each size."""
 
 from dataclasses import dataclass
+from math import gcd
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
@@ -27,5 +28,6 @@ class SegregatedStorage(Family):
     def aligning(self) -> Aligning | None:
         """By nature, if all that the heap grows by is a power of two."""
         if self.series is Series.POWERS and not self.growth & (self.growth - 1):
-            return Aligning(natural=self.growth)
+            anyway = gcd(self.applied_overhead.alignment, self.growth)
+            return Aligning(anyway=anyway, natural=self.growth)
         return None

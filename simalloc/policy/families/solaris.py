@@ -1,6 +1,7 @@
 """The malloc of Solaris' libc."""
 
 from dataclasses import dataclass
+from math import gcd
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
@@ -37,4 +38,6 @@ class Solaris(Family):
     @property
     def aligning(self) -> Aligning:
         """By taking a larger block, never a cell, and giving back what is over."""
-        return self.cutting(6 * self.overhead.alignment)
+        added = self.applied_overhead
+        cells = gcd(self.overhead.alignment, added.header + added.footer)
+        return self.cutting(gcd(self.growth_unit, cells), 6 * self.overhead.alignment)

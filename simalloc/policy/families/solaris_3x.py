@@ -1,6 +1,7 @@
 """The malloc of Solaris' -lmalloc, from System V Release 4."""
 
 from dataclasses import dataclass
+from math import gcd
 from typing import ClassVar
 
 from simalloc.policy.families.base import Family
@@ -30,4 +31,7 @@ class Solaris3x(Family):
     @property
     def aligning(self) -> Aligning:
         """By taking a larger block, never a cell, and giving back what is over."""
-        return self.cutting(max(self.minimum_split, 8 * self.overhead.alignment))
+        added = self.applied_overhead
+        cells = gcd(self.overhead.alignment, added.header + added.footer)
+        least = max(self.minimum_split, 8 * self.overhead.alignment)
+        return self.cutting(gcd(self.growth, cells), least)

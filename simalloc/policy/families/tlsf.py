@@ -39,4 +39,6 @@ class Tlsf(Family):
     @property
     def aligning(self) -> Aligning:
         """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.minimum_split)
+        unit = self.applied_overhead.alignment
+        grain = self.growth if unit % self.growth else unit  # at 1 it grows by what is asked for
+        return self.cutting(grain, self.minimum_split)

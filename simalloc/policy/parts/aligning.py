@@ -9,11 +9,13 @@ from dataclasses import dataclass
 class Aligning:
     """How a family serves an asked alignment (docs/policies.md, Parts); sizes are scaled bytes.
 
-    Blocks lie at multiples of any alignment that divides `natural`, if they are as large as that.
-    For another alignment a block that is too large is taken, and what is over in front and behind
-    is given back: pieces of `piece` bytes at least, which are multiples of `unit`. 0: none is cut.
+    All blocks lie at multiples of any alignment that divides `anyway`, and of any that divides
+    `natural`, if they are as large as that. For another alignment a block that is too large is
+    taken, and what is over in front and behind is given back: pieces of `piece` bytes at least,
+    which are multiples of `unit`. 0: none is cut.
     """
 
+    anyway: int = 1
     natural: int = 0
     piece: int = 0
     unit: int = 1

@@ -119,6 +119,11 @@ def test_the_core_takes_whatever_a_description_takes(name):
                 assert Setting.of(HOLE, extreme, 1, None).simulation().check() is None
 
 
+def test_the_core_takes_the_alignment_that_leas_classes_make_of_an_odd_one():
+    run = simulate(HOLE, "binned-fit:alignment=1048575")
+    assert run.peak_heap_bytes * 16 == 3 * 8 * (1 << 20)  # three such blocks, in whole growths
+
+
 @pytest.mark.parametrize("engine", ["core", "reference"])
 def test_a_collector_that_waits_for_nothing_grows_when_it_has_just_collected(engine):
     trace = Trace.from_events([M, M], [0, 1], [1, 1 << 16])

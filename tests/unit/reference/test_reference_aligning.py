@@ -3,13 +3,15 @@
 import pytest
 
 from simalloc.errors import PolicyError, SimallocError
-from simalloc.heap import simulate, simulate_all
+from simalloc.heap import Realloc, simulate, simulate_all
 from simalloc.heap.reference import replay
 from simalloc.policy import CATALOGUE, HEAPS, Fit, Order, policy
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.lea import Lea
 from simalloc.policy.families.phk import Phk
+from simalloc.policy.families.segregated_fit import SegregatedFit
 from simalloc.policy.families.sequential_fit import SequentialFit
+from simalloc.policy.families.solaris import Solaris
 from simalloc.trace import Trace
 
 M, F, R = 0, 1, 2
@@ -45,10 +47,24 @@ def test_no_piece_is_smaller_than_may_be_split_off():
 
 
 def test_the_alignment_of_all_blocks_is_had_anyway():
-    first_fit = SequentialFit(Fit.FIRST, Order.ADDRESS, growth=1000, alignment=16, memalign=True)
+    first_fit = SequentialFit(Fit.FIRST, Order.ADDRESS, growth=1008, alignment=16, memalign=True)
     found = replay(asking((10, 0), (10, 8), (10, 16)), first_fit, scale=1)
     assert found.addresses.tolist() == [0, 16, 32]
     assert found.coalescings == 0
+
+
+def test_no_alignment_is_had_anyway_that_the_heap_does_not_grow_by():
+    unmerged = SegregatedFit(growth=1000, alignment=16, memalign=True)
+    # Of 1000 bytes 512 are used and 488 left, so that the next block begins at 1000 = 62.5 * 16.
+    assert addresses(unmerged, asking((500, 0), (500, 8))) == [0, 1000]
+    assert addresses(unmerged, asking((500, 0), (500, 16))) == [0, 1024]
+
+
+def test_cells_lie_at_multiples_of_what_they_are_made_of():
+    cells = Solaris(header=4, alignment=16, memalign=True)
+    found = addresses(cells, asking((1, 0), (1, 0), (1, 16)))
+    assert found[1] % 16
+    assert found[2] % 16 == 0
 
 
 def test_a_scale_is_one_of_alignments_too():
@@ -72,6 +88,13 @@ def test_a_segment_of_its_own_begins_where_it_is_asked():
     found = addresses(lea, asking((100_000, 0), (100_000, 65536)))
     assert [address % 65536 for address in found] == [0, 0]
     assert found[1] - found[0] == 131072
+
+
+def test_a_block_as_small_as_a_cell_but_cut_from_a_larger_one_is_none():
+    columns = [M, R], [0, 0], [14, 3000]
+    trace = Trace.from_events(*columns, alignment=[64, 0])
+    solaris = Solaris(header=100, memalign=True)
+    assert addresses(solaris, trace, realloc=Realloc.IN_PLACE) == [0, 0]
 
 
 def test_a_realloc_asks_for_nothing():

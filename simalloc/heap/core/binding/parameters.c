@@ -5,7 +5,7 @@
 static const struct parameter settings[] = {
     {"header", offsetof(struct heap, setting.header), 0, 1 << 20, NULL},
     {"footer", offsetof(struct heap, setting.footer), 0, 1 << 20, NULL},
-    {"alignment", offsetof(struct heap, setting.alignment), 1, 1 << 20, NULL},
+    {"alignment", offsetof(struct heap, setting.alignment), 1, 1 << 23, NULL},
     {"minimum", offsetof(struct heap, setting.minimum), 1, 1 << 20, NULL},
     {"mechanism", offsetof(struct heap, setting.mechanism), 0, 1, NULL},
     {"word", offsetof(struct heap, setting.word), 1, 64, NULL},
@@ -13,6 +13,7 @@ static const struct parameter settings[] = {
     {"cache", offsetof(struct heap, setting.cache), 0, UINT64_C(1) << 31, NULL},
     {"count_frees", offsetof(struct heap, setting.count_frees), 0, 1, NULL},
     {"memalign", offsetof(struct heap, setting.memalign), 0, 1, NULL},
+    {"anyway", offsetof(struct heap, setting.anyway), 1, 1 << 23, NULL},
     {"natural", offsetof(struct heap, setting.natural), 0, UINT64_C(1) << 50, NULL},
     {"piece", offsetof(struct heap, setting.piece), 0, UINT64_C(1) << 50, NULL},
     {"piece_unit", offsetof(struct heap, setting.piece_unit), 1, UINT64_C(1) << 50, NULL},

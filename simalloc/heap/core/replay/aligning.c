@@ -96,7 +96,7 @@ static uint64_t asked_by(const struct heap *heap, const struct events *events, s
     if (events->op[event] != OP_MALLOC || events->alignment[event] <= 1)
         return 0;
     uint64_t asked = (uint64_t)events->alignment[event] * heap->setting.scale;
-    return heap->setting.alignment % asked == 0 ? 0 : asked;
+    return heap->setting.anyway % asked == 0 ? 0 : asked;
 }
 
 size_t replay_aligning(struct replay *replay, const struct events *batch)

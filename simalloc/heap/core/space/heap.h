@@ -78,6 +78,7 @@ struct setting {
     uint64_t cache;     /* how many freed blocks are kept uncoalesced; 0: none */
     uint64_t count_frees; /* whether deallocations are counted, which takes time */
     uint64_t memalign;  /* whether the alignments that requests ask for are served */
+    uint64_t anyway;    /* all blocks lie at multiples of it */
     uint64_t natural;   /* blocks lie at multiples of what divides this, if they are as large */
     uint64_t piece;     /* what is given back of a block for others has so many bytes; 0: none is */
     uint64_t piece_unit; /* and is a multiple of it */
