@@ -36,7 +36,7 @@ stand alone are seen."""
 _MARGINS: Final = {"left": 0.12, "right": 0.93, "bottom": 0.135, "top": 0.92, "wspace": 0.05}
 """Around maps, as shares of the picture: what the longest of the usual numbers need."""
 
-_HEADING: Final = 82
+_HEADING: Final = 86
 """Letters that fit above all maps of a picture together."""
 
 _LINE: Final = 0.045

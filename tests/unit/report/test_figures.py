@@ -88,6 +88,15 @@ def test_a_heap_map_says_what_it_has_no_place_for():
     assert "first-fit-ao" in texts(draw_heap_maps([shown, other], ["dlmalloc", "first-fit-ao"]))
 
 
+def test_headings_are_as_narrow_as_their_maps():
+    heading = "first-fit-lifo: peak heap 2.10 × peak live"
+    shown = heap_map(TRACES[0], RUNS[0])
+    assert heading in texts(draw_heap_maps([shown] * 2, [heading] * 2))
+    wrapped = "first-fit-lifo: peak heap\n2.10 × peak live"
+    for soon in (False, True):
+        assert wrapped in texts(draw_heap_maps([shown] * 3, [heading] * 3, soon=soon))
+
+
 def test_what_is_free_has_the_colour_of_free_and_above_the_heap_there_is_nothing():
     shown = heap_map(TRACES[0], RUNS[0])
     palette = PALETTES["light"]
