@@ -109,7 +109,7 @@ def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = RESAMPLES) 
     complete = pivot.complete()
     if len(complete.traces) < 2:
         raise ResultsError(
-            "a ranking takes two traces at least for which every policy has a figure"
+            "a ranking needs two traces at least for which every policy has a figure"
         )
     ordered = complete.sorted_by("average")
     low, high = mean_intervals(ordered.values, confidence, resamples)

@@ -109,8 +109,8 @@ class HeaptrackFormat(LineFormat):
         if log.deaths is None:
             raise log.wrong(
                 "is a file that heaptrack has interpreted: it no longer says which object a free "
-                "is of. `simalloc import --deaths newest` (or oldest) guesses which of the equal "
-                "ones dies; `heaptrack --raw COMMAND` records a file that says it"
+                "is of. `simalloc import --deaths newest` (or oldest) guesses which of several "
+                "equal objects it is; `heaptrack --raw COMMAND` records a file that says it"
             )
         log.guessed = True
         return heaptrack_interpreted.FORMAT.read(log)
