@@ -143,7 +143,8 @@ def sentences(found: WhatIf) -> tuple[str, ...]:
     if found.interrupted:
         said.append(_interrupted(found))
     said.append(
-        f"The smallest device, {best.smallest // _MIB:,} MiB, is enough with {best.settings or DEFAULT}:"
+        f"The smallest device, {best.smallest // _MIB:,} MiB, is enough with "
+        f"{best.settings or DEFAULT}:"
     )
     return (*said, paste(best.settings))
 
