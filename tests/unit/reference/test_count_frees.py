@@ -46,6 +46,20 @@ def test_lists_by_time_are_not_walked(name):
     assert heap.walk_to(addresses[6]) == 0
 
 
+def test_a_block_may_get_the_number_of_one_that_was_trimmed_meanwhile():
+    """Trimmed after a piece in front of an aligned object was cached; the piece behind gets it."""
+    op = [Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.FREE, Op.MALLOC, Op.MALLOC, Op.FREE]
+    size, alignment = [17, 2046, 100, 0, 159, 200, 0], [0, 0, 16, 0, 16, 3, 0]
+    trace = Trace.from_events(op, [0, 1, 2, 2, 3, 4, 4], size, alignment=alignment)
+    text = "first-fit-ao:growth=64,minimum_split=7,count_tail=off,trim=48,mechanism=on,quick=100"
+    runs = [
+        simulate(trace, f"{text},count_frees=on,memalign=on", scale=1, engine=engine)
+        for engine in ("core", "reference")
+    ]
+    assert runs[0].counters == runs[1].counters
+    assert runs[0].counters.visited_at_free_worst == 1
+
+
 def test_of_three_frees_one_coalesces():
     trace = Trace.from_events(
         [Op.MALLOC] * 4 + [Op.FREE] * 3, [0, 1, 2, 3, 0, 2, 1], [10, 10, 10, 10, 0, 0, 0]

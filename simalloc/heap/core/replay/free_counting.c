@@ -77,10 +77,11 @@ static void note_last(const struct heap *heap)
     heap->free_counting->last = heap_is_free(heap, last) ? last : NO_BLOCK;
 }
 
+/* The block's id may be that of another block by now, of one that is not free yet. */
 static void leave_if_trimmed(const struct heap *heap)
 {
     uint32_t last = heap->free_counting->last;
-    if (last != NO_BLOCK && heap_last(heap) != last)
+    if (last != NO_BLOCK && (heap_last(heap) != last || !heap_is_free(heap, last)))
         leave(heap, last);
 }
 
