@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
@@ -51,17 +51,15 @@ def assert_same(one, other, where=""):
             assert a == b, where + field.name
 
 
-@pytest.mark.parametrize(
-    ("core", "name"), [(core, name) for name in ONLINE for core in cores(HEAPS[name])]
-)
+@pytest.mark.parametrize("name", ONLINE)
 @given(data=st.data())
-def test_on_drawn_traces(core, name, data):
+def test_on_drawn_traces(name, data):
     case = data.draw(cases(HEAPS[name]))
     options = {"scale": case.scale, "realloc": case.realloc}
-    assert_same(
-        outcome(core, case.trace, case.policy, checked=True, **options),
-        outcome("reference", case.trace, case.policy, **options),
-    )
+    expected = outcome("reference", case.trace, case.policy, **options)
+    for core in cores(HEAPS[name]):
+        note(core)
+        assert_same(outcome(core, case.trace, case.policy, checked=True, **options), expected)
 
 
 def beginning(name):

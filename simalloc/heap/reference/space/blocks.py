@@ -121,18 +121,18 @@ class Blocks:
 
     def check(self) -> None:
         """Assert that the blocks tile the segments and that what is counted is there."""
+        assert min(self.size.values(), default=1) > 0, "a block has at least one byte"
         tiled = 0
         for address, end in self._segments.spans():
             at = address
             while at < end:
-                size = self.size[at]
-                assert size > 0, "a block has at least one byte"
-                at += size
-                tiled += size
-                assert self._ending_at[at] == at - size, "the block that ends here is known"
+                at += self.size[at]
+                tiled += 1
             assert at == end, "the last block ends with its segment"
-        assert sum(self.size.values()) == tiled, "no block lies outside of the tiling"
-        assert len(self.size) == len(self.state) == len(self._ending_at)
+        assert len(self.size) == tiled, "no block lies outside of the tiling"
+        ends = {address + size: address for address, size in self.size.items()}
+        assert self._ending_at == ends, "the block that ends here is known"
+        assert self.state.keys() == self.size.keys(), "each has a state"
         count, total = dict.fromkeys(State, 0), dict.fromkeys(State, 0)
         for address, state in self.state.items():
             count[state] += 1

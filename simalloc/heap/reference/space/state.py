@@ -17,3 +17,5 @@ class State(Enum):
     WASTE = "waste"
     HOLE = "hole"
     """Addresses within a segment that are not mapped."""
+
+    __hash__ = object.__hash__  # an enum's own is slow, and each is there only once
