@@ -9,7 +9,9 @@ import numpy as np
 
 from experiments.todays_programs.cases import PAIR
 from experiments.todays_programs.programs import PROGRAMS
-from simalloc.heap import FREE, moment, simulate
+from simalloc.heap import FREE, Realloc, moment
+from simalloc.heap.setting import Setting
+from simalloc.heap.stepping import replay, run_of
 from simalloc.trace import Op
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 LARGE: Final = 16 << 10
 HUGE: Final = 1 << 20
+_SCALE: Final = 16
+"""By which sizes are multiplied, as in every other run of the page."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +152,18 @@ class HugeRequests:
 
 def huge_requests(trace: Trace, policy: str) -> HugeRequests:
     """Find the huge requests that raise a policy's heap, and what they cost it."""
+    setting = Setting.of(trace, policy, _SCALE, Realloc.FREE_FIRST)
+    simulation, reached = setting.simulation(), 0
+
+    def run_until(event: int) -> Run:
+        nonlocal reached
+        replay(simulation, trace.stretch.part(reached, event))
+        reached = event
+        return run_of(simulation, setting)
+
     found: list[tuple[int, Run, Run]] = []
     for event in np.flatnonzero(trace.size > HUGE).tolist():
-        before, after = (simulate(trace.prefix(event + ends), policy) for ends in (0, 1))
+        before, after = (run_until(event + ends) for ends in (0, 1))
         if after.peak_heap_bytes > before.peak_heap_bytes:
             found.append((event, before, after))
     first, last = found[0][1], found[-1][2]
