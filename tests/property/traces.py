@@ -222,7 +222,7 @@ def traces(draw, *, max_phases=12, aligned=False):
 
 
 _alignment = st.sampled_from([0, 0, 1, 2, 8, 24, 64, 4096])
-_unit = st.sampled_from([16, 17, 48, 100, 256, 1000, 4096, 8192, 65536])
+_unit = st.sampled_from([1, 16, 17, 48, 64, 100, 256, 1000, 4096, 8192, 65536])
 _buddy_unit = st.sampled_from([16, 32, 64, 256, 1024, 4096, 8192, 65536])
 _order = st.sampled_from(Order)
 
@@ -235,7 +235,7 @@ _SPLITTING = {
     "growth": _unit,
     "minimum_split": st.sampled_from([1, 8, 32, 100]),
     "count_tail": st.booleans(),
-    "trim": st.sampled_from([0, 1, 1000, 8192]),
+    "trim": st.sampled_from([0, 1, 48, 1000, 8192]),
     "trim_keep": st.sampled_from([0, 100, 4096]),
 }
 _OVERHEAD = st.one_of(
@@ -243,9 +243,9 @@ _OVERHEAD = st.one_of(
     st.fixed_dictionaries({"mechanism": st.just(value=True), "word": st.sampled_from([4, 8])}),
     st.fixed_dictionaries(
         {
-            "header": st.integers(0, 9),
-            "footer": st.sampled_from([0, 4]),
-            "alignment": st.sampled_from([1, 8, 24]),
+            "header": st.sampled_from([0, 1, 4, 8, 9, 100]),
+            "footer": st.sampled_from([0, 4, 11]),
+            "alignment": st.sampled_from([1, 8, 24, 100]),
             "minimum": st.sampled_from([1, 16, 40]),
         }
     ),
@@ -291,12 +291,15 @@ PARAMETERS = {
     Cartesian: {"growth": _unit, "machine": st.sampled_from(Machine)},
     Csri: {"growth": _unit, "minimum_split": st.sampled_from([1, 16])},
     Dlmalloc: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
-    Gnu: {"page": _page, "returned": st.sampled_from([100, 8192, 32768])},
+    Gnu: {
+        "page": st.sampled_from([1024, 4096, 1 << 16]),
+        "returned": st.sampled_from([100, 8192, 32768]),
+    },
     Gxx: {"growth": _unit, "preallocate": st.sampled_from([0, 1, 5])},
     BwGc: {
         "page": _page,
         "roots": st.sampled_from([0, 65536]),
-        "divisor": st.sampled_from([1, 4]),
+        "divisor": st.sampled_from([1, 4, 1 << 30]),
         "increment": st.sampled_from([1, 16]),
         "most": st.sampled_from([2, 512]),
     },

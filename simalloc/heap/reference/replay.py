@@ -130,9 +130,12 @@ class Objects:
 
     def _malloc(self, size: int, asked: int = 0) -> int:
         gross, alignment = self._gross(size), asked * self._scale
-        if asked <= 1 or self._aligning.anyway % alignment == 0:
+        if asked <= 1:
             return self._counted(self._front.malloc, gross)
-        address = self._counted(self._allocate_aligned, gross, alignment)
+        if self._aligning.anyway % alignment == 0:
+            address = self._counted(self._front.malloc, gross)
+        else:
+            address = self._counted(self._allocate_aligned, gross, alignment)
         assert address % alignment == 0, "the block lies where it was asked for"
         return address
 
