@@ -171,7 +171,7 @@ static const struct parameter parameters[] = {
     TRIMMING_PARAMETERS(struct best_fit, trimming),
 };
 
-const struct family VARIANT(best_fit) = {
+const struct family best_fit = {
     .name = "best fit",
     .state_size = sizeof(struct best_fit),
     PARAMETERS(parameters),

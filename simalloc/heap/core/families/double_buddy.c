@@ -180,7 +180,7 @@ static const struct parameter parameters[] = {
     UNIT_PARAMETER(struct double_buddy, growth_3x),
 };
 
-const struct family VARIANT(double_buddy) = {
+const struct family double_buddy = {
     .name = "double buddy",
     .state_size = sizeof(struct double_buddy),
     PARAMETERS(parameters),
