@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define NEVER_INLINE __attribute__((noinline, noclone))
+#define NEVER_INLINE __attribute__((noinline))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
