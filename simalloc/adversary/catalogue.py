@@ -42,7 +42,7 @@ def attack(
     *,
     live: int = 1 << 16,
     largest: int = 1 << 8,
-    scale: int = 16,
+    scale: int | None = None,
     engine: str = "core",
     progress: Callable[[int], None] | None = None,
 ) -> Trace:
@@ -74,7 +74,7 @@ def played(
     *,
     live: int,
     largest: int,
-    scale: int = 16,
+    scale: int | None = None,
     engine: str = "core",
     progress: Callable[[int], None] | None = None,
 ) -> Game:

@@ -58,7 +58,7 @@ class Game:
         self,
         policy: AnyPolicy,
         *,
-        scale: int = 16,
+        scale: int | None = None,
         engine: str = "core",
         progress: Callable[[int], None] | None = None,
     ) -> None:
@@ -136,7 +136,7 @@ class _Core:
 
     @property
     def peak(self) -> int:
-        return int(self._simulation.figures()["peak_heap"])
+        return int(self._simulation.figures()["mapped"]["peak"])
 
     def replay(self, events: Stretch, address: NDArray[np.int64]) -> None:
         replay(self._simulation, events, address)
@@ -146,10 +146,12 @@ class _Plain:
     """The heap of the reference engine."""
 
     def __init__(self, setting: Setting) -> None:
-        from simalloc.heap.reference.replay import Objects  # noqa: PLC0415 - rarely needed
+        from simalloc.heap.reference.heap import Request  # noqa: PLC0415 - rarely needed
+        from simalloc.heap.reference.replay import Objects  # noqa: PLC0415 - the same
 
-        self._objects = Objects(setting.family(), setting.scale, Realloc.FREE_FIRST)
+        self._objects = Objects(setting)
         self._objects.heap.trace = _NOTHING
+        self._request = Request
         self._event = 0
         self.peak = 0
 
@@ -158,5 +160,6 @@ class _Plain:
         for place, event in enumerate(zip(*columns, strict=True)):
             self._objects.heap.event = self._event
             self._event += 1
-            address[place] = self._objects.carry_out(*event)
+            op, number, size = event
+            address[place] = self._objects.carry_out(op, number, self._request(size))
             self.peak = max(self.peak, self._objects.heap.blocks.mapped)

@@ -29,7 +29,7 @@ def explore(
     trace: Source,
     policies: AnyPolicy | Sequence[AnyPolicy],
     *,
-    scale: int = 16,
+    scale: int | None = None,
     realloc: Realloc | str = "free-first",
     progress: bool | None = None,
 ) -> Explorer:

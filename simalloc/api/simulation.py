@@ -23,7 +23,7 @@ def simulate(
     trace: Source,
     policy: AnyPolicy,
     *,
-    scale: int = 16,
+    scale: int | None = None,
     realloc: Realloc | str | None = None,
     addresses: bool = False,
     progress: bool | None = None,
@@ -56,7 +56,7 @@ def simulate_all(
     traces: Source | Iterable[Source],
     policies: AnyPolicy | Iterable[AnyPolicy] | Mapping[str, Grid] = "all",
     *,
-    scale: int = 16,
+    scale: int | None = None,
     realloc: Realloc | str | None = None,
     progress: bool | None = None,
 ) -> Runs:

@@ -25,7 +25,7 @@ def workload(
     policy: AnyPolicy | None = None,
     live: int = 1 << 16,
     largest: int = 1 << 8,
-    scale: int = 16,
+    scale: int | None = None,
     progress: bool | None = None,
 ) -> Trace:
     """Return the workload of that name; the same arguments give the same trace.

@@ -10,6 +10,9 @@ from simalloc.cli.group import Command, LazyGroup
 
 COMMANDS: Final = {
     "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
+    "place": Command(
+        "simalloc.cli.place", "Write where a policy puts each object, and what the heap has then."
+    ),
     "waste": Command(
         "simalloc.cli.waste", "Print where the bytes of a heap go when it has its peak."
     ),

@@ -58,7 +58,7 @@ def command(
     traces: Sequence[str],
     output: Path,
     policies: Sequence[str],
-    scale: int,
+    scale: int | None,
     realloc: str | None,
     capacities: tuple[int, ...],
     settings: Sequence[str],

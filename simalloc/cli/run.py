@@ -52,7 +52,7 @@ _BYTES_AN_EVENT: Final = 165
 def command(
     traces: Sequence[str],
     policies: Sequence[str],
-    scale: int,
+    scale: int | None,
     realloc: str | None,
     table_format: Format,
 ) -> None:
@@ -75,7 +75,7 @@ def command(
 
 
 def _run_all(
-    source: EventSource, policies: Sequence[Policy], scale: int, realloc: str | None
+    source: EventSource, policies: Sequence[Policy], scale: int | None, realloc: str | None
 ) -> list[Run]:
     if len(source) > _LONG and any(policy.description.way == "offline" for policy in policies):
         click.echo(

@@ -6,14 +6,52 @@ from typing import Final
 
 import click
 
+from simalloc.errors import PolicyError
 from simalloc.heap import Realloc
+from simalloc.policy.parts import parse_size
 
 scale_option: Final = click.option(
-    "--scale", type=int, default=16, show_default=True, help="Multiply every size by this."
+    "--scale",
+    type=int,
+    default=None,
+    help="Multiply every size by this. Default: what the policy is meant for, 16 or 1.",
 )
 realloc_option: Final = click.option(
     "--realloc",
     type=click.Choice([rule.value for rule in Realloc]),
     default=None,
     help="What a realloc does. Default: in-place for policies with mechanism=on, else free-first.",
+)
+
+
+class _Size(click.ParamType[int]):
+    """A size such as 4K."""
+
+    name = "size"
+
+    def convert(
+        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return the bytes."""
+        try:
+            return parse_size(str(value))
+        except PolicyError as error:
+            self.fail(str(error), param, ctx)
+
+
+page_option: Final = click.option(
+    "--page",
+    type=_Size(),
+    default="4K",
+    show_default=True,
+    help="The bytes of a page, such as 64K or 2M, of which each is resident or not.",
+)
+write_option: Final = click.option(
+    "--write",
+    "writes",
+    type=click.Choice(["all", "none"]),
+    default="all",
+    show_default=True,
+    callback=lambda _context, _option, value: value == "all",
+    help="Which bytes of its objects the program writes, for what is resident.",
 )

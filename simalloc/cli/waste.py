@@ -70,7 +70,7 @@ def command(
     trace: str,
     policies: Sequence[str],
     allocators: str | None,
-    scale: int,
+    scale: int | None,
     realloc: str,
     plot: Path | None,
     table_format: Format,
@@ -98,7 +98,9 @@ def _allocators(names: str | None, policies: Sequence[Policy]) -> list[Allocator
     return [find_allocator(name.strip()) for name in names.split(",")]
 
 
-def _wastes(trace: Trace, policies: Sequence[Policy], scale: int, realloc: str) -> list[Waste]:
+def _wastes(
+    trace: Trace, policies: Sequence[Policy], scale: int | None, realloc: str
+) -> list[Waste]:
     """Replay the trace, and once more up to each peak."""
     with progress(trace.name, len(trace) * len(policies)) as advance:
         runs = simulate_all(trace, policies, scale=scale, realloc=realloc, progress=advance)

@@ -1,6 +1,7 @@
 """What a policy's decisions do to the heap: the simulation, in C and in plain Python."""
 
 from simalloc.heap.check import Checked, check
+from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.fragmentation import Fragmentation, fragmentation
 from simalloc.heap.heap_replay import HeapReplay, Onlooker
 from simalloc.heap.look import event_or_peak, moment
@@ -15,7 +16,7 @@ from simalloc.heap.moment import (
     WASTE,
     Moment,
 )
-from simalloc.heap.run import Counters, Realloc, Run, Timeline
+from simalloc.heap.run import Counters, Realloc, Run
 from simalloc.heap.simulate import simulate, simulate_all
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "WASTE",
     "Checked",
     "Counters",
+    "Footprint",
     "Fragmentation",
     "HeapReplay",
     "Moment",

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,9 @@ class Simulation:
         checked: bool,
         portable: bool,
         parameters: dict[str, int | str],
+        page: int,
+        resident: bool,
+        writes: bool,
         policy: PythonPolicy = ...,
     ) -> None: ...
     def replay(
@@ -25,12 +30,11 @@ class Simulation:
         slot: NDArray[np.uint32],
         live: NDArray[np.int64],
         spans: NDArray[np.void],
-        address: NDArray[np.int64] | None,
-        alignment: NDArray[np.int64] | None = None,
+        columns: dict[str, NDArray[Any] | None],
         /,
     ) -> tuple[int, str | None]: ...
-    def figures(self) -> dict[str, float]: ...
-    def timeline(self) -> tuple[int, bytes]: ...
+    def figures(self) -> dict[str, Any]: ...
+    def figure_names(self) -> list[str]: ...
     def check(self) -> str | None: ...
     def loose(self) -> tuple[int, int]: ...
     def change_form(self) -> bool: ...

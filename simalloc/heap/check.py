@@ -48,7 +48,7 @@ def check(
     policy: AnyPolicy,
     trace: EventSource,
     *,
-    scale: int = 16,
+    scale: int | None = None,
     realloc: Realloc | str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Checked:
@@ -72,7 +72,7 @@ def check(
     _compare(placed, again)
     blocks, size = simulation.loose()
     run = run_of(simulation, setting, addresses=placed, seconds=seconds)
-    return Checked(run, blocks, size / scale)
+    return Checked(run, blocks, size / setting.scale)
 
 
 def _compare(placed: NDArray[np.int64], again: NDArray[np.int64]) -> None:

@@ -52,7 +52,7 @@ def replay_side_by_side(
         for setting in settings
     ]
     # One that serves alignments has its trace in memory.
-    source = next((each.source for each in settings if each.is_aligned), settings[0].source)
+    source = next((each.source for each in settings if each.columns), settings[0].source)
     with closing(strides(source)) as events:
         _Convoy(events, lanes, progress).go()
     return [lane.run() for lane in lanes]

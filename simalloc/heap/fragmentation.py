@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simalloc.errors import SimallocError
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
@@ -38,14 +39,20 @@ class Fragmentation(ShownAsTable):
         return measures[number - 1]
 
 
-def fragmentation(run: Run) -> Fragmentation:
-    """Return all measures of a run."""
+def fragmentation(run: Run, of: str = "mapped") -> Fragmentation:
+    """Return all measures of a run: of its `mapped` bytes, or of the `resident` ones.
+
+    Raises `SimallocError` if the run has not kept track of resident pages.
+    """
+    bytes_of = run.resident if of == "resident" else run.mapped
+    if bytes_of is None:
+        raise SimallocError("the run has not kept track of resident pages; ask for them")
     return Fragmentation(
-        mean=run.mean_heap_to_live - 1,
-        mean_by_bytes=run.mean_heap_to_live_by_bytes - 1,
-        at_peak_live=_excess(run.heap_bytes_at_max_live, run.max_live_bytes),
-        at_peak_heap=_excess(run.peak_heap_bytes, run.live_bytes_at_peak_heap),
-        peak_to_peak=_excess(run.peak_heap_bytes, run.max_live_bytes),
+        mean=bytes_of.mean_to_live - 1,
+        mean_by_bytes=bytes_of.mean_to_live_by_bytes - 1,
+        at_peak_live=_excess(bytes_of.bytes_at_max_live, run.max_live_bytes),
+        at_peak_heap=_excess(bytes_of.peak_bytes, bytes_of.live_bytes_at_peak),
+        peak_to_peak=_excess(bytes_of.peak_bytes, run.max_live_bytes),
     )
 
 

@@ -54,6 +54,7 @@ def run_one(
         heap=swept.heap * unit,
         allocated=table.live * unit,
         free_blocks=swept.free_blocks,
+        resident=None,
         visited=none,
         growths=swept.growths,
         splits=swept.splits,

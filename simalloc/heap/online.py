@@ -29,13 +29,7 @@ def run_one(
     if engine == "reference":
         from simalloc.heap.reference import simulate_reference  # noqa: PLC0415 - rarely needed
 
-        return simulate_reference(
-            setting.source.in_memory(),
-            setting.policy,
-            scale=setting.scale,
-            realloc=setting.realloc,
-            check=checked,
-        )
+        return simulate_reference(setting, check=checked)
     simulation = setting.simulation(checked=checked, portable=engine == "core-portable")
     placed = np.empty(len(setting.source), np.int64) if addresses else None
     seconds = replay_all(simulation, setting, placed, progress)

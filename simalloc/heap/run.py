@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.heap.device_figures import DeviceFigures
+    from simalloc.heap.footprint import Footprint, Timeline
     from simalloc.policy import Policy
+
+PAGE: Final = 4096
+"""Bytes of a page, if nothing else is said."""
 
 
 class Realloc(Enum):
@@ -41,21 +45,6 @@ class Counters:
     coalescing_frees: int
     internal_bytes_at_peak_heap: float
     external_bytes_at_peak_heap: float
-
-
-@dataclass(frozen=True, eq=False)
-class Timeline:
-    """Live bytes and heap over time, with the extremes of each interval.
-
-    Interval `i` holds the states after the events `i * interval` to `(i + 1) * interval - 1`; the
-    arrays have one entry an interval (float64, bytes). `interval` is a power of two.
-    """
-
-    interval: int
-    live_low: NDArray[np.float64]
-    live_high: NDArray[np.float64]
-    heap_low: NDArray[np.float64]
-    heap_high: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -87,13 +76,10 @@ class Found:
 class Run(ShownAsTable):
     """One trace under one policy. Byte figures are divided by `scale`.
 
-    `mean_heap_to_live` is the mean of heap / live over the events after which something was live,
-    and `mean_heap_to_live_by_bytes` the same with each event weighted by the bytes it allocated
-    (nan where there are none). `peak_event` is the event after which the heap first had its peak.
-    `live_bytes_at_peak_heap` belongs to it, and `heap_bytes_at_max_live` to the one after which
-    live bytes first had theirs.
-    `addresses` (int64, scaled bytes) has the object's address after each event, -1 for a free; it
-    is kept on request. `seconds` is the time of the replay alone. `found` is there for
+    `mapped` is the heap: the bytes got from the system and not given back. `resident` is what of it
+    lies in pages of `page` bytes of the program that were written and not given back; it is kept on
+    request. `addresses` (int64, scaled bytes) has the object's address after each event, -1 for a
+    free; it is kept on request. `seconds` is the time of the replay alone. `found` is there for
     `best-possible` alone, and `device` for device allocators, whose run ends with the first request
     that cannot be served.
     """
@@ -104,18 +90,43 @@ class Run(ShownAsTable):
     realloc: Realloc
     events: int
     objects: int
-    peak_heap_bytes: float
-    peak_event: int
-    final_heap_bytes: float
     max_live_bytes: int
     final_live_bytes: int
-    live_bytes_at_peak_heap: int
-    heap_bytes_at_max_live: float
-    mean_heap_to_live: float
-    mean_heap_to_live_by_bytes: float
+    mapped: Footprint
     counters: Counters
-    timeline: Timeline = field(repr=False, compare=False)
+    resident: Footprint | None = None
+    page: int = PAGE
     addresses: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
     seconds: float = field(default=0.0, compare=False)
     device: DeviceFigures | None = None
     found: Found | None = None
+
+    @property
+    def peak_heap_bytes(self) -> float:
+        """The most bytes that were mapped."""
+        return self.mapped.peak_bytes
+
+    @property
+    def peak_event(self) -> int:
+        """The event after which the heap first had its peak."""
+        return self.mapped.peak_event
+
+    @property
+    def final_heap_bytes(self) -> float:
+        """The bytes mapped after the last event."""
+        return self.mapped.final_bytes
+
+    @property
+    def live_bytes_at_peak_heap(self) -> int:
+        """The bytes that were live when the heap first had its peak."""
+        return self.mapped.live_bytes_at_peak
+
+    @property
+    def heap_bytes_at_max_live(self) -> float:
+        """The bytes mapped when live bytes first had their peak."""
+        return self.mapped.bytes_at_max_live
+
+    @property
+    def timeline(self) -> Timeline:
+        """Live bytes and heap over time."""
+        return self.mapped.timeline

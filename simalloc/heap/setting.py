@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap._core import Simulation
-from simalloc.heap.run import Realloc
+from simalloc.heap.run import PAGE, Realloc
 from simalloc.policy import PythonCode
 from simalloc.policy import policy as find_policy
 from simalloc.policy.device import Device
@@ -27,25 +27,43 @@ class Setting:
     policy: Policy
     scale: int
     realloc: Realloc
+    page: int = PAGE
+    """Bytes of the program in a page."""
+    resident: bool = False
+    """Whether resident pages are kept track of."""
+    writes: bool = True
+    """Whether the program writes every byte that it asks for, or none."""
 
     @classmethod
     def of(
-        cls, source: EventSource, policy: AnyPolicy, scale: int, realloc: Realloc | str | None
+        cls,
+        source: EventSource,
+        policy: AnyPolicy,
+        scale: int | None,
+        realloc: Realloc | str | None,
+        *,
+        page: int = PAGE,
+        resident: bool = False,
+        writes: bool = True,
     ) -> Setting:
-        """Return what was asked for; raises as `simulate` does if there is no such thing."""
+        """Return what was asked for; raises as `simulate` does if there is no such thing.
+
+        Without a `scale` it is the policy's own.
+        """
         described = find_policy(policy)
         rule = find_realloc(realloc, described)
+        scale = described.scale if scale is None else scale
         check_scale(scale)
         scale = described.description.only_scale or scale
-        setting = cls(source, described, scale, rule)
-        if not setting.is_aligned:
-            return setting
-        return replace(setting, source=source.in_memory())  # a file is read without alignments
+        check_page(page)
+        if described.description.memalign:
+            source = source.in_memory()  # a file is read without alignments
+        return cls(source, described, scale, rule, page, resident, writes)
 
     @property
-    def is_aligned(self) -> bool:
-        """Whether the alignments that requests ask for are served, and so have to be known."""
-        return self.policy.description.memalign
+    def columns(self) -> tuple[str, ...]:
+        """The optional columns of the trace that are fed to the policy."""
+        return self.policy.description.looked_at
 
     def simulation(
         self, *, checked: bool = False, portable: bool = False, events: int | None = None
@@ -63,6 +81,9 @@ class Setting:
             checked,
             portable,
             description.core_parameters(),
+            self.page,
+            self.resident,
+            self.writes,
             **self._decider(),
         )
 
@@ -96,6 +117,12 @@ def find_realloc(rule: Realloc | str | None, policy: Policy) -> Realloc:
     except ValueError:
         known = ", ".join(each.value for each in Realloc)
         raise SimallocError(f"there is no realloc rule {rule!r}; there are {known}") from None
+
+
+def check_page(page: int) -> None:
+    """Raise `SimallocError` unless a page may have so many bytes: a power of two from 1K to 1G."""
+    if not 1 << 10 <= page <= 1 << 30 or page & (page - 1):
+        raise SimallocError(f"page is {page}; it takes a power of two from 1K to 1G, such as 4K")
 
 
 def check_scale(scale: object) -> None:

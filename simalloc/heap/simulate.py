@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from simalloc.heap.run import PAGE
 from simalloc.heap.setting import Setting
 from simalloc.heap.ways import way_of
 
@@ -21,8 +22,11 @@ def simulate(
     source: EventSource,
     policy: AnyPolicy,
     *,
-    scale: int = 16,
+    scale: int | None = None,
     realloc: Realloc | str | None = None,
+    page: int = PAGE,
+    resident: bool = False,
+    writes: bool = True,
     engine: str = "core",
     addresses: bool = False,
     checked: bool = False,
@@ -34,7 +38,9 @@ def simulate(
     length. `policy` may be text such as `first-fit-ao:growth=64K`, or one of one's own in Python.
     Sizes are multiplied by `scale` before the policy sees them and byte figures divided by it
     afterwards. `realloc` says what a realloc does (`free-first`, `move` or `in-place`; None: in
-    place if the policy's mechanism is on, else free-first). `engine` is `core`, in C,
+    place if the policy's mechanism is on, else free-first). With `resident` the run keeps track of
+    the pages of `page` bytes that are written and not given back; `writes` says whether the program
+    writes every byte that it asks for, or none. `engine` is `core`, in C,
     `core-portable`, in C without vector code, or `reference`, in plain Python, which takes the
     whole trace into memory; all give the same answer. With `addresses` the run keeps every object's
     address; with `checked` the whole heap is verified after each event, slowly. `progress` is
@@ -44,7 +50,9 @@ def simulate(
     for a file that is damaged, `SimallocError` if the heap outgrows its address space of 2**62
     bytes or memory runs out.
     """
-    setting = Setting.of(source, policy, scale, realloc)
+    setting = Setting.of(
+        source, policy, scale, realloc, page=page, resident=resident, writes=writes
+    )
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
     return way_of(setting.policy).run_one(
@@ -56,8 +64,11 @@ def simulate_all(
     source: EventSource,
     policies: Sequence[AnyPolicy],
     *,
-    scale: int = 16,
+    scale: int | None = None,
     realloc: Realloc | str | None = None,
+    page: int = PAGE,
+    resident: bool = False,
+    writes: bool = True,
     addresses: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
@@ -67,7 +78,10 @@ def simulate_all(
     once. With `addresses` the runs keep every object's address. `progress` is called, from any
     thread, with the number of events done since its last call. Raises as `simulate` does.
     """
-    settings = [Setting.of(source, policy, scale, realloc) for policy in policies]
+    settings = [
+        Setting.of(source, policy, scale, realloc, page=page, resident=resident, writes=writes)
+        for policy in policies
+    ]
     runs: dict[int, Run] = {}
     for way in dict.fromkeys(way_of(setting.policy) for setting in settings):
         mine = [i for i, setting in enumerate(settings) if way_of(setting.policy) is way]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from simalloc.heap.run import Counters, Realloc, Run, Timeline
+from simalloc.heap.footprint import Footprint, Timeline
+from simalloc.heap.run import PAGE, Counters, Realloc, Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,8 @@ class Replay:
 
     Every array has one entry an event (int64) but `visited`, which has one a malloc of the policy:
     a realloc that is served in place makes none. `live` is in bytes of the program; `addresses` (-1
-    for a free), `heap` and `allocated` (gross bytes in allocated blocks) are in scaled bytes.
+    for a free), `heap`, `allocated` (gross bytes in allocated blocks) and `resident`, where that is
+    asked for, are in scaled bytes.
     """
 
     addresses: NDArray[np.int64]
@@ -35,6 +37,7 @@ class Replay:
     heap: NDArray[np.int64]
     allocated: NDArray[np.int64]
     free_blocks: NDArray[np.int64]
+    resident: NDArray[np.int64] | None
     visited: NDArray[np.int64]
     growths: int
     splits: int
@@ -47,7 +50,7 @@ class Replay:
 
 
 def run_of_replay(
-    raw: Replay, trace: Trace, policy: Policy, *, scale: int, realloc: Realloc
+    raw: Replay, trace: Trace, policy: Policy, *, scale: int, realloc: Realloc, page: int = PAGE
 ) -> Run:
     """Return what the states after each event of a trace come to."""
     return run_of_states(
@@ -57,9 +60,11 @@ def run_of_replay(
         realloc=realloc,
         live=raw.live,
         scaled_heap=raw.heap,
+        scaled_resident=raw.resident,
         counters=_counters(raw, scale, event_of_most(raw.heap)),
         addresses=raw.addresses,
         seconds=raw.seconds,
+        page=page,
     )
 
 
@@ -74,39 +79,60 @@ def run_of_states(
     counters: Counters,
     addresses: NDArray[np.int64] | None,
     seconds: float,
+    scaled_resident: NDArray[np.int64] | None = None,
+    page: int = PAGE,
     device: DeviceFigures | None = None,
 ) -> Run:
     """Return a run of a trace, or of its beginning, of which `live` and `scaled_heap` have states.
 
-    Both have one entry an event that was carried out: bytes of the program, and scaled bytes.
+    Both have one entry an event that was carried out: bytes of the program, and scaled bytes; so
+    has `scaled_resident`, where resident pages were kept track of.
     """
-    events = len(live)
-    series = timeline(live, scaled_heap / scale)
-    at_peak, at_max = event_of_most(scaled_heap), event_of_most(live)
-    live, heap = _or_zero(live), _or_zero(scaled_heap) / scale
-    ratio = np.divide(heap, live, out=np.zeros(len(heap)), where=live > 0)
+    sizes = trace.size[: len(live)]
+    resident = (
+        None
+        if scaled_resident is None
+        else footprint_of_states(live, scaled_resident, sizes, scale)
+    )
     return Run(
         trace=trace.name,
         policy=policy,
         scale=scale,
         realloc=realloc,
-        events=events,
+        events=len(live),
         objects=trace.objects,
-        peak_heap_bytes=float(heap[at_peak]),
-        peak_event=at_peak,
-        final_heap_bytes=float(heap[-1]),
-        max_live_bytes=int(live[at_max]),
-        final_live_bytes=int(live[-1]),
-        live_bytes_at_peak_heap=int(live[at_peak]),
-        heap_bytes_at_max_live=float(heap[at_max]),
-        mean_heap_to_live=mean(ratio, live > 0),
-        # A free asks for no bytes, and after any other event with a size something is live.
-        mean_heap_to_live_by_bytes=mean(ratio, _or_zero(trace.size[:events])),
+        max_live_bytes=int(_or_zero(live).max()),
+        final_live_bytes=int(_or_zero(live)[-1]),
+        mapped=footprint_of_states(live, scaled_heap, sizes, scale),
+        resident=resident,
+        page=page,
         counters=counters,
-        timeline=series,
         addresses=addresses,
         seconds=seconds,
         device=device,
+    )
+
+
+def footprint_of_states(
+    live: NDArray[np.int64], scaled: NDArray[np.int64], sizes: NDArray[np.int64], scale: int
+) -> Footprint:
+    """Return what scaled bytes after each event come to, beside the live bytes and the requests."""
+    series = timeline(live, scaled / scale)
+    at_peak, at_max = event_of_most(scaled), event_of_most(live)
+    events = len(live)
+    live, taken = _or_zero(live), _or_zero(scaled) / scale
+    ratio = np.divide(taken, live, out=np.zeros(len(taken)), where=live > 0)
+    return Footprint(
+        peak_bytes=float(taken[at_peak]),
+        peak_event=at_peak,
+        live_bytes_at_peak=int(live[at_peak]),
+        bytes_at_max_live=float(taken[at_max]),
+        final_bytes=float(taken[-1]),
+        mean_bytes=mean(taken) if events else math.nan,
+        mean_to_live=mean(ratio, live > 0),
+        # A free asks for no bytes, and after any other event with a size something is live.
+        mean_to_live_by_bytes=mean(ratio, _or_zero(sizes)),
+        timeline=series,
     )
 
 

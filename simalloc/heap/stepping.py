@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap.run import Counters, Run, Timeline
+from simalloc.heap.footprint import Footprint, Timeline
+from simalloc.heap.run import Counters, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
     from numpy.typing import NDArray
 
@@ -90,14 +91,18 @@ def steps_of(stretch: Stretch) -> Generator[Stretch]:
 
 
 def replay(
-    simulation: Simulation, events: Stretch, address: NDArray[np.int64] | None = None
+    simulation: Simulation,
+    events: Stretch,
+    address: NDArray[np.int64] | None = None,
+    sight: Mapping[str, NDArray[Any]] | None = None,
 ) -> None:
     """Carry out a run of events, or raise `SimallocError` naming the one that could not be.
 
-    `address`, if given, is filled with the objects'.
+    `address`, if given, is filled with the objects', and so are the columns of a `sight`.
     """
     op, size, slot, live, spans, alignment = events
-    done, failure = simulation.replay(op, size, slot, live, spans, address, alignment)
+    columns = {"alignment": alignment, "address": address, **(sight or {})}
+    done, failure = simulation.replay(op, size, slot, live, spans, columns)
     if failure is not None:
         event = int(simulation.figures()["events"])
         raise SimallocError(f"event {event} (of {int(events.size[done])} bytes): {failure}")
@@ -113,9 +118,8 @@ def run_of(
     """Return what a simulation has measured so far, in bytes of the program."""
     figures = simulation.figures()
     events, scale = int(figures["events"]), setting.scale
-    heap_then = figures["peak_heap"]
-    allocated_then = figures["allocated_at_peak_heap"]
-    live_then = figures["live_at_peak_heap"]
+    mapped = figures["mapped"]
+    allocated_then, live_then = mapped["allocated_at_peak"], mapped["live_at_peak"]
     return Run(
         trace=setting.source.name,
         policy=setting.policy,
@@ -123,17 +127,11 @@ def run_of(
         realloc=setting.realloc,
         events=events,
         objects=setting.source.objects,
-        peak_heap_bytes=heap_then / scale,
-        peak_event=int(figures["event_of_peak_heap"]),
-        final_heap_bytes=figures["heap"] / scale,
         max_live_bytes=int(figures["max_live"]),
         final_live_bytes=int(figures["live"]),
-        live_bytes_at_peak_heap=int(live_then),
-        heap_bytes_at_max_live=figures["heap_at_max_live"] / scale,
-        mean_heap_to_live=_quotient(figures["sum_of_ratios"], figures["events_with_live"]),
-        mean_heap_to_live_by_bytes=_quotient(
-            figures["sum_of_ratios_by_bytes"], figures["allocated_bytes"]
-        ),
+        mapped=_footprint(mapped, figures, scale),
+        resident=figures["resident"] and _footprint(figures["resident"], figures, scale),
+        page=setting.page,
         counters=Counters(
             growths=int(figures["growths"]),
             splits=int(figures["splits"]),
@@ -146,25 +144,34 @@ def run_of(
             visited_at_free_worst=int(figures["visited_at_free_worst"]),
             coalescing_frees=int(figures["coalescing_frees"]),
             internal_bytes_at_peak_heap=(allocated_then - live_then * scale) / scale,
-            external_bytes_at_peak_heap=(heap_then - allocated_then) / scale,
+            external_bytes_at_peak_heap=(mapped["peak"] - allocated_then) / scale,
         ),
-        timeline=_timeline(simulation, scale),
         addresses=addresses,
         seconds=seconds,
     )
 
 
+def _footprint(of: dict[str, Any], figures: dict[str, Any], scale: int) -> Footprint:
+    """Return a footprint of a simulation, whose other figures are given too."""
+    extremes = np.frombuffer(of["intervals"], np.uint64).reshape(-1, 4).astype(np.float64)
+    return Footprint(
+        peak_bytes=of["peak"] / scale,
+        peak_event=int(of["event_of_peak"]),
+        live_bytes_at_peak=int(of["live_at_peak"]),
+        bytes_at_max_live=of["at_max_live"] / scale,
+        final_bytes=of["final"] / scale,
+        mean_bytes=_quotient(of["sum"], figures["events"]),
+        mean_to_live=_quotient(of["sum_of_ratios"], figures["events_with_live"]),
+        mean_to_live_by_bytes=_quotient(of["sum_of_ratios_by_bytes"], figures["allocated_bytes"]),
+        timeline=Timeline(
+            interval=of["interval"],
+            live_low=extremes[:, 0],
+            live_high=extremes[:, 1],
+            heap_low=extremes[:, 2] / scale,
+            heap_high=extremes[:, 3] / scale,
+        ),
+    )
+
+
 def _quotient(total: float, count: float) -> float:
     return total / count if count else float("nan")
-
-
-def _timeline(simulation: Simulation, scale: int) -> Timeline:
-    interval, packed = simulation.timeline()
-    extremes = np.frombuffer(packed, np.uint64).reshape(-1, 4).astype(np.float64)
-    return Timeline(
-        interval=interval,
-        live_low=extremes[:, 0],
-        live_high=extremes[:, 1],
-        heap_low=extremes[:, 2] / scale,
-        heap_high=extremes[:, 3] / scale,
-    )

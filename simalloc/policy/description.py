@@ -26,7 +26,9 @@ class Policy(ShownAsTable):
     """A named description of where blocks go.
 
     `source` cites the paper and section of the rules; `reading` says what the source leaves open
-    and how it is read here. `groups` are those that its row of the catalogue belongs to.
+    and how it is read here. `groups` are those that its row of the catalogue belongs to. `scale` is
+    what sizes are multiplied by if nobody says otherwise: 1 for real allocators, whose constants
+    are bytes, and 16 for policies, as Johnstone & Wilson have it.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Policy(ShownAsTable):
     source: str = ""
     reading: str = ""
     groups: tuple[str, ...] = field(default=(), compare=False)
+    scale: int = field(default=16, compare=False)
 
     @property
     def family(self) -> str:

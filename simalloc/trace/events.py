@@ -57,6 +57,10 @@ class Op(IntEnum):
     """Another stream, the event's, uses the object from now on; heaps take no notice."""
     EMPTY = 4
     """The program has its allocator give back what is cached; of no object (-1, in slot 0)."""
+    CALLOC = 5
+    """A malloc whose bytes are zeroed."""
+    THREAD_END = 6
+    """The event's thread ends; of no object (-1, in slot 0)."""
 
 
 def allocates(op: NDArray[np.uint8]) -> NDArray[np.bool_]:

@@ -41,7 +41,7 @@ def assert_same(one, other, where=""):
         if field.name == "seconds":
             continue
         a, b = getattr(one, field.name), getattr(other, field.name)
-        if field.name in ("counters", "timeline"):
+        if field.name in ("counters", "mapped", "resident", "timeline") and a is not None:
             assert_same(a, b, f"{field.name}.")
         elif isinstance(a, np.ndarray):
             np.testing.assert_array_equal(a, b, where + field.name)
@@ -55,11 +55,10 @@ def assert_same(one, other, where=""):
 @given(data=st.data())
 def test_on_drawn_traces(name, data):
     case = data.draw(cases(HEAPS[name]))
-    options = {"scale": case.scale, "realloc": case.realloc}
-    expected = outcome("reference", case.trace, case.policy, **options)
+    expected = outcome("reference", case.trace, case.policy, **case.options)
     for core in cores(HEAPS[name]):
         note(core)
-        assert_same(outcome(core, case.trace, case.policy, checked=True, **options), expected)
+        assert_same(outcome(core, case.trace, case.policy, checked=True, **case.options), expected)
 
 
 def beginning(name):
@@ -84,7 +83,7 @@ def test_on_the_beginning_of_each_shipped_trace(trace_name):
 def digits(run):
     """Return all digits of the means; those of both cores are the same, whatever the processor."""
     counters = run.counters
-    means = (run.mean_heap_to_live, run.mean_heap_to_live_by_bytes, counters.free_blocks_mean)
+    means = (run.mapped.mean_to_live, run.mapped.mean_to_live_by_bytes, counters.free_blocks_mean)
     return [mean.hex() for mean in means]
 
 

@@ -360,6 +360,22 @@ class Case:
     policy: Policy
     scale: int
     realloc: Realloc
+    pages: dict[str, int]
+    """What is asked for of resident pages; without any they are not kept track of."""
+
+    @property
+    def options(self):
+        """What `simulate` is given."""
+        return {"scale": self.scale, "realloc": self.realloc, **self.pages}
+
+
+_pages = st.fixed_dictionaries(
+    {
+        "resident": st.just(value=True),
+        "page": st.sampled_from([4096, 1 << 16, 1 << 21]),
+        "writes": st.booleans(),
+    }
+)
 
 
 def cases(policy=None, *, parts=True):
@@ -370,4 +386,5 @@ def cases(policy=None, *, parts=True):
         policy=policies() if policy is None else variants(policy, parts=parts),
         scale=st.sampled_from([1, 16, 3]),
         realloc=st.sampled_from([*Realloc, Realloc.IN_PLACE]),
+        pages=st.one_of(st.just({}), _pages),
     )

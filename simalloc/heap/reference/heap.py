@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from simalloc.heap.reference.space import Blocks, State
 
@@ -14,6 +14,21 @@ if TYPE_CHECKING:
     from simalloc.trace.trace import Trace
 
 
+class Request(NamedTuple):
+    """What the event under way asks for. What the trace does not have, or is not looked at, is 0.
+
+    `size` is in bytes of the program, `alignment` in scaled bytes (0: none), `time` in nanoseconds;
+    `is_zeroed` says whether it is a calloc.
+    """
+
+    size: int = 0
+    alignment: int = 0
+    thread: int = 0
+    time: int = 0
+    site: int = 0
+    is_zeroed: bool = False
+
+
 class Heap(ABC):
     """A heap under one policy; sizes and addresses are in scaled bytes.
 
@@ -21,8 +36,8 @@ class Heap(ABC):
     count from the start, `visited` belongs to the latest malloc (docs/policies.md, The heap and the
     replay). `deallocations` are those that searched for the place of the block, `visited_at_free`
     what all of them looked at. `event` is the number of the event under way, and `trace` the trace
-    that is replayed. `front` is what the program calls: the heap itself, or what its calls go
-    through.
+    that is replayed; `request` is what it asks for. `front` is what the program calls: the heap
+    itself, or what its calls go through.
     """
 
     counts_frees: ClassVar[bool] = False
@@ -41,6 +56,7 @@ class Heap(ABC):
         self.coalescing_frees = 0
         self.event = 0
         self.trace: Trace | None = None
+        self.request = Request()
 
     @abstractmethod
     def malloc(self, size: int) -> int:
@@ -67,6 +83,33 @@ class Heap(ABC):
         new = self.front.malloc(size)
         self.front.free(address)
         return new
+
+    def end_thread(self) -> None:  # noqa: B027 - most heaps know no threads
+        """Let go of what the thread of the request has for itself: it ends."""
+
+    def give_back(self) -> None:  # noqa: B027 - most heaps keep nothing back
+        """Give cached memory back, as the program asks by malloc_trim or the like."""
+
+    def figures(self) -> dict[str, int]:
+        """Return what the allocator itself reports, by its own names."""
+        return {}
+
+    def locate(self, address: int) -> tuple[int, int, int]:
+        """Return region, number and offset of the object in the block at `address`.
+
+        `Family.spell_location` makes a text of them.
+        """
+        return 0, 0, address
+
+    def touch(self, address: int, size: int) -> None:
+        """Note that these bytes are written: their pages are resident now."""
+        if self.blocks.residence is not None:
+            self.blocks.residence.touch(address, size)
+
+    def discard(self, address: int, size: int) -> None:
+        """Give the pages back that lie wholly within these bytes, which remain mapped."""
+        if self.blocks.residence is not None:
+            self.blocks.residence.discard(address, size)
 
     def rounded(self, size: int) -> int:
         """Return the size of the block that the family gives for `size` bytes."""

@@ -9,17 +9,20 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference.families import heap_for
+from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.parts.aligning import allocate_aligned
 from simalloc.heap.reference.parts.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Residence, State
 from simalloc.heap.run import Realloc
+from simalloc.heap.setting import Setting
 from simalloc.heap.states import Replay
+from simalloc.policy import Policy
 from simalloc.policy.parts import Aligning
 from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from simalloc.policy import Family
     from simalloc.trace.trace import Trace
@@ -33,34 +36,32 @@ def replay(
     realloc: Realloc = Realloc.FREE_FIRST,
     check: bool = False,
 ) -> Replay:
-    """Carry out every event of `trace` under the policy described (docs/policies.md).
+    """Carry out every event of `trace` under a description; as `replay_setting`."""
+    setting = Setting(trace, Policy(description.family, description), scale, realloc)
+    return replay_setting(setting, check=check)
+
+
+def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
+    """Carry out every event of a trace under the policy described (docs/policies.md).
 
     With `check` the invariants of the heap are asserted after each event. Raises `SimallocError`,
     naming the event, if the heap would exceed 2**62 scaled bytes.
     """
     start = time.perf_counter()
-    objects = Objects(description, scale, realloc)
-    objects.heap.trace = trace
-    states = np.empty((5, len(trace)), np.int64)
-    alignment = trace.alignment if description.memalign else None
-    alignments = [0] * len(trace) if alignment is None else alignment.tolist()
-    columns = trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), alignments
-    for event, (op, number, size, asked) in enumerate(zip(*columns, strict=True)):
-        objects.heap.event = event
-        try:
-            address = objects.carry_out(op, number, size, asked)
-        except SimallocError as error:
-            raise type(error)(f"event {event} (of {size} bytes): {error}") from error
+    objects = Objects(setting)
+    states = np.empty((6, len(setting.source)), np.int64)
+    for event, address in enumerate(_addresses(objects, setting)):
         states[:, event] = (address, *objects.state())
         if check:
             objects.check()
-    addresses, live, heap, allocated, free_blocks = states
+    addresses, live, heap, allocated, free_blocks, resident = states
     return Replay(
         addresses,
         live,
         heap,
         allocated,
         free_blocks,
+        resident if setting.resident else None,
         visited=np.array(objects.visited, np.int64),
         growths=objects.heap.growths,
         splits=objects.heap.splits,
@@ -73,41 +74,92 @@ def replay(
     )
 
 
+def watched(
+    setting: Setting,
+) -> Iterator[tuple[int, int, int, tuple[int, int, int], dict[str, int]]]:
+    """Yield after each event address, mapped and resident bytes, location and figures."""
+    objects = Objects(setting)
+    heap = objects.heap
+    for address in _addresses(objects, setting):
+        _, mapped, _, _, resident = objects.state()
+        location = (0, 0, -1) if address < 0 else heap.locate(address)
+        yield address, mapped, resident, location, heap.figures()
+
+
+def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
+    """Carry out every event, and yield its object's address after it, or -1."""
+    trace = objects.heap.trace = setting.source.in_memory()
+    columns = trace.op.tolist(), trace.object.tolist()
+    for event, (op, number) in enumerate(zip(*columns, strict=True)):
+        objects.heap.event = event
+        request = request_of(trace, event, setting)
+        try:
+            yield objects.carry_out(op, number, request)
+        except SimallocError as error:
+            raise type(error)(f"event {event} (of {request.size} bytes): {error}") from error
+
+
+def request_of(trace: Trace, event: int, setting: Setting) -> Request:
+    """Return what an event asks for, as far as the policy looks at it."""
+    told = {
+        name: int(values[event])
+        for name, values in trace.columns.items()
+        if name in setting.columns
+    }
+    asked = told.get("alignment", 0)
+    serves = asked > 1 and trace.op[event] == Op.MALLOC
+    return Request(
+        size=int(trace.size[event]),
+        alignment=asked * setting.scale if serves else 0,
+        thread=told.get("thread", 0),
+        time=told.get("time", 0),
+        site=told.get("site", 0),
+        is_zeroed=bool(trace.op[event] == Op.CALLOC),
+    )
+
+
 class Objects:
     """The live objects of a replay, each with its address and the bytes that were asked for."""
 
-    def __init__(self, description: Family, scale: int, realloc: Realloc) -> None:
+    def __init__(self, setting: Setting) -> None:
+        description = setting.family()
         heap = heap_for(description)
+        heap.blocks.page = setting.page * setting.scale
+        if setting.resident:
+            heap.blocks.residence = Residence(heap.blocks.page)
         self.heap = heap
+        self._setting = setting
+        self._description = description
         self._front = Front(heap, description)
         self._overhead = description.applied_overhead
         self._aligning = description.aligning or Aligning()
         self.visited: list[int] = []
-        self._scale = scale
-        self._realloc = realloc
         self._where: dict[int, tuple[int, int]] = {}
         self._live = 0
 
-    def carry_out(self, op: int, number: int, size: int, asked: int = 0) -> int:
-        """Do one event; return the object's address after it, -1 if there is no object any more.
-
-        `asked` is the alignment that is to be served, in bytes of the program; 0: none.
-        """
-        if op in {Op.USE, Op.EMPTY}:
-            return -1 if op == Op.EMPTY else self._where[number][0]
+    def carry_out(self, op: int, number: int, request: Request) -> int:
+        """Do one event; return the object's address after it, -1 if there is no object any more."""
+        self.heap.request = request
+        if op == Op.USE:
+            return self._where[number][0]
+        if op in {Op.EMPTY, Op.THREAD_END}:
+            self.heap.give_back() if op == Op.EMPTY else self.heap.end_thread()
+            return -1
         if op == Op.FREE:
             self._front.free(self._remove(number))
             return -1
-        is_new = op == Op.MALLOC
-        address = self._malloc(size, asked) if is_new else self._reallocate(number, size)
-        self._where[number] = address, size
-        self._live += size
+        address = self._reallocate(number) if op == Op.REALLOC else self._malloc()
+        self._where[number] = address, request.size
+        self._live += request.size
+        self._write(address)
         return address
 
-    def state(self) -> tuple[int, int, int, int]:
-        """Return live bytes, mapped bytes, allocated bytes, and number of free blocks."""
+    def state(self) -> tuple[int, int, int, int, int]:
+        """Return live, mapped and allocated bytes, number of free blocks, and resident bytes."""
         heap = self.heap
-        return self._live, heap.blocks.mapped, heap.allocated, heap.free_block_count
+        residence = heap.blocks.residence
+        resident = 0 if residence is None else residence.bytes
+        return self._live, heap.blocks.mapped, heap.allocated, heap.free_block_count, resident
 
     def check(self) -> None:
         """Assert that the heap is sound and that each live object has a block that holds it."""
@@ -121,16 +173,27 @@ class Objects:
         assert self._live == sum(size for _, size in self._where.values())
 
     def _gross(self, size: int) -> int:
-        return gross_size(max(size, 1) * self._scale, self._overhead)
+        return gross_size(max(size, 1) * self._setting.scale, self._overhead)
 
     def _remove(self, number: int) -> int:
         address, size = self._where.pop(number)
         self._live -= size
         return address
 
-    def _malloc(self, size: int, asked: int = 0) -> int:
-        gross, alignment = self._gross(size), asked * self._scale
-        if asked <= 1:
+    def _write(self, address: int) -> None:
+        """Note what of a block is written: its headers, and what the program writes."""
+        request, scale, heap = self.heap.request, self._setting.scale, self.heap
+        by_allocator = not self._description.writes_itself
+        if by_allocator:
+            footer = self._overhead.footer
+            heap.touch(address, self._overhead.header)
+            heap.touch(address + heap.block_size(address) - footer, footer)
+        if self._setting.writes or (request.is_zeroed and by_allocator):
+            heap.touch(address + self._description.payload, request.size * scale)
+
+    def _malloc(self) -> int:
+        gross, alignment = self._gross(self.heap.request.size), self.heap.request.alignment
+        if not alignment or "alignment" in self._description.columns:
             return self._counted(self._front.malloc, gross)
         if self._aligning.anyway % alignment == 0:
             address = self._counted(self._front.malloc, gross)
@@ -150,14 +213,15 @@ class Objects:
             self.visited.append(self.heap.visited)
         return address
 
-    def _reallocate(self, number: int, size: int) -> int:
+    def _reallocate(self, number: int) -> int:
         """Follow the rule for realloc events (docs/policies.md, The heap and the replay)."""
         old = self._remove(number)
-        if self._realloc is Realloc.FREE_FIRST:
+        if self._setting.realloc is Realloc.FREE_FIRST:
             self._front.free(old)
-            return self._malloc(size)
-        if self._realloc is Realloc.IN_PLACE:
-            return self._counted(self.heap.reallocate, old, self._gross(size))
-        new = self._malloc(size)
+            return self._malloc()
+        if self._setting.realloc is Realloc.IN_PLACE:
+            gross = self._gross(self.heap.request.size)
+            return self._counted(self.heap.reallocate, old, gross)
+        new = self._malloc()
         self._front.free(old)
         return new

@@ -87,7 +87,8 @@ def _shown(trace: Trace, description: PyTorch, replay: DeviceReplay, segments: S
     setting = Setting(trace, Policy("pytorch", description), 1, Realloc.FREE_FIRST)
     run = device_run(setting, trace, replay, 0.0, addresses=True)
     top = int((segments.shown + segments.size).max(initial=1))
-    return replace(run, addresses=segments.moved(replay.addresses), peak_heap_bytes=float(top))
+    mapped = replace(run.mapped, peak_bytes=float(top))
+    return replace(run, addresses=segments.moved(replay.addresses), mapped=mapped)
 
 
 def _mapped(drawn: HeapMap, segments: Segments, memory: NDArray[np.int64]) -> NDArray[np.bool_]:

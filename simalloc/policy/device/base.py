@@ -33,6 +33,7 @@ class Device:
     applied_overhead: ClassVar[Overhead] = Overhead()
     is_slow: ClassVar[bool] = False
     memalign: ClassVar[bool] = False
+    looked_at: ClassVar[tuple[str, ...]] = ("stream", "pool")
     aligning: ClassVar[None] = None
     """Blocks have one alignment, of 256 or 512 bytes; no program asks for another."""
 

@@ -1,5 +1,6 @@
 """What all families have in common."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cache
@@ -27,6 +28,10 @@ class Family:
     """The module in `heap` that runs it: event by event, or otherwise."""
     only_scale: ClassVar[int] = 0
     """The one scale that it takes; 0: any."""
+    columns: ClassVar[tuple[str, ...]] = ()
+    """The optional columns of a trace that a placement depends on: only these are fed to it."""
+    writes_itself: ClassVar[bool] = False
+    """Whether it says by itself which bytes it writes: headers, tables, what calloc zeroes."""
     is_slow: ClassVar[bool] = False
     """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
 
@@ -88,6 +93,32 @@ class Family:
         return Overhead(self.header, self.footer, self.alignment, self.minimum)
 
     @property
+    def payload(self) -> int:
+        """The scaled bytes of a block in front of what the program may write."""
+        return self.applied_overhead.header
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """The optional columns of a trace that a placement with these parameters depends on."""
+        return (*self.columns, *(["alignment"] if self.memalign else []))
+
+    def spell_location(self, region: int, number: int, offset: int) -> str:
+        """Return in the allocator's own words where an object is, as its heap has told it."""
+        del region, number
+        return str(offset)
+
+    def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the columns in which what the allocator itself reports is told."""
+        return names
+
+    def spell_figures(
+        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+    ) -> Sequence[object]:
+        """Return the values of those columns after an event, which may have left an object."""
+        del location
+        return list(figures.values())
+
+    @property
     def aligning(self) -> Aligning | None:
         """How an alignment that a request asks for is served; None: it cannot be."""
         return None
@@ -113,7 +144,7 @@ class Family:
         given = vars(self) | vars(self.applied_overhead)
         served = (self.aligning if self.memalign else None) or Aligning()
         given |= {"anyway": served.anyway, "natural": served.natural}
-        given |= {"piece": served.piece, "piece_unit": served.unit}
+        given |= {"piece": served.piece, "piece_unit": served.unit, "payload": self.payload}
         return {
             name: value.value if isinstance(value, Enum) else value for name, value in given.items()
         }

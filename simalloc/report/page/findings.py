@@ -96,7 +96,7 @@ def find_out(
     *,
     given: str,
     chosen: Sequence[str] = (),
-    scale: int = 16,
+    scale: int | None = None,
     realloc: str | None = None,
     natives: Sequence[NativeRun] = (),
     stage: Stage = _unseen,
@@ -157,7 +157,11 @@ def _policies_of(trace: EventSource, chosen: Sequence[str]) -> list[Policy]:
 
 
 def _all_runs(
-    trace: EventSource, policies: Sequence[Policy], scale: int, realloc: str | None, stage: Stage
+    trace: EventSource,
+    policies: Sequence[Policy],
+    scale: int | None,
+    realloc: str | None,
+    stage: Stage,
 ) -> list[Run]:
     """Replay a trace under all policies, as many at a time as there is room for."""
     runs: dict[str, Run] = {}

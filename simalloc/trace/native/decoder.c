@@ -110,7 +110,7 @@ static bool is_ordinary(const struct decoder *decoder)
 }
 
 /* Does as enter_carefully() for the events from `i` on, up to the first that needs more than a look
- * at the ring; answers its number. That an event can be guessed well and that this is one loop lets
+ * at the ring; returns its number. That an event can be guessed well and that this is one loop lets
  * the processor work on several at a time; the last two are constants. */
 static inline __attribute__((always_inline)) size_t enter_quickly(struct decoder *decoder,
                                                                   const struct decoded *given,

@@ -32,7 +32,7 @@ struct events {
 enum reason live_table_enter_one(struct live_table *table, const struct events *events, size_t i,
                                  int64_t *object, uint32_t *slot);
 
-/* Enters a run of events and answers how many were valid; if fewer than all, `*why` says what is
+/* Enters a run of events and returns how many were valid; if fewer than all, `*why` says what is
  * wrong with the first that is not, and the table is as it was before it. */
 size_t live_table_enter(struct live_table *table, const struct events *events, int64_t *object,
                         uint32_t *slot, enum reason *why);

@@ -59,7 +59,7 @@ bool store_take(struct store *store, uint64_t bytes);
  * none. */
 bool store_grow(struct store *store, void **array, size_t count, size_t *capacity, size_t width);
 
-/* Answers NULL, and it cannot go on, when there is no memory. */
+/* Returns NULL, and it cannot go on, when there is no memory. */
 struct items *store_items(struct store *store);
 bool items_add(struct store *store, struct items *items, struct value value);
 /* Empties a list, tuple or dict, but keeps it: others may still name it. */

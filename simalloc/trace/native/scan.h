@@ -60,7 +60,7 @@ struct scan_result scan_lines(const struct scan_patterns *patterns, const char *
                               struct scan_rows rows, bool lenient);
 
 /* Prints a row as the pattern of its kind has it; only patterns of bytes, blanks and decimal
- * numbers can be printed. Answers the bytes written to `text`, which must have room for them. */
+ * numbers can be printed. Returns the bytes written to `text`, which must have room for them. */
 size_t scan_print(const struct scan_patterns *patterns, struct scan_rows rows, char *text);
 
 #endif

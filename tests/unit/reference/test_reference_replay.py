@@ -1,18 +1,21 @@
 """Events, measures and counters of the reference engine on hand-made traces."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from small_traces import trace
 
 from simalloc.errors import SimallocError
-from simalloc.heap.reference import replay, simulate_reference
+from simalloc.heap.reference import replay
 from simalloc.heap.run import Realloc
+from simalloc.heap.simulate import simulate
 from simalloc.heap.states import left_to_right_sum, timeline
 from simalloc.policy import policy
 
 FIRST_FIT = policy("first-fit-ao", growth=100)
+simulate_in_python = partial(simulate, engine="reference")
 
 
 @pytest.mark.parametrize(
@@ -24,13 +27,8 @@ FIRST_FIT = policy("first-fit-ao", growth=100)
     ],
 )
 def test_realloc_follows_its_rule(rule, addresses, free_blocks):
-    raw = replay(
-        trace("m0:10 m1:10 r0:5 r1:30 f0 m2:20"),
-        FIRST_FIT.description,
-        scale=1,
-        realloc=rule,
-        check=True,
-    )
+    events = trace("m0:10 m1:10 r0:5 r1:30 f0 m2:20")
+    raw = replay(events, FIRST_FIT.description, scale=1, realloc=rule, check=True)
     assert raw.addresses.tolist() == addresses
     assert raw.free_blocks.tolist() == free_blocks
 
@@ -44,26 +42,26 @@ def test_in_place_grows_into_what_follows_or_moves():
 
 
 def test_an_empty_object_takes_a_block_and_adds_nothing_to_live():
-    run = simulate_reference(trace("m0:0 m1:0"), policy("first-fit-ao", growth=16))
+    run = simulate_in_python(trace("m0:0 m1:0"), policy("first-fit-ao", growth=16))
     assert run.addresses.tolist() == [0, 16]
     assert (run.max_live_bytes, run.peak_heap_bytes, run.heap_bytes_at_max_live) == (0, 2, 1)
-    assert math.isnan(run.mean_heap_to_live)
-    assert math.isnan(run.mean_heap_to_live_by_bytes)
+    assert math.isnan(run.mapped.mean_to_live)
+    assert math.isnan(run.mapped.mean_to_live_by_bytes)
     assert run.counters.internal_bytes_at_peak_heap == 2
 
 
 def test_measures_belong_to_the_first_event_of_a_peak():
-    run = simulate_reference(
-        trace("m0:60 m1:50 f0 m2:60 f1 f2 m3:0"), FIRST_FIT, scale=1, check=True
+    run = simulate_in_python(
+        trace("m0:60 m1:50 f0 m2:60 f1 f2 m3:0"), FIRST_FIT, scale=1, checked=True
     )
     # Live 60 110 50 110 60 0 0; heap 100, then 200; free blocks 1 1 2 1 1 1 1.
     assert (run.peak_heap_bytes, run.live_bytes_at_peak_heap) == (200, 110)
     assert (run.max_live_bytes, run.heap_bytes_at_max_live) == (110, 200)
     assert (run.final_heap_bytes, run.final_live_bytes) == (200, 0)
     ratios = [100 / 60, 200 / 110, 200 / 50, 200 / 110, 200 / 60]
-    assert run.mean_heap_to_live == pytest.approx(sum(ratios) / 5, rel=1e-14)
+    assert run.mapped.mean_to_live == pytest.approx(sum(ratios) / 5, rel=1e-14)
     weighted = (60 * ratios[0] + 50 * ratios[1] + 60 * ratios[3]) / 170
-    assert run.mean_heap_to_live_by_bytes == pytest.approx(weighted, rel=1e-14)
+    assert run.mapped.mean_to_live_by_bytes == pytest.approx(weighted, rel=1e-14)
     assert run.counters.free_blocks_mean == pytest.approx(8 / 7)
     assert run.counters.free_blocks_peak == 2
     assert (run.counters.visited_mean, run.counters.visited_worst) == (0.75, 1)
@@ -71,7 +69,7 @@ def test_measures_belong_to_the_first_event_of_a_peak():
 
 
 def test_the_heap_beyond_live_is_internal_or_external():
-    run = simulate_reference(trace("m0:3 m1:5"), policy("simple-seg-2n", growth=100))
+    run = simulate_in_python(trace("m0:3 m1:5"), policy("simple-seg-2n", growth=100))
     # Blocks of 64 and 128 scaled bytes, and 36 wasted in the first growth.
     assert run.peak_heap_bytes == 228 / 16
     assert run.counters.internal_bytes_at_peak_heap == 12 - 8
@@ -79,7 +77,7 @@ def test_the_heap_beyond_live_is_internal_or_external():
 
 
 def test_no_events_make_an_empty_run():
-    run = simulate_reference(trace(""), FIRST_FIT)
+    run = simulate_in_python(trace(""), FIRST_FIT)
     assert (run.events, run.peak_heap_bytes, run.max_live_bytes) == (0, 0, 0)
     assert run.counters.visited_worst == run.counters.free_blocks_peak == 0
     assert math.isnan(run.counters.visited_mean)
@@ -111,9 +109,10 @@ def test_sums_run_from_left_to_right():
 def test_a_heap_may_be_2_to_the_62_bytes_and_no_more(name):
     largest = 1 << 47
     events = trace(f"m0:{largest} m1:{largest}")
-    run = simulate_reference(events, policy(name, growth=16), scale=1 << 14)
-    assert run.addresses.tolist() == [0, 1 << 61]
+    description = policy(name, growth=16).description
+    raw = replay(events, description, scale=1 << 14)
+    assert raw.addresses.tolist() == [0, 1 << 61]
     with pytest.raises(
         SimallocError, match=r"event 1 \(of \d+ bytes\): the heap would exceed 2\*\*62 bytes"
     ):
-        simulate_reference(events, policy(name, growth=16), scale=(1 << 14) + 1)
+        replay(events, description, scale=(1 << 14) + 1)

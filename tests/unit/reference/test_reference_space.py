@@ -24,7 +24,7 @@ def test_segments_are_not_neighbours():
     blocks = Blocks()
     blocks.extend(100)
     first, second = blocks.map_segment(10), blocks.map_segment(20)
-    assert (first, second) == (MAX_BREAK, MAX_BREAK + 10)
+    assert (first, second) == (MAX_BREAK, MAX_BREAK + blocks.page)
     assert blocks.after(first) is blocks.before(second) is None
     inner = blocks.cut(second, 5)
     assert (blocks.after(second), blocks.before(inner), blocks.after(inner)) == (
@@ -40,7 +40,7 @@ def test_an_address_is_not_used_again():
     blocks = Blocks(has_break=False)
     assert blocks.map_segment(10) == 0
     blocks.unmap_segment(0)
-    assert (blocks.mapped, blocks.map_segment(10, alignment=16)) == (0, 16)
+    assert (blocks.mapped, blocks.map_segment(10, alignment=16)) == (0, blocks.page)
     blocks.check()
 
 

@@ -76,8 +76,9 @@ def test_measures_do_not_depend_on_spans_that_are_known(portable):
     with_spans, without = (setting.simulation(portable=portable) for _ in range(2))
     replay(with_spans, trace.stretch)
     replay(without, trace.stretch._replace(spans=empty_spans(0)))
-    assert with_spans.figures() == pytest.approx(without.figures(), rel=1e-12)
-    assert with_spans.timeline() == without.timeline()
+    some, others = with_spans.figures()["mapped"], without.figures()["mapped"]
+    assert some.pop("intervals") == others.pop("intervals")
+    assert some == pytest.approx(others, rel=1e-12)
 
 
 def test_columns_that_do_not_belong_together_are_refused():

@@ -3,6 +3,28 @@
 
 #include <stdlib.h>
 
+/* A footprint as a dict; None if there is none. */
+static PyObject *footprint_figures(const struct footprint *footprint)
+{
+    if (footprint == NULL)
+        Py_RETURN_NONE;
+    const struct timeline *timeline = &footprint->timeline;
+    return Py_BuildValue(
+        "{sK sK sK sK sK sK sd sd sd sK sy#}",
+        "final", footprint->bytes,
+        "peak", footprint->peak,
+        "event_of_peak", footprint->event_of_peak,
+        "live_at_peak", footprint->live_at_peak,
+        "allocated_at_peak", footprint->allocated_at_peak,
+        "at_max_live", footprint->at_max_live,
+        "sum", footprint->sum,
+        "sum_of_ratios", footprint->sum_of_ratios,
+        "sum_of_ratios_by_bytes", footprint->sum_of_ratios_by_bytes,
+        "interval", timeline->length,
+        "intervals", (const char *)timeline->intervals,
+        (Py_ssize_t)(timeline->begun * sizeof timeline->intervals[0]));
+}
+
 PyObject *simulation_figures(PyObject *object, PyObject *unused)
 {
     (void)unused;
@@ -12,20 +34,12 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
     const struct measures *measures = &replay->measures;
     const struct counters *counters = &replay->heap->counters;
     return Py_BuildValue(
-        "{sK sK sK sK sK sK sK sK sK sK sd sK sd sK sK sK sK sK sK sK sK sK sK sK sK}",
+        "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sN sN}",
         "events", measures->events,
-        "heap", replay->heap->mapped,
         "live", measures->live,
         "max_live", measures->max_live,
-        "heap_at_max_live", measures->heap_at_max_live,
-        "peak_heap", measures->peak_heap,
-        "event_of_peak_heap", measures->event_of_peak_heap,
-        "live_at_peak_heap", measures->live_at_peak_heap,
-        "allocated_at_peak_heap", measures->allocated_at_peak_heap,
         "events_with_live", measures->events - measures->events_without_live,
-        "sum_of_ratios", measures->sum_of_ratios,
         "allocated_bytes", measures->allocated_bytes,
-        "sum_of_ratios_by_bytes", measures->sum_of_ratios_by_bytes,
         "sum_of_free_blocks", measures->sum_of_free_blocks,
         "peak_free_blocks", measures->peak_free_blocks,
         "growths", counters->growths,
@@ -37,19 +51,9 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
         "deallocations", counters->deallocations,
         "visited_at_free", counters->visited_at_free,
         "visited_at_free_worst", counters->visited_at_free_worst,
-        "coalescing_frees", counters->coalescing_frees);
-}
-
-PyObject *simulation_timeline(PyObject *object, PyObject *unused)
-{
-    (void)unused;
-    const struct replay *replay = simulation_idle(object);
-    if (replay == NULL)
-        return NULL;
-    const struct timeline *timeline = &replay->measures.timeline;
-    return Py_BuildValue("Ky#", (unsigned long long)timeline->length,
-                         (const char *)timeline->intervals,
-                         (Py_ssize_t)(timeline->begun * sizeof timeline->intervals[0]));
+        "coalescing_frees", counters->coalescing_frees,
+        "mapped", footprint_figures(&measures->mapped),
+        "resident", footprint_figures(measures->resident));
 }
 
 PyObject *simulation_loose(PyObject *object, PyObject *unused)
@@ -115,7 +119,7 @@ enum {
 
 static int64_t holds(const struct block *block, int64_t slot)
 {
-    switch (block->home) {
+    switch (block->index_slot) {
     case STATE_ALLOCATED:
         return slot;
     case STATE_WASTE:
@@ -143,7 +147,7 @@ static uint32_t *slots_by_block(const struct replay *replay)
     return slots;
 }
 
-/* Fills columns of `room` items with the blocks by address, but for the first `passed`; answers how
+/* Fills columns of `room` items with the blocks by address, but for the first `passed`; returns how
  * many there were. */
 static Py_ssize_t fill_columns(const struct heap *heap, const uint32_t *edges,
                                const uint32_t *slots, Py_ssize_t passed, struct column *columns,

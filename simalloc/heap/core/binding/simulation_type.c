@@ -7,6 +7,7 @@
 #include "python/python_policy.h"
 #include "replay/deferral.h"
 #include "replay/free_counting.h"
+#include "space/residence.h"
 
 #if defined(HAVE_AVX2)
 #define EITHER(name) {&name, &name##_avx2}
@@ -39,13 +40,34 @@ static void free_replay(struct replay *replay)
         replay->family->release(replay->heap);
     }
     free(replay->heap);
+    free(replay->measures.resident);
     objects_release(&replay->objects);
     free(replay);
 }
 
+enum { MAX_PAGE = 1 << 30 };
+
+/* What is asked for of resident pages. */
+struct tracking {
+    uint64_t page; /* bytes of the program */
+    uint64_t events;
+    bool is_on;
+};
+
+/* Begins to keep track of resident pages; false when memory is exhausted. */
+static bool begin_residence(struct replay *replay, uint64_t events)
+{
+    struct footprint *resident = calloc(1, sizeof *resident);
+    if (resident == NULL)
+        return false;
+    timeline_init(&resident->timeline, events);
+    replay->measures.resident = resident;
+    return residence_init(replay->heap, replay->heap->setting.page);
+}
+
 /* Makes a family's empty heap; false, with an exception set, if that cannot be. */
 static bool make_heap(struct replay *replay, const struct family *family, uint64_t scale,
-                      PyObject *parameters, PyObject *decider)
+                      const struct tracking *tracking, PyObject *parameters, PyObject *decider)
 {
     struct heap *heap = calloc(1, family->state_size);
     if (heap == NULL) {
@@ -53,6 +75,7 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
         return false;
     }
     heap->setting.scale = scale;
+    heap->setting.page = tracking->page * scale;
     heap->spare = BATCH * family->blocks_an_event;
     if (family == &python_policy)
         ((struct python_policy *)heap)->decider = decider;
@@ -61,7 +84,7 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
         return false;
     }
     replay->heap = heap;
-    if (family->init(heap) && deferral_init(heap, family->settle) &&
+    if ((!tracking->is_on || begin_residence(replay, tracking->events)) && family->init(heap) && deferral_init(heap, family->next_layer) &&
         free_counting_init(heap, family))
         return true;
     if (PyErr_Occurred() == NULL)
@@ -96,40 +119,45 @@ bool add_compiled_twice(PyObject *module)
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"family",   "events",     "scale",  "realloc", "checked",
-                            "portable", "parameters", "policy", NULL};
+    static char *names[] = {"family", "events", "scale", "realloc", "checked", "portable", "parameters",
+                            "page", "resident", "writes", "policy", NULL};
     const char *name;
     unsigned long long count;
     unsigned long long scale;
+    unsigned long long page;
     PyObject *rule_name;
     int checked;
     int portable;
+    int resident;
+    int writes;
     PyObject *parameters;
     PyObject *policy = NULL;
     uint64_t rule;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKKUppO!|O", names, &name, &count, &scale,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKKUppO!Kpp|O", names, &name, &count, &scale,
                                      &rule_name, &checked, &portable, &PyDict_Type, &parameters,
-                                     &policy) ||
+                                     &page, &resident, &writes, &policy) ||
         !find_choice("realloc", rule_name, realloc_rules, 3, &rule))
         return NULL;
     const bool vectors = !portable && CPU_HAS_AVX2;
     const struct family *family = find_family(name, vectors);
     if (family == NULL)
         return NULL;
-    if (scale < 1 || scale > 4096 || (family == &python_policy) != (policy != NULL))
-        return PyErr_Format(PyExc_ValueError, "the scale or the policy does not suit %s", name);
+    if (scale < 1 || scale > 4096 || page < 1 || page > MAX_PAGE || (family == &python_policy) != (policy != NULL))
+        return PyErr_Format(PyExc_ValueError, "the scale, the page or the policy does not suit %s", name);
     struct replay *replay = calloc(1, sizeof *replay);
     if (replay == NULL)
         return PyErr_NoMemory();
     replay->family = family;
     replay->realloc_rule = (enum realloc_rule)rule;
     replay->checked = checked;
+    replay->program_writes = writes;
     replay->measure = measures[vectors];
     replay->measures.scale = scale;
-    timeline_init(&replay->measures.timeline, count);
+    timeline_init(&replay->measures.mapped.timeline, count);
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Simulation *self = NULL;
-    if (make_heap(replay, family, scale, parameters, policy))
+    const struct tracking tracking = {page, count, resident};
+    if (make_heap(replay, family, scale, &tracking, parameters, policy))
         self = (Simulation *)allocate(type, 0);
     if (self == NULL) {
         free_replay(replay);
@@ -158,15 +186,28 @@ struct replay *simulation_idle(PyObject *object)
     return NULL;
 }
 
-enum { OP, SIZE, SLOT, LIVE, ADDRESS, ALIGNMENT, SPANS, EVENT_COLUMNS };
+/* The columns of events: those that are there always, the optional ones, what is filled in; and
+ * others, of another length. */
+enum {
+    OP, SIZE, SLOT, LIVE,
+    ALIGNMENT, TIME, THREAD, SITE,
+    ADDRESS, MAPPED, RESIDENT, REGION, NUMBER, OFFSET,
+    SPANS, FIGURES, EVENT_COLUMNS,
+};
 
-/* Takes hold of the columns of some events; on failure an exception is set. */
+/* Takes hold of the columns of some events, some of which `sight` gets; on failure an exception is
+ * set. */
 static bool hold_events(const Simulation *self, struct column *columns, PyObject *const *given,
-                        struct events *events)
+                        struct events *events, struct sight *sight)
 {
-    Py_ssize_t count, spans;
-    if (!columns_hold_two(columns, given, SPANS, EVENT_COLUMNS, &count, &spans))
+    Py_ssize_t count, spans, figures = -1;
+    const struct replay *replay = self->replay;
+    if (!columns_hold_two(columns, given, SPANS, FIGURES, &count, &spans))
         return false;
+    if (!columns_hold(columns + FIGURES, given + FIGURES, 1, &figures)) {
+        columns_release(columns, FIGURES);
+        return false;
+    }
     *events = (struct events){
         .count = (size_t)count,
         .op = columns[OP].view.buf,
@@ -175,15 +216,43 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
         .live = columns[LIVE].view.buf,
         .spans = columns[SPANS].view.buf,
         .span_count = (size_t)spans,
-        .address = columns[ADDRESS].view.buf,
         .alignment = columns[ALIGNMENT].view.buf,
+        .time = columns[TIME].view.buf,
+        .thread = columns[THREAD].view.buf,
+        .site = columns[SITE].view.buf,
+        .address = columns[ADDRESS].view.buf,
+        .sight = columns[MAPPED].view.buf == NULL ? NULL : sight,
     };
-    if (events->count <= self->events - self->replay->measures.events)
+    *sight = (struct sight){
+        .mapped = columns[MAPPED].view.buf,
+        .resident = columns[RESIDENT].view.buf,
+        .region = columns[REGION].view.buf,
+        .number = columns[NUMBER].view.buf,
+        .offset = columns[OFFSET].view.buf,
+        .figures = columns[FIGURES].view.buf,
+    };
+    bool is_whole = events->sight == NULL ||
+                    (sight->resident != NULL && sight->region != NULL && sight->number != NULL &&
+                     sight->offset != NULL &&
+                     figures == count * (Py_ssize_t)replay->family->figure_count);
+    if (is_whole && events->count <= self->events - replay->measures.events)
         return true;
-    PyErr_Format(PyExc_ValueError, "there are more events than the %llu announced",
+    PyErr_Format(PyExc_ValueError,
+                 "there are more events than the %llu announced, or columns to fill are missing",
                  (unsigned long long)self->events);
     columns_release(columns, EVENT_COLUMNS);
     return false;
+}
+
+/* Looks up the optional columns, and those to fill, by name; None if there is none. */
+static void find_columns(const struct column *columns, PyObject **given, PyObject *optional)
+{
+    for (size_t i = ALIGNMENT; i < EVENT_COLUMNS; i++) {
+        if (i == SPANS)
+            continue;
+        PyObject *column = PyDict_GetItemString(optional, columns[i].name);
+        given[i] = column == NULL ? Py_None : column;
+    }
 }
 
 static PyObject *simulation_replay(PyObject *object, PyObject *args)
@@ -193,18 +262,30 @@ static PyObject *simulation_replay(PyObject *object, PyObject *args)
         [SIZE] = {.name = "size", .width = 8},
         [SLOT] = {.name = "slot", .width = 4},
         [LIVE] = {.name = "live", .width = 8},
-        [ADDRESS] = {.name = "address", .width = 8, .writable = true, .optional = true},
         [ALIGNMENT] = {.name = "alignment", .width = 8, .optional = true},
+        [TIME] = {.name = "time", .width = 8, .optional = true},
+        [THREAD] = {.name = "thread", .width = 4, .optional = true},
+        [SITE] = {.name = "site", .width = 4, .optional = true},
+        [ADDRESS] = {.name = "address", .width = 8, .writable = true, .optional = true},
+        [MAPPED] = {.name = "mapped", .width = 8, .writable = true, .optional = true},
+        [RESIDENT] = {.name = "resident", .width = 8, .writable = true, .optional = true},
+        [REGION] = {.name = "region", .width = 8, .writable = true, .optional = true},
+        [NUMBER] = {.name = "number", .width = 8, .writable = true, .optional = true},
+        [OFFSET] = {.name = "offset", .width = 8, .writable = true, .optional = true},
         [SPANS] = {.name = "spans", .width = sizeof(struct live_span)},
+        [FIGURES] = {.name = "figures", .width = 8, .writable = true, .optional = true},
     };
-    PyObject *given[EVENT_COLUMNS] = {[ALIGNMENT] = Py_None};
+    PyObject *given[EVENT_COLUMNS];
+    PyObject *optional;
     struct events events;
+    struct sight sight;
     struct replay *replay = simulation_idle(object);
     if (replay == NULL ||
-        !PyArg_UnpackTuple(args, "replay", EVENT_COLUMNS - 1, EVENT_COLUMNS, &given[OP], &given[SIZE],
-                           &given[SLOT], &given[LIVE], &given[SPANS], &given[ADDRESS],
-                           &given[ALIGNMENT]) ||
-        !hold_events((Simulation *)object, columns, given, &events))
+        !PyArg_ParseTuple(args, "OOOOOO!:replay", &given[OP], &given[SIZE], &given[SLOT],
+                          &given[LIVE], &given[SPANS], &PyDict_Type, &optional))
+        return NULL;
+    find_columns(columns, given, optional);
+    if (!hold_events((Simulation *)object, columns, given, &events, &sight))
         return NULL;
     size_t done = 0;
     ((Simulation *)object)->busy = true;
@@ -240,16 +321,32 @@ static PyObject *simulation_change_form(PyObject *object, PyObject *unused)
     return PyBool_FromLong(change != NULL);
 }
 
+static PyObject *simulation_figure_names(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    const struct family *family = replay->family;
+    PyObject *names = PyList_New(0);
+    for (size_t i = 0; names != NULL && i < family->figure_count; i++) {
+        PyObject *name = PyUnicode_FromString(family->figure_names[i]);
+        if (name == NULL || PyList_Append(names, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
 static PyMethodDef simulation_methods[] = {
     {"replay", simulation_replay, METH_VARARGS,
-     "replay(op, size, slot, live, spans, address, alignment=None) -> (events done, failure or None)"
-     "\n--\n\n"
-     "Carry out events. spans is what the first whole batches come to, of as many as are known; "
-     "address may be None, or is filled; alignment may be None, and is served with memalign on. The "
-     "GIL is released."},
+     "replay(op, size, slot, live, spans, columns) -> (events done, failure or None)\n--\n\n"
+     "Carry out events. spans is what the first whole batches come to, of as many as are known. "
+     "columns is a dict: the optional columns alignment, time, thread and site where they are known; "
+     "address, to be filled; and together mapped, resident, region, number, offset and figures, to "
+     "be filled. The GIL is released."},
+    {"figure_names", simulation_figure_names, METH_NOARGS, "What the allocator itself reports."},
     {"figures", simulation_figures, METH_NOARGS, "Sums, peaks and counters so far, unscaled."},
-    {"timeline", simulation_timeline, METH_NOARGS,
-     "The events in an interval, and the intervals as bytes of uint64[4]."},
     {"check", simulation_check, METH_NOARGS, "What is wrong with the heap, or None."},
     {"loose", simulation_loose, METH_NOARGS,
      "Free blocks that no search finds, and their scaled bytes."},

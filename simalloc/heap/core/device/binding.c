@@ -140,7 +140,7 @@ enum {
     ADDRESS, LIVE, RESERVED, ALLOCATED, FREE_BLOCKS, COLUMNS, /* the states after them */
 };
 
-/* Carries out the events in some columns, with the GIL released; answers how many. */
+/* Carries out the events in some columns, with the GIL released; returns how many. */
 static size_t replay_columns(Device *self, const struct column *columns, Py_ssize_t count)
 {
     const struct events events = {
@@ -214,7 +214,7 @@ static PyObject *device_replay(PyObject *object, PyObject *args)
 static PyMethodDef methods[] = {
     {"replay", device_replay, METH_VARARGS,
      "replay(op, size, slot, stream, pool, address, live, reserved, allocated, free_blocks, /)\n"
-     "--\n\nCarry out events (replay.h); answers how many, and why it cannot go on, or None. The GIL\n"
+     "--\n\nCarry out events (replay.h); returns how many, and why it cannot go on, or None. The GIL\n"
      "is released."},
     {"figures", device_figures, METH_NOARGS, "figures()\n--\n\nWhat was counted so far."},
     {"pools", device_pools, METH_NOARGS,

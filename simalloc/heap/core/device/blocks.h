@@ -49,7 +49,7 @@ uint32_t blocks_make(struct blocks *blocks, uint64_t address, uint64_t size, uin
 
 void blocks_drop(struct blocks *blocks, uint32_t id);
 
-/* Shortens a block, and answers what was behind, which is a block of the same kind. */
+/* Shortens a block, and returns what was behind, which is a block of the same kind. */
 uint32_t blocks_cut(struct blocks *blocks, uint32_t id, uint64_t size);
 
 /* Takes a neighbour in, which is no block any more. */

@@ -41,7 +41,7 @@ static inline bool pool_is_small(uint32_t pool)
 void pytorch_put(struct pytorch *pytorch, uint32_t id);
 void pytorch_take(struct pytorch *pytorch, uint32_t id);
 
-/* Merges a block that is in no pool with the neighbours that are free and mapped alike; answers
+/* Merges a block that is in no pool with the neighbours that are free and mapped alike; returns
  * their bytes. */
 uint64_t pytorch_merge(struct pytorch *pytorch, uint32_t id);
 

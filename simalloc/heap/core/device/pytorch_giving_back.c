@@ -84,7 +84,7 @@ bool pytorch_release_oversize(struct pytorch *pytorch, uint32_t pool, uint32_t s
 }
 
 /* Gives back the whole blocks of a list, at least as old as the average, and takes them out of the
- * list and the sums; answers their bytes. */
+ * list and the sums; returns their bytes. */
 static uint64_t collect_round(struct pytorch *pytorch, uint32_t *list, uint32_t *count,
                               uint64_t *whole, uint64_t *ages)
 {

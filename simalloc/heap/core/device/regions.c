@@ -112,7 +112,7 @@ static void give_back(struct regions *regions, uint32_t id)
     count_segment_back(&regions->allocator, 0, block.size);
 }
 
-/* Doubles the step until it has room for a size; answers whether that was needed. */
+/* Doubles the step until it has room for a size; returns whether that was needed. */
 static bool reach(struct regions *regions, uint64_t size)
 {
     bool doubled = false;

@@ -44,7 +44,7 @@ struct device_replay {
     uint64_t coalescing_frees;
 };
 
-/* Carries out events and answers how many; after a failure none more, nor after one that cannot be
+/* Carries out events and returns how many; after a failure none more, nor after one that cannot be
  * served unless it goes on. */
 size_t device_replay_events(struct device_replay *replay, const struct events *events,
                             const struct states *states);

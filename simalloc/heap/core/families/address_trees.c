@@ -177,7 +177,7 @@ const struct family address_trees = {
     .blocks_an_event = 4,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .counts_frees = true,
     .check = check,
 };

@@ -116,7 +116,7 @@ DEFINE_COALESCING
 FOR_BIN_KINDS(DEFINE_COALESCING_LAYER)
 
 /* The kind of bins may change between two batches. */
-static const struct layer *settle(struct heap *heap)
+static const struct layer *next_layer(struct heap *heap)
 {
     static const struct layer *const of[] = {FOR_BIN_KINDS(LAYER_OF_BIN_KIND)};
     struct size_index *index = &state_of(heap)->index;
@@ -178,7 +178,7 @@ const struct family best_fit = {
     .blocks_an_event = 4,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .walks_at_free = walks_at_free,
     .change_form = change_form,

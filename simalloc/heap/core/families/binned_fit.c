@@ -37,13 +37,13 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 {
     struct binned_fit *state = (struct binned_fit *)heap;
     heap->counters.free_blocks--;
-    if (heap->blocks[id].home != STATE_FREE) {
+    if (heap->blocks[id].index_slot != STATE_FREE) {
         size_index_remove(&state->bins, heap->blocks, id, BIN_OLDEST, false);
         return;
     }
     if (state->remainder == id)
         state->remainder = NO_BLOCK;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
 }
 
 /* Gives a free block, already coalesced, the role that it has or a bin. */
@@ -55,7 +55,7 @@ ALWAYS_INLINE void give_part(struct binned_fit *state, uint32_t id, bool is_rema
         put_in_bin(state, id);
         return;
     }
-    state->heap.blocks[id].home = STATE_FREE;
+    state->heap.blocks[id].index_slot = STATE_FREE;
     if (!is_wilderness)
         state->remainder = id;
 }
@@ -260,6 +260,6 @@ const struct family binned_fit = {
     .blocks_an_event = 4,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
 };

@@ -31,7 +31,7 @@ static bool is_small(const struct bw_gc *state, uint64_t size)
     return size <= state->page / 2;
 }
 
-/* Makes one block of a page without live objects, and frees it; answers it. */
+/* Makes one block of a page without live objects, and frees it; returns it. */
 static void dissolve(struct bw_gc *state, uint32_t number)
 {
     struct heap *heap = &state->heap;
@@ -90,7 +90,7 @@ static void collect(struct bw_gc *state)
     while (id != NO_BLOCK) {
         uint32_t number = state->objects[id].page;
         uint32_t below = heap->blocks[id].previous;
-        bool is_object = heap->blocks[id].home != STATE_TABLE && !heap_is_free(heap, id);
+        bool is_object = heap->blocks[id].index_slot != STATE_TABLE && !heap_is_free(heap, id);
         if (is_object && number != 0) {
             struct page *page = &state->pages[number - 1];
             below = heap->blocks[page->base].previous;
@@ -100,7 +100,7 @@ static void collect(struct bw_gc *state)
                 page->next = kept;
                 kept = number - 1;
             }
-        } else if (heap->blocks[id].home == STATE_CACHED && state->objects[id].died != 0) {
+        } else if (heap->blocks[id].index_slot == STATE_CACHED && state->objects[id].died != 0) {
             heap_mark(heap, id, STATE_WASTE);
             state->in_use--;
             free_run(state, id);
@@ -151,7 +151,7 @@ static bool new_page(struct bw_gc *state, unsigned class)
     uint64_t used = state->page / size * size;
     if (used < state->page) {
         uint32_t rest = heap_cut_high(heap, id, used);
-        heap->blocks[rest].home = STATE_WASTE;
+        heap->blocks[rest].index_slot = STATE_WASTE;
         state->objects[rest] = (struct object){.page = number + 1};
     }
     heap_mark(heap, id, STATE_CACHED);
@@ -171,14 +171,14 @@ static void sweep(struct bw_gc *state, unsigned class)
     small->waiting = page->next;
     small->page = number;
     for (uint32_t id = page->base; id != NO_BLOCK && state->objects[id].page == number + 1 &&
-                                   heap->blocks[id].home != STATE_TABLE &&
+                                   heap->blocks[id].index_slot != STATE_TABLE &&
                                    !heap_is_free(heap, id);
          id = heap->blocks[id].next) {
         uint32_t died = state->objects[id].died;
-        if (id == page->uncut || heap->blocks[id].home != STATE_CACHED || died == 0 ||
+        if (id == page->uncut || heap->blocks[id].index_slot != STATE_CACHED || died == 0 ||
             died > state->collections)
             continue;
-        heap->blocks[id].mark = small->freed;
+        heap->blocks[id].family_data = small->freed;
         small->freed = id;
     }
 }
@@ -190,7 +190,7 @@ static uint32_t take_free(struct bw_gc *state, unsigned class)
     struct small *small = &state->small[class];
     uint32_t id = small->freed;
     if (id != NO_BLOCK) {
-        small->freed = heap->blocks[id].mark;
+        small->freed = heap->blocks[id].family_data;
         return id;
     }
     if (small->page == NO_PAGE || state->pages[small->page].uncut == NO_BLOCK)
@@ -276,7 +276,7 @@ static void give_back(struct bw_gc *state, uint32_t id)
     release(heap, id);
     if (state->objects[id].page != 0) {
         struct small *small = &state->small[state->pages[state->objects[id].page - 1].class];
-        heap->blocks[id].mark = small->freed;
+        heap->blocks[id].family_data = small->freed;
         small->freed = id;
         return;
     }
@@ -370,7 +370,7 @@ static uint64_t cached(const void *memory)
     const struct heap *heap = &state->heap;
     uint64_t found = 0;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next)
-        found += heap->blocks[id].home == STATE_CACHED && state->objects[id].died != 0;
+        found += heap->blocks[id].index_slot == STATE_CACHED && state->objects[id].died != 0;
     return found;
 }
 
@@ -389,7 +389,7 @@ const struct family bw_gc = {
     .blocks_an_event = 64,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .cached = cached,
 };

@@ -33,7 +33,7 @@ struct page {
 /* The free small objects of a size. */
 struct small {
     uint64_t size;
-    uint32_t freed;   /* chained by `mark`, the newest first; or NO_BLOCK */
+    uint32_t freed;   /* chained by `family_data`, the newest first; or NO_BLOCK */
     uint32_t page;    /* made or swept last, whose objects never used come next; or NO_PAGE */
     uint32_t waiting; /* pages to be swept, the lowest first; or NO_PAGE */
     bool has_map;
@@ -70,7 +70,7 @@ struct bw_gc {
     uint32_t unused;
 };
 
-/* Raises the break, with a mechanism by a page more; answers the block without that. */
+/* Raises the break, with a mechanism by a page more; returns the block without that. */
 static uint32_t raise_break(struct bw_gc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -81,7 +81,7 @@ static uint32_t raise_break(struct bw_gc *state, uint64_t size)
     heap->counters.growths++;
     if (mechanism) {
         uint32_t lost = heap_cut_high(heap, id, size);
-        heap->blocks[lost].home = STATE_WASTE;
+        heap->blocks[lost].index_slot = STATE_WASTE;
         state->objects[lost].page = 0;
     }
     return id;
@@ -98,7 +98,7 @@ static void take_table(struct bw_gc *state, uint64_t size)
         uint32_t id = raise_break(state, bytes);
         if (id == NO_BLOCK)
             return;
-        heap->blocks[id].home = STATE_TABLE;
+        heap->blocks[id].index_slot = STATE_TABLE;
         state->left = bytes;
     }
     state->left -= size;
@@ -148,7 +148,7 @@ static void take_headers(struct bw_gc *state, uint64_t runs)
 static void free_run(struct bw_gc *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     runs_free(&state->runs, id);
     state->position = NO_BLOCK;
 }
@@ -176,7 +176,7 @@ static void begin(struct bw_gc *state)
         uint32_t stack = raise_break(state, 2 * heap->setting.word * state->page);
         if (stack == NO_BLOCK)
             return;
-        heap->blocks[stack].home = STATE_TABLE;
+        heap->blocks[stack].index_slot = STATE_TABLE;
     }
     expand(state, state->increment);
     take_map(state, &state->runs_have_map);
@@ -205,7 +205,7 @@ static uint32_t find_run(struct bw_gc *state, uint64_t size)
     return id;
 }
 
-/* Takes whole pages if a run has them, else answers NO_BLOCK. */
+/* Takes whole pages if a run has them, else returns NO_BLOCK. */
 static uint32_t take_run(struct bw_gc *state, uint64_t size)
 {
     uint32_t id = find_run(state, size);
@@ -214,7 +214,7 @@ static uint32_t take_run(struct bw_gc *state, uint64_t size)
     uint32_t next = runs_next(&state->runs, id);
     uint32_t rest;
     uint32_t taken = runs_take(&state->runs, id, size, &rest);
-    state->heap.blocks[taken].home = STATE_WASTE;
+    state->heap.blocks[taken].index_slot = STATE_WASTE;
     state->position = rest == NO_BLOCK ? next : rest;
     state->in_use++;
     uint64_t address = state->heap.blocks[taken].address;

@@ -60,7 +60,7 @@ static void delete_at(struct cartesian *state, uint32_t *link)
     merge_at(state, link, state->nodes[id].left, state->nodes[id].right);
     state->node_count--;
     state->heap.counters.free_blocks--;
-    state->heap.blocks[id].home = STATE_ALLOCATED;
+    state->heap.blocks[id].index_slot = STATE_ALLOCATED;
 }
 
 static void take_out(struct heap *heap, uint32_t id)
@@ -112,7 +112,7 @@ static bool make_array(struct cartesian *state)
     if (id == NO_BLOCK)
         return false;
     heap->counters.growths++;
-    heap->blocks[id].home = STATE_TABLE;
+    heap->blocks[id].index_slot = STATE_TABLE;
     state->room += NODES_AN_ARRAY;
     return true;
 }
@@ -147,7 +147,7 @@ static void insert(struct cartesian *state, uint32_t id)
         }
     }
     *below = *above = NO_BLOCK;
-    heap->blocks[id].home = STATE_FREE;
+    heap->blocks[id].index_slot = STATE_FREE;
     heap->counters.free_blocks++;
     state->node_count++;
 }
@@ -320,7 +320,7 @@ const struct family cartesian = {
     .blocks_an_event = 6,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .counts_frees = true,
     .check = check,
 };

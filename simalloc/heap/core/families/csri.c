@@ -59,7 +59,7 @@ static void enter(struct csri *state, uint32_t id, bool roves)
     state->heap.counters.free_blocks++;
 }
 
-/* Makes a block that is not counted as allocated free; answers the block that it has become. */
+/* Makes a block that is not counted as allocated free; returns the block that it has become. */
 static uint32_t make_free(struct csri *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -135,7 +135,7 @@ static uint32_t search(struct csri *state, uint64_t size)
     return id;
 }
 
-/* Raises the break and answers the free block that the new memory has become a part of. */
+/* Raises the break and returns the free block that the new memory has become a part of. */
 static uint32_t grow(struct csri *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -145,15 +145,15 @@ static uint32_t grow(struct csri *state, uint64_t size)
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap->counters.growths++;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     if (word == 0)
         return make_free(state, id);
     if (state->end == NO_BLOCK)
-        heap->blocks[heap_cut_low(heap, id, 2 * word)].home = STATE_TABLE;
+        heap->blocks[heap_cut_low(heap, id, 2 * word)].index_slot = STATE_TABLE;
     else
         heap_join_previous(heap, id); /* where the end tag was */
     state->end = heap_cut_high(heap, id, heap->blocks[id].size - word);
-    heap->blocks[state->end].home = STATE_TABLE;
+    heap->blocks[state->end].index_slot = STATE_TABLE;
     return make_free(state, id);
 }
 
@@ -253,6 +253,6 @@ const struct family csri = {
     .blocks_an_event = 4,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
 };

@@ -125,7 +125,7 @@ static bool grow(struct dlmalloc *state, uint64_t size)
     if (!top_grow(heap, &state->top, round_up(size + state->pad - have, state->growth)))
         return false;
     if (first && state->foot > 0)
-        heap->blocks[heap_cut_low(heap, state->top, state->foot)].home = STATE_TABLE;
+        heap->blocks[heap_cut_low(heap, state->top, state->foot)].index_slot = STATE_TABLE;
     return true;
 }
 
@@ -284,6 +284,6 @@ const struct family dlmalloc = {
     .blocks_an_event = 5,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
 };

@@ -187,7 +187,7 @@ const struct family double_buddy = {
     .blocks_an_event = 64,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .change_form = change_form,
 };

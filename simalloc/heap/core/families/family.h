@@ -24,6 +24,21 @@ struct parameter {
 #define CHOICE_PARAMETER(state, field, texts) \
     {#field, offsetof(state, field), 0, sizeof(texts) / sizeof *(texts)-1, texts}
 
+/* The columns of a trace that a family may look at, in heap->request. */
+enum {
+    COLUMN_ALIGNMENT = 1, /* and serves by itself */
+    COLUMN_THREAD = 2,
+    COLUMN_TIME = 4,
+    COLUMN_SITE = 8,
+};
+
+/* Where an object is, in the words of the allocator: of a description's spell_location(). */
+struct location {
+    int64_t region;
+    int64_t number;
+    int64_t offset;
+};
+
 struct family {
     const char *name; /* what descriptions call it */
     size_t state_size;
@@ -33,14 +48,24 @@ struct family {
     /* Makes an empty heap of memory that is zero but for the parameters; false: no memory. */
     bool (*init)(void *state);
     void (*release)(void *state);
-    /* Answers what carries out the events of the next batch, in the form that is due; NULL when
+    /* Returns what carries out the events of the next batch, in the form that is due; NULL when
      * memory is exhausted. */
-    const struct layer *(*settle)(struct heap *heap);
+    const struct layer *(*next_layer)(struct heap *heap);
     const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
     /* Free blocks that no search finds, and their bytes; NULL: there are none. */
     uint64_t (*loose)(const void *state, uint64_t *bytes);
     /* How many cached blocks the family itself keeps, by its lists; NULL: none. Asked in tests. */
     uint64_t (*cached)(const void *state);
+    unsigned columns;   /* that it looks at, COLUMN_... together */
+    bool writes_itself; /* notes by itself which bytes it writes, those that calloc zeroes too */
+    void (*end_thread)(struct heap *heap); /* the request's thread ends; NULL: nothing is done */
+    void (*give_back)(struct heap *heap); /* what is cached, as malloc_trim does; NULL: nothing */
+    /* What the allocator itself reports, by its own names; NULL: nothing. */
+    const char *const *figure_names;
+    size_t figure_count;
+    void (*report)(const struct heap *heap, uint64_t *figures);
+    /* Where an object's bytes are; NULL: at its block's address. */
+    void (*locate)(const struct heap *heap, uint32_t block, struct location *location);
     bool counts_frees; /* by itself, whether that is asked for or not */
     /* Whether the list is in address order, so that a walk along it finds a freed block's place;
      * `start` is where the walk starts, NO_BLOCK: at the front. NULL: there is no such list. */
@@ -48,6 +73,9 @@ struct family {
     /* Keeps the free blocks in another form from now on; false: no memory. NULL: there is none. */
     bool (*change_form)(void *state);
 };
+
+/* What a family reports, and how much that is. */
+#define FIGURES(names) .figure_names = (names), .figure_count = sizeof(names) / sizeof *(names)
 
 /* A family's parameters, and how many they are. */
 #define PARAMETERS(list) .parameters = (list), .parameter_count = sizeof(list) / sizeof *(list)

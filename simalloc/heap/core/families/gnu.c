@@ -56,7 +56,7 @@ static uint32_t new_page_number(struct gnu *state)
     return number;
 }
 
-/* Makes a page of fragments; answers its lowest, which is allocated. */
+/* Makes a page of fragments; returns its lowest, which is allocated. */
 static uint32_t new_page(struct gnu *state, unsigned class)
 {
     struct heap *heap = &state->heap;
@@ -66,10 +66,10 @@ static uint32_t new_page(struct gnu *state, unsigned class)
         return NO_BLOCK;
     uint32_t number = new_page_number(state);
     uint32_t uncut = heap_cut_high(heap, id, size);
-    heap->blocks[uncut].home = STATE_CACHED;
+    heap->blocks[uncut].index_slot = STATE_CACHED;
     heap->counters.cached_blocks++;
     heap->counters.allocated += size;
-    heap->blocks[id].mark = number + 1;
+    heap->blocks[id].family_data = number + 1;
     state->pages[number] = (struct page){
         .base = id,
         .freed = NO_BLOCK,
@@ -106,10 +106,10 @@ static uint32_t take_fragment(struct gnu *state, unsigned class)
     if (id == NO_BLOCK)
         id = cut_high_end(state, page);
     else
-        page->freed = heap->blocks[id].mark;
+        page->freed = heap->blocks[id].family_data;
     page->live++;
     heap_mark(heap, id, STATE_ALLOCATED);
-    heap->blocks[id].mark = number + 1;
+    heap->blocks[id].family_data = number + 1;
     if (is_full(page))
         leave_list(state, number);
     return id;
@@ -127,7 +127,7 @@ static void dissolve(struct gnu *state, uint32_t number)
         heap_mark(heap, heap->blocks[id].next, STATE_WASTE);
         heap_join_next(heap, id);
     }
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     page->after = state->unused;
     state->unused = number;
     free_pages(state, id);
@@ -136,17 +136,17 @@ static void dissolve(struct gnu *state, uint32_t number)
 static void free_fragment(struct gnu *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    uint32_t number = heap->blocks[id].mark - 1;
+    uint32_t number = heap->blocks[id].family_data - 1;
     struct page *page = &state->pages[number];
     heap_mark(heap, id, STATE_CACHED);
     if (is_full(page))
         enter_list(state, number);
     if (page->freed == NO_BLOCK && page->uncut != NO_BLOCK) {
         page->freed = cut_high_end(state, page);
-        heap->blocks[page->freed].mark = NO_BLOCK;
+        heap->blocks[page->freed].family_data = NO_BLOCK;
     }
-    uint32_t *link = page->freed == NO_BLOCK ? &page->freed : &heap->blocks[page->freed].mark;
-    heap->blocks[id].mark = *link; /* behind the first */
+    uint32_t *link = page->freed == NO_BLOCK ? &page->freed : &heap->blocks[page->freed].family_data;
+    heap->blocks[id].family_data = *link; /* behind the first */
     *link = id;
     if (--page->live == 0)
         dissolve(state, number);
@@ -164,7 +164,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     } else {
         id = take_pages(state, round_up(size, state->page));
         if (id != NO_BLOCK) {
-            heap->blocks[id].mark = 0;
+            heap->blocks[id].family_data = 0;
             heap->counters.allocated += heap->blocks[id].size;
         }
     }
@@ -175,7 +175,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static void release(struct heap *heap, uint32_t id)
 {
     struct gnu *state = (struct gnu *)heap;
-    if (heap->blocks[id].mark != 0) {
+    if (heap->blocks[id].family_data != 0) {
         free_fragment(state, id);
         return;
     }
@@ -188,7 +188,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct gnu *state = (struct gnu *)heap;
     uint64_t old = heap->blocks[id].size;
-    if (heap->blocks[id].mark != 0)
+    if (heap->blocks[id].family_data != 0)
         return size <= old && size > old / 2;
     uint64_t need = round_up(size, state->page);
     if (is_small(state, size) || need > old)
@@ -207,7 +207,7 @@ static uint32_t reallocate_pages(struct heap *heap, uint32_t id, uint64_t size)
     struct gnu *state = (struct gnu *)heap;
     if (resize(heap, id, size))
         return id;
-    if (heap->blocks[id].mark != 0 || is_small(state, size))
+    if (heap->blocks[id].family_data != 0 || is_small(state, size))
         return layer_move(heap, id, size);
     heap->counters.allocated -= heap->blocks[id].size;
     free_run(state, id);
@@ -275,7 +275,7 @@ static uint64_t cached(const void *memory)
              number = state->pages[number].after) {
             found += state->pages[number].uncut != NO_BLOCK;
             for (uint32_t id = state->pages[number].freed; id != NO_BLOCK;
-                 id = state->heap.blocks[id].mark)
+                 id = state->heap.blocks[id].family_data)
                 found++;
         }
     return found;
@@ -293,7 +293,7 @@ const struct family gnu = {
     .blocks_an_event = 6,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .cached = cached,
 };

@@ -14,14 +14,14 @@ struct page {
     uint32_t before; /* in the list of its class, of pages with free fragments */
     uint32_t after;  /* there; while the page is unused, the next unused one */
     uint32_t base;   /* its lowest fragment */
-    uint32_t freed;  /* free fragments, chained by `mark`; or NO_BLOCK */
+    uint32_t freed;  /* free fragments, chained by `family_data`; or NO_BLOCK */
     uint32_t uncut;  /* those never used, one cached block; or NO_BLOCK */
     uint32_t class;
     uint64_t live;
 };
 
 struct gnu {
-    struct heap heap; /* an allocated fragment's `mark` is its page's number plus one, else 0 */
+    struct heap heap; /* an allocated fragment's `family_data` is its page's number plus one, else 0 */
     uint64_t page;     /* the size of one */
     uint64_t returned; /* a run at the end that has as much is given back */
     struct runs runs;
@@ -68,7 +68,7 @@ static bool new_table(struct gnu *state)
     if (table == NO_BLOCK)
         return false;
     heap->counters.growths++;
-    heap->blocks[table].home = STATE_TABLE;
+    heap->blocks[table].index_slot = STATE_TABLE;
     state->table = table;
     return true;
 }
@@ -95,7 +95,7 @@ static bool grow_table(struct gnu *state)
     uint32_t old = state->table;
     if (!new_table(state))
         return false;
-    heap->blocks[old].home = STATE_ALLOCATED;
+    heap->blocks[old].index_slot = STATE_ALLOCATED;
     free_pages(state, old);
     return true;
 }
@@ -110,7 +110,7 @@ static uint32_t use_run(struct gnu *state, uint32_t id, uint64_t size)
     return taken;
 }
 
-/* Raises the break; answers the pages used, not yet counted as allocated. */
+/* Raises the break; returns the pages used, not yet counted as allocated. */
 static uint32_t grow(struct gnu *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -121,7 +121,7 @@ static uint32_t grow(struct gnu *state, uint64_t size)
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap->counters.growths++;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     state->limit = heap->brk;
     if (!grow_table(state))
         return NO_BLOCK;

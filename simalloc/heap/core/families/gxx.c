@@ -78,7 +78,7 @@ const struct family gxx = {
     .blocks_an_event = 72,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .cached = cached,
 };

@@ -7,7 +7,7 @@ enum variant { BSD_4_2, BSD_4_4 };
 enum { SMALLEST_BITS = 3, PAGE = 4096, REFILL_4_2 = 2048, LISTS = 64 };
 
 struct kingsley {
-    struct heap heap;               /* an allocated block's `mark` is the number of its list */
+    struct heap heap;               /* an allocated block's `family_data` is the number of its list */
     struct size_list lists[LISTS];  /* for blocks of 8 << number bytes, and a page more in a large
                                        one of 4.4BSD */
     uint64_t variant;               /* enum variant */
@@ -59,14 +59,14 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
             return NO_BLOCK;
     }
     uint32_t id = size_list_take(heap, list, block_size);
-    heap->blocks[id].mark = number;
+    heap->blocks[id].family_data = number;
     return id;
 }
 
 static void release(struct heap *heap, uint32_t id)
 {
     struct kingsley *state = (struct kingsley *)heap;
-    size_list_give(heap, &state->lists[heap->blocks[id].mark], id, heap->blocks[id].size);
+    size_list_give(heap, &state->lists[heap->blocks[id].family_data], id, heap->blocks[id].size);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
@@ -74,7 +74,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     const struct kingsley *state = (const struct kingsley *)heap;
     uint64_t has = heap->blocks[id].size;
     if (state->variant == BSD_4_4)
-        return list_for(state, size) == heap->blocks[id].mark;
+        return list_for(state, size) == heap->blocks[id].family_data;
     uint64_t half = (has - heap->setting.header) / 2;
     return half >= heap->setting.header && half < size && size <= has;
 }
@@ -124,6 +124,6 @@ const struct family kingsley = {
     .blocks_an_event = 6,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
 };

@@ -164,7 +164,7 @@ static const struct layer *layer_of(struct policy policy)
 }
 
 /* The form of the list may change between two batches. */
-static const struct layer *settle(struct heap *heap)
+static const struct layer *next_layer(struct heap *heap)
 {
     return list_settle(state_of(heap)) ? layer_of(state_of(heap)->policy) : NULL;
 }
@@ -227,7 +227,7 @@ const struct family VARIANT(list_fit) = {
     .blocks_an_event = 4,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .walks_at_free = walks_at_free,
     .change_form = change_form,

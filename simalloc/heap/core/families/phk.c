@@ -5,7 +5,7 @@
 #include "replay/replay.h"
 
 struct phk {
-    struct heap heap; /* a chunk's `mark` is its page's number plus one, that of pages 0 */
+    struct heap heap; /* a chunk's `family_data` is its page's number plus one, that of pages 0 */
     uint64_t page;
     uint64_t keep;
     uint64_t chunk_pages; /* enum page_order */
@@ -74,7 +74,7 @@ static void fit_directory(struct phk *state)
     uint32_t directory = heap_map_segment(heap, bytes, 1);
     if (directory == NO_BLOCK)
         return;
-    heap->blocks[directory].home = STATE_TABLE;
+    heap->blocks[directory].index_slot = STATE_TABLE;
     heap_unmap_segment(heap, state->directory);
     state->directory = directory;
 }
@@ -85,7 +85,7 @@ static uint32_t use_run(struct phk *state, uint32_t id, uint64_t size)
     uint32_t rest;
     uint32_t descriptor = state->described[id];
     uint32_t taken = runs_take(&state->runs, id, size, &rest);
-    state->heap.blocks[taken].home = STATE_WASTE;
+    state->heap.blocks[taken].index_slot = STATE_WASTE;
     if (rest == NO_BLOCK)
         spare_descriptor(state, descriptor);
     return taken;
@@ -157,12 +157,12 @@ static bool describe_page(struct phk *state, uint32_t number)
         return descriptor != NO_BLOCK;
     }
     page->uncut = heap_cut_high(heap, page->base, round_up(bytes, chunk));
-    heap->blocks[page->base].home = STATE_TABLE;
-    heap->blocks[page->uncut].home = STATE_WASTE;
+    heap->blocks[page->base].index_slot = STATE_TABLE;
+    heap->blocks[page->uncut].index_slot = STATE_WASTE;
     return true;
 }
 
-/* Makes a page of chunks, the first of its list; answers its number, or NO_PAGE. */
+/* Makes a page of chunks, the first of its list; returns its number, or NO_PAGE. */
 static uint32_t new_page(struct phk *state, unsigned class)
 {
     struct heap *heap = &state->heap;
@@ -209,7 +209,7 @@ static uint32_t take_chunk(struct phk *state, unsigned class)
         page->uncut = heap->blocks[id].size > chunk ? heap_cut_off(heap, id, chunk) : NO_BLOCK;
     }
     heap_mark(heap, id, STATE_ALLOCATED);
-    heap->blocks[id].mark = number + 1;
+    heap->blocks[id].family_data = number + 1;
     page->live++;
     if (page->freed == 0 && page->uncut == NO_BLOCK)
         leave_list(&state->pages, number);
@@ -250,7 +250,7 @@ static void enter_again(struct phk *state, uint32_t number)
 static void free_chunk(struct phk *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    uint32_t number = heap->blocks[id].mark - 1;
+    uint32_t number = heap->blocks[id].family_data - 1;
     struct page *page = &state->pages.all[number];
     uint64_t place = (heap->blocks[id].address - page->address) >> page->class >> 4;
     if (!reserve_place(page, place)) {
@@ -277,7 +277,7 @@ static void begin(struct phk *state)
     state->directory = heap_map_segment(heap, state->page, 1);
     if (state->directory == NO_BLOCK)
         return;
-    heap->blocks[state->directory].home = STATE_TABLE;
+    heap->blocks[state->directory].index_slot = STATE_TABLE;
     state->spare = take_run_descriptor(state);
 }
 
@@ -295,7 +295,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     } else {
         id = take_pages(state, round_up(size, state->page));
         if (id != NO_BLOCK) {
-            heap->blocks[id].mark = 0;
+            heap->blocks[id].family_data = 0;
             heap_mark(heap, id, STATE_ALLOCATED);
         }
     }
@@ -306,7 +306,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static void release(struct heap *heap, uint32_t id)
 {
     struct phk *state = (struct phk *)heap;
-    if (heap->blocks[id].mark != 0) {
+    if (heap->blocks[id].family_data != 0) {
         free_chunk(state, id);
         return;
     }
@@ -318,7 +318,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     const struct phk *state = (const struct phk *)heap;
     uint64_t old = heap->blocks[id].size;
-    if (heap->blocks[id].mark == 0)
+    if (heap->blocks[id].family_data == 0)
         return round_up(size, state->page) == old;
     return size < old && (size > old / 2 || old == SMALLEST);
 }
@@ -372,7 +372,7 @@ static const char *check(const void *memory)
     bool mechanism = heap->setting.mechanism;
     for (uint32_t id = runs_next(&state->runs, NO_BLOCK);
          id != NO_BLOCK && wrong == NULL && mechanism; id = runs_next(&state->runs, id))
-        if (heap->blocks[state->described[id]].home != STATE_TABLE)
+        if (heap->blocks[state->described[id]].index_slot != STATE_TABLE)
             wrong = "a run has no descriptor";
     return wrong == NULL ? heap_check(heap) : wrong;
 }
@@ -404,7 +404,7 @@ const struct family phk = {
     .blocks_an_event = 32,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .cached = cached,
 };

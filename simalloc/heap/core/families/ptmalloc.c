@@ -49,7 +49,7 @@ static uint32_t use_low_end(struct ptmalloc *state, uint32_t id, uint64_t size, 
     return use_whole(state, id);
 }
 
-/* Step 5: sorts what is unsorted; answers a block that serves on the way. */
+/* Step 5: sorts what is unsorted; returns a block that serves on the way. */
 static uint32_t sort(struct ptmalloc *state, uint64_t size, uint64_t *visited)
 {
     struct heap *heap = &state->heap;
@@ -112,7 +112,7 @@ static uint32_t use_new(struct ptmalloc *state, uint64_t size)
     uint64_t rise = round_up(size + state->top_pad + state->keep - have, state->growth);
     if (!top_grow(heap, &state->top, rise))
         return NO_BLOCK;
-    heap->blocks[state->top].mark = 0;
+    heap->blocks[state->top].family_data = 0;
     return use_top(state, size);
 }
 
@@ -337,7 +337,7 @@ const struct family ptmalloc = {
     .blocks_an_event = 6,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .cached = cached,
 };

@@ -25,7 +25,7 @@ struct ptmalloc {
     struct links links;
     struct unmerged thread_cache;
     struct unmerged fast_lists;
-    struct chain unsorted; /* free blocks whose `mark` is IS_UNSORTED */
+    struct chain unsorted; /* free blocks whose `family_data` is IS_UNSORTED */
     uint64_t last_remainder; /* an address */
     uint32_t top;            /* the free block at the break; or NO_BLOCK */
     bool started;
@@ -84,28 +84,28 @@ static inline void leave_bin(struct ptmalloc *state, uint32_t id)
 {
     bool small = is_small(state, size_of(state, id));
     groups_remove(&state->bins, id, small ? OLDEST_IS_HEAD : NEWEST_IS_HEAD);
-    state->heap.blocks[id].mark = 0;
+    state->heap.blocks[id].family_data = 0;
 }
 
 static inline void leave_unsorted(struct ptmalloc *state, uint32_t id)
 {
     chain_remove(&state->links, &state->unsorted, id);
-    state->heap.blocks[id].mark = 0;
-    state->heap.blocks[id].home = STATE_ALLOCATED;
+    state->heap.blocks[id].family_data = 0;
+    state->heap.blocks[id].index_slot = STATE_ALLOCATED;
     state->heap.counters.free_blocks--;
 }
 
 static inline void enter_unsorted(struct ptmalloc *state, uint32_t id)
 {
-    state->heap.blocks[id].mark = IS_UNSORTED;
-    state->heap.blocks[id].home = STATE_FREE;
+    state->heap.blocks[id].family_data = IS_UNSORTED;
+    state->heap.blocks[id].index_slot = STATE_FREE;
     state->heap.counters.free_blocks++;
     chain_push(&state->links, &state->unsorted, id);
 }
 
 static inline void set_top(struct ptmalloc *state, uint32_t id)
 {
-    state->heap.blocks[id].mark = 0;
+    state->heap.blocks[id].family_data = 0;
     role_give(&state->heap, &state->top, id);
 }
 
@@ -115,7 +115,7 @@ static inline void take_out(struct heap *heap, uint32_t id)
     const struct block *block = &heap->blocks[id];
     if (id == state->top) {
         role_end(heap, &state->top);
-    } else if (block->home == STATE_FREE && block->mark == IS_UNSORTED) {
+    } else if (block->index_slot == STATE_FREE && block->family_data == IS_UNSORTED) {
         leave_unsorted(state, id);
     } else {
         leave_bin(state, id);
@@ -134,7 +134,7 @@ static inline uint32_t merge(struct ptmalloc *state, uint32_t id)
     return id;
 }
 
-/* Merges all blocks of the fast lists; answers whether there were any. */
+/* Merges all blocks of the fast lists; returns whether there were any. */
 static inline bool consolidate(struct ptmalloc *state)
 {
     bool any = state->fast_lists.blocks > 0;

@@ -5,7 +5,7 @@
 enum { MOST_SMALL = 1 << 15, CELL_SIZES = MOST_SMALL / 4 + 1 };
 
 struct quick_fit {
-    struct heap heap; /* an allocated block's `mark` says whether it is a cell */
+    struct heap heap; /* an allocated block's `family_data` says whether it is a cell */
     struct dirty_bins bins;
     uint64_t small;
     uint64_t area;
@@ -67,7 +67,7 @@ static bool new_area(struct quick_fit *state, uint64_t cell, uint64_t *visited)
         return false;
     heap_mark(heap, id, STATE_WASTE);
     if (state->table > 0)
-        heap->blocks[heap_cut_low(heap, id, state->table)].home = STATE_TABLE;
+        heap->blocks[heap_cut_low(heap, id, state->table)].index_slot = STATE_TABLE;
     heap_mark(heap, id, STATE_CACHED);
     state->tail = id;
     return true;
@@ -88,7 +88,7 @@ static uint32_t allocate_cell(struct quick_fit *state, uint64_t size, uint64_t *
             id = cut_cell(state, size);
     }
     if (id != NO_BLOCK)
-        heap->blocks[id].mark = true;
+        heap->blocks[id].family_data = true;
     return id;
 }
 
@@ -102,7 +102,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     } else {
         id = dirty_bins_allocate(&state->bins, rounded(heap, size), &visited);
         if (id != NO_BLOCK)
-            heap->blocks[id].mark = false;
+            heap->blocks[id].family_data = false;
     }
     count_search(heap, visited);
     return id;
@@ -111,7 +111,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static void release(struct heap *heap, uint32_t id)
 {
     struct quick_fit *state = (struct quick_fit *)heap;
-    if (!heap->blocks[id].mark) {
+    if (!heap->blocks[id].family_data) {
         dirty_bins_free(&state->bins, id);
         return;
     }
@@ -126,9 +126,9 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     struct quick_fit *state = (struct quick_fit *)heap;
     bool small = request_of(state, size) <= state->small;
     uint64_t wanted = rounded(heap, size);
-    if (small && heap->blocks[id].mark && heap->blocks[id].size == wanted)
+    if (small && heap->blocks[id].family_data && heap->blocks[id].size == wanted)
         return id;
-    if (small || heap->blocks[id].mark)
+    if (small || heap->blocks[id].family_data)
         return layer_move(heap, id, size);
     if (dirty_bins_resize(&state->bins, id, wanted))
         return id;
@@ -200,7 +200,7 @@ const struct family quick_fit = {
     .blocks_an_event = 80,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .cached = cached,
 };

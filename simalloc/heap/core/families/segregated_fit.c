@@ -77,7 +77,7 @@ static void leave(struct heap *heap, uint32_t id)
     if (state->by_entry != NULL) {
         struct block_list *list = list_of(state, id);
         block_list_remove(list, heap->blocks, block_list_locate(heap->blocks, id));
-        heap->blocks[id].home = STATE_FREE;
+        heap->blocks[id].index_slot = STATE_FREE;
         return;
     }
     struct ranked_tree tree = tree_of(state, class_for(state, heap->blocks[id].size));
@@ -270,7 +270,7 @@ const struct family segregated_fit = {
     .blocks_an_event = 4,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .counts_frees = true,
     .check = check,
 };

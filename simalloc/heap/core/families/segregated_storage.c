@@ -6,7 +6,7 @@
 enum series { SERIES_POWERS, SERIES_POWERS_AND_THREES };
 
 struct segregated_storage {
-    struct heap heap; /* an allocated block's `mark` is its size class */
+    struct heap heap; /* an allocated block's `family_data` is its size class */
     struct size_list lists[SIZE_CLASSES];
     uint64_t series; /* enum series */
     bool threes;
@@ -27,21 +27,21 @@ ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
             return NO_BLOCK;
     }
     uint32_t id = size_list_take(heap, list, class_size(class));
-    heap->blocks[id].mark = class;
+    heap->blocks[id].family_data = class;
     return id;
 }
 
 ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
 {
     struct segregated_storage *state = (struct segregated_storage *)heap;
-    unsigned class = heap->blocks[id].mark;
+    unsigned class = heap->blocks[id].family_data;
     size_list_give(heap, &state->lists[class], id, class_size(class));
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     const struct segregated_storage *state = (const struct segregated_storage *)heap;
-    return class_of(size, state->threes) == heap->blocks[id].mark;
+    return class_of(size, state->threes) == heap->blocks[id].family_data;
 }
 
 static uint64_t rounded(const struct heap *heap, uint64_t size)
@@ -93,6 +93,6 @@ const struct family VARIANT(segregated_storage) = {
     .blocks_an_event = 4,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
 };

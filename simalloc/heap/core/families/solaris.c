@@ -12,7 +12,7 @@ struct cells {
 };
 
 struct solaris {
-    struct heap heap; /* an allocated block's `mark` is 1 + its cells' number, or 0 */
+    struct heap heap; /* an allocated block's `family_data` is 1 + its cells' number, or 0 */
     struct groups tree;
     uint64_t growth;
     uint64_t ring; /* how many freed blocks may wait */
@@ -49,7 +49,7 @@ static void take_out(struct heap *heap, uint32_t id)
     }
     state->bottom = NO_BLOCK;
     heap->counters.free_blocks--;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
 }
 
 /* Makes an ordinary block free that is not counted as allocated. */
@@ -62,7 +62,7 @@ static void make_free(struct solaris *state, uint32_t id)
         return;
     }
     state->bottom = id;
-    heap->blocks[id].home = STATE_FREE;
+    heap->blocks[id].index_slot = STATE_FREE;
     heap->counters.free_blocks++;
 }
 
@@ -70,13 +70,13 @@ static void make_free(struct solaris *state, uint32_t id)
 static void really_free(struct solaris *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    uint32_t mark = heap->blocks[id].mark;
+    uint32_t mark = heap->blocks[id].family_data;
     if (mark != 0) {
         chain_push(&state->links, &state->cells[mark - 1].freed, id);
         return;
     }
     heap->counters.cached_blocks--;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     make_free(state, id);
 }
 
@@ -91,11 +91,11 @@ static void free_all_that_waits(struct solaris *state)
     }
 }
 
-/* Cuts an ordinary block, which is allocated and not counted, to a size; answers and counts it. */
+/* Cuts an ordinary block, which is allocated and not counted, to a size; returns and counts it. */
 static uint32_t cut_to(struct solaris *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;
-    heap->blocks[id].mark = 0;
+    heap->blocks[id].family_data = 0;
     if (heap->blocks[id].size - size >= state->least) {
         uint32_t rest = heap_cut_high(heap, id, size);
         heap->counters.splits++;
@@ -119,8 +119,8 @@ static bool grow(struct solaris *state, uint64_t size)
         return false;
     heap->counters.growths++;
     if (first && state->table > 0)
-        heap->blocks[heap_cut_low(heap, id, state->table)].home = STATE_TABLE;
-    heap->blocks[id].home = STATE_ALLOCATED;
+        heap->blocks[heap_cut_low(heap, id, state->table)].index_slot = STATE_TABLE;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     make_free(state, id);
     return true;
 }
@@ -154,9 +154,9 @@ static bool make_batch(struct solaris *state, struct cells *cells, uint64_t size
         return false;
     heap_mark(heap, id, STATE_WASTE);
     if (state->table > 0)
-        heap->blocks[heap_cut_low(heap, id, state->table)].home = STATE_TABLE;
+        heap->blocks[heap_cut_low(heap, id, state->table)].index_slot = STATE_TABLE;
     if (heap->blocks[id].size > bytes)
-        heap->blocks[heap_cut_high(heap, id, bytes)].home = STATE_WASTE;
+        heap->blocks[heap_cut_high(heap, id, bytes)].index_slot = STATE_WASTE;
     heap_mark(heap, id, STATE_CACHED);
     cells->uncut = id;
     return true;
@@ -176,13 +176,13 @@ static uint32_t allocate_cell(struct solaris *state, uint64_t size, uint64_t *vi
         if (heap->blocks[id].size > size) {
             id = heap_cut_low(heap, id, size);
             heap->counters.cached_blocks++;
-            heap->blocks[id].home = STATE_CACHED;
+            heap->blocks[id].index_slot = STATE_CACHED;
         } else {
             cells->uncut = NO_BLOCK;
         }
     }
     heap_mark(heap, id, STATE_ALLOCATED);
-    heap->blocks[id].mark = number + 1;
+    heap->blocks[id].family_data = number + 1;
     return id;
 }
 
@@ -197,7 +197,7 @@ static uint32_t use_remembered(struct solaris *state, uint64_t size, bool small)
     state->remembered = NO_BLOCK;
     chain_remove(&state->links, &state->waiting, id);
     heap->counters.cached_blocks--;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     if (have > size)
         return cut_to(state, id, size);
     heap->counters.allocated += have;
@@ -268,7 +268,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     uint64_t wanted = rounded(heap, size);
     if (heap->blocks[id].size == wanted)
         return id;
-    if (heap->blocks[id].mark != 0 || is_small(state, size))
+    if (heap->blocks[id].family_data != 0 || is_small(state, size))
         return layer_move(heap, id, size);
     if (heap->blocks[id].size < size && !extend_block(state, id, size))
         return NO_BLOCK;
@@ -345,7 +345,7 @@ const struct family solaris = {
     .blocks_an_event = 8,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .cached = cached,
 };

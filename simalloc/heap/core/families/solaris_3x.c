@@ -14,12 +14,12 @@ static uint32_t grow(struct solaris_3x *state, uint64_t size)
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap->counters.growths++;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     if (state->tag != 0) {
         if (!first)
             heap_join_previous(heap, id); /* where the end was */
         state->end = heap_cut_high(heap, id, heap->blocks[id].size - state->tag);
-        heap->blocks[state->end].home = STATE_TABLE;
+        heap->blocks[state->end].index_slot = STATE_TABLE;
     }
     if (merges) {
         leave(state, last);
@@ -45,7 +45,7 @@ static uint32_t ordinary(struct solaris_3x *state, uint64_t size)
 static void make_table(struct heap *heap, uint32_t id)
 {
     heap->counters.allocated -= heap->blocks[id].size;
-    heap->blocks[id].home = STATE_TABLE;
+    heap->blocks[id].index_slot = STATE_TABLE;
 }
 
 /* Puts a holding block into the circle of its size, as its first. */
@@ -103,7 +103,7 @@ static uint32_t take_cell(struct solaris_3x *state, uint32_t number, uint64_t ce
     struct holding *holding = &state->holdings[number];
     uint32_t id = holding->freed;
     if (id != NO_BLOCK) {
-        holding->freed = heap->blocks[id].mark;
+        holding->freed = heap->blocks[id].family_data;
         heap_mark(heap, id, STATE_ALLOCATED);
     } else if (heap->blocks[holding->uncut].size >= 2 * cell) {
         id = heap_cut_low(heap, holding->uncut, cell);
@@ -113,7 +113,7 @@ static uint32_t take_cell(struct solaris_3x *state, uint32_t number, uint64_t ce
         holding->uncut = NO_BLOCK;
         heap_mark(heap, id, STATE_ALLOCATED);
     }
-    heap->blocks[id].mark = number + 1;
+    heap->blocks[id].family_data = number + 1;
     return id;
 }
 
@@ -166,10 +166,10 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static void release(struct heap *heap, uint32_t id)
 {
     struct solaris_3x *state = (struct solaris_3x *)heap;
-    uint32_t number = heap->blocks[id].mark;
+    uint32_t number = heap->blocks[id].family_data;
     if (number != 0) {
         heap_mark(heap, id, STATE_CACHED);
-        heap->blocks[id].mark = state->holdings[number - 1].freed;
+        heap->blocks[id].family_data = state->holdings[number - 1].freed;
         state->holdings[number - 1].freed = id;
         move_to_front(state, number - 1);
         return;
@@ -182,7 +182,7 @@ static void release(struct heap *heap, uint32_t id)
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct solaris_3x *state = (struct solaris_3x *)heap;
-    if (heap->blocks[id].mark != 0)
+    if (heap->blocks[id].family_data != 0)
         return false;
     heap->counters.allocated -= heap->blocks[id].size;
     absorb(state, id);
@@ -261,7 +261,7 @@ static uint64_t cached(const void *memory)
     for (uint32_t number = 0; number < state->holding_count; number++) {
         const struct holding *holding = &state->holdings[number];
         found += holding->uncut != NO_BLOCK;
-        for (uint32_t id = holding->freed; id != NO_BLOCK; id = state->heap.blocks[id].mark)
+        for (uint32_t id = holding->freed; id != NO_BLOCK; id = state->heap.blocks[id].family_data)
             found++;
     }
     return found;
@@ -280,7 +280,7 @@ const struct family solaris_3x = {
     .blocks_an_event = 10,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .cached = cached,
 };

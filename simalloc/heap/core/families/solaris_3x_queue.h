@@ -13,12 +13,12 @@ struct holding {
     uint32_t size_number;
     uint32_t before;
     uint32_t after;
-    uint32_t freed; /* cells given back, chained by `mark`, the newest first; or NO_BLOCK */
+    uint32_t freed; /* cells given back, chained by `family_data`, the newest first; or NO_BLOCK */
     uint32_t uncut; /* the cells never used yet, one cached block; or NO_BLOCK */
 };
 
 struct solaris_3x {
-    struct heap heap; /* an allocated cell's `mark` is its holding block's number plus one, else 0 */
+    struct heap heap; /* an allocated cell's `family_data` is its holding block's number plus one, else 0 */
     uint64_t cells;
     uint64_t growth;
     uint64_t minimum_split;
@@ -94,7 +94,7 @@ static void cut(struct solaris_3x *state, uint32_t id, uint64_t size)
         enter(state, rest);
     }
     heap->counters.allocated += heap->blocks[id].size;
-    heap->blocks[id].mark = 0;
+    heap->blocks[id].family_data = 0;
 }
 
 /* Allocates the low end of a block of the queue; the rest keeps its place, as the head. */
@@ -112,7 +112,7 @@ static uint32_t use(struct solaris_3x *state, uint32_t id, uint64_t size)
         changed(state, heap->blocks[used].previous);
     }
     heap->counters.allocated += heap->blocks[used].size;
-    heap->blocks[used].mark = 0;
+    heap->blocks[used].family_data = 0;
     return used;
 }
 
@@ -132,7 +132,7 @@ static uint32_t walk(struct solaris_3x *state, uint64_t size)
 }
 
 /* Joins the free blocks that follow one in memory to it. `ahead` blocks stand behind it in the queue
- * that the search has not looked at; answers how many of them are left. */
+ * that the search has not looked at; returns how many of them are left. */
 static uint32_t absorb_counted(struct solaris_3x *state, uint32_t id, uint32_t ahead)
 {
     const struct heap *heap = &state->heap;

@@ -58,7 +58,7 @@ static void insert(struct tlsf *state, uint32_t id)
     struct heap *heap = &state->heap;
     heap->counters.free_blocks++;
     if (heap->blocks[id].next == NO_BLOCK) { /* the tail */
-        heap->blocks[id].home = STATE_FREE;
+        heap->blocks[id].index_slot = STATE_FREE;
         return;
     }
     bool begins;
@@ -69,13 +69,13 @@ static void insert(struct tlsf *state, uint32_t id)
     }
 }
 
-/* Takes a free block out of its list; it counts as allocated by its home, not yet by its bytes. */
+/* Takes a free block out of its list; it counts as allocated by its index_slot, not yet by its bytes. */
 static void take_out(struct heap *heap, uint32_t id)
 {
     struct tlsf *state = (struct tlsf *)heap;
     heap->counters.free_blocks--;
-    if (heap->blocks[id].home == STATE_FREE) {
-        heap->blocks[id].home = STATE_ALLOCATED;
+    if (heap->blocks[id].index_slot == STATE_FREE) {
+        heap->blocks[id].index_slot = STATE_ALLOCATED;
         return;
     }
     bool begins;
@@ -106,7 +106,7 @@ static void cut(struct tlsf *state, uint32_t id, uint64_t size, uint64_t least)
     enter(state, heap_cut_high(heap, id, size));
 }
 
-/* Raises the break until the block at its end, if one is given, has `size` bytes; answers the new
+/* Raises the break until the block at its end, if one is given, has `size` bytes; returns the new
  * memory, joined to that. */
 static uint32_t raise_break(struct tlsf *state, uint32_t tail, uint64_t size)
 {
@@ -116,7 +116,7 @@ static uint32_t raise_break(struct tlsf *state, uint32_t tail, uint64_t size)
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap->counters.growths++;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     if (tail == NO_BLOCK)
         return id;
     heap_join_previous(heap, id);
@@ -150,7 +150,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     struct tlsf *state = (struct tlsf *)heap;
     if (heap->setting.mechanism && heap->brk == 0) {
         uint32_t table = heap_extend(heap, table_size(heap));
-        heap->blocks[table].home = STATE_TABLE;
+        heap->blocks[table].index_slot = STATE_TABLE;
         heap->counters.growths++;
     }
     bool begins;
@@ -256,7 +256,7 @@ static const char *check(const void *memory)
                 return "a block is in the list of another size";
             if (++found > heap->counters.free_blocks)
                 return "a list has a cycle, or the free blocks are miscounted";
-            id = heap->blocks[id].mark;
+            id = heap->blocks[id].family_data;
             if (id == first)
                 break;
         }
@@ -278,6 +278,6 @@ const struct family tlsf = {
     .blocks_an_event = 4,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
 };

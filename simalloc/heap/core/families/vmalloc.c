@@ -46,9 +46,9 @@ static uint32_t grow(struct vmalloc *state, uint64_t size)
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap->counters.growths++;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     if (first && table > 0)
-        heap->blocks[heap_cut_low(heap, id, table)].home = STATE_TABLE;
+        heap->blocks[heap_cut_low(heap, id, table)].index_slot = STATE_TABLE;
     uint32_t below = heap->blocks[id].previous;
     if (heap_is_free(heap, below)) {
         take_out(state, below);
@@ -65,16 +65,16 @@ static uint32_t use(struct vmalloc *state, uint32_t id, uint64_t size, bool may_
     if (size_of(state, id) - size >= heap->setting.minimum) {
         uint32_t rest = heap_cut_high(heap, id, size);
         heap->counters.splits++;
-        heap->blocks[rest].mark = NOT_MARKED;
+        heap->blocks[rest].family_data = NOT_MARKED;
         if (may_be_wild && state->tree.block_count > 0 && heap_last(heap) == rest) {
-            heap->blocks[rest].home = STATE_FREE;
+            heap->blocks[rest].index_slot = STATE_FREE;
             heap->counters.free_blocks++;
             state->wild = rest;
         } else {
             wait_on(state, NULL, rest, IN_SLOT);
         }
     }
-    heap->blocks[id].mark = NOT_MARKED;
+    heap->blocks[id].family_data = NOT_MARKED;
     heap->counters.allocated += size_of(state, id);
     return id;
 }
@@ -135,7 +135,7 @@ static void take_in(struct vmalloc *state, uint32_t id, uint64_t size)
     struct heap *heap = &state->heap;
     while (size_of(state, id) < size) {
         uint32_t above = heap->blocks[id].next;
-        if (waits(state, above) && heap->blocks[above].mark == IN_SLOT) {
+        if (waits(state, above) && heap->blocks[above].family_data == IN_SLOT) {
             wait_no_more(state, above);
         } else if (waits(state, above)) {
             uint64_t waiting = size_of(state, above);
@@ -269,7 +269,7 @@ const struct family vmalloc = {
     .blocks_an_event = 4,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .cached = cached,
 };

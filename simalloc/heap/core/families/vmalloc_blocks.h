@@ -9,7 +9,7 @@
 /* More than the largest header and what else decides which blocks are tiny. */
 enum { MOST_TINY_SIZES = 1 << 21 };
 
-/* What the `mark` of a cached or free block says; of any other it is NOT_MARKED. */
+/* What the `family_data` of a cached or free block says; of any other it is NOT_MARKED. */
 enum { NOT_MARKED, IN_SLOT, IN_CACHE, IN_CATCH_ALL, IS_PENDING };
 
 struct vmalloc {
@@ -44,8 +44,8 @@ static bool is_tiny(const struct vmalloc *state, uint64_t size)
 /* Caches a block on a chain; the block is not counted as allocated. */
 ALWAYS_INLINE void wait_on(struct vmalloc *state, struct chain *chain, uint32_t id, uint32_t mark)
 {
-    state->heap.blocks[id].home = STATE_CACHED;
-    state->heap.blocks[id].mark = mark;
+    state->heap.blocks[id].index_slot = STATE_CACHED;
+    state->heap.blocks[id].family_data = mark;
     state->heap.counters.cached_blocks++;
     state->cached_tiny += mark == IN_CACHE;
     if (chain == NULL)
@@ -58,22 +58,22 @@ ALWAYS_INLINE void wait_on(struct vmalloc *state, struct chain *chain, uint32_t 
 ALWAYS_INLINE void wait_no_more(struct vmalloc *state, uint32_t id)
 {
     struct block *block = &state->heap.blocks[id];
-    if (block->mark == IN_SLOT)
+    if (block->family_data == IN_SLOT)
         state->slot = NO_BLOCK;
-    else if (block->mark == IN_CATCH_ALL)
+    else if (block->family_data == IN_CATCH_ALL)
         chain_remove(&state->links, &state->catch_all, id);
     else
         chain_remove(&state->links, &state->caches[block->size], id);
-    state->cached_tiny -= block->mark == IN_CACHE;
+    state->cached_tiny -= block->family_data == IN_CACHE;
     state->heap.counters.cached_blocks--;
-    block->home = STATE_ALLOCATED;
-    block->mark = NOT_MARKED;
+    block->index_slot = STATE_ALLOCATED;
+    block->family_data = NOT_MARKED;
 }
 
 static bool waits(const struct vmalloc *state, uint32_t id)
 {
     const struct block *block = &state->heap.blocks[id];
-    return block->home == STATE_CACHED && block->mark != NOT_MARKED;
+    return block->index_slot == STATE_CACHED && block->family_data != NOT_MARKED;
 }
 
 static void empty_slot(struct vmalloc *state)
@@ -82,7 +82,7 @@ static void empty_slot(struct vmalloc *state)
     if (id == NO_BLOCK)
         return;
     state->slot = NO_BLOCK;
-    state->heap.blocks[id].mark = IN_CATCH_ALL;
+    state->heap.blocks[id].family_data = IN_CATCH_ALL;
     chain_push(&state->links, &state->catch_all, id);
 }
 
@@ -92,9 +92,9 @@ ALWAYS_INLINE void take_out(struct vmalloc *state, uint32_t id)
     struct heap *heap = &state->heap;
     struct block *block = &heap->blocks[id];
     bool tiny = is_tiny(state, block->size);
-    if (id != state->wild && !tiny && !(block->home == STATE_FREE && block->mark == IS_PENDING)) {
+    if (id != state->wild && !tiny && !(block->index_slot == STATE_FREE && block->family_data == IS_PENDING)) {
         groups_remove(&state->tree, id, NEWEST_IS_HEAD);
-        heap->blocks[id].mark = NOT_MARKED;
+        heap->blocks[id].family_data = NOT_MARKED;
         return;
     }
     if (id == state->wild) {
@@ -106,11 +106,11 @@ ALWAYS_INLINE void take_out(struct vmalloc *state, uint32_t id)
         chain_remove(&state->links, &state->pending, id);
     }
     heap->counters.free_blocks--;
-    block->home = STATE_ALLOCATED;
-    block->mark = NOT_MARKED;
+    block->index_slot = STATE_ALLOCATED;
+    block->family_data = NOT_MARKED;
 }
 
-/* Frees a block that has waited, merged; answers the least size whose cache is to be emptied. The
+/* Frees a block that has waited, merged; returns the least size whose cache is to be emptied. The
  * block that a realloc takes in enters nothing. */
 ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t least)
 {
@@ -139,15 +139,15 @@ ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t 
         return least;
     heap->counters.free_blocks++;
     struct block *block = &heap->blocks[id];
-    block->home = STATE_FREE;
-    block->mark = NOT_MARKED;
+    block->index_slot = STATE_FREE;
+    block->family_data = NOT_MARKED;
     if (heap_last(heap) == id) {
         state->wild = id;
     } else if (is_tiny(state, block->size)) {
         chain_push(&state->links, &state->tiny[block->size], id);
         state->free_tiny++;
     } else {
-        block->mark = IS_PENDING;
+        block->family_data = IS_PENDING;
         chain_push(&state->links, &state->pending, id);
     }
     return least;
@@ -166,7 +166,7 @@ ALWAYS_INLINE uint64_t reclaim_chain(struct vmalloc *state, const struct chain *
     return least;
 }
 
-/* Frees what waits on the catch-all list, and in the caches of sizes down to `least`; answers
+/* Frees what waits on the catch-all list, and in the caches of sizes down to `least`; returns
  * whether anything did. */
 static bool reclaim(struct vmalloc *state, uint64_t least)
 {
@@ -180,7 +180,7 @@ static bool reclaim(struct vmalloc *state, uint64_t least)
         uint32_t id = chain_pop_newest(&state->links, &state->pending);
         if (id == NO_BLOCK)
             return any;
-        heap->blocks[id].mark = NOT_MARKED;
+        heap->blocks[id].family_data = NOT_MARKED;
         heap->counters.free_blocks--; /* the tree counts it */
         groups_insert(&state->tree, id);
     }

@@ -173,7 +173,7 @@ static inline const char *buddy_check(const struct buddies *buddies)
     return wrong;
 }
 
-/* Defines settle() and change_form() from the family's own
+/* Defines next_layer() and change_form() from the family's own
  *
  *   allocate(heap, size, kind)
  *   enter(buddies, id, kind)   makes a block free, merged with its buddies
@@ -194,7 +194,7 @@ static inline const char *buddy_check(const struct buddies *buddies)
         enter((struct buddies *)heap, id, ((struct buddies *)heap)->tables.kind);         \
     }                                                                                     \
     FOR_BIN_KINDS(DEFINE_BUDDY_LAYER)                                                     \
-    static const struct layer *settle(struct heap *heap)                                  \
+    static const struct layer *next_layer(struct heap *heap)                                  \
     {                                                                                     \
         static const struct layer *const of[] = {FOR_BIN_KINDS(LAYER_OF_BIN_KIND)};       \
         struct buddies *buddies = (struct buddies *)heap;                                 \

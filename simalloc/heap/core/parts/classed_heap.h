@@ -53,7 +53,7 @@ ALWAYS_INLINE void classed_join(struct heap *heap, uint32_t id, bool above)
     heap->counters.coalescings++;
 }
 
-/* Makes a block free, merged with both neighbours if that is the policy; answers how many blocks
+/* Makes a block free, merged with both neighbours if that is the policy; returns how many blocks
  * were looked at. */
 ALWAYS_INLINE uint64_t classed_make_free(struct heap *heap, uint32_t id,
                                          const struct classed_functions *own)
@@ -136,7 +136,7 @@ ALWAYS_INLINE void classed_take_out(struct heap *heap, uint32_t id,
                                     const struct classed_functions *own)
 {
     own->leave(heap, id);
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     heap->counters.free_blocks--;
 }
 

@@ -93,7 +93,7 @@ const char *check_coalesced(const struct heap *heap);
  *   take_out(heap, id, policy)            takes a free block out of the index
  *   make_free(heap, id, take, policy)     makes a block free, merged with its free neighbours
  *   allocate_free(heap, size, counts, policy)
- *                                         allocates of a free block, or answers NO_BLOCK if none is
+ *                                         allocates of a free block, or returns NO_BLOCK if none is
  *                                         large enough; `counts`: this is the search to be counted
  *   use(heap, id, size, policy)           allocates the low end of a free block
  *   splitting_of(heap)

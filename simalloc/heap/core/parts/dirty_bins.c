@@ -18,8 +18,8 @@ static void enter(struct dirty_bins *state, uint32_t id, uint32_t kind)
 {
     struct block *block = &state->heap->blocks[id];
     uint32_t bin = bin_of(block->size);
-    block->home = STATE_FREE;
-    block->mark = kind;
+    block->index_slot = STATE_FREE;
+    block->family_data = kind;
     chain_push(&state->links, &state->bins[kind][bin], id);
     state->used[kind][bin / 64] |= UINT64_C(1) << bin % 64;
     state->heap->counters.free_blocks++;
@@ -30,8 +30,8 @@ static void enter(struct dirty_bins *state, uint32_t id, uint32_t kind)
 static void take_out(struct dirty_bins *state, uint32_t id)
 {
     struct block *block = &state->heap->blocks[id];
-    uint32_t kind = block->mark;
-    block->home = STATE_ALLOCATED;
+    uint32_t kind = block->family_data;
+    block->index_slot = STATE_ALLOCATED;
     state->heap->counters.free_blocks--;
     state->free_blocks--;
     if (kind == IS_REMAINDER) {
@@ -59,7 +59,7 @@ static uint32_t pop_returned(struct dirty_bins *state)
     uint32_t id = chain_pop_newest(&state->links, &state->returned);
     if (id != NO_BLOCK) {
         state->heap->counters.cached_blocks--;
-        state->heap->blocks[id].home = STATE_ALLOCATED;
+        state->heap->blocks[id].index_slot = STATE_ALLOCATED;
     }
     return id;
 }
@@ -95,7 +95,7 @@ static void cut_ahead(struct dirty_bins *state, uint32_t rest, uint64_t size)
             return;
         uint32_t ahead = heap_cut_low(heap, rest, size);
         heap->counters.splits++;
-        heap->blocks[ahead].home = STATE_CACHED;
+        heap->blocks[ahead].index_slot = STATE_CACHED;
         heap->counters.cached_blocks++;
         chain_push(&state->links, &state->returned, ahead);
     }
@@ -112,8 +112,8 @@ static uint32_t use_low_end(struct dirty_bins *state, uint32_t id, uint64_t size
             cut_ahead(state, rest, size);
         state->split_before = size;
         enter_remainder(state);
-        heap->blocks[rest].home = STATE_FREE;
-        heap->blocks[rest].mark = IS_REMAINDER;
+        heap->blocks[rest].index_slot = STATE_FREE;
+        heap->blocks[rest].family_data = IS_REMAINDER;
         heap->counters.free_blocks++;
         state->free_blocks++;
         state->remainder = rest;
@@ -246,9 +246,9 @@ static uint32_t grow(struct dirty_bins *state, uint64_t size)
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap->counters.growths++;
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     if (first && state->ends > 0)
-        heap->blocks[heap_cut_low(heap, id, state->ends)].home = STATE_TABLE;
+        heap->blocks[heap_cut_low(heap, id, state->ends)].index_slot = STATE_TABLE;
     if (heap_is_free(heap, heap->blocks[id].previous)) {
         take_out(state, heap->blocks[id].previous);
         heap_join_previous(heap, id);
@@ -331,7 +331,7 @@ const char *dirty_bins_check(const struct dirty_bins *state)
             if ((chain->count != 0) != (state->used[kind][bin / 64] >> bin % 64 & 1))
                 return "a bit does not say whether its bin is empty";
             for (uint32_t id = chain->newest; id != NO_BLOCK; id = state->links.of[id].older) {
-                if (blocks[id].home != STATE_FREE || blocks[id].mark != kind ||
+                if (blocks[id].index_slot != STATE_FREE || blocks[id].family_data != kind ||
                     bin_of(blocks[id].size) != bin)
                     return "a bin holds a block that is not its own";
                 if (++met > state->free_blocks)

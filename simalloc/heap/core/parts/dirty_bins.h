@@ -7,7 +7,7 @@
 
 enum { DIRTY_BINS = 384, DIRTY_BIN_WORDS = DIRTY_BINS / 64 };
 
-/* What a free block's `mark` says of it. */
+/* What a free block's `family_data` says of it. */
 enum { IS_DIRTY, IS_CLEAN, IS_REMAINDER };
 
 struct dirty_bins {

@@ -13,7 +13,7 @@ typedef uint32_t allocate_function(struct heap *heap, uint64_t size);
 typedef void free_function(struct heap *heap, uint32_t block);
 /* Makes an allocated block hold `size` bytes where it is; false if it cannot. */
 typedef bool resize_function(struct heap *heap, uint32_t block, uint64_t size);
-/* Reallocates as the allocator itself does, and answers the block that the object has then. */
+/* Reallocates as the allocator itself does, and returns the block that the object has then. */
 typedef uint32_t reallocate_function(struct heap *heap, uint32_t block, uint64_t size);
 /* Makes sure that a batch of events finds memory enough; false when it is exhausted. */
 typedef bool reserve_function(struct heap *heap);
@@ -21,7 +21,7 @@ typedef bool reserve_function(struct heap *heap);
 typedef void take_out_function(struct heap *heap, uint32_t block);
 /* The size of the block that a request for `size` bytes would get. */
 typedef uint64_t rounded_function(const struct heap *heap, uint64_t size);
-/* Carries out events until all are done or the heap says why it cannot go on; answers how many. */
+/* Carries out events until all are done or the heap says why it cannot go on; returns how many. */
 typedef size_t replay_function(struct replay *replay, const struct events *events);
 
 struct layer {

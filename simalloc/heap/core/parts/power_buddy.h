@@ -62,6 +62,6 @@ static const struct parameter parameters[] = {
 
 #define POWER_BUDDY                                                                        \
     .state_size = sizeof(struct power_buddy), PARAMETERS(parameters), .blocks_an_event = 64, \
-    .init = init, .release = release_all, .settle = settle, .change_form = change_form
+    .init = init, .release = release_all, .next_layer = next_layer, .change_form = change_form
 
 #endif

@@ -8,7 +8,7 @@
 #include "space/heap.h"
 
 struct size_list {
-    uint32_t newest; /* blocks given back, chained by `mark`, the newest first; or NO_BLOCK */
+    uint32_t newest; /* blocks given back, chained by `family_data`, the newest first; or NO_BLOCK */
     uint32_t uncut;  /* what is left of the latest new memory, STATE_FREE; or NO_BLOCK */
 };
 
@@ -32,10 +32,10 @@ ALWAYS_INLINE uint32_t size_list_take(struct heap *heap, struct size_list *list,
 {
     uint32_t id = list->newest;
     if (LIKELY(id != NO_BLOCK))
-        list->newest = heap->blocks[id].mark;
+        list->newest = heap->blocks[id].family_data;
     else
         id = size_list_cut(heap, list, size);
-    heap->blocks[id].home = STATE_ALLOCATED;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
     heap->counters.free_blocks--;
     heap->counters.allocated += size;
     return id;
@@ -45,8 +45,8 @@ ALWAYS_INLINE uint32_t size_list_take(struct heap *heap, struct size_list *list,
 ALWAYS_INLINE void size_list_give(struct heap *heap, struct size_list *list, uint32_t id,
                                   uint64_t size)
 {
-    heap->blocks[id].home = STATE_FREE;
-    heap->blocks[id].mark = list->newest;
+    heap->blocks[id].index_slot = STATE_FREE;
+    heap->blocks[id].family_data = list->newest;
     list->newest = id;
     heap->counters.free_blocks++;
     heap->counters.allocated -= size;
@@ -56,7 +56,7 @@ ALWAYS_INLINE void size_list_give(struct heap *heap, struct size_list *list, uin
  * heap's failure set, if there is none. */
 bool size_list_refill(struct heap *heap, struct size_list *list, uint64_t size, uint64_t bytes);
 
-/* Counts the blocks of a list; answers what is wrong with it, or NULL. */
+/* Counts the blocks of a list; returns what is wrong with it, or NULL. */
 const char *size_list_check(const struct heap *heap, const struct size_list *list, uint64_t size,
                             uint64_t *blocks);
 

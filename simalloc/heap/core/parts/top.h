@@ -11,14 +11,14 @@
 ALWAYS_INLINE void role_give(struct heap *heap, uint32_t *role, uint32_t id)
 {
     *role = id;
-    heap->blocks[id].home = STATE_FREE;
+    heap->blocks[id].index_slot = STATE_FREE;
     heap->counters.free_blocks++;
 }
 
 /* Takes the block of a role out of it; it is allocated then, and not counted as such. */
 ALWAYS_INLINE void role_end(struct heap *heap, uint32_t *role)
 {
-    heap->blocks[*role].home = STATE_ALLOCATED;
+    heap->blocks[*role].index_slot = STATE_ALLOCATED;
     heap->counters.free_blocks--;
     *role = NO_BLOCK;
 }
@@ -69,7 +69,7 @@ ALWAYS_INLINE uint32_t move_or_join(struct heap *heap, uint32_t id, uint32_t oth
     return other;
 }
 
-/* Answers what is wrong with the top, or NULL. */
+/* Returns what is wrong with the top, or NULL. */
 ALWAYS_INLINE const char *top_check(const struct heap *heap, uint32_t top)
 {
     uint32_t last = heap_last(heap);

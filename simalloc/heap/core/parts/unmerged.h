@@ -37,7 +37,7 @@ ALWAYS_INLINE bool unmerged_has_room(const struct unmerged *lists, uint64_t size
 ALWAYS_INLINE void unmerged_put(struct heap *heap, const struct links *links,
                                 struct unmerged *lists, uint32_t id)
 {
-    heap->blocks[id].home = STATE_CACHED;
+    heap->blocks[id].index_slot = STATE_CACHED;
     heap->counters.cached_blocks++;
     chain_push(links, &lists->of[heap->blocks[id].size], id);
     lists->blocks++;
@@ -50,7 +50,7 @@ ALWAYS_INLINE uint32_t unmerged_take(struct heap *heap, const struct links *link
 {
     uint32_t id = size > lists->most ? NO_BLOCK : chain_pop_newest(links, &lists->of[size]);
     if (id != NO_BLOCK) {
-        heap->blocks[id].home = STATE_ALLOCATED;
+        heap->blocks[id].index_slot = STATE_ALLOCATED;
         heap->counters.cached_blocks--;
         lists->blocks--;
     }

@@ -72,11 +72,11 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
                        uint64_t entered)
 {
     for (struct heap *shadow = &index->shadow; shadow->used <= id; shadow->used++)
-        shadow->blocks[shadow->used].home = STATE_ALLOCATED;
+        shadow->blocks[shadow->used].index_slot = STATE_ALLOCATED;
     index->shadow.blocks[id] = (struct block){
         .address = block->address,
         .size = block->size,
-        .home = STATE_ALLOCATED, /* until it has its place */
+        .index_slot = STATE_ALLOCATED, /* until it has its place */
     };
     if (!is_list(index)) {
         insert_by_size(index, id, entered);

@@ -50,8 +50,8 @@ uint32_t open_heap_extend(struct open_heap *open, uint64_t size)
         !open_heap_refine(open, size))
         return NO_BLOCK;
     uint32_t id = heap_extend(&open->heap, size);
-    open->heap.blocks[id].home = STATE_FREE;
-    open->heap.blocks[id].mark = LOOSE;
+    open->heap.blocks[id].index_slot = STATE_FREE;
+    open->heap.blocks[id].family_data = LOOSE;
     open->heap.counters.growths++;
     open->heap.counters.free_blocks++;
     open->grown = true;
@@ -65,11 +65,11 @@ bool open_heap_split(struct open_heap *open, uint32_t id, uint64_t size, bool hi
         return false;
     *cut = high ? heap_cut_high(heap, id, heap->blocks[id].size - size)
                 : heap_cut_low(heap, id, size);
-    heap->blocks[*cut].home = STATE_FREE;
-    heap->blocks[*cut].mark = LOOSE;
+    heap->blocks[*cut].index_slot = STATE_FREE;
+    heap->blocks[*cut].family_data = LOOSE;
     heap->counters.splits++;
     heap->counters.free_blocks++;
-    if (heap->blocks[id].mark == LISTED)
+    if (heap->blocks[id].family_data == LISTED)
         for (int i = 0; i < open->opened; i++)
             free_index_change(open->indexes[i], id, &heap->blocks[id], open->entered[id]);
     return true;
@@ -88,7 +88,7 @@ bool open_heap_insert(struct open_heap *open, uint32_t id)
 {
     if (!open_heap_reserve(open))
         return false;
-    open->heap.blocks[id].mark = LISTED;
+    open->heap.blocks[id].family_data = LISTED;
     open->entered[id] = ++open->clock;
     open->listed++;
     for (int i = 0; i < open->opened; i++)
@@ -98,7 +98,7 @@ bool open_heap_insert(struct open_heap *open, uint32_t id)
 
 void open_heap_remove(struct open_heap *open, uint32_t id)
 {
-    open->heap.blocks[id].mark = LOOSE;
+    open->heap.blocks[id].family_data = LOOSE;
     open->listed--;
     for (int i = 0; i < open->opened; i++)
         free_index_remove(open->indexes[i], id);
@@ -107,8 +107,8 @@ void open_heap_remove(struct open_heap *open, uint32_t id)
 void open_heap_hold(struct open_heap *open, uint32_t id)
 {
     struct block *block = &open->heap.blocks[id];
-    block->mark = HELD;
-    block->home = STATE_ALLOCATED;
+    block->family_data = HELD;
+    block->index_slot = STATE_ALLOCATED;
     open->heap.counters.allocated += block->size;
     open->heap.counters.free_blocks--;
 }
@@ -116,8 +116,8 @@ void open_heap_hold(struct open_heap *open, uint32_t id)
 void open_heap_let_go(struct open_heap *open, uint32_t id)
 {
     struct block *block = &open->heap.blocks[id];
-    block->mark = LOOSE;
-    block->home = STATE_FREE;
+    block->family_data = LOOSE;
+    block->index_slot = STATE_FREE;
     open->heap.counters.allocated -= block->size;
     open->heap.counters.free_blocks++;
 }
@@ -130,11 +130,11 @@ static const char *check_blocks(const struct open_heap *open)
     uint64_t listed = 0;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         const struct block *block = &heap->blocks[id];
-        if (block->mark > LISTED || is_free(block) != (block->mark != HELD))
+        if (block->family_data > LISTED || is_free(block) != (block->family_data != HELD))
             return "a block is neither held nor free";
-        free_blocks += block->mark != HELD;
-        listed += block->mark == LISTED;
-        for (int i = 0; i < open->opened && block->mark == LISTED; i++) {
+        free_blocks += block->family_data != HELD;
+        listed += block->family_data == LISTED;
+        for (int i = 0; i < open->opened && block->family_data == LISTED; i++) {
             const struct block *copy = &open->indexes[i]->shadow.blocks[id];
             if (copy->address != block->address || copy->size != block->size)
                 return "an index has a listed block elsewhere";
@@ -161,7 +161,7 @@ uint64_t open_heap_loose(const struct open_heap *open, uint64_t *bytes)
     uint64_t blocks = 0;
     *bytes = 0;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
-        if (heap->blocks[id].mark == LOOSE) {
+        if (heap->blocks[id].family_data == LOOSE) {
             *bytes += heap->blocks[id].size;
             blocks++;
         }

@@ -2,14 +2,14 @@
  *
  * A block is HELD by an object of the program, or free: LISTED, that is in every index that is
  * open, or LOOSE, in none. An index is opened when it is first asked for. What the functions
- * demand of their blocks is the caller's to see to. A function that answers false has run out of
+ * demand of their blocks is the caller's to see to. A function that returns false has run out of
  * memory, and the heap is good for nothing but release. */
 #ifndef SIMALLOC_OPEN_HEAP_H
 #define SIMALLOC_OPEN_HEAP_H
 
 #include "python/free_index.h"
 
-/* Values of `mark`; `home` is STATE_ALLOCATED in a held block and STATE_FREE in the others. */
+/* Values of `family_data`; `index_slot` is STATE_ALLOCATED in a held block and STATE_FREE in the others. */
 enum state { HELD, LOOSE, LISTED };
 
 struct open_heap {
@@ -48,10 +48,10 @@ bool open_heap_refine(struct open_heap *open, uint64_t size);
 /* The smallest size of a block that holds so many bytes. */
 uint64_t open_heap_least(const struct open_heap *open, uint64_t size);
 
-/* Raises the break and answers the new block, loose; NO_BLOCK beyond the limit or when memory is
+/* Raises the break and returns the new block, loose; NO_BLOCK beyond the limit or when memory is
  * exhausted. */
 uint32_t open_heap_extend(struct open_heap *open, uint64_t size);
-/* Cuts the low, or the high, `size` bytes off a larger free block and answers them as a new loose
+/* Cuts the low, or the high, `size` bytes off a larger free block and returns them as a new loose
  * block. What is left keeps its id and its place on the lists. */
 bool open_heap_split(struct open_heap *open, uint32_t id, uint64_t size, bool high,
                      uint32_t *cut);

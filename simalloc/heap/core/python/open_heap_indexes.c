@@ -25,7 +25,7 @@ static struct placed *place(const struct open_heap *open, enum free_order order)
         return NULL;
     size_t count = 0;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
-        if (heap->blocks[id].mark != LISTED)
+        if (heap->blocks[id].family_data != LISTED)
             continue;
         uint64_t entered = open->entered[id];
         placed[count++] = (struct placed){order == RING_LIFO ? ~entered : entered, id};

@@ -68,7 +68,7 @@ bool as_free_block(struct python_policy *policy, PyObject *object, uint32_t *id)
 {
     if (UNLIKELY(!as_block(policy, object, id)))
         return false;
-    if (LIKELY(block_at_id(policy, *id)->mark != HELD))
+    if (LIKELY(block_at_id(policy, *id)->family_data != HELD))
         return true;
     PyErr_Format(policy_error, "%R is not free: an object holds it", object);
     return false;

@@ -103,7 +103,7 @@ static PyObject *get_is_free(PyObject *self, void *unused)
 {
     (void)unused;
     const struct python_policy *policy = policy_of(self);
-    return policy == NULL ? NULL : PyBool_FromLong(block_at_id(policy, id_of(self))->mark != HELD);
+    return policy == NULL ? NULL : PyBool_FromLong(block_at_id(policy, id_of(self))->family_data != HELD);
 }
 
 static PyObject *get_is_listed(PyObject *self, void *unused)
@@ -111,7 +111,7 @@ static PyObject *get_is_listed(PyObject *self, void *unused)
     (void)unused;
     const struct python_policy *policy = policy_of(self);
     return policy == NULL ? NULL
-                          : PyBool_FromLong(block_at_id(policy, id_of(self))->mark == LISTED);
+                          : PyBool_FromLong(block_at_id(policy, id_of(self))->family_data == LISTED);
 }
 
 static PyObject *neighbour(PyObject *self, bool above)
@@ -146,7 +146,7 @@ static PyObject *block_repr(PyObject *self)
     const struct block *block = block_at_id(policy, id_of(self));
     return PyUnicode_FromFormat("<Block [%llu, %llu) %s>", (unsigned long long)block->address,
                                 (unsigned long long)(block->address + block->size),
-                                states[block->mark]);
+                                states[block->family_data]);
 }
 
 static void block_dealloc(PyObject *self)

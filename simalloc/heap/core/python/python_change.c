@@ -19,7 +19,7 @@ static PyObject *split(PyObject *self, PyObject *const *args, Py_ssize_t count, 
                             (unsigned long long)block->size, (unsigned long long)size);
     struct step *step = note(policy, method, id, size);
     if (size == block->size) {
-        if (block->mark == LISTED)
+        if (block->family_data == LISTED)
             open_heap_remove(&policy->open, id);
     } else if (!open_heap_split(&policy->open, id, size, high, &id)) {
         return out_of_memory(policy);
@@ -40,7 +40,7 @@ PyObject *heap_split_high(PyObject *self, PyObject *const *args, Py_ssize_t coun
 /* Joins a free neighbour to a loose block. */
 static void join(struct python_policy *policy, uint32_t id, uint32_t neighbour)
 {
-    if (block_at_id(policy, neighbour)->mark == LISTED)
+    if (block_at_id(policy, neighbour)->family_data == LISTED)
         open_heap_remove(&policy->open, neighbour);
     open_heap_join(&policy->open, id, neighbour);
     policy->open.heap.counters.coalescings += id != policy->resized;
@@ -49,7 +49,7 @@ static void join(struct python_policy *policy, uint32_t id, uint32_t neighbour)
 
 static bool is_listed(const struct python_policy *policy, uint32_t id)
 {
-    return id != NO_BLOCK && block_at_id(policy, id)->mark == LISTED;
+    return id != NO_BLOCK && block_at_id(policy, id)->family_data == LISTED;
 }
 
 /* Merges a block with its listed neighbours; it is loose afterwards. */
@@ -88,7 +88,7 @@ PyObject *heap_join(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (other != block->next && other != block->previous)
         return PyErr_Format(policy_error, "%R and %R are not neighbours", args[0], args[1]);
     struct step *step = note(policy, "join", id, 0);
-    if (block->mark == LISTED)
+    if (block->family_data == LISTED)
         open_heap_remove(&policy->open, id);
     join(policy, id, other);
     return answer(policy, step, id);
@@ -100,7 +100,7 @@ PyObject *heap_insert(PyObject *self, PyObject *object)
     uint32_t id;
     if (policy == NULL || !as_free_block(policy, object, &id))
         return NULL;
-    if (block_at_id(policy, id)->mark == LISTED)
+    if (block_at_id(policy, id)->family_data == LISTED)
         return PyErr_Format(policy_error, "%R is on the lists already", object);
     struct step *step = note(policy, "insert", id, 0);
     return open_heap_insert(&policy->open, id) ? answer(policy, step, id) : out_of_memory(policy);
@@ -112,7 +112,7 @@ PyObject *heap_remove(PyObject *self, PyObject *object)
     uint32_t id;
     if (policy == NULL || !as_free_block(policy, object, &id))
         return NULL;
-    if (block_at_id(policy, id)->mark != LISTED)
+    if (block_at_id(policy, id)->family_data != LISTED)
         return PyErr_Format(policy_error, "%R is not on the lists", object);
     struct step *step = note(policy, "remove", id, 0);
     open_heap_remove(&policy->open, id);

@@ -1,6 +1,6 @@
 /* The family of policies in Python: malloc and free are a Python object's methods.
  *
- * The replay takes the GIL for its whole stretch. When a method raises, or answers what cannot be,
+ * The replay takes the GIL for its whole stretch. When a method raises, or returns what cannot be,
  * the heap's failure stops the replay and the exception goes to whoever called it. */
 #include "python/python_policy.h"
 
@@ -108,13 +108,13 @@ static bool accept(struct python_policy *policy, PyObject *answer, uint64_t size
     if (!as_block(policy, answer, id))
         return false;
     const struct block *block = block_at_id(policy, *id);
-    if (LIKELY(block->mark == LOOSE && block->size >= size)) {
+    if (LIKELY(block->family_data == LOOSE && block->size >= size)) {
         open_heap_hold(&policy->open, *id);
         return true;
     }
-    if (block->mark == HELD)
+    if (block->family_data == HELD)
         PyErr_Format(policy_error, "%R was given out twice: another object holds it", answer);
-    else if (block->mark == LISTED)
+    else if (block->family_data == LISTED)
         PyErr_Format(policy_error,
                      "%R was given out but is on the lists; split() and remove() take it off",
                      answer);
@@ -167,7 +167,7 @@ static bool accept_resized(struct python_policy *policy, PyObject *answer, PyObj
     if (!as_block(policy, object, &id))
         return false;
     const struct block *block = block_at_id(policy, id);
-    if (block->mark == LOOSE && (answer == Py_False || block->size >= size)) {
+    if (block->family_data == LOOSE && (answer == Py_False || block->size >= size)) {
         open_heap_hold(&policy->open, id);
         return true;
     }
@@ -229,7 +229,7 @@ static size_t replay(struct replay *replay, const struct events *events)
     return done;
 }
 
-static const struct layer *settle(struct heap *heap)
+static const struct layer *next_layer(struct heap *heap)
 {
     (void)heap;
     return &layer;
@@ -298,7 +298,7 @@ const struct family python_policy = {
     .blocks_an_event = 64,
     .init = init,
     .release = release_all,
-    .settle = settle,
+    .next_layer = next_layer,
     .check = check,
     .loose = loose,
 };

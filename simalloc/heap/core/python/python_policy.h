@@ -68,7 +68,7 @@ bool add_heap_type(PyObject *module);
 /* Makes the types and all else that policies in Python need. */
 bool add_python_policy(PyObject *module);
 
-/* Answers a new reference to the Block of an id; NULL with an exception set. */
+/* Returns a new reference to the Block of an id; NULL with an exception set. */
 PyObject *block_of(struct python_policy *policy, uint32_t id);
 /* Takes note that an id is no more. */
 void forget_block(struct python_policy *policy, uint32_t id);
@@ -77,7 +77,7 @@ bool as_block(struct python_policy *policy, PyObject *object, uint32_t *id);
 
 /* The policy of a Heap that is now deciding an event, or NULL with an exception set. */
 struct python_policy *acting(PyObject *heap);
-/* Ends the simulation; answers NULL with an exception set. */
+/* Ends the simulation; returns NULL with an exception set. */
 PyObject *out_of_memory(struct python_policy *policy);
 /* Begins to remember a call. */
 struct step *note(struct python_policy *policy, const char *method, uint32_t block,

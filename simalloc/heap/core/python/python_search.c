@@ -39,7 +39,7 @@ PyObject *heap_first_fit(PyObject *self, PyObject *const *args, Py_ssize_t count
     if (count > 2 && args[2] != Py_None) {
         if (!as_block(query.policy, args[2], &after))
             return NULL;
-        if (block_at_id(query.policy, after)->mark != LISTED)
+        if (block_at_id(query.policy, after)->family_data != LISTED)
             return PyErr_Format(policy_error, "%R is not on the lists", args[2]);
         if (query.order == ORDER_LIFO)
             return PyErr_Format(policy_error, "a search after a block goes by 'ao' or 'fifo'");

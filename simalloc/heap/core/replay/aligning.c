@@ -2,22 +2,12 @@
 
 #include "space/segment.h"
 
-static uint64_t common_divisor(uint64_t one, uint64_t other)
-{
-    while (other != 0) {
-        uint64_t rest = one % other;
-        one = other;
-        other = rest;
-    }
-    return one;
-}
-
 /* Cuts an allocated block down to its low `size` bytes, and frees the rest as the program would. */
 static void give_back_high_end(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t high = heap_cut_high(heap, id, size);
     heap->counters.splits++;
-    heap->blocks[high].mark = heap->blocks[id].mark;
+    heap->blocks[high].family_data = heap->blocks[id].family_data;
     heap->front->release(heap, high);
 }
 
@@ -25,7 +15,7 @@ static void give_back_low_end(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t low = heap_cut_low(heap, id, size);
     heap->counters.splits++;
-    heap->blocks[low].mark = heap->blocks[id].mark;
+    heap->blocks[low].family_data = heap->blocks[id].family_data;
     heap->front->release(heap, low);
 }
 
@@ -68,48 +58,16 @@ static uint32_t allocate_and_cut(struct heap *heap, uint64_t size, uint64_t alig
     return id;
 }
 
-static uint32_t allocate(struct heap *heap, uint64_t size)
+uint32_t allocate_aligned(struct heap *heap, uint64_t size)
 {
     const struct setting *setting = &heap->setting;
-    uint64_t alignment = heap->asked;
+    uint64_t alignment = heap->request.alignment;
+    if (setting->anyway % alignment == 0)
+        return heap->front->allocate(heap, size);
     if (setting->natural > 0 && setting->natural % alignment == 0)
         return heap->family->allocate(heap, size < alignment ? alignment : size);
     if (setting->piece > 0)
         return allocate_and_cut(heap, size, alignment);
     heap_fail(heap, "the alignment asked for is more than the policy can serve");
     return NO_BLOCK;
-}
-
-static void release(struct heap *heap, uint32_t id)
-{
-    heap->front->release(heap, id);
-}
-
-static bool reserve(struct heap *heap)
-{
-    return heap->front->reserve(heap);
-}
-
-/* The scaled alignment that an event asks for, beyond what all blocks have; 0: none. */
-static uint64_t asked_by(const struct heap *heap, const struct events *events, size_t event)
-{
-    if (events->op[event] != OP_MALLOC || events->alignment[event] <= 1)
-        return 0;
-    uint64_t asked = (uint64_t)events->alignment[event] * heap->setting.scale;
-    return heap->setting.anyway % asked == 0 ? 0 : asked;
-}
-
-size_t replay_aligning(struct replay *replay, const struct events *batch)
-{
-    struct heap *heap = replay->heap;
-    size_t plain = 0;
-    while (plain < batch->count && asked_by(heap, batch, plain) == 0)
-        plain++;
-    struct events part = events_from(batch, 0, plain > 0 ? plain : 1);
-    if (plain > 0)
-        return heap->front->replay(replay, &part);
-    heap->asked = asked_by(heap, batch, 0);
-    size_t done = replay_events(replay, &part, allocate, release, reserve, heap->front, true);
-    heap->asked = 0;
-    return done;
 }

@@ -1,13 +1,11 @@
-/* Serving the alignments that requests ask for.
- *
- * Over any family that can, and whatever stands over it (docs/policies.md, Parts). */
+/* Serving the alignments that requests ask for, over any family that can (docs/policies.md, Parts). */
 #ifndef SIMALLOC_ALIGNING_H
 #define SIMALLOC_ALIGNING_H
 
-#include "replay/replay.h"
+#include "parts/layer.h"
 
-/* Carries out the first events of a batch: all before one that asks for an alignment, or that one.
- * Answers how many. */
-size_t replay_aligning(struct replay *replay, const struct events *batch);
+/* Allocates a block for the request under way, which asks for an alignment. NO_BLOCK, with the
+ * heap's failure set, if that cannot be. */
+uint32_t allocate_aligned(struct heap *heap, uint64_t size);
 
 #endif

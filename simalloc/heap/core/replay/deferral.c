@@ -25,7 +25,7 @@ enum { BUCKETS = 1 << 12 };
 
 struct deferral {
     const struct layer *base;
-    const struct layer *(*settle)(struct heap *heap); /* the family's */
+    const struct layer *(*next_layer)(struct heap *heap); /* the family's */
     struct exact_list *lists;
     uint32_t list_count;
     uint32_t list_capacity;
@@ -37,14 +37,14 @@ struct deferral {
     uint64_t waiting;
 };
 
-bool deferral_init(struct heap *heap, const struct layer *(*settle)(struct heap *heap))
+bool deferral_init(struct heap *heap, const struct layer *(*next_layer)(struct heap *heap))
 {
     if (heap->setting.quick == 0 && heap->setting.cache == 0)
         return true;
     heap->deferral = calloc(1, sizeof *heap->deferral);
     if (heap->deferral == NULL)
         return false;
-    heap->deferral->settle = settle;
+    heap->deferral->next_layer = next_layer;
     return true;
 }
 
@@ -127,10 +127,10 @@ static uint32_t take_newest(struct heap *heap, struct exact_list *list)
 }
 
 /* Asks the family for memory and the form that is due, as before a batch. */
-static bool settle(struct heap *heap)
+static bool next_layer(struct heap *heap)
 {
     struct deferral *deferral = heap->deferral;
-    const struct layer *layer = deferral->settle(heap);
+    const struct layer *layer = deferral->next_layer(heap);
     if (layer != NULL)
         deferral->base = free_counting_over(heap, layer);
     if (layer == NULL || !deferral->base->reserve(heap)) {
@@ -148,7 +148,7 @@ static void coalesce_all(struct heap *heap)
 {
     struct deferral *deferral = heap->deferral;
     for (uint64_t i = 0; deferral->oldest != NO_BLOCK; i++) {
-        if (i % BATCH == 0 && !settle(heap))
+        if (i % BATCH == 0 && !next_layer(heap))
             return;
         uint32_t id = deferral->oldest;
         struct exact_list *list = find_list(deferral, heap->blocks[id].size);
@@ -157,7 +157,7 @@ static void coalesce_all(struct heap *heap)
         heap_mark(heap, id, STATE_ALLOCATED);
         deferral->base->release(heap, id);
     }
-    settle(heap);
+    next_layer(heap);
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
@@ -243,7 +243,7 @@ const char *deferral_check(const struct heap *heap, uint64_t kept)
     for (uint32_t i = 0; i < deferral->list_count; i++)
         for (uint32_t id = deferral->lists[i].newest; id != NO_BLOCK;
              id = deferral->turns[id].older_of_size) {
-            if (heap->blocks[id].home != STATE_CACHED ||
+            if (heap->blocks[id].index_slot != STATE_CACHED ||
                 heap->blocks[id].size != deferral->lists[i].size)
                 return "an exact list holds a block that is not cached, or of another size";
             if (++cached > heap->counters.cached_blocks)

@@ -8,13 +8,13 @@
 #include "parts/layer.h"
 
 /* Makes what a heap needs for it, if its setting asks for any; false when memory is exhausted. */
-bool deferral_init(struct heap *heap, const struct layer *(*settle)(struct heap *heap));
+bool deferral_init(struct heap *heap, const struct layer *(*next_layer)(struct heap *heap));
 void deferral_release(struct heap *heap);
 
 /* The layer that defers what another one does. */
 const struct layer *deferral_over(struct heap *heap, const struct layer *base);
 
-/* Answers what is wrong with the cached blocks, of which the family itself keeps some; or NULL. */
+/* Returns what is wrong with the cached blocks, of which the family itself keeps some; or NULL. */
 const char *deferral_check(const struct heap *heap, uint64_t kept);
 
 #endif

@@ -6,7 +6,8 @@
 #include "native/op.h"
 #include "space/heap.h"
 
-/* A run of events, column by column. */
+/* A run of events, column by column. Of the optional columns those are given that the family looks
+ * at and the trace has; the others are NULL. */
 struct events {
     size_t count;
     const uint8_t *op;
@@ -15,9 +16,26 @@ struct events {
     const int64_t *live; /* bytes of the program that are live after each event */
     const struct live_span *spans; /* what the first `span_count` whole batches come to */
     size_t span_count;
+    const int64_t *alignment; /* 0 for none */
+    const int64_t *time;      /* nanoseconds */
+    const uint32_t *thread;
+    const uint32_t *site;
     int64_t *address; /* filled with the object's address after each event; may be NULL */
-    const int64_t *alignment; /* that each event asks for, 0 for none; may be NULL */
+    const struct sight *sight; /* what else is filled; NULL: nothing */
+    size_t first;              /* the number of the first event among those of the sight */
 };
+
+/* What is told of each event and the heap after it, in columns of an entry an event. */
+struct sight {
+    int64_t *mapped;   /* scaled bytes */
+    int64_t *resident; /* the same; 0 if nobody keeps track */
+    int64_t *region;   /* where the object is, as the family says it (struct location) */
+    int64_t *number;
+    int64_t *offset;
+    uint64_t *figures; /* a row an event, of as many as the family reports */
+};
+
+#define PART_OF(column, first) ((column) == NULL ? NULL : &(column)[first])
 
 /* At most `most` of the events from number `first` on. */
 ALWAYS_INLINE struct events events_from(const struct events *events, size_t first, size_t most)
@@ -34,8 +52,13 @@ ALWAYS_INLINE struct events events_from(const struct events *events, size_t firs
         .live = &events->live[first],
         .spans = &events->spans[spans],
         .span_count = events->span_count - spans,
-        .address = events->address == NULL ? NULL : &events->address[first],
-        .alignment = events->alignment == NULL ? NULL : &events->alignment[first],
+        .alignment = PART_OF(events->alignment, first),
+        .time = PART_OF(events->time, first),
+        .thread = PART_OF(events->thread, first),
+        .site = PART_OF(events->site, first),
+        .address = PART_OF(events->address, first),
+        .sight = events->sight,
+        .first = events->first + first,
     };
 }
 

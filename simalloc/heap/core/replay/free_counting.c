@@ -119,7 +119,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Frees a block of a family with a list in address order; answers what a walk looks at. */
+/* Frees a block of a family with a list in address order; returns what a walk looks at. */
 static uint64_t release_in_order(struct heap *heap, uint32_t id)
 {
     leave_if_trimmed(heap);

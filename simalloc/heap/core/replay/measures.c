@@ -2,32 +2,69 @@
 
 #include "replay/replay.h"
 
-static void measure_change(struct measures *measures, const struct heap_change *change, uint64_t live)
+static void measure_change(struct footprint *footprint, const struct byte_change *change, uint64_t event,
+                           uint64_t live)
 {
-    measures->heap = change->heap;
-    if (change->heap > measures->peak_heap) {
-        measures->peak_heap = change->heap;
-        measures->event_of_peak_heap = measures->events + change->event;
-        measures->live_at_peak_heap = live;
-        measures->allocated_at_peak_heap = change->allocated;
+    footprint->bytes = change->bytes;
+    if (change->bytes > footprint->peak) {
+        footprint->peak = change->bytes;
+        footprint->event_of_peak = event;
+        footprint->live_at_peak = live;
+        footprint->allocated_at_peak = change->allocated;
     }
-    timeline_note_heap(&measures->timeline, change->heap);
+    timeline_note_heap(&footprint->timeline, change->bytes);
 }
 
-/* Measures `count` events after each of which the heap was the same, in one interval of the
- * timeline. */
-static void measure_span(struct measures *measures, const struct live_span *span, size_t count)
+/* Measures `count` events after each of which the bytes were the same, in one interval of the
+ * timeline. `max_live` is what was live at most before them, which they may raise. */
+static void measure_span(struct footprint *footprint, const struct live_span *span, size_t count,
+                         uint64_t scale, uint64_t *max_live)
 {
-    double heap = (double)measures->heap / (double)measures->scale;
-    measures->sum_of_ratios += heap * span->inverses;
-    measures->sum_of_ratios_by_bytes += heap * span->inverses_by_bytes;
-    measures->allocated_bytes += (uint64_t)span->allocated;
-    measures->events_without_live += (uint64_t)span->without_live;
-    if ((uint64_t)span->high > measures->max_live) {
-        measures->max_live = (uint64_t)span->high;
-        measures->heap_at_max_live = measures->heap;
+    double bytes = (double)footprint->bytes / (double)scale;
+    footprint->sum += bytes * (double)count;
+    footprint->sum_of_ratios += bytes * span->inverses;
+    footprint->sum_of_ratios_by_bytes += bytes * span->inverses_by_bytes;
+    if ((uint64_t)span->high > *max_live) {
+        *max_live = (uint64_t)span->high;
+        footprint->at_max_live = footprint->bytes;
     }
-    timeline_note(&measures->timeline, (uint64_t)span->low, (uint64_t)span->high, count);
+    timeline_note(&footprint->timeline, (uint64_t)span->low, (uint64_t)span->high, count);
+}
+
+/* Measures the bytes after each event of a batch; what is found of the live bytes on the way is left
+ * in `live`. */
+static void measure_footprint(const struct measures *measures, struct footprint *footprint,
+                              const struct changes *changes, const struct batch *batch,
+                              const struct events *events, struct live_span *live)
+{
+    const struct byte_change *change = changes->at;
+    const struct byte_change *end_of_changes = change + changes->count;
+    uint64_t max_live = measures->max_live;
+    size_t start = 0;
+    while (start < batch->events) {
+        size_t end =
+            start + timeline_room(&footprint->timeline, batch->events - start, footprint->bytes);
+        if (change < end_of_changes && change->event == start) {
+            measure_change(footprint, change, measures->events + start,
+                           (uint64_t)events->live[start]);
+            change++;
+        }
+        if (measures->events + start == 0) { /* should live, or the bytes, stay at 0 */
+            footprint->at_max_live = footprint->bytes;
+            footprint->live_at_peak = (uint64_t)events->live[start];
+        }
+        if (change < end_of_changes && change->event < end)
+            end = change->event;
+        struct live_span span = LIKELY(end - start == SPAN_EVENTS && events->span_count > 0)
+                                    ? events->spans[0]
+                                    : live_span_of(&events->live[start], &events->size[start],
+                                                   end - start);
+        measure_span(footprint, &span, end - start, measures->scale, &max_live);
+        live->allocated += span.allocated;
+        live->without_live += span.without_live;
+        start = end;
+    }
+    live->high = (int64_t)max_live;
 }
 
 static void measure_free_blocks(struct measures *measures, const uint32_t *counts, size_t events)
@@ -47,30 +84,15 @@ static void measure_free_blocks(struct measures *measures, const uint32_t *count
 void VARIANT(measure)(struct measures *measures, const struct batch *batch,
                         const struct events *events)
 {
-    const struct heap_change *change = batch->change;
-    const struct heap_change *end_of_changes = change + batch->changes;
-    size_t start = 0;
-    while (start < batch->events) {
-        size_t end =
-            start + timeline_room(&measures->timeline, batch->events - start, measures->heap);
-        if (change < end_of_changes && change->event == start) {
-            measure_change(measures, change, (uint64_t)events->live[start]);
-            change++;
-        }
-        if (measures->events + start == 0)
-            measures->heap_at_max_live = measures->heap; /* should live stay at 0 */
-        if (change < end_of_changes && change->event < end)
-            end = change->event;
-        if (LIKELY(end - start == SPAN_EVENTS && events->span_count > 0)) {
-            measure_span(measures, &events->spans[0], SPAN_EVENTS);
-        } else {
-            struct live_span piece =
-                live_span_of(&events->live[start], &events->size[start], end - start);
-            measure_span(measures, &piece, end - start);
-        }
-        start = end;
-    }
+    struct live_span live = {0};
+    if (batch->resident != NULL)
+        measure_footprint(measures, measures->resident, batch->resident, batch, events,
+                          &(struct live_span){0});
+    measure_footprint(measures, &measures->mapped, &batch->mapped, batch, events, &live);
     measure_free_blocks(measures, batch->free_blocks, batch->events);
+    measures->max_live = (uint64_t)live.high;
+    measures->allocated_bytes += (uint64_t)live.allocated;
+    measures->events_without_live += (uint64_t)live.without_live;
     measures->events += batch->events;
     if (batch->events > 0)
         measures->live = (uint64_t)events->live[batch->events - 1];

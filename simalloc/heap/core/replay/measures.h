@@ -4,43 +4,28 @@
 #ifndef SIMALLOC_MEASURES_H
 #define SIMALLOC_MEASURES_H
 
-#include "native/live_span.h"
-#include "replay/timeline.h"
+#include "replay/footprint.h"
 #include "space/variant.h"
 
 struct measures {
     uint64_t scale;  /* of the heap's bytes */
     uint64_t events; /* done so far */
     uint64_t live;   /* bytes of the program, now */
-    uint64_t heap;   /* mapped bytes, scaled */
     uint64_t max_live;
-    uint64_t heap_at_max_live;
-    uint64_t peak_heap;
-    uint64_t event_of_peak_heap; /* the first after which the heap was as large */
-    uint64_t live_at_peak_heap;
-    uint64_t allocated_at_peak_heap;
-    uint64_t events_without_live; /* the mean of heap / live is over the others */
-    double sum_of_ratios;
-    uint64_t allocated_bytes; /* of the program, by all events; the other mean is over these */
-    double sum_of_ratios_by_bytes;
+    uint64_t events_without_live; /* means of ratios to the live bytes are over the others */
+    uint64_t allocated_bytes; /* of the program, by all events; the other means are over these */
     uint64_t sum_of_free_blocks;
     uint64_t peak_free_blocks;
-    struct timeline timeline;
-};
-
-/* An event after which the heap is larger or smaller than before. */
-struct heap_change {
-    size_t event;       /* of its batch */
-    uint64_t heap;      /* mapped bytes after it */
-    uint64_t allocated; /* scaled bytes of allocated blocks after it */
+    struct footprint mapped;
+    struct footprint *resident; /* NULL: nobody asks for it */
 };
 
 /* Events that were carried out and are to be measured. */
 struct batch {
     size_t events;
     uint32_t free_blocks[BATCH]; /* after the event */
-    size_t changes;
-    struct heap_change change[BATCH];
+    struct changes mapped;
+    struct changes *resident; /* NULL: nobody asks for it */
 };
 
 _Static_assert((int)BATCH == (int)SPAN_EVENTS, "what a whole batch comes to is looked up");

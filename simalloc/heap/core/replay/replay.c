@@ -1,9 +1,10 @@
 #include "replay/replay.h"
 
-#include "replay/aligning.h"
 #include "replay/deferral.h"
 #include "replay/free_counting.h"
+#include "replay/requests.h"
 #include "replay/trimming.h"
+#include "space/residence.h"
 
 uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
                     const struct layer *layer)
@@ -21,25 +22,60 @@ uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
     return block;
 }
 
-/* What is asked for only in tests: an event's address, and the heap verified after it, which has
- * taken so many new ids for blocks. */
+/* Fills in what is told of an event, and of the heap after it. */
+static void tell(const struct replay *replay, const struct events *event, uint32_t block)
+{
+    const struct heap *heap = replay->heap;
+    const struct family *family = replay->family;
+    const struct sight *sight = event->sight;
+    size_t row = event->first;
+    struct location location = {0, 0, -1};
+    if (block != NO_BLOCK && family->locate != NULL)
+        family->locate(heap, block, &location);
+    else if (block != NO_BLOCK)
+        location.offset = (int64_t)heap->blocks[block].address;
+    sight->mapped[row] = (int64_t)heap->mapped;
+    sight->resident[row] = (int64_t)heap_resident(heap);
+    sight->region[row] = location.region;
+    sight->number[row] = location.number;
+    sight->offset[row] = location.offset;
+    if (family->report != NULL)
+        family->report(heap, &sight->figures[row * family->figure_count]);
+}
+
+/* Verifies the heap after an event, which has taken so many new ids for blocks. */
+static const char *verify(const struct replay *replay, uint32_t taken)
+{
+    struct heap *heap = replay->heap;
+    const struct family *family = replay->family;
+    const char *wrong = family->check(heap);
+    if (wrong == NULL)
+        wrong = deferral_check(heap, family->cached == NULL ? 0 : family->cached(heap));
+    /* An aligned allocation is one, and two frees. */
+    uint32_t steps = heap->request.alignment > 0 ? 3 : 1;
+    if (wrong == NULL && taken > steps * family->blocks_an_event)
+        wrong = "an event has made more blocks than its family says";
+    return wrong;
+}
+
+static bool is_watched(const struct replay *replay, const struct events *events)
+{
+    return events->address != NULL || events->sight != NULL || replay->checked;
+}
+
+/* What is asked for on request only, after one event. */
 static void watch(const struct replay *replay, const struct events *event, uint32_t taken)
 {
     struct heap *heap = replay->heap;
-    uint32_t block = replay->objects.blocks[event->slot[0]];
-    bool of_none = block == NO_BLOCK || event->op[0] > OP_USE; /* OP_EMPTY is of no object */
+    uint8_t op = event->op[0];
+    bool has_object = op != OP_EMPTY && op != OP_THREAD_END;
+    uint32_t block = has_object ? replay->objects.blocks[event->slot[0]] : NO_BLOCK;
     if (event->address != NULL)
-        event->address[0] = of_none ? -1 : (int64_t)heap->blocks[block].address;
-    if (!replay->checked)
-        return;
-    heap->failure = replay->family->check(heap);
-    if (heap->failure == NULL)
-        heap->failure = deferral_check(
-            heap, replay->family->cached == NULL ? 0 : replay->family->cached(heap));
-    /* An aligned allocation is one, and two frees. */
-    uint32_t steps = heap->asked > 0 ? 3 : 1;
-    if (heap->failure == NULL && taken > steps * replay->family->blocks_an_event)
-        heap->failure = "an event has made more blocks than its family says";
+        event->address[0] = block == NO_BLOCK ? -1 : (int64_t)heap->blocks[block].address;
+    if (event->sight != NULL)
+        tell(replay, event, block);
+    if (replay->checked)
+        heap->failure = verify(replay, taken);
 }
 
 /* Asks for the memory that a batch of events will touch, when the heap has outgrown the nearest
@@ -89,8 +125,7 @@ bool replay_begin(struct replay *replay, const struct events *events, size_t fir
                   reserve_function *reserve, struct events *part)
 {
     struct heap *heap = replay->heap;
-    const bool watched = events->address != NULL || replay->checked;
-    *part = events_from(events, first, watched ? 1 : BATCH);
+    *part = events_from(events, first, is_watched(replay, events) ? 1 : BATCH);
     if (!reserve(heap) || !objects_reserve(&replay->objects, part->slot, part->count)) {
         heap->failure = OUT_OF_MEMORY;
         return false;
@@ -105,8 +140,7 @@ size_t replay_end(struct replay *replay, const struct events *part, struct batch
                   uint32_t used)
 {
     const struct heap *heap = replay->heap;
-    const bool watched = part->address != NULL || replay->checked;
-    if (watched && heap->failure == NULL)
+    if (is_watched(replay, part) && heap->failure == NULL)
         watch(replay, part, heap->used - used);
     if (part->count == 1 && heap->failure != NULL)
         batch->events = 0; /* it may have failed after the loop has taken it for done */
@@ -119,7 +153,7 @@ size_t replay_all(struct replay *replay, const struct events *events)
     struct heap *heap = replay->heap;
     size_t done = 0;
     while (done < events->count && heap->failure == NULL) {
-        const struct layer *layer = replay->family->settle(heap);
+        const struct layer *layer = replay->family->next_layer(heap);
         if (layer == NULL) {
             heap->failure = OUT_OF_MEMORY;
             break;
@@ -133,8 +167,8 @@ size_t replay_all(struct replay *replay, const struct events *events)
         heap->front = layer;
         prefetch_columns(events, done + BATCH);
         struct events batch = events_from(events, done, BATCH - done % BATCH);
-        bool aligns = heap->setting.memalign && events->alignment != NULL;
-        done += aligns ? replay_aligning(replay, &batch) : layer->replay(replay, &batch);
+        done += requests_are_needed(replay, events) ? replay_requests(replay, &batch)
+                                                    : layer->replay(replay, &batch);
     }
     return done;
 }

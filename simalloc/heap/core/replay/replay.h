@@ -13,26 +13,29 @@
 
 enum realloc_rule { REALLOC_FREE_FIRST, REALLOC_MOVE, REALLOC_IN_PLACE };
 
+#define INVALID_EVENTS "the events are not those of a valid trace" /* a failure */
+
 struct replay {
     const struct family *family;
     struct heap *heap; /* the family's state begins with it */
     enum realloc_rule realloc_rule;
     bool checked; /* verify the whole heap after each event */
+    bool program_writes; /* every byte that it has asked for, or none; for residence */
     measure_function *measure; /* that of this processor, whichever the family's code is for */
     struct objects objects;
     struct measures measures;
 };
 
-/* Reallocates block `old` by the rule in force and answers the block that takes its place. Not
+/* Reallocates block `old` by the rule in force and returns the block that takes its place. Not
  * inlined: it would be a second and a third copy of the layer's functions. */
 uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
                     const struct layer *layer);
 
-/* Makes ready for the batch that begins at event `first`, which is answered in `part`: of one event
+/* Makes ready for the batch that begins at event `first`, which is returned in `part`: of one event
  * if each is watched. False, with the heap's failure set, when memory is exhausted. */
 bool replay_begin(struct replay *replay, const struct events *events, size_t first,
                   reserve_function *reserve, struct events *part);
-/* Measures what a batch has left behind, before which so many block ids were in use; answers how many
+/* Measures what a batch has left behind, before which so many block ids were in use; returns how many
  * events it has done. */
 size_t replay_end(struct replay *replay, const struct events *part, struct batch *batch,
                   uint32_t used);
@@ -46,38 +49,41 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
     _Static_assert(OP_MALLOC == 0 && NO_BLOCK == 0, "a malloc of no object yet is told at once");
     if (LIKELY((op | block) == 0))
         return allocate(heap, size);
-    if (UNLIKELY(op == OP_USE || op == OP_EMPTY))
+    if (UNLIKELY(op == OP_USE || op == OP_EMPTY || op == OP_THREAD_END))
         return block;
+    if (op == OP_CALLOC && block == NO_BLOCK)
+        return layer->allocate(heap, size);
     if (UNLIKELY(op != OP_REALLOC || block == NO_BLOCK)) {
-        heap_fail(heap, "the events are not those of a valid trace");
+        heap_fail(heap, INVALID_EVENTS);
         return NO_BLOCK;
     }
     return reallocate(replay, block, size, layer);
 }
 
 /* Notes that the heap has changed; false if it has failed. */
-ALWAYS_INLINE bool note_news(struct batch *batch, size_t event, struct heap *heap)
+ALWAYS_INLINE bool note_change(struct batch *batch, size_t event, struct heap *heap)
 {
     if (heap->failure != NULL)
         return false;
-    heap->news = false;
-    batch->change[batch->changes++] =
-        (struct heap_change){event, heap->mapped, heap->counters.allocated};
+    heap->heap_changed = false;
+    batch->mapped.at[batch->mapped.count++] =
+        (struct byte_change){event, heap->mapped, heap->counters.allocated};
     return true;
 }
 
-/* Carries out the events of a batch, or less if the heap fails. `falls`: also a free may change the
+/* Carries out the events of a batch, or less if the heap fails. `free_may_shrink`: also a free may change the
  * heap, or fail. */
 ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *events,
                                 struct batch *batch, allocate_function *allocate,
-                                free_function *release, const struct layer *layer, bool falls)
+                                free_function *release, const struct layer *layer, bool free_may_shrink)
 {
     struct heap *heap = replay->heap;
     uint32_t *blocks = replay->objects.blocks;
     uint64_t scale = heap->setting.scale;
     const bool has_overhead = overhead_is_on(&heap->setting);
     size_t i = 0;
-    batch->changes = 0;
+    batch->mapped.count = 0;
+    batch->resident = NULL;
     for (; i < events->count; i++) {
         uint32_t *object = &blocks[events->slot[i]];
         uint8_t op = events->op[i];
@@ -85,7 +91,7 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
         if (op == OP_FREE && LIKELY(block != NO_BLOCK)) {
             *object = NO_BLOCK;
             release(heap, block);
-            if (falls && UNLIKELY(heap->news) && !note_news(batch, i, heap))
+            if (free_may_shrink && UNLIKELY(heap->heap_changed) && !note_change(batch, i, heap))
                 break;
         } else {
             uint64_t size = scaled((uint64_t)events->size[i], scale);
@@ -93,7 +99,7 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
                 size = overhead_gross(&heap->setting, size);
             block = replay_request(replay, heap, op, block, size, allocate, layer);
             *object = block;
-            if (UNLIKELY(heap->news) && !note_news(batch, i, heap))
+            if (UNLIKELY(heap->heap_changed) && !note_change(batch, i, heap))
                 break;
         }
         batch->free_blocks[i] =
@@ -104,7 +110,7 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
 
 ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *events,
                                    allocate_function *allocate, free_function *release,
-                                   reserve_function *reserve, const struct layer *layer, bool falls)
+                                   reserve_function *reserve, const struct layer *layer, bool free_may_shrink)
 {
     struct heap *heap = replay->heap;
     struct events part;
@@ -113,7 +119,7 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
     while (done < events->count && heap->failure == NULL &&
            replay_begin(replay, events, done, reserve, &part)) {
         uint32_t used = heap->used;
-        replay_batch(replay, &part, &batch, allocate, release, layer, falls);
+        replay_batch(replay, &part, &batch, allocate, release, layer, free_may_shrink);
         done += replay_end(replay, &part, &batch, used);
     }
     return done;
@@ -123,15 +129,15 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
 size_t replay_all(struct replay *replay, const struct events *events);
 
 /* Defines layer_NAME, with its replay, from functions of a heap that are known when the code is
- * compiled, and of what else struct layer has, by name. `falls`: the heap may fall, or fail, in a
+ * compiled, and of what else struct layer has, by name. `free_may_shrink`: the heap may fall, or fail, in a
  * free. */
-#define DEFINE_LAYER(name, falls, allocate_, release_, reserve_, ...)                            \
-    DEFINE_INLINED_LAYER(name, falls, allocate_, release_, reserve_, .allocate = allocate_,      \
+#define DEFINE_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)                            \
+    DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_, .allocate = allocate_,      \
                          .release = release_, __VA_ARGS__)
 
 /* The same where allocate_ and release_ are for the replay alone: what else calls the layer's has
  * others, so that what is long is not there twice. */
-#define DEFINE_INLINED_LAYER(name, falls, allocate_, release_, reserve_, ...)                    \
+#define DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)                    \
     static size_t replay_##name(struct replay *replay, const struct events *events);             \
     static const struct layer layer_##name = {                                                   \
         .replay = replay_##name,                                                                 \
@@ -140,13 +146,13 @@ size_t replay_all(struct replay *replay, const struct events *events);
     };                                                                                           \
     static size_t replay_##name(struct replay *replay, const struct events *events)              \
     {                                                                                            \
-        return replay_events(replay, events, allocate_, release_, reserve_, &layer_##name, falls); \
+        return replay_events(replay, events, allocate_, release_, reserve_, &layer_##name, free_may_shrink); \
     }
 
-/* The layer of a family that has but one, and its settle(). */
-#define DEFINE_ONLY_LAYER(name, falls, allocate_, release_, reserve_, ...)                       \
-    DEFINE_LAYER(name, falls, allocate_, release_, reserve_, __VA_ARGS__)                        \
-    static const struct layer *settle(struct heap *heap)                                         \
+/* The layer of a family that has but one, and its next_layer(). */
+#define DEFINE_ONLY_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)                       \
+    DEFINE_LAYER(name, free_may_shrink, allocate_, release_, reserve_, __VA_ARGS__)                        \
+    static const struct layer *next_layer(struct heap *heap)                                         \
     {                                                                                            \
         (void)heap;                                                                              \
         return &layer_##name;                                                                    \

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "space/residence.h"
 #include "space/table.h"
 
 bool heap_grow_table(struct heap *heap, uint64_t spare)
@@ -29,6 +30,7 @@ void heap_release(struct heap *heap)
     heap->blocks = NULL;
     free(heap->segments);
     heap->segments = NULL;
+    residence_release(heap);
 }
 
 uint64_t heap_unit(const struct heap *heap)
@@ -42,13 +44,21 @@ uint64_t heap_unit(const struct heap *heap)
     return setting->minimum > 1 ? unit | setting->minimum : unit;
 }
 
+/* Gives back every page that begins in these bytes. */
+static void discard_begun(struct heap *heap, uint64_t address, uint64_t size)
+{
+    uint64_t page = heap->setting.page;
+    heap_discard(heap, address, round_up(address + size, page) - address);
+}
+
 bool heap_lower(struct heap *heap, uint64_t size)
 {
     uint32_t id = heap_last(heap);
     struct block *last = &heap->blocks[id];
     heap->brk -= size;
+    discard_begun(heap, heap->brk, size);
     heap->mapped -= size;
-    heap->news = true;
+    heap->heap_changed = true;
     last->size -= size;
     if (last->size > 0)
         return true;
@@ -57,6 +67,16 @@ bool heap_lower(struct heap *heap, uint64_t size)
     heap->blocks[NO_BLOCK].previous = last->previous;
     heap_drop_id(heap, id);
     return false;
+}
+
+uint64_t common_divisor(uint64_t one, uint64_t other)
+{
+    while (other != 0) {
+        uint64_t rest = one % other;
+        one = other;
+        other = rest;
+    }
+    return one;
 }
 
 /* Makes room for the number of one more segment. */
@@ -77,8 +97,10 @@ uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
 {
     if (alignment < heap->segment_alignment)
         alignment = heap->segment_alignment;
-    uint64_t address = round_up(heap->segment_address, alignment);
-    if (address > 2 * MAX_BREAK || size > 2 * MAX_BREAK - address) {
+    uint64_t factor = heap->setting.page / common_divisor(alignment, heap->setting.page);
+    bool possible = alignment <= MAX_BREAK / factor;
+    uint64_t address = possible ? round_up(heap->segment_address, alignment * factor) : 0;
+    if (!possible || address > 2 * MAX_BREAK || size > 2 * MAX_BREAK - address) {
         heap_fail(heap, "the heap would exceed 2**62 bytes");
         return NO_BLOCK;
     }
@@ -93,34 +115,50 @@ uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
         .address = address,
         .previous = id,
         .next = id,
-        .home = STATE_HOLE,
-        .mark = heap->segment_count,
+        .index_slot = STATE_HOLE,
+        .family_data = heap->segment_count,
     };
     heap->blocks[id] = (struct block){
         .address = address,
         .size = size,
         .previous = edge,
         .next = edge,
-        .home = STATE_WASTE,
+        .index_slot = STATE_WASTE,
     };
     heap->segments[heap->segment_count++] = edge;
     heap->mapped += size;
-    heap->news = true;
+    heap->heap_changed = true;
     return id;
 }
 
 void heap_unmap_segment(struct heap *heap, uint32_t id)
 {
     uint32_t edge = heap->blocks[id].next;
-    uint32_t number = heap->blocks[edge].mark;
-    if (heap->blocks[id].home != STATE_HOLE)
+    uint32_t number = heap->blocks[edge].family_data;
+    if (heap->blocks[id].index_slot != STATE_HOLE)
         heap->mapped -= heap->blocks[id].size;
+    discard_begun(heap, heap->blocks[id].address, heap->blocks[id].size);
     heap_mark(heap, id, STATE_WASTE);
     heap->segments[number] = heap->segments[--heap->segment_count];
-    heap->blocks[heap->segments[number]].mark = number;
+    heap->blocks[heap->segments[number]].family_data = number;
     heap_drop_id(heap, id);
     heap_drop_id(heap, edge);
-    heap->news = true;
+    heap->heap_changed = true;
+}
+
+void heap_unmap(struct heap *heap, uint32_t id)
+{
+    heap_mark(heap, id, STATE_HOLE);
+    heap->mapped -= heap->blocks[id].size;
+    heap->heap_changed = true;
+    heap_discard(heap, heap->blocks[id].address, heap->blocks[id].size);
+}
+
+void heap_map(struct heap *heap, uint32_t id)
+{
+    heap_mark(heap, id, STATE_WASTE);
+    heap->mapped += heap->blocks[id].size;
+    heap->heap_changed = true;
 }
 
 /* What is found while the blocks of all segments are gone through. */
@@ -140,11 +178,11 @@ static const char *check_segment(const struct heap *heap, uint32_t edge, struct 
             return "the blocks do not tile the heap";
         if (block->previous != previous)
             return "a block does not know the neighbour below it";
-        if (block->home == STATE_ALLOCATED)
+        if (block->index_slot == STATE_ALLOCATED)
             found->allocated += block->size;
-        if (block->home != STATE_HOLE)
+        if (block->index_slot != STATE_HOLE)
             found->mapped += block->size;
-        found->cached_blocks += block->home == STATE_CACHED;
+        found->cached_blocks += block->index_slot == STATE_CACHED;
         address += block->size;
         previous = id;
     }
@@ -160,7 +198,7 @@ const char *heap_check(const struct heap *heap)
     struct found found = {0, 0, 0};
     const char *wrong = check_segment(heap, NO_BLOCK, &found);
     for (uint32_t i = 0; i < heap->segment_count && wrong == NULL; i++) {
-        if (heap->blocks[heap->segments[i]].mark != i)
+        if (heap->blocks[heap->segments[i]].family_data != i)
             return "a segment has the number of another";
         wrong = check_segment(heap, heap->segments[i], &found);
     }

@@ -1,5 +1,13 @@
 /* The space of every family: addresses tiled by blocks.
  *
+ *   0                          break                2**62
+ *   +-------------------------------+                 +----------------+     +-----------+
+ *   | break segment                 |                 | mapped segment |     | another   |
+ *   +------+----+----------+--------+                 +-------+--------+     +-----------+
+ *   | block| ...| block    | block  |                 | block | hole   |     | block     |
+ *   +------+----+----------+--------+                 +-------+--------+     +-----------+
+ *   | page | page | page | page | ...                 | page | page | ...
+ *
  *   block      a run of addresses in one state
  *   segment    a run of blocks that lie side by side; the break segment begins at 0 and ends at
  *              the break, mapped segments lie anywhere above it
@@ -9,6 +17,7 @@
  *              across them
  *   neighbour  the block before or after in the segment, reached by links, so that coalescing
  *              needs no headers
+ *   page       so many bytes, resident since one of them was written until they are given back
  *   id         what a block is called: its place in the block table, kept while it exists
  *   edge       a block of no bytes that stands beyond both ends of its segment, the neighbour above
  *              the last block and below the first, so that every block has two; it is never
@@ -31,7 +40,7 @@
 #define MAX_BREAK (UINT64_C(1) << 62) /* mapped segments lie from there to twice as far */
 #define OUT_OF_MEMORY "no memory is left for the simulated heap" /* a failure */
 
-/* The states of a block that are told by its `home`. Any lower `home` is the place that a free
+/* The states of a block that are told by its `index_slot`. Any lower `index_slot` is the place that a free
  * block has in an index. */
 #define STATE_ALLOCATED UINT32_MAX
 #define STATE_WASTE (UINT32_MAX - 1)  /* of no use to anyone */
@@ -45,8 +54,8 @@ struct block {
     uint64_t size;
     uint32_t previous; /* the neighbour below: previous->address + previous->size == address */
     uint32_t next;     /* the neighbour above; while the id is unused, the next unused id */
-    uint32_t home;     /* the node of the free index that holds it, or a STATE_ value */
-    uint32_t mark;     /* the family's own; of an edge: its number among the segments */
+    uint32_t index_slot;     /* the node of the free index that holds it, or a STATE_ value */
+    uint32_t family_data;   /* the family's own; of an edge: its number among the segments */
 };
 
 struct counters {
@@ -82,9 +91,23 @@ struct setting {
     uint64_t natural;   /* blocks lie at multiples of what divides this, if they are as large */
     uint64_t piece;     /* what is given back of a block for others has so many bytes; 0: none is */
     uint64_t piece_unit; /* and is a multiple of it */
+    uint64_t payload;    /* bytes of a block in front of what the program may write */
+    uint64_t page;       /* mapped segments begin at a multiple of it; what is resident or not */
+};
+
+/* What the event under way asks for. Of what the trace does not have, or the family does not look
+ * at, it has 0. */
+struct request {
+    uint64_t size;      /* bytes of the program */
+    uint64_t alignment; /* scaled bytes; 0: none is asked for */
+    uint64_t time;      /* nanoseconds */
+    uint32_t thread;
+    uint32_t site;
+    bool is_zeroed; /* as calloc does */
 };
 
 struct layer;
+struct residence;
 struct deferral;
 struct free_counting;
 struct trimming;
@@ -97,7 +120,7 @@ struct heap {
     uint32_t used;       /* ids below this have been in use; those above never */
     uint32_t unused;     /* chain of ids given back */
     const char *failure; /* why the replay cannot go on, or NULL */
-    bool news; /* the heap has risen or fallen, or an event failed: asked for after each request */
+    bool heap_changed; /* the heap has risen or fallen, or an event failed: asked for after each request */
     uint32_t spare; /* blocks that a batch of events may make */
     struct counters counters;
     struct setting setting;
@@ -111,7 +134,8 @@ struct heap {
     uint64_t segment_address; /* where the next one may begin */
     uint64_t segment_alignment; /* it begins at a multiple of this; 0: anywhere */
     const struct layer *family; /* what the front stands on */
-    uint64_t asked; /* the alignment that the event under way is to have, scaled; 0: none */
+    struct request request;
+    struct residence *residence; /* NULL: nobody asks which pages are resident */
 };
 
 /* Events are carried out by the batch, before which memory for all of them is made sure of. */
@@ -123,10 +147,12 @@ enum { NEAR_BLOCKS = 1 << 14 };
 bool heap_grow_table(struct heap *heap, uint64_t spare);
 void heap_release(struct heap *heap);
 
+uint64_t common_divisor(uint64_t one, uint64_t other);
+
 /* The largest power of two in this divides the size of every block that is asked for. */
 uint64_t heap_unit(const struct heap *heap);
 
-/* Answers what is wrong with the tiling, or NULL. */
+/* Returns what is wrong with the tiling, or NULL. */
 const char *heap_check(const struct heap *heap);
 
 /* Makes an empty heap of memory that is zero but for its setting and spare blocks; false when
@@ -138,7 +164,7 @@ ALWAYS_INLINE bool heap_init(struct heap *heap)
     if (!heap_grow_table(heap, heap->spare))
         return false;
     heap->blocks[NO_BLOCK] =
-        (struct block){.previous = NO_BLOCK, .next = NO_BLOCK, .home = STATE_ALLOCATED};
+        (struct block){.previous = NO_BLOCK, .next = NO_BLOCK, .index_slot = STATE_ALLOCATED};
     return true;
 }
 
@@ -170,7 +196,7 @@ ALWAYS_INLINE void heap_drop_id(struct heap *heap, uint32_t id)
 
 ALWAYS_INLINE bool is_free(const struct block *block)
 {
-    return block->home <= STATE_FREE;
+    return block->index_slot <= STATE_FREE;
 }
 
 ALWAYS_INLINE bool heap_is_free(const struct heap *heap, uint32_t id)
@@ -190,7 +216,7 @@ ALWAYS_INLINE uint32_t heap_last(const struct heap *heap)
     return heap->blocks[NO_BLOCK].previous;
 }
 
-/* Cuts the low `size` bytes off block `id` and answers the new block that they are. */
+/* Cuts the low `size` bytes off block `id` and returns the new block that they are. */
 ALWAYS_INLINE uint32_t heap_cut_low(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t low = heap_new_id(heap);
@@ -200,7 +226,7 @@ ALWAYS_INLINE uint32_t heap_cut_low(struct heap *heap, uint32_t id, uint64_t siz
     cut->size = size;
     cut->previous = block->previous;
     cut->next = id;
-    cut->home = STATE_ALLOCATED;
+    cut->index_slot = STATE_ALLOCATED;
     heap->blocks[cut->previous].next = low;
     block->previous = low;
     block->address += size;
@@ -208,7 +234,7 @@ ALWAYS_INLINE uint32_t heap_cut_low(struct heap *heap, uint32_t id, uint64_t siz
     return low;
 }
 
-/* Cuts block `id` down to its low `size` bytes and answers the new block that the rest is. */
+/* Cuts block `id` down to its low `size` bytes and returns the new block that the rest is. */
 ALWAYS_INLINE uint32_t heap_cut_high(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t high = heap_new_id(heap);
@@ -218,7 +244,7 @@ ALWAYS_INLINE uint32_t heap_cut_high(struct heap *heap, uint32_t id, uint64_t si
     cut->size = block->size - size;
     cut->previous = id;
     cut->next = block->next;
-    cut->home = STATE_ALLOCATED;
+    cut->index_slot = STATE_ALLOCATED;
     heap->blocks[cut->next].previous = high;
     block->next = high;
     block->size = size;
@@ -252,10 +278,10 @@ ALWAYS_INLINE void heap_join_previous(struct heap *heap, uint32_t id)
 ALWAYS_INLINE void heap_fail(struct heap *heap, const char *failure)
 {
     heap->failure = failure;
-    heap->news = true;
+    heap->heap_changed = true;
 }
 
-/* Raises the break by `size` and answers the block that the new memory is, or NO_BLOCK. It is waste
+/* Raises the break by `size` and returns the block that the new memory is, or NO_BLOCK. It is waste
  * until the family says what it is. */
 ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
 {
@@ -270,50 +296,56 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
         .size = size,
         .previous = last,
         .next = NO_BLOCK,
-        .home = STATE_WASTE,
+        .index_slot = STATE_WASTE,
     };
     heap->blocks[last].next = id;
     heap->blocks[NO_BLOCK].previous = id;
     heap->brk += size;
     heap->mapped += size;
-    heap->news = true;
+    heap->heap_changed = true;
     return id;
 }
 
 /* Lowers the break by `size`, which is at most that of the last block. No index may hold that one;
- * it is no more if nothing of it is left. Answers whether something is. */
+ * it is no more if nothing of it is left. Returns whether something is. */
 bool heap_lower(struct heap *heap, uint64_t size);
 
-/* Maps a segment at the next higher multiple of `alignment` and answers the one block that it is,
- * waste until the family says what it is; NO_BLOCK, with the heap's failure set, when memory or
+/* Maps a segment at the next higher multiple of `alignment`, and of the page, and returns the one
+ * block that it is, waste until the family says what it is; NO_BLOCK, with the heap's failure set, when memory or
  * addresses are exhausted. Makes two blocks. */
 uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
 /* Gives back a mapped segment that is one block, which no index may hold. */
 void heap_unmap_segment(struct heap *heap, uint32_t id);
 
-/* Changes the state of a block, to one of the STATE_ values, and counts what that changes. For
- * families that keep their free blocks themselves: no index may hold it. */
+/* Makes a hole of a block, which no index may hold: its addresses are kept, and mapped no more. */
+void heap_unmap(struct heap *heap, uint32_t id);
+
+/* Maps a hole; the block is waste until the family says what it is. */
+void heap_map(struct heap *heap, uint32_t id);
+
+/* Changes the state of a block, to one of the STATE_ values, and counts what that changes; holes
+ * are heap_map()'s and heap_unmap()'s. For families that keep their free blocks themselves: no index may hold it. */
 ALWAYS_INLINE void heap_mark(struct heap *heap, uint32_t id, uint32_t state)
 {
     struct block *block = &heap->blocks[id];
     struct counters *counters = &heap->counters;
-    counters->free_blocks -= block->home == STATE_FREE;
-    counters->cached_blocks -= block->home == STATE_CACHED;
-    counters->allocated -= block->home == STATE_ALLOCATED ? block->size : 0;
-    block->home = state;
+    counters->free_blocks -= block->index_slot == STATE_FREE;
+    counters->cached_blocks -= block->index_slot == STATE_CACHED;
+    counters->allocated -= block->index_slot == STATE_ALLOCATED ? block->size : 0;
+    block->index_slot = state;
     counters->free_blocks += state == STATE_FREE;
     counters->cached_blocks += state == STATE_CACHED;
     counters->allocated += state == STATE_ALLOCATED ? block->size : 0;
 }
 
-/* Cuts a block down to its low `size` bytes and answers the new block that the rest is, in the same
+/* Cuts a block down to its low `size` bytes and returns the new block that the rest is, in the same
  * state. As heap_mark(), for families that keep their free blocks themselves. */
 ALWAYS_INLINE uint32_t heap_cut_off(struct heap *heap, uint32_t id, uint64_t size)
 {
-    uint32_t state = heap->blocks[id].home;
+    uint32_t state = heap->blocks[id].index_slot;
     uint32_t high = heap_cut_high(heap, id, size);
-    heap->blocks[high].home = state;
+    heap->blocks[high].index_slot = state;
     heap->counters.free_blocks += state == STATE_FREE;
     heap->counters.cached_blocks += state == STATE_CACHED;
     return high;

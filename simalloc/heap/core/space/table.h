@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Makes a table larger of which `used` entries of `width` bytes are in use, so that some batches
- * find `spare` entries each. Answers where it is and its new capacity, at most `most`; NULL, with
+ * find `spare` entries each. Returns where it is and its new capacity, at most `most`; NULL, with
  * all as it was, when memory or numbers are exhausted. */
 void *table_grow(void *entries, size_t width, uint32_t used, uint64_t spare, uint32_t most,
                  uint32_t *capacity);

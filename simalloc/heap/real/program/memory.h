@@ -26,7 +26,7 @@ struct memory {
 /* Begins to measure; false if the kernel does not tell. */
 bool memory_begin(struct memory *memory);
 
-/* Carries out all events and answers how many the allocator granted. */
+/* Carries out all events and returns how many the allocator granted. */
 size_t memory_pass(struct memory *memory, const struct trace *trace, bool touch);
 
 #endif

@@ -25,7 +25,7 @@ bool trace_map(struct trace *trace, int file, size_t events, size_t slots);
 /* Carries out one event; false if the allocator has refused it. */
 bool trace_step(const struct trace *trace, size_t event, bool touch);
 
-/* Carries out all events and answers how many the allocator granted. */
+/* Carries out all events and returns how many the allocator granted. */
 size_t trace_pass(const struct trace *trace, bool touch);
 
 /* Frees what is still live. */

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from math import lcm
+from typing import TYPE_CHECKING
+
 from simalloc.heap.reference.space.segments import Segments
 from simalloc.heap.reference.space.state import State
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.space.residence import Residence
 
 
 class Blocks:
@@ -12,11 +18,14 @@ class Blocks:
     `size` and `state` map every block's address to what it is; read them, and change them through
     the methods only. `count` and `total` have the number of blocks and their bytes by state. Blocks
     of two segments are never neighbours, also where one segment begins at the other's end.
-    Segments are mapped at multiples of `segment_alignment`.
+    Segments are mapped at multiples of `segment_alignment` and of the `page`. `residence` is there
+    if resident pages are kept track of.
     """
 
     def __init__(self, *, has_break: bool = True) -> None:
         self.segment_alignment = 1
+        self.page = 4096
+        self.residence: Residence | None = None
         self.size: dict[int, int] = {}
         self.state: dict[int, State] = {}
         self.count = dict.fromkeys(State, 0)
@@ -55,6 +64,7 @@ class Blocks:
         whole, state = self._drop(address)
         assert 0 < size <= whole, "the break is lowered within one block"
         self._segments.lower_break(size)
+        self._discard_begun(self.brk, size)
         if size < whole:
             self._put(address, whole - size, state)
 
@@ -63,7 +73,8 @@ class Blocks:
 
         The block is an allocated one. Raises `SimallocError` if no addresses are left.
         """
-        address = self._segments.map(size, max(alignment, self.segment_alignment))
+        alignment = lcm(max(alignment, self.segment_alignment), self.page)
+        address = self._segments.map(size, alignment)
         self._put(address, size, State.ALLOCATED)
         return address
 
@@ -71,6 +82,7 @@ class Blocks:
         """Give a mapped segment back, which is one block."""
         size, _ = self._drop(address)
         whole = self._segments.unmap(address)
+        self._discard_begun(address, whole)
         assert size == whole, "the segment is one block"
 
     def is_segment(self, address: int) -> bool:
@@ -78,9 +90,11 @@ class Blocks:
         return self._segments.ends.get(address) == address + self.size[address]
 
     def mark(self, address: int, state: State) -> None:
-        """Change the state of a block."""
+        """Change the state of a block; the pages of a hole are given back."""
         size, _ = self._drop(address)
         self._put(address, size, state)
+        if state is State.HOLE and self.residence is not None:
+            self.residence.discard(address, size)
 
     def cut(self, address: int, size: int) -> int:
         """Cut a block in two of its state, the low one of `size`; return the high one's address."""
@@ -138,6 +152,11 @@ class Blocks:
             count[state] += 1
             total[state] += self.size[address]
         assert (self.count, self.total) == (count, total), "what is counted is there"
+
+    def _discard_begun(self, address: int, size: int) -> None:
+        """Give back every page that begins in these bytes."""
+        if self.residence is not None:
+            self.residence.discard(address, size + -(address + size) % self.page)
 
     def _put(self, address: int, size: int, state: State) -> None:
         self.size[address] = size

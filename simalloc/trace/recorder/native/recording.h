@@ -36,7 +36,7 @@ bool recording_open(struct recording *recording, const char *path);
 bool recording_refresh(struct recording *recording);
 void recording_close(struct recording *recording);
 
-/* Asks the process to record no more, and ends the recording with what has begun by now. Answers
+/* Asks the process to record no more, and ends the recording with what has begun by now. Returns
  * false if the file cannot be written to. */
 bool recording_stop(const struct recording *recording, const char *path);
 

@@ -20,7 +20,7 @@ struct allocator {
 /* All NULL until the loader has been asked. */
 extern struct allocator next;
 
-/* Asks the loader, once, and ends the process if there is no next allocator. Answers false while
+/* Asks the loader, once, and ends the process if there is no next allocator. Returns false while
  * it is being asked: looking up a name may itself allocate. */
 bool ask_for_next(void);
 

@@ -22,7 +22,7 @@ struct process {
     bool stopped; /* nothing more can be recorded */
 };
 
-/* Answers the process, its recording begun, or NULL if there is none and will be none. Signals
+/* Returns the process, its recording begun, or NULL if there is none and will be none. Signals
  * must be blocked. */
 struct process *process_begun(void);
 
@@ -33,7 +33,7 @@ bool process_stopped(void);
 void process_lock(struct process *process);
 void process_unlock(struct process *process);
 
-/* Adds a segment of at least `bytes` to the file, for the process' holder of the lock. Answers NULL
+/* Adds a segment of at least `bytes` to the file, for the process' holder of the lock. Returns NULL
  * and stops the recording if the file cannot grow, or if something has been lost. */
 struct segment_header *process_add_segment(struct process *process, uint64_t bytes,
                                            uint32_t stream);

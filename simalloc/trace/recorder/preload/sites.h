@@ -12,7 +12,7 @@ bool sites_begin(void);
 
 /* Numbers the site from which `caller`, a return address, was called; of the C++ operators new and
  * delete it is their caller's. If the site is new, a record that describes it is written, of
- * SITE_BYTES at most. Answers where the next record goes. `*site` is 0 if there are too many. */
+ * SITE_BYTES at most. Returns where the next record goes. `*site` is 0 if there are too many. */
 uint8_t *put_new_site(uint8_t *out, const void *caller, uint32_t *site);
 
 #endif

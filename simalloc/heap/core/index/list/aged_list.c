@@ -25,7 +25,7 @@ static void move(struct aged_list *list, struct block *blocks, uint32_t from, ui
     list->block[to] = id;
     list->taken[to / SLOTS] |= UINT64_C(1) << to % SLOTS;
     list->count[to / SLOTS]++;
-    blocks[id].home = to;
+    blocks[id].index_slot = to;
     aged_list_change(list, &blocks[id]);
 }
 
@@ -86,7 +86,7 @@ static const char *check_slot(const struct aged_list *list, const struct heap *h
     if (!aged_list_is_taken(list, slot))
         return list->size[slot] == 0 ? NULL : "an empty slot of the list has a size";
     const struct block *block = &heap->blocks[list->block[slot]];
-    if (list->block[slot] >= heap->used || block->home != slot)
+    if (list->block[slot] >= heap->used || block->index_slot != slot)
         return "a free block does not know its slot";
     if (list->size[slot] != in_short(block->size, list->granule))
         return "the list has a wrong size";

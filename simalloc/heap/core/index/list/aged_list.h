@@ -52,9 +52,9 @@ ALWAYS_INLINE bool aged_list_is_roomy(const struct aged_list *list, uint64_t blo
 /* Notes the size of a block. */
 ALWAYS_INLINE void aged_list_change(struct aged_list *list, const struct block *block)
 {
-    uint32_t row = block->home / SLOTS;
+    uint32_t row = block->index_slot / SLOTS;
     uint16_t size = (uint16_t)in_short(block->size, list->granule);
-    list->size[block->home] = size;
+    list->size[block->index_slot] = size;
     if (size > list->bound[row])
         list->bound[row] = size;
     if (UNLIKELY(size == SHORT_SIZE) && block->size > list->largest[row])
@@ -67,17 +67,17 @@ ALWAYS_INLINE void aged_list_insert(struct aged_list *list, struct block *blocks
     list->block[slot] = id;
     list->taken[slot / SLOTS] |= UINT64_C(1) << slot % SLOTS;
     list->count[slot / SLOTS]++;
-    blocks[id].home = slot;
+    blocks[id].index_slot = slot;
     aged_list_change(list, &blocks[id]);
 }
 
 ALWAYS_INLINE void aged_list_remove(struct aged_list *list, struct block *blocks, uint32_t id)
 {
-    uint32_t slot = blocks[id].home;
+    uint32_t slot = blocks[id].index_slot;
     list->size[slot] = 0;
     list->taken[slot / SLOTS] &= ~(UINT64_C(1) << slot % SLOTS);
     list->count[slot / SLOTS]--;
-    blocks[id].home = STATE_ALLOCATED;
+    blocks[id].index_slot = STATE_ALLOCATED;
 }
 
 /* How many blocks a walk visits, from the newest or from the oldest on, to the one in a slot. */

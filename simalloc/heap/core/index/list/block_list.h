@@ -252,8 +252,8 @@ ALWAYS_INLINE uint32_t home_of(uint32_t leaf, uint32_t slot)
 /* Where a block of the list stands. */
 ALWAYS_INLINE struct cursor block_list_locate(const struct block *blocks, uint32_t block)
 {
-    uint32_t home = blocks[block].home;
-    return (struct cursor){home / SLOTS, home % SLOTS};
+    uint32_t index_slot = blocks[block].index_slot;
+    return (struct cursor){index_slot / SLOTS, index_slot % SLOTS};
 }
 
 /* The bytes of the block at a cursor, which its slot mostly tells. */

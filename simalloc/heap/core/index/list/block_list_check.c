@@ -20,7 +20,7 @@ static const char *check_leaf(struct walk *walk, uint32_t id)
             continue;
         }
         const struct block *block = &list->heap->blocks[leaf->block[i]];
-        if (leaf->block[i] >= list->heap->used || block->home != home_of(id, i))
+        if (leaf->block[i] >= list->heap->used || block->index_slot != home_of(id, i))
             return "a free block does not know its leaf";
         if (leaf->size[i] != short_size(list, block->size) &&
             !(walk->offers && leaf->size[i] == SHORT_SIZE))

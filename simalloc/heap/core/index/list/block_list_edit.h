@@ -6,7 +6,7 @@
 
 /* Moves the bounds that the nodes above a leaf have for it so that a key is within them. */
 void block_list_move_bounds(struct block_list *list, uint32_t leaf, uint32_t key);
-/* Answers a cursor for the same place in the list, in a leaf that has an empty slot. */
+/* Returns a cursor for the same place in the list, in a leaf that has an empty slot. */
 struct cursor block_list_make_room(struct block_list *list, struct cursor at, uint32_t key);
 /* Merges a leaf that has become small with a neighbour, if that is small too. */
 void block_list_merge_leaf(struct block_list *list, uint32_t leaf);
@@ -48,7 +48,7 @@ ALWAYS_INLINE uint64_t largest_of(const struct block_list *list, uint32_t level,
                       : largest_below(list, &list->inners[id]);
 }
 
-/* Notes the largest block below a child, and answers whether that is a change. */
+/* Notes the largest block below a child, and returns whether that is a change. */
 ALWAYS_INLINE bool inner_note(const struct block_list *list, struct inner *inner, uint32_t slot,
                               uint64_t largest)
 {
@@ -112,7 +112,7 @@ ALWAYS_INLINE void leaf_put(struct block_list *list, struct block *blocks, struc
     leaf->block[at.slot] = id;
     if (ordered)
         leaf->key[at.slot] = key;
-    blocks[id].home = home_of(at.leaf, at.slot);
+    blocks[id].index_slot = home_of(at.leaf, at.slot);
 }
 
 /* Moves a block by one slot. */
@@ -125,7 +125,7 @@ ALWAYS_INLINE void leaf_move(struct block_list *list, struct block *blocks, uint
 }
 
 /* Makes an empty slot before what stands at a cursor, in a leaf that has one, by moving the blocks
- * between by one; answers the slot. */
+ * between by one; returns the slot. */
 ALWAYS_INLINE uint32_t leaf_open(struct block_list *list, struct block *blocks, struct cursor at,
                                  bool ordered)
 {
@@ -173,7 +173,7 @@ ALWAYS_INLINE void block_list_remove(struct block_list *list, struct block *bloc
                                      struct cursor at)
 {
     struct leaf *leaf = &list->leaves[at.leaf];
-    blocks[leaf->block[at.slot]].home = STATE_ALLOCATED;
+    blocks[leaf->block[at.slot]].index_slot = STATE_ALLOCATED;
     leaf->size[at.slot] = 0;
     leaf->used &= ~(UINT64_C(1) << at.slot);
     block_list_count(list, leaf, UINT32_MAX); /* one fewer */

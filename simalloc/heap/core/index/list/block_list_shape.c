@@ -205,7 +205,7 @@ static void fill(struct block_list *list, uint32_t id, const struct row *row, ui
         leaf->block[slot] = row->block[first + i];
         leaf->key[slot] = row->key[first + i];
         leaf->used |= UINT64_C(1) << slot;
-        list->heap->blocks[leaf->block[slot]].home = home_of(id, slot);
+        list->heap->blocks[leaf->block[slot]].index_slot = home_of(id, slot);
     }
 }
 
@@ -294,7 +294,7 @@ static uint32_t occupancy(const struct block_list *list, uint32_t level, uint32_
     return level == 0 ? slots_count(list->leaves[id].used) : list->inners[id].count;
 }
 
-/* Merges a node with the neighbour in some slot if both together are small; answers if it has. */
+/* Merges a node with the neighbour in some slot if both together are small; returns if it has. */
 static bool merge_with(struct block_list *list, uint32_t level, uint32_t id, uint32_t slot)
 {
     const struct place *place = place_of(list, level, id);

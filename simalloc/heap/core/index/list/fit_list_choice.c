@@ -68,7 +68,7 @@ static bool may_pass(const struct list_fit *state)
     return state->policy.order != ORDER_ADDRESS || state->heap.used <= NEAR_BLOCKS;
 }
 
-/* Takes note of what the last batch has visited and passed; answers how many visits walking saves,
+/* Takes note of what the last batch has visited and passed; returns how many visits walking saves,
  * or would have saved. */
 static int64_t draw_balance(struct list_fit *state)
 {

@@ -107,9 +107,9 @@ static void leave_walk(struct list_fit *state, enum form form)
     bool ordered = state->policy.order == ORDER_ADDRESS;
     struct block *blocks = state->heap.blocks;
     uint32_t front = state->walk.front;
-    uint32_t id = newest_last && front != NO_BLOCK ? blocks[front].home : front;
+    uint32_t id = newest_last && front != NO_BLOCK ? blocks[front].index_slot : front;
     for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++) {
-        uint32_t next = newest_last ? blocks[id].home : blocks[id].mark;
+        uint32_t next = newest_last ? blocks[id].index_slot : blocks[id].family_data;
         if (form == FORM_FLAT)
             flat_list_insert(&state->flat, blocks, id, ordered);
         else if (form == FORM_AGED)
@@ -198,8 +198,8 @@ static const char *check_walk(const struct list_fit *state)
     for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++) {
         if (id == NO_BLOCK || !is_free(&blocks[id]))
             return "the list holds a block that is not free";
-        uint32_t after = blocks[id].mark;
-        if (blocks[after].home != id)
+        uint32_t after = blocks[id].family_data;
+        if (blocks[after].index_slot != id)
             return "a block of the list does not know the one before it";
         id = after;
     }

@@ -68,7 +68,7 @@ static const char *check_slot(const struct flat_list *list, const struct heap *h
                               bool ordered)
 {
     const struct block *block = &heap->blocks[list->block[slot]];
-    if (list->block[slot] >= heap->used || block->home != slot)
+    if (list->block[slot] >= heap->used || block->index_slot != slot)
         return "a free block does not know its slot";
     if (slot >= list->steps * FLAT_STEP)
         return "a slot of the list is not looked at";

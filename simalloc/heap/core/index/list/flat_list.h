@@ -69,7 +69,7 @@ ALWAYS_INLINE void flat_list_insert(struct flat_list *list, struct block *blocks
     if (UNLIKELY(slot == list->steps * FLAT_STEP))
         list->steps++;
     list->block[slot] = id;
-    blocks[id].home = slot;
+    blocks[id].index_slot = slot;
     flat_list_change(list, &blocks[id], slot, ordered);
     if (!ordered)
         list->place[slot] = flat_place(list->clock++, slot);
@@ -77,8 +77,8 @@ ALWAYS_INLINE void flat_list_insert(struct flat_list *list, struct block *blocks
 
 ALWAYS_INLINE void flat_list_remove(struct flat_list *list, struct block *blocks, uint32_t id)
 {
-    uint32_t slot = blocks[id].home;
-    blocks[id].home = STATE_ALLOCATED;
+    uint32_t slot = blocks[id].index_slot;
+    blocks[id].index_slot = STATE_ALLOCATED;
     list->size[slot] = 0;
     list->place[slot] = FLAT_EMPTY;
     list->block[slot] = list->empty;

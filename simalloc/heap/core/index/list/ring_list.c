@@ -95,7 +95,7 @@ const char *ring_list_check(const struct ring_list *list, const struct heap *hea
             continue;
         }
         const struct block *block = &heap->blocks[list->block[slot]];
-        if (list->block[slot] >= heap->used || block->home != slot || slot >= list->rows * SLOTS)
+        if (list->block[slot] >= heap->used || block->index_slot != slot || slot >= list->rows * SLOTS)
             return "a free block does not know its slot";
         if (list->size[slot] != in_short(block->size, list->granule))
             return "the list has a wrong size";

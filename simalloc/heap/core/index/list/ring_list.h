@@ -5,7 +5,7 @@
  * none, the blocks of it and of rows beside it are spread evenly anew (a packed-memory array:
  * Bender, Demaine and Farach-Colton 2000). The last slot is followed by the first one.
  *
- * A block's `home` is its slot. Sizes are kept in granules and short, as in block_list.h. */
+ * A block's `index_slot` is its slot. Sizes are kept in granules and short, as in block_list.h. */
 #ifndef SIMALLOC_RING_LIST_H
 #define SIMALLOC_RING_LIST_H
 
@@ -51,14 +51,14 @@ ALWAYS_INLINE uint32_t ring_row_behind(const struct ring_list *list, uint32_t ro
 /* Notes the size of a block. */
 ALWAYS_INLINE void ring_list_change(struct ring_list *list, const struct block *block)
 {
-    list->size[block->home] = (uint16_t)in_short(block->size, list->granule);
+    list->size[block->index_slot] = (uint16_t)in_short(block->size, list->granule);
 }
 
 ALWAYS_INLINE void ring_put(struct ring_list *list, struct block *blocks, uint32_t slot,
                             uint32_t id)
 {
     list->block[slot] = id;
-    blocks[id].home = slot;
+    blocks[id].index_slot = slot;
 }
 
 ALWAYS_INLINE void ring_move(struct ring_list *list, struct block *blocks, uint32_t from,
@@ -69,7 +69,7 @@ ALWAYS_INLINE void ring_move(struct ring_list *list, struct block *blocks, uint3
 }
 
 /* Makes an empty slot in a row that has one, before slot `place` of the row, which may be SLOTS, by
- * moving the blocks between by one; answers the slot. */
+ * moving the blocks between by one; returns the slot. */
 ALWAYS_INLINE uint32_t ring_open(struct ring_list *list, struct block *blocks, uint32_t row,
                                  uint32_t place)
 {
@@ -95,12 +95,12 @@ ALWAYS_INLINE uint32_t ring_open(struct ring_list *list, struct block *blocks, u
 ALWAYS_INLINE void ring_list_insert(struct ring_list *list, struct block *blocks, uint32_t id,
                                     uint32_t other, bool behind)
 {
-    uint32_t row = blocks[other].home / SLOTS;
+    uint32_t row = blocks[other].index_slot / SLOTS;
     if (UNLIKELY(list->taken[row] == UINT64_MAX)) {
         ring_list_make_room(list, blocks, row);
-        row = blocks[other].home / SLOTS;
+        row = blocks[other].index_slot / SLOTS;
     }
-    uint32_t slot = ring_open(list, blocks, row, blocks[other].home % SLOTS + behind);
+    uint32_t slot = ring_open(list, blocks, row, blocks[other].index_slot % SLOTS + behind);
     ring_put(list, blocks, slot, id);
     ring_list_change(list, &blocks[id]);
     list->blocks++;
@@ -127,18 +127,18 @@ ALWAYS_INLINE void ring_list_start(struct ring_list *list, struct block *blocks,
 
 ALWAYS_INLINE void ring_list_remove(struct ring_list *list, struct block *blocks, uint32_t id)
 {
-    uint32_t slot = blocks[id].home;
+    uint32_t slot = blocks[id].index_slot;
     list->size[slot] = 0;
     list->taken[slot / SLOTS] &= ~(UINT64_C(1) << slot % SLOTS);
     list->blocks--;
-    blocks[id].home = STATE_ALLOCATED;
+    blocks[id].index_slot = STATE_ALLOCATED;
 }
 
 /* The block behind one, which is itself if it is the only one. */
 ALWAYS_INLINE uint32_t ring_list_following(const struct ring_list *list,
                                            const struct block *blocks, uint32_t id)
 {
-    uint32_t slot = blocks[id].home;
+    uint32_t slot = blocks[id].index_slot;
     uint32_t row = slot / SLOTS;
     uint64_t later = list->taken[row] & ~slots_before(slot % SLOTS + 1);
     while (UNLIKELY(later == 0)) {
@@ -154,7 +154,7 @@ ALWAYS_INLINE uint32_t ring_list_first(const struct ring_list *list, const struc
                                        uint32_t from, uint64_t size, uint64_t *visited)
 {
     uint32_t brief = in_short(size, list->granule);
-    uint32_t start = blocks[from].home;
+    uint32_t start = blocks[from].index_slot;
     *visited = 1;
     if (UNLIKELY(brief == SHORT_SIZE))
         return ring_list_first_large(list, blocks, from, size, visited);

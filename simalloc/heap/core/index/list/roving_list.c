@@ -36,7 +36,7 @@ static void make_tree(struct roving_list *list, uint32_t rover)
     do {
         block_list_insert(tree, blocks, block_list_back(tree), id, false);
         roving_list_changed_tree(list, id);
-        id = blocks[id].mark;
+        id = blocks[id].family_data;
     } while (id != rover);
     list->is_tree = true;
 }
@@ -100,9 +100,9 @@ static const char *check_ring(const struct roving_list *list, uint32_t rover)
     for (uint32_t i = 0; i < list->count; i++) {
         if (!is_free(&blocks[id]))
             return "a block of the list is not free";
-        if (blocks[blocks[id].mark].home != id)
+        if (blocks[blocks[id].family_data].index_slot != id)
             return "a block of the list does not know the one before it";
-        id = blocks[id].mark;
+        id = blocks[id].family_data;
     }
     return id == rover ? NULL : "the list does not end where it begins";
 }

@@ -24,7 +24,7 @@ struct roving_list {
 void roving_list_init(struct roving_list *list, struct heap *heap, uint64_t unit);
 void roving_list_release(struct roving_list *list);
 
-/* Answers what is wrong with a list that has `rover`, or NULL. */
+/* Returns what is wrong with a list that has `rover`, or NULL. */
 const char *roving_list_check(const struct roving_list *list, uint32_t rover);
 
 /* Makes the form that is due, of a list with this block; a tree only if there is memory for it and
@@ -90,13 +90,13 @@ ALWAYS_INLINE void roving_list_remove(struct roving_list *list, uint32_t id)
 ALWAYS_INLINE uint32_t roving_list_after(const struct roving_list *list, uint32_t id)
 {
     return UNLIKELY(list->is_tree) ? block_list_following(&list->tree, roving_list_place(list, id))
-                                   : list->tree.heap->blocks[id].mark;
+                                   : list->tree.heap->blocks[id].family_data;
 }
 
 ALWAYS_INLINE uint32_t roving_list_before(const struct roving_list *list, uint32_t id)
 {
     return UNLIKELY(list->is_tree) ? roving_list_before_tree(list, id)
-                                   : list->tree.heap->blocks[id].home;
+                                   : list->tree.heap->blocks[id].index_slot;
 }
 
 /* Notes that a block has another size, or that none or another follows it in memory. */
@@ -118,7 +118,7 @@ ALWAYS_INLINE uint32_t roving_list_find(struct roving_list *list, uint32_t from,
     uint32_t id = from;
     uint64_t passed = 0;
     while (blocks[id].size < size && ++passed < list->count)
-        id = blocks[id].mark;
+        id = blocks[id].family_data;
     bool found = passed < list->count;
     *visited += passed + found;
     roving_list_note(list, passed);

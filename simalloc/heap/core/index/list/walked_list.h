@@ -46,8 +46,8 @@ ALWAYS_INLINE void walked_list_insert_by_address(struct walked_list *list, struc
         return;
     }
     struct near near = nearest_free(blocks, id, &list->passed);
-    uint32_t before = near.below ? near.block : blocks[near.block].home;
-    block_ring_link(blocks, before, blocks[before].mark, id);
+    uint32_t before = near.below ? near.block : blocks[near.block].index_slot;
+    block_ring_link(blocks, before, blocks[before].family_data, id);
 }
 
 /* The first block from the front on with at least `size` bytes, or NO_BLOCK; counts the visited. */
@@ -67,7 +67,7 @@ ALWAYS_INLINE uint32_t walked_list_first(const struct walked_list *list,
             *visited = count;
             return id;
         }
-        id = blocks[id].mark;
+        id = blocks[id].family_data;
     } while (id != list->front);
     *visited = count;
     return NO_BLOCK;

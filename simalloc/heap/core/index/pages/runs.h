@@ -28,18 +28,18 @@ uint32_t runs_find(struct runs *runs, uint32_t from, uint64_t size, uint64_t *vi
 
 void runs_remove(struct runs *runs, uint32_t id);
 
-/* Makes a block that is not counted as allocated a free run, merged with its neighbours; answers
+/* Makes a block that is not counted as allocated a free run, merged with its neighbours; returns
  * the run. The replay fails if there is no memory for it. */
 uint32_t runs_free(struct runs *runs, uint32_t id);
 
-/* Takes the low end of a run; what is left keeps its place and its id. Answers the block taken,
+/* Takes the low end of a run; what is left keeps its place and its id. Returns the block taken,
  * which is not yet counted as allocated; `rest` is what is left, or NO_BLOCK. */
 uint32_t runs_take(struct runs *runs, uint32_t id, uint64_t size, uint32_t *rest);
 
 /* Notes that the high end of a run has moved. */
 void runs_resized(struct runs *runs, uint32_t id);
 
-/* Answers what is wrong with the runs, or NULL. */
+/* Returns what is wrong with the runs, or NULL. */
 const char *runs_check(const struct runs *runs);
 
 #endif

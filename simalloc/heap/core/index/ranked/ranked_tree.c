@@ -132,7 +132,7 @@ struct ranked ranked_tree_from(const struct ranked_tree *tree, struct rank_key k
 static const char *check_below(const struct ranked_tree *tree, uint32_t id)
 {
     const struct ranked_node *node = &tree->nodes[id];
-    if (tree->blocks[id].home != STATE_FREE)
+    if (tree->blocks[id].index_slot != STATE_FREE)
         return "a list holds a block that is not free";
     const uint32_t children[] = {node->left, node->right};
     for (unsigned side = 0; side < 2; side++) {

@@ -56,7 +56,7 @@ ALWAYS_INLINE uint64_t ranked_tree_count(const struct ranked_tree *tree)
     return *tree->root == NO_BLOCK ? 0 : tree->nodes[*tree->root].count;
 }
 
-/* Answers what is wrong with a list, or NULL. */
+/* Returns what is wrong with a list, or NULL. */
 const char *ranked_tree_check(const struct ranked_tree *tree);
 
 #endif

@@ -190,7 +190,7 @@ void address_tree_delete(const struct address_tree *tree, uint32_t id)
         tree_sizes_leave(&tree->sizes, id);
 }
 
-/* Turns the tree into a chain by address, linked to the right; answers its length. */
+/* Turns the tree into a chain by address, linked to the right; returns its length. */
 static uint64_t stretch(const struct address_tree *tree)
 {
     uint64_t length = 0;
@@ -210,7 +210,7 @@ static uint64_t stretch(const struct address_tree *tree)
     return length;
 }
 
-/* Makes a balanced tree of the first nodes of a chain, which they leave; answers its root. */
+/* Makes a balanced tree of the first nodes of a chain, which they leave; returns its root. */
 static uint32_t fold(const struct address_tree *tree, uint32_t *chain, uint64_t count)
 {
     if (count == 0)
@@ -275,7 +275,7 @@ const char *address_tree_check(const struct address_tree *tree, uint64_t *count)
         id = tree->nodes[id].left;
     while (id != NO_BLOCK) {
         const struct address_node *node = &tree->nodes[id];
-        if (tree->blocks[id].home != STATE_FREE)
+        if (tree->blocks[id].index_slot != STATE_FREE)
             return "a tree holds a block that is not free";
         if (!is_child(tree, id, node->left, node->max_left, true) ||
             !is_child(tree, id, node->right, node->max_right, false))

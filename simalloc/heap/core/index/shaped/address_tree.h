@@ -47,7 +47,7 @@ struct looked_up address_tree_first(const struct address_tree *tree, uint64_t si
 struct looked_up address_tree_better(const struct address_tree *tree, uint64_t size);
 struct looked_up address_tree_best(const struct address_tree *tree, uint64_t size);
 
-/* Makes a block a new leaf and answers NO_BLOCK; or, if it `meets` neighbours, the first node on the
+/* Makes a block a new leaf and returns NO_BLOCK; or, if it `meets` neighbours, the first node on the
  * way that lies directly beside it, which is all that happens then. */
 struct looked_up address_tree_insert(const struct address_tree *tree, uint32_t id, bool meets);
 
@@ -59,7 +59,7 @@ void address_tree_resized(const struct address_tree *tree, uint32_t id);
 /* Makes the tree anew, of the same nodes: of k the root has k / 2 below it, and so on. */
 void address_tree_rebalance(const struct address_tree *tree);
 
-/* Answers what is wrong with a tree, or NULL, and adds its nodes to `count`. */
+/* Returns what is wrong with a tree, or NULL, and adds its nodes to `count`. */
 const char *address_tree_check(const struct address_tree *tree, uint64_t *count);
 
 #endif

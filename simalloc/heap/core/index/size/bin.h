@@ -56,7 +56,7 @@ struct bin_check {
     uint64_t met; /* blocks */
 };
 
-/* Meets a block of a bin; answers what is wrong with it by itself, or NULL. */
+/* Meets a block of a bin; returns what is wrong with it by itself, or NULL. */
 const char *bin_check_meet(struct bin_check *check, uint32_t number, uint32_t block);
 
 #endif

@@ -24,7 +24,7 @@ static struct heap_array array_of(const struct bin_arrays *arrays, uint32_t numb
 static void put(const struct heap_array *heap, uint32_t at, struct bin_entry entry)
 {
     heap->entries[at] = entry;
-    heap->blocks[entry.block].home = at;
+    heap->blocks[entry.block].index_slot = at;
 }
 
 /* The lowest of the children that begin with entry `child`. */
@@ -177,7 +177,7 @@ void bin_arrays_link(const struct bin_arrays *arrays, uint32_t *bins, struct blo
         uint32_t first = bins[number];
         if (first == NO_BLOCK)
             continue;
-        blocks[first].mark = siblings[first] = NO_BLOCK;
+        blocks[first].family_data = siblings[first] = NO_BLOCK;
         struct heap_array heap = array_of(arrays, number, blocks);
         for (uint32_t entry = 0; entry < heap.count; entry++)
             bin_heap_insert(&bins[number], blocks, siblings, heap.entries[entry].block);
@@ -190,7 +190,7 @@ bool bin_array_insert(struct bin_arrays *arrays, uint32_t *bins, uint32_t number
     uint32_t first = bins[number];
     if (first == NO_BLOCK || blocks[block].address < blocks[first].address) {
         bins[number] = block;
-        blocks[block].home = STATE_FREE;
+        blocks[block].index_slot = STATE_FREE;
         if (first == NO_BLOCK)
             return true;
         block = first;
@@ -209,8 +209,8 @@ bool bin_array_remove(struct bin_arrays *arrays, uint32_t *bins, uint32_t number
                       struct block *blocks, uint32_t block)
 {
     struct bin_array *array = &arrays->array[number];
-    uint32_t hole = blocks[block].home;
-    blocks[block].home = STATE_ALLOCATED;
+    uint32_t hole = blocks[block].index_slot;
+    blocks[block].index_slot = STATE_ALLOCATED;
     if (hole == STATE_FREE) {
         if (array->count == 0) {
             bins[number] = NO_BLOCK;
@@ -219,7 +219,7 @@ bool bin_array_remove(struct bin_arrays *arrays, uint32_t *bins, uint32_t number
         struct heap_array heap = array_of(arrays, number, blocks);
         hole = lowest(&heap, 0);
         bins[number] = heap.entries[hole].block;
-        blocks[bins[number]].home = STATE_FREE;
+        blocks[bins[number]].index_slot = STATE_FREE;
     }
     array->count--;
     struct heap_array heap = array_of(arrays, number, blocks);
@@ -239,7 +239,7 @@ static const char *check_entry(struct bin_check *check, const struct heap_array 
     struct bin_entry entry = heap->entries[at];
     uint64_t parent =
         at < FAN ? check->blocks[first].address : heap->entries[at / FAN - 1].address;
-    if (check->blocks[entry.block].home != at)
+    if (check->blocks[entry.block].index_slot != at)
         return "a block of a bin does not know its entry";
     if (check->blocks[entry.block].address != entry.address)
         return "a bin has a wrong address";

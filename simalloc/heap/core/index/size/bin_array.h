@@ -4,7 +4,7 @@
  * a cache line to be waited for. Here all blocks of a bin but the first stand in an array, with
  * their addresses. The children of the first block are the entries from 0 to FAN - 1, those of
  * entry i are the FAN entries from FAN * (i + 1) on, and no child is lower than its parent. In a
- * block `home` is its entry, and STATE_FREE in the first one of a bin.
+ * block `index_slot` is its entry, and STATE_FREE in the first one of a bin.
  *
  * The arrays lie in one table, each in a room of its own. One that is full moves to a room twice as
  * large, behind all others. Before what is left there could run out within a batch of events, all

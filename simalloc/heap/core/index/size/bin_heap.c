@@ -28,13 +28,13 @@ uint32_t bin_heap_combine(struct block *blocks, uint32_t *siblings, uint32_t chi
 
 uint32_t bin_heap_walk(const struct block *blocks, const uint32_t *siblings, uint32_t block)
 {
-    if (blocks[block].mark != NO_BLOCK)
-        return blocks[block].mark;
+    if (blocks[block].family_data != NO_BLOCK)
+        return blocks[block].family_data;
     while (block != NO_BLOCK && siblings[block] == NO_BLOCK) {
-        uint32_t back = blocks[block].home;
-        while (back != STATE_FREE && blocks[back].mark != block) {
+        uint32_t back = blocks[block].index_slot;
+        while (back != STATE_FREE && blocks[back].family_data != block) {
             block = back;
-            back = blocks[block].home;
+            back = blocks[block].index_slot;
         }
         block = back == STATE_FREE ? NO_BLOCK : back;
     }
@@ -45,10 +45,10 @@ static const char *check_links(const struct bin_check *check, uint32_t block)
 {
     const struct block *blocks = check->blocks;
     const uint32_t *siblings = check->tables->siblings;
-    uint32_t leftmost = blocks[block].mark;
-    if (leftmost != NO_BLOCK && blocks[leftmost].home != block)
+    uint32_t leftmost = blocks[block].family_data;
+    if (leftmost != NO_BLOCK && blocks[leftmost].index_slot != block)
         return "a block of a bin does not know its parent";
-    if (siblings[block] != NO_BLOCK && blocks[siblings[block]].home != block)
+    if (siblings[block] != NO_BLOCK && blocks[siblings[block]].index_slot != block)
         return "a block of a bin does not know its left sibling";
     for (uint32_t child = leftmost; child != NO_BLOCK; child = siblings[child])
         if (blocks[child].address <= blocks[block].address)

@@ -1,8 +1,8 @@
 /* Bins that are pairing heaps by address: the lowest block of a bin is served first.
  *
  * A block that enters or leaves costs amortised O(log n) in the blocks of its bin. In a block of a
- * heap `mark` is the leftmost child, none of which is lower than the block, or NO_BLOCK; `siblings`
- * has the one to its right, or NO_BLOCK; and `home` is the link backward: STATE_FREE in the first
+ * heap `family_data` is the leftmost child, none of which is lower than the block, or NO_BLOCK; `siblings`
+ * has the one to its right, or NO_BLOCK; and `index_slot` is the link backward: STATE_FREE in the first
  * block of a bin, otherwise the left sibling or, of a leftmost child, the parent. */
 #ifndef SIMALLOC_BIN_HEAP_H
 #define SIMALLOC_BIN_HEAP_H
@@ -14,19 +14,19 @@ const char *bin_heap_check(struct bin_check *check, uint32_t number, uint32_t fi
 /* The block after one in a walk over all of a heap; NO_BLOCK after the last. */
 uint32_t bin_heap_walk(const struct block *blocks, const uint32_t *siblings, uint32_t block);
 
-/* Merges the children of a block that leaves into one heap; answers its first block. */
+/* Merges the children of a block that leaves into one heap; returns its first block. */
 uint32_t bin_heap_combine(struct block *blocks, uint32_t *siblings, uint32_t child);
 
 /* Makes a block the leftmost child of a lower one. */
 ALWAYS_INLINE void bin_heap_adopt(struct block *blocks, uint32_t *siblings, uint32_t parent,
                                   uint32_t block)
 {
-    uint32_t child = blocks[parent].mark;
+    uint32_t child = blocks[parent].family_data;
     siblings[block] = child;
     if (child != NO_BLOCK)
-        blocks[child].home = block;
-    blocks[block].home = parent;
-    blocks[parent].mark = block;
+        blocks[child].index_slot = block;
+    blocks[block].index_slot = parent;
+    blocks[parent].family_data = block;
 }
 
 /* Joins two heaps; the first blocks' backward links are the caller's to set. */
@@ -38,44 +38,44 @@ ALWAYS_INLINE uint32_t bin_heap_meld(struct block *blocks, uint32_t *siblings, u
     return swap ? b : a;
 }
 
-/* Enters a block. Answers whether the bin was empty. */
+/* Enters a block. Returns whether the bin was empty. */
 ALWAYS_INLINE bool bin_heap_insert(uint32_t *bin, struct block *blocks, uint32_t *siblings,
                                    uint32_t block)
 {
     uint32_t first = *bin;
     bool empty = first == NO_BLOCK;
-    blocks[block].mark = siblings[block] = NO_BLOCK;
+    blocks[block].family_data = siblings[block] = NO_BLOCK;
     first = empty ? block : bin_heap_meld(blocks, siblings, first, block);
-    blocks[first].home = STATE_FREE;
+    blocks[first].index_slot = STATE_FREE;
     *bin = first;
     return empty;
 }
 
-/* Takes the first block out. Answers whether the bin is empty then. */
+/* Takes the first block out. Returns whether the bin is empty then. */
 ALWAYS_INLINE bool bin_heap_remove_first(uint32_t *bin, struct block *blocks, uint32_t *siblings)
 {
-    uint32_t rest = blocks[*bin].mark;
-    blocks[*bin].home = STATE_ALLOCATED;
+    uint32_t rest = blocks[*bin].family_data;
+    blocks[*bin].index_slot = STATE_ALLOCATED;
     if (rest != NO_BLOCK && siblings[rest] != NO_BLOCK)
         rest = bin_heap_combine(blocks, siblings, rest);
     *bin = rest;
     if (rest == NO_BLOCK)
         return true;
-    blocks[rest].home = STATE_FREE;
+    blocks[rest].index_slot = STATE_FREE;
     return false;
 }
 
-/* Takes a block out; those below it take its place. Answers whether the bin is empty then. */
+/* Takes a block out; those below it take its place. Returns whether the bin is empty then. */
 ALWAYS_INLINE bool bin_heap_remove(uint32_t *bin, struct block *blocks, uint32_t *siblings,
                                    uint32_t block)
 {
-    uint32_t back = blocks[block].home;
-    uint32_t rest = blocks[block].mark;
-    blocks[block].home = STATE_ALLOCATED;
+    uint32_t back = blocks[block].index_slot;
+    uint32_t rest = blocks[block].family_data;
+    blocks[block].index_slot = STATE_ALLOCATED;
     if (rest != NO_BLOCK) {
         if (siblings[rest] != NO_BLOCK)
             rest = bin_heap_combine(blocks, siblings, rest);
-        blocks[rest].home = back;
+        blocks[rest].index_slot = back;
     }
     if (back == STATE_FREE) {
         *bin = rest;
@@ -85,9 +85,9 @@ ALWAYS_INLINE bool bin_heap_remove(uint32_t *bin, struct block *blocks, uint32_t
     if (rest != NO_BLOCK)
         siblings[rest] = next;
     if (next != NO_BLOCK)
-        blocks[next].home = rest != NO_BLOCK ? rest : back;
-    bool leftmost = blocks[back].mark == block;
-    *(leftmost ? &blocks[back].mark : &siblings[back]) = rest != NO_BLOCK ? rest : next;
+        blocks[next].index_slot = rest != NO_BLOCK ? rest : back;
+    bool leftmost = blocks[back].family_data == block;
+    *(leftmost ? &blocks[back].family_data : &siblings[back]) = rest != NO_BLOCK ? rest : next;
     return false;
 }
 

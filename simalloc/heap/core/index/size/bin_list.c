@@ -8,7 +8,7 @@ static uint32_t start_near(const struct block *blocks, uint32_t block, const uin
     if (keys[oldest] > keys[block])
         return oldest;
     bool same_bin = latest != NO_BLOCK && is_free(&blocks[latest]) &&
-                    blocks[latest].mark != NOT_LISTED &&
+                    blocks[latest].family_data != NOT_LISTED &&
                     blocks[latest].size == blocks[block].size;
     return same_bin ? latest : newest;
 }
@@ -19,15 +19,15 @@ bool bin_list_insert_older(uint32_t *bin, struct block *blocks, uint32_t block,
                            const uint64_t *keys, bool newest_first, struct bin_places *places)
 {
     uint32_t first = *bin;
-    uint32_t last = blocks[first].home;
+    uint32_t last = blocks[first].index_slot;
     uint32_t newest = newest_first ? first : last;
     uint32_t oldest = newest_first ? last : first;
     uint32_t later = start_near(blocks, block, keys, newest, oldest, places->latest);
     uint64_t left = places->passes + PASSES_A_BLOCK;
     for (; keys[later] < keys[block] && left > 0; left--)
-        later = newest_first ? blocks[later].home : blocks[later].mark;
+        later = newest_first ? blocks[later].index_slot : blocks[later].family_data;
     for (; later != oldest && left > 0; left--) {
-        uint32_t older = newest_first ? blocks[later].mark : blocks[later].home;
+        uint32_t older = newest_first ? blocks[later].family_data : blocks[later].index_slot;
         if (keys[older] < keys[block])
             break;
         later = older;
@@ -36,9 +36,9 @@ bool bin_list_insert_older(uint32_t *bin, struct block *blocks, uint32_t block,
     if (left == 0)
         return false;
     if (newest_first)
-        block_ring_link(blocks, later, blocks[later].mark, block);
+        block_ring_link(blocks, later, blocks[later].family_data, block);
     else
-        block_ring_link(blocks, blocks[later].home, later, block);
+        block_ring_link(blocks, blocks[later].index_slot, later, block);
     if (later == first && !newest_first)
         *bin = block;
     places->latest = block;
@@ -54,8 +54,8 @@ const char *bin_list_check(struct bin_check *check, uint32_t number, uint32_t fi
         const char *wrong = bin_check_meet(check, number, block);
         if (wrong != NULL)
             return wrong;
-        uint32_t after = blocks[block].mark;
-        if (blocks[after].home != block)
+        uint32_t after = blocks[block].family_data;
+        if (blocks[after].index_slot != block)
             return "a block of a bin does not know the one before it";
         if (keys != NULL && after != first &&
             (keys[block] > keys[after]) != (check->tables->kind == BIN_NEWEST))

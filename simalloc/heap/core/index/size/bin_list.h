@@ -18,7 +18,7 @@ const char *bin_list_check(struct bin_check *check, uint32_t number, uint32_t fi
 ALWAYS_INLINE bool bin_list_is_newest(uint32_t bin, const struct block *blocks, uint32_t block,
                                       const uint64_t *keys, bool newest_first)
 {
-    return bin == NO_BLOCK || keys[newest_first ? bin : blocks[bin].home] < keys[block];
+    return bin == NO_BLOCK || keys[newest_first ? bin : blocks[bin].index_slot] < keys[block];
 }
 
 /* What is known when a place in time is looked for. So many blocks may be passed at first, and so
@@ -31,7 +31,7 @@ struct bin_places {
 };
 
 /* Enters a block that is older than the newest of its bin, unless too many would have to be passed
- * to find its place; answers whether it has. All blocks of a bin are of one size. */
+ * to find its place; returns whether it has. All blocks of a bin are of one size. */
 bool bin_list_insert_older(uint32_t *bin, struct block *blocks, uint32_t block,
                            const uint64_t *keys, bool newest_first, struct bin_places *places);
 

@@ -54,7 +54,7 @@ const char *bins_check(struct bin_check *check, uint32_t number, uint32_t first,
         return NULL;
     if (bin_kind_is_list(check->tables->kind))
         return bin_list_check(check, number, first);
-    if (check->blocks[first].home != STATE_FREE)
+    if (check->blocks[first].index_slot != STATE_FREE)
         return "the first block of a bin is not marked so";
     return check->tables->kind == BIN_ARRAY ? bin_array_check(check, number, first)
                                             : bin_heap_check(check, number, first);

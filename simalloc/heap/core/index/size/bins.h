@@ -11,7 +11,7 @@
     DO(newest, BIN_NEWEST) DO(oldest, BIN_OLDEST) DO(heap, BIN_HEAP) DO(array, BIN_ARRAY)
 #define LAYER_OF_BIN_KIND(name, kind) [kind] = &layer_##name,
 
-/* Enters a block, the newest of all. Answers whether the bin was empty. */
+/* Enters a block, the newest of all. Returns whether the bin was empty. */
 ALWAYS_INLINE bool bins_insert(uint32_t *bins, const struct bin_tables *tables, uint32_t number,
                                struct block *blocks, uint32_t block, enum bin_kind kind)
 {
@@ -22,7 +22,7 @@ ALWAYS_INLINE bool bins_insert(uint32_t *bins, const struct bin_tables *tables, 
     return block_ring_insert(&bins[number], blocks, block, kind == BIN_NEWEST);
 }
 
-/* Takes a block out. Answers whether the bin is empty then. */
+/* Takes a block out. Returns whether the bin is empty then. */
 ALWAYS_INLINE bool bins_remove(uint32_t *bins, const struct bin_tables *tables, uint32_t number,
                                struct block *blocks, uint32_t block, enum bin_kind kind)
 {
@@ -33,7 +33,7 @@ ALWAYS_INLINE bool bins_remove(uint32_t *bins, const struct bin_tables *tables, 
     return block_ring_remove(&bins[number], blocks, block);
 }
 
-/* Takes the first block of a bin out. Answers whether the bin is empty then. */
+/* Takes the first block of a bin out. Returns whether the bin is empty then. */
 ALWAYS_INLINE bool bins_remove_first(uint32_t *bins, const struct bin_tables *tables,
                                      uint32_t number, struct block *blocks, enum bin_kind kind)
 {
@@ -52,7 +52,7 @@ bool bins_settle(uint32_t *bins, uint32_t count, struct bin_tables *tables, stru
 bool bins_change_form(uint32_t *bins, uint32_t count, struct bin_tables *tables,
                       struct block *blocks, uint64_t free_blocks);
 
-/* Answers what is wrong with a bin, of which a bit says whether it is empty; or NULL. */
+/* Returns what is wrong with a bin, of which a bit says whether it is empty; or NULL. */
 const char *bins_check(struct bin_check *check, uint32_t number, uint32_t first, bool used);
 
 #endif

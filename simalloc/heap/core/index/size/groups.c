@@ -46,7 +46,7 @@ static const char *check_others(const struct groups *groups, uint32_t head, uint
     uint32_t count = 0;
     for (uint32_t id = groups->others[head].newest; id != NO_BLOCK;
          id = groups->links.of[id].older) {
-        if (blocks[id].home != STATE_FREE || blocks[id].size != blocks[head].size)
+        if (blocks[id].index_slot != STATE_FREE || blocks[id].size != blocks[head].size)
             return "a group holds a block that is not free or has another size";
         if (++count > groups->others[head].count)
             return "a group has more blocks than it counts";
@@ -62,7 +62,7 @@ const char *groups_check(const struct groups *groups)
     const char *wrong = size_index_check(&groups->heads, groups->group_count);
     for (uint32_t id = heap_first(heap); id != NO_BLOCK && wrong == NULL;
          id = heap->blocks[id].next)
-        if (heap->blocks[id].home < STATE_FREE)
+        if (heap->blocks[id].index_slot < STATE_FREE)
             wrong = check_others(groups, id, &met);
     if (wrong == NULL && met != groups->block_count)
         wrong = "the groups miscount their blocks";

@@ -68,7 +68,7 @@ ALWAYS_INLINE void groups_insert(struct groups *groups, uint32_t id)
     heap->counters.free_blocks++;
     groups->block_count++;
     if (head != NO_BLOCK) {
-        heap->blocks[id].home = STATE_FREE;
+        heap->blocks[id].index_slot = STATE_FREE;
         chain_push(&groups->links, &groups->others[head], id);
         return;
     }
@@ -88,9 +88,9 @@ ALWAYS_INLINE void groups_remove(struct groups *groups, uint32_t id, enum heir h
     struct block *block = &heap->blocks[id];
     heap->counters.free_blocks--;
     groups->block_count--;
-    if (block->home == STATE_FREE) {
+    if (block->index_slot == STATE_FREE) {
         chain_remove(&groups->links, &groups->others[groups_find(groups, block->size)], id);
-        block->home = STATE_ALLOCATED;
+        block->index_slot = STATE_ALLOCATED;
         return;
     }
     size_index_remove(&groups->heads, heap->blocks, id, BIN_OLDEST, false);
@@ -98,7 +98,7 @@ ALWAYS_INLINE void groups_remove(struct groups *groups, uint32_t id, enum heir h
         groups->group_count--;
     else
         groups_follow_head(groups, id, heir);
-    block->home = STATE_ALLOCATED;
+    block->index_slot = STATE_ALLOCATED;
 }
 
 #endif

@@ -9,7 +9,7 @@ void size_index_enter_older(struct size_index *index, struct block *blocks, uint
                               &index->places))
         return;
     size_tree_insert(&index->tree, block, size_index_key(kind, 0, keys[block]));
-    blocks[block].mark = NOT_LISTED;
+    blocks[block].family_data = NOT_LISTED;
     index->tree_rests++;
 }
 
@@ -44,7 +44,7 @@ void size_index_take_slowly(struct size_index *index, struct block *blocks, uint
         size_tree_remove(&index->tree, block);
         return;
     }
-    if (blocks[block].mark == NOT_LISTED) { /* its bin has a list, which has the first block */
+    if (blocks[block].family_data == NOT_LISTED) { /* its bin has a list, which has the first block */
         take_rest(index, block);
         return;
     }
@@ -78,7 +78,7 @@ static uint64_t count_rests(const struct size_index *index)
     uint64_t rests = 0;
     if (bin_kind_is_list(index->tables.kind))
         for (uint32_t id = 1; id < heap->used; id++)
-            rests += heap->blocks[id].home < STATE_FREE && heap->blocks[id].mark == NOT_LISTED &&
+            rests += heap->blocks[id].index_slot < STATE_FREE && heap->blocks[id].family_data == NOT_LISTED &&
                      size_index_bin(index, heap->blocks[id].size) != BINS;
     return rests;
 }

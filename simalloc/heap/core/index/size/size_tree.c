@@ -91,7 +91,7 @@ static void adopt(struct size_tree *tree, uint32_t id, uint32_t entry)
     const struct tree_node *node = &tree->nodes[id];
     uint32_t item = node->item[entry];
     if (node->leaf) {
-        tree->heap->blocks[item].home = id;
+        tree->heap->blocks[item].index_slot = id;
     } else {
         tree->nodes[item].parent = id;
         tree->nodes[item].place = entry;
@@ -252,11 +252,11 @@ static uint32_t entry_of(const struct tree_node *leaf, uint32_t block)
 
 uint64_t size_tree_remove(struct size_tree *tree, uint32_t block)
 {
-    uint32_t id = tree->heap->blocks[block].home;
+    uint32_t id = tree->heap->blocks[block].index_slot;
     const struct tree_node *leaf = &tree->nodes[id];
     uint32_t entry = entry_of(leaf, block);
     uint64_t key = leaf->key[entry];
-    tree->heap->blocks[block].home = STATE_ALLOCATED;
+    tree->heap->blocks[block].index_slot = STATE_ALLOCATED;
     close_entry(tree, id, entry);
     tell(tree, id);
     tree->blocks--;
@@ -267,7 +267,7 @@ uint64_t size_tree_remove(struct size_tree *tree, uint32_t block)
 
 void size_tree_shrink(struct size_tree *tree, uint32_t block, bool by_address)
 {
-    uint32_t id = tree->heap->blocks[block].home;
+    uint32_t id = tree->heap->blocks[block].index_slot;
     struct tree_node *leaf = &tree->nodes[id];
     uint32_t entry = entry_of(leaf, block);
     uint64_t size = tree->heap->blocks[block].size;
@@ -298,7 +298,7 @@ static const char *check_leaf(struct walk *walk, uint32_t id)
     for (uint32_t i = 0; i < node->count; i++) {
         if (node->item[i] >= heap->used)
             return "the tree of sizes holds a block that never was";
-        if (heap->blocks[node->item[i]].home != id)
+        if (heap->blocks[node->item[i]].index_slot != id)
             return "a free block does not know its leaf";
         if (heap->blocks[node->item[i]].size != node->size[i])
             return "the tree of sizes has a wrong size";

@@ -19,7 +19,7 @@ struct tree_node {
 };
 
 struct size_tree {
-    struct heap *heap; /* the home of a block of the tree is the number of its leaf */
+    struct heap *heap; /* the index_slot of a block of the tree is the number of its leaf */
     struct tree_node *nodes;
     uint32_t capacity;
     uint32_t used;
@@ -38,7 +38,7 @@ bool size_tree_grow_table(struct size_tree *tree);
 const char *size_tree_check(const struct size_tree *tree);
 
 void size_tree_insert(struct size_tree *tree, uint32_t block, uint64_t key);
-/* Takes a block out and answers its key. */
+/* Takes a block out and returns its key. */
 uint64_t size_tree_remove(struct size_tree *tree, uint32_t block);
 /* Notes that a block has become smaller; its key is its address, or the one that it had. */
 void size_tree_shrink(struct size_tree *tree, uint32_t block, bool by_address);

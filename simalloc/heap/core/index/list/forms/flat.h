@@ -20,7 +20,7 @@ ALWAYS_INLINE void flat_change(struct list_fit *state, struct seat seat, enum ch
 {
     (void)change;
     const struct block *block = &state->heap.blocks[seat.block];
-    flat_list_change(&state->flat, block, block->home, policy.order == ORDER_ADDRESS);
+    flat_list_change(&state->flat, block, block->index_slot, policy.order == ORDER_ADDRESS);
 }
 
 ALWAYS_INLINE struct seat flat_search(struct list_fit *state, uint64_t size, uint64_t *visited,

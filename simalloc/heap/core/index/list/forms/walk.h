@@ -16,7 +16,7 @@ ALWAYS_INLINE void walk_insert(struct list_fit *state, uint32_t id, struct polic
 ALWAYS_INLINE void walk_pass(struct list_fit *state, struct seat seat)
 {
     if (state->walk.front == seat.block)
-        state->walk.front = state->heap.blocks[seat.block].mark;
+        state->walk.front = state->heap.blocks[seat.block].family_data;
 }
 
 ALWAYS_INLINE void walk_remove(struct list_fit *state, struct seat seat, struct policy policy)

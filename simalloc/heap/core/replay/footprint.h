@@ -1,0 +1,34 @@
+/* What is measured of a number of bytes after each event: the mapped ones, or the resident ones. */
+#ifndef SIMALLOC_FOOTPRINT_H
+#define SIMALLOC_FOOTPRINT_H
+
+#include "native/live_span.h"
+#include "replay/timeline.h"
+
+/* Bytes are scaled but for the live ones, which are the program's. */
+struct footprint {
+    uint64_t bytes; /* now */
+    uint64_t peak;
+    uint64_t event_of_peak; /* the first after which it was as large */
+    uint64_t live_at_peak;
+    uint64_t allocated_at_peak; /* in blocks */
+    uint64_t at_max_live;
+    double sum;           /* after each event */
+    double sum_of_ratios; /* of it to the live bytes, after events with any */
+    double sum_of_ratios_by_bytes; /* each times what its event asked for */
+    struct timeline timeline;
+};
+
+/* An event after which it is larger or smaller than before. */
+struct byte_change {
+    size_t event; /* of its batch */
+    uint64_t bytes;
+    uint64_t allocated; /* scaled bytes of allocated blocks after it */
+};
+
+struct changes {
+    size_t count;
+    struct byte_change at[BATCH];
+};
+
+#endif

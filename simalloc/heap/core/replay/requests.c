@@ -1,0 +1,149 @@
+#include "replay/requests.h"
+
+#include "replay/aligning.h"
+#include "space/residence.h"
+
+bool requests_are_needed(const struct replay *replay, const struct events *events)
+{
+    const struct heap *heap = replay->heap;
+    return replay->family->columns != 0 || heap->residence != NULL ||
+           (heap->setting.memalign && events->alignment != NULL);
+}
+
+/* The scaled alignment that an event asks for; 0: none. */
+static uint64_t alignment_of(const struct heap *heap, const struct events *events, size_t event)
+{
+    if (events->alignment == NULL || events->alignment[event] <= 1)
+        return 0;
+    return (uint64_t)events->alignment[event] * heap->setting.scale;
+}
+
+static void take_request(const struct replay *replay, const struct events *events, size_t event)
+{
+    struct heap *heap = replay->heap;
+    bool aligns = heap->setting.memalign || (replay->family->columns & COLUMN_ALIGNMENT) != 0;
+    uint8_t op = events->op[event];
+    heap->request = (struct request){
+        .size = (uint64_t)events->size[event],
+        .alignment = aligns && op == OP_MALLOC ? alignment_of(heap, events, event) : 0,
+        .time = events->time == NULL ? 0 : (uint64_t)events->time[event],
+        .thread = events->thread == NULL ? 0 : events->thread[event],
+        .site = events->site == NULL ? 0 : events->site[event],
+        .is_zeroed = op == OP_CALLOC,
+    };
+}
+
+/* Allocates an object's block, where it asks to be if the family leaves that to aligning.c. */
+static uint32_t allocate(const struct replay *replay, uint64_t size)
+{
+    struct heap *heap = replay->heap;
+    if (heap->request.alignment == 0 || (replay->family->columns & COLUMN_ALIGNMENT) != 0)
+        return heap->front->allocate(heap, size);
+    return allocate_aligned(heap, size);
+}
+
+static uint32_t request_block(struct replay *replay, uint8_t op, uint32_t block)
+{
+    struct heap *heap = replay->heap;
+    uint64_t size = scaled(heap->request.size, heap->setting.scale);
+    if (overhead_is_on(&heap->setting))
+        size = overhead_gross(&heap->setting, size);
+    if (op == OP_REALLOC && block != NO_BLOCK)
+        return reallocate(replay, block, size, heap->front);
+    if (op <= OP_CALLOC && block == NO_BLOCK)
+        return allocate(replay, size);
+    heap_fail(heap, INVALID_EVENTS);
+    return NO_BLOCK;
+}
+
+/* Notes what of an object's block is written: its headers, and what the program writes. */
+static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
+{
+    struct heap *heap = replay->heap;
+    const struct block *block = &heap->blocks[id];
+    const struct setting *setting = &heap->setting;
+    uint64_t payload = setting->payload;
+    bool by_allocator = !replay->family->writes_itself;
+    if (by_allocator)
+        heap_touch(heap, block->address, setting->header);
+    if (by_allocator && setting->footer > 0)
+        heap_touch(heap, block->address + block->size - setting->footer, setting->footer);
+    if (replay->program_writes || (op == OP_CALLOC && by_allocator))
+        heap_touch(heap, block->address + payload, heap->request.size * setting->scale);
+}
+
+static void carry_out(struct replay *replay, uint8_t op, uint32_t *object)
+{
+    struct heap *heap = replay->heap;
+    const struct family *family = replay->family;
+    uint32_t block = *object;
+    switch (op) {
+    case OP_FREE:
+        *object = NO_BLOCK;
+        heap->front->release(heap, block);
+        break;
+    case OP_USE:
+        break;
+    case OP_EMPTY:
+        if (family->give_back != NULL)
+            family->give_back(heap);
+        break;
+    case OP_THREAD_END:
+        if (family->end_thread != NULL)
+            family->end_thread(heap);
+        break;
+    default:
+        *object = request_block(replay, op, block);
+        if (*object != NO_BLOCK && heap->residence != NULL)
+            write_block(replay, op, *object);
+    }
+}
+
+static void note_resident(struct changes *changes, size_t event, const struct heap *heap,
+                          uint64_t *before)
+{
+    uint64_t now = heap_resident(heap);
+    if (now != *before)
+        changes->at[changes->count++] = (struct byte_change){event, now, heap->counters.allocated};
+    *before = now;
+}
+
+static void carry_out_batch(struct replay *replay, const struct events *events, struct batch *batch)
+{
+    struct heap *heap = replay->heap;
+    uint64_t resident = replay->measures.resident == NULL ? 0 : replay->measures.resident->bytes;
+    size_t i = 0;
+    for (; i < events->count; i++) {
+        uint32_t *object = &replay->objects.blocks[events->slot[i]];
+        if (events->op[i] == OP_FREE && *object == NO_BLOCK)
+            heap_fail(heap, INVALID_EVENTS);
+        take_request(replay, events, i);
+        if (heap->failure == NULL)
+            carry_out(replay, events->op[i], object);
+        if (heap->heap_changed && !note_change(batch, i, heap))
+            break;
+        if (batch->resident != NULL)
+            note_resident(batch->resident, i, heap, &resident);
+        batch->free_blocks[i] =
+            (uint32_t)(heap->counters.free_blocks + heap->counters.cached_blocks);
+    }
+    batch->events = i;
+}
+
+size_t replay_requests(struct replay *replay, const struct events *events)
+{
+    struct heap *heap = replay->heap;
+    struct changes resident;
+    struct events part;
+    struct batch batch;
+    size_t done = 0;
+    while (done < events->count && heap->failure == NULL &&
+           replay_begin(replay, events, done, heap->front->reserve, &part)) {
+        uint32_t used = heap->used;
+        batch.mapped.count = resident.count = 0;
+        batch.resident = heap->residence == NULL ? NULL : &resident;
+        carry_out_batch(replay, &part, &batch);
+        done += replay_end(replay, &part, &batch, used);
+    }
+    return done;
+}

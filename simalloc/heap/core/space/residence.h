@@ -1,0 +1,59 @@
+/* Which pages of the heap are resident: those in which a byte was written since they were mapped,
+ * until they are given back.
+ *
+ * Pages are counted from address 0, and mapped segments begin at a multiple of the page. They are
+ * kept in groups: a hash table has an entry for each group in which a page ever was resident. */
+#ifndef SIMALLOC_RESIDENCE_H
+#define SIMALLOC_RESIDENCE_H
+
+#include "space/heap.h"
+
+enum { PAGES_OF_GROUP = 4096, WORDS_OF_GROUP = PAGES_OF_GROUP / 64 };
+
+struct page_group {
+    uint64_t key;   /* the number of its first page / PAGES_OF_GROUP, plus 1; 0: no entry */
+    uint64_t *bits; /* one a page; NULL: none is resident, ALL_RESIDENT: all are */
+};
+
+struct residence {
+    uint64_t page;  /* its size in scaled bytes */
+    uint64_t pages; /* that are resident now */
+    struct page_group *groups;
+    uint64_t capacity; /* a power of two */
+    uint64_t used;
+    uint64_t latest; /* the entry that was looked up last */
+};
+
+/* Begins to keep track of a heap's pages; false when memory is exhausted. */
+bool residence_init(struct heap *heap, uint64_t page);
+void residence_release(struct heap *heap);
+
+/* Makes the pages from number `first` to before `end` resident, or no longer so. The heap fails when
+ * memory is exhausted. */
+void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool resident);
+
+/* The scaled bytes of all resident pages; 0 if they are not kept track of. */
+uint64_t heap_resident(const struct heap *heap);
+
+/* Notes that the program or the allocator writes these bytes. */
+ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size)
+{
+    if (heap->residence == NULL || size == 0)
+        return;
+    uint64_t page = heap->setting.page;
+    residence_set(heap, address / page, (address + size - 1) / page + 1, true);
+}
+
+/* Gives the pages back that lie wholly within these bytes, which remain mapped. */
+ALWAYS_INLINE void heap_discard(struct heap *heap, uint64_t address, uint64_t size)
+{
+    if (heap->residence == NULL)
+        return;
+    uint64_t page = heap->setting.page;
+    uint64_t first = (address + page - 1) / page;
+    uint64_t end = (address + size) / page;
+    if (first < end)
+        residence_set(heap, first, end, false);
+}
+
+#endif

@@ -1,0 +1,47 @@
+"""A number of bytes over the events of a run: those mapped, those resident, or a device's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """Live bytes and heap over time, with the extremes of each interval.
+
+    Interval `i` holds the states after the events `i * interval` to `(i + 1) * interval - 1`; the
+    arrays have one entry an interval (float64, bytes). `interval` is a power of two.
+    """
+
+    interval: int
+    live_low: NDArray[np.float64]
+    live_high: NDArray[np.float64]
+    heap_low: NDArray[np.float64]
+    heap_high: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What is measured of a number of bytes after each event, in bytes of the program.
+
+    `peak_event` is the event after which it first had its peak, and `live_bytes_at_peak` belongs to
+    it; `bytes_at_max_live` to the event after which live bytes first had theirs. `mean_bytes` is
+    the mean over all events, and `mean_to_live` the mean of its ratio to the live bytes over the
+    events after which something was live; `mean_to_live_by_bytes` is the same with each event
+    weighted by the bytes it allocated (nan where there are none).
+    """
+
+    peak_bytes: float
+    peak_event: int
+    live_bytes_at_peak: int
+    bytes_at_max_live: float
+    final_bytes: float
+    mean_bytes: float
+    mean_to_live: float
+    mean_to_live_by_bytes: float
+    timeline: Timeline = field(repr=False, compare=False)

@@ -1,0 +1,83 @@
+"""What is seen after each event: where its object lies, and what the heap has then."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from simalloc.errors import SimallocError
+from simalloc.heap.stepping import replay, strides
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from numpy.typing import NDArray
+
+    from simalloc.heap.setting import Setting
+
+
+class Sight(NamedTuple):
+    """Events in a row; every array has one entry an event, int64.
+
+    `region`, `number` and `offset` say where the object is, in the family's own terms
+    (`Family.spell_location`); `offset` is -1 after events that leave no object. `mapped` and
+    `resident` are scaled bytes. `figures` has a row an event: what the allocator itself reports.
+    """
+
+    address: NDArray[np.int64]
+    mapped: NDArray[np.int64]
+    resident: NDArray[np.int64]
+    region: NDArray[np.int64]
+    number: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    figures: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, events: int, figures: int) -> Sight:
+        """Return room for so many events."""
+        columns = {name: np.empty(events, np.int64) for name in cls._fields[:-1]}
+        return cls(**columns, figures=np.empty((events, figures), np.int64))
+
+
+class Watched:
+    """A replay that is watched after every event.
+
+    `names` are those of the figures. Raises as `simulate` does, and `SimallocError` for a policy
+    that does not place objects as they come.
+    """
+
+    def __init__(self, setting: Setting, *, engine: str = "core") -> None:
+        if setting.policy.description.way != "online":
+            raise SimallocError(f"{setting.policy.name} does not place objects event by event")
+        self._setting = setting
+        self._in_python = engine == "reference"
+        self._simulation = setting.simulation(portable=engine == "core-portable")
+        self.names: Sequence[str] = self._simulation.figure_names()
+
+    def sights(self) -> Generator[Sight]:
+        """Yield what is seen, a stride of events at a time."""
+        return self._of_reference() if self._in_python else self._of_core()
+
+    def _of_core(self) -> Generator[Sight]:
+        with closing(strides(self._setting.source, self._setting.policy)) as parts:
+            for part in parts:
+                sight = Sight.empty(len(part.op), len(self.names))
+                columns = sight._asdict()
+                replay(self._simulation, part, columns.pop("address"), columns)
+                yield sight
+
+    def _of_reference(self) -> Generator[Sight]:
+        from simalloc.heap.reference.replay import watched  # noqa: PLC0415 - rarely needed
+
+        sight = Sight.empty(len(self._setting.source), len(self.names))
+        for event, (address, mapped, resident, location, figures) in enumerate(
+            watched(self._setting)
+        ):
+            for column, value in zip(
+                sight[:-1], (address, mapped, resident, *location), strict=True
+            ):
+                column[event] = value
+            sight.figures[event] = [figures[name] for name in self.names]
+        yield sight

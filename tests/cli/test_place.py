@@ -1,0 +1,62 @@
+"""`simalloc place`, as other programs call it."""
+
+import csv
+import subprocess
+import sys
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "simalloc", "place"]
+LOG = "m 1 5000\nm 2 9000\nf 1\nm 3 50\nf 2\nf 3\n"
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "small.txt"
+    path.write_text(LOG)
+    return str(path)
+
+
+def place(*arguments):
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_a_row_for_each_event(log):
+    done = place(log, "-p", "first-fit-ao:growth=1", "--scale", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "event,address,mapped,resident",
+        "1,0,5000,8192",
+        "2,5000,14000,16384",
+        "3,-,14000,16384",
+        "4,0,14000,16384",
+        "5,-,14000,16384",
+        "6,-,14000,16384",
+    ]
+
+
+def test_each_fourth_and_the_last_in_a_file(log, tmp_path):
+    target = tmp_path / "placed.csv"
+    done = place(log, "-p", "first-fit-ao", "-o", str(target), "--every", "4", "--write", "none")
+    assert (done.returncode, done.stdout) == (0, "")
+    rows = list(csv.DictReader(target.read_text().splitlines()))
+    assert [row["event"] for row in rows] == ["4", "6"]
+    assert {row["resident"] for row in rows} == {"0"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["-p", "nosuch"], "no policy 'nosuch'"),
+        (["-p", "best-possible"], "does not place objects event by event"),
+        (["-p", "first-fit-ao", "--page", "3000"], "a power of two"),
+        (["-p", "first-fit-ao", "--page", "wide"], "is not a size"),
+        (["-p", "pytorch"], "does not place objects event by event"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_leaves_no_file(log, tmp_path, arguments, complaint):
+    target = tmp_path / "placed.csv"
+    done = place(log, *arguments, "-o", str(target))
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert not target.exists()

@@ -1,0 +1,92 @@
+"""Resident pages: which are counted, and that both engines count the same."""
+
+import numpy as np
+import pytest
+
+from simalloc.errors import SimallocError
+from simalloc.heap import fragmentation, simulate
+from simalloc.heap.reference.space import Residence
+from simalloc.heap.setting import Setting
+from simalloc.heap.sight import Watched
+from simalloc.trace import Op, Trace
+
+ENGINES = ["core", "reference"]
+
+
+def test_pages_are_resident_from_the_first_byte_until_they_are_given_back_whole():
+    pages = Residence(4096)
+    pages.touch(4095, 2)
+    assert pages.bytes == 8192
+    pages.discard(0, 8191)  # all of the first page, and not all of the second
+    assert (pages.bytes, pages.runs) == (4096, [1, 2])
+    pages.touch(0, 0)
+    assert pages.runs == [1, 2]
+    pages.touch(0, 40960)
+    pages.discard(8192, 4096)
+    assert pages.runs == [0, 2, 3, 10]
+    pages.touch(8000, 5000)
+    assert pages.runs == [0, 10]
+
+
+def test_pages_are_counted_as_if_each_had_a_flag():
+    random = np.random.default_rng(1)
+    pages, flags = Residence(16), np.zeros(200, bool)
+    for _ in range(2000):
+        address, size = (int(number) for number in random.integers(0, 1500, 2))
+        if random.random() < 0.5:
+            pages.touch(address, size)
+            flags[address // 16 : -(-(address + size) // 16)] |= size > 0
+        else:
+            pages.discard(address, size)
+            flags[-(-address // 16) : (address + size) // 16] = False
+        assert pages.bytes == 16 * np.count_nonzero(flags)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_page_stays_resident_until_the_break_falls(engine):
+    sizes = [5000, 100_000, 0, 0]
+    trace = Trace.from_events([Op.MALLOC, Op.MALLOC, Op.FREE, Op.FREE], [0, 1, 1, 0], sizes)
+    options = {"scale": 1, "engine": engine, "resident": True}
+    keeps = simulate(trace, "first-fit-ao", **options)
+    assert (keeps.resident.peak_bytes, keeps.resident.final_bytes) == (106_496, 106_496)
+    falls = simulate(trace, "first-fit-ao:trim=1", **options)
+    assert (falls.resident.peak_bytes, falls.resident.final_bytes) == (106_496, 0)
+    silent = simulate(trace, "first-fit-ao", writes=False, **options)
+    assert silent.resident.peak_bytes == 0
+    headers = simulate(trace, "first-fit-ao:header=8", writes=False, **options)
+    assert headers.resident.peak_bytes == 8192  # the pages in which the two blocks begin
+    huge = simulate(trace, "first-fit-ao", page=1 << 21, **options)
+    assert huge.resident.peak_bytes == 1 << 21
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_measures_can_be_asked_of_resident_bytes(engine):
+    trace = Trace.from_events([Op.MALLOC, Op.FREE], [0, 0], [4096, 0])
+    run = simulate(trace, "first-fit-ao:growth=64K", scale=1, engine=engine, resident=True)
+    assert fragmentation(run, of="resident").peak_to_peak == 0
+    assert fragmentation(run).peak_to_peak == 15
+    plain = simulate(trace, "first-fit-ao", engine=engine)
+    with pytest.raises(SimallocError, match="ask for them"):
+        fragmentation(plain, of="resident")
+
+
+@pytest.mark.parametrize("page", [0, 512, 3000, 1 << 31])
+def test_a_page_is_a_power_of_two(page):
+    trace = Trace.from_events([], [], [])
+    with pytest.raises(SimallocError, match="a power of two"):
+        simulate(trace, "first-fit-ao", page=page, resident=True)
+
+
+@pytest.mark.parametrize("name", ["first-fit-ao", "ptmalloc", "phk", "best-fit-lifo:trim=100"])
+def test_both_engines_see_the_same_after_each_event(name):
+    random = np.random.default_rng(2)
+    size = random.integers(0, 300_000, 300)
+    op = np.repeat([Op.MALLOC, Op.FREE], 300)
+    number = np.concatenate([np.arange(300), random.permutation(300)])
+    trace = Trace.from_events(op, number, np.append(size, np.zeros(300, int)))
+    setting = Setting.of(trace, name, None, None, resident=True)
+    core, reference = (list(Watched(setting, engine=engine).sights()) for engine in ENGINES)
+    assert len(core) == len(reference) == 1
+    for some, others in zip(core[0], reference[0], strict=True):
+        np.testing.assert_array_equal(some, others)
+    assert core[0].resident.max() > 0
