@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -14,7 +15,9 @@ from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.heap import simulate_all
 from simalloc.policy import expand_policies
+from simalloc.policy.range import Range
 from simalloc.report import write_table
+from simalloc.report.ranges import ranges_table
 from simalloc.report.runs import record, runs_records_table, runs_table
 from simalloc.report.units import spell_bytes
 from simalloc.trace.catalogue import open_source
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap import Run
     from simalloc.policy import Policy
-    from simalloc.report import Format
+    from simalloc.report import Format, Table
     from simalloc.trace import EventSource
 
 _LONG: Final = 10_000_000
@@ -37,7 +40,8 @@ _BYTES_AN_EVENT: Final = 165
     cls=PolicyCommand,
     epilog="\b\nExamples:\n"
     "  simalloc run espresso gcc -p first-fit-ao best-fit-lifo:growth=64K\n"
-    "  simalloc run my-program.npz -p all --format json",
+    "  simalloc run my-program.npz -p all --format json\n"
+    "  simalloc run perl5 -p @johnstone-wilson --range growth=1,16,256,4K,64K,1M",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @policy_option(
@@ -46,12 +50,20 @@ _BYTES_AN_EVENT: Final = 165
     "several times.",
     required=True,
 )
+@click.option(
+    "--range",
+    "values",
+    metavar="PARAMETER=VALUE,VALUE...",
+    help="Replay each policy with each of these values, and print the least, median and most that "
+    "each policy comes to. A policy without the parameter is replayed once.",
+)
 @scale_option
 @realloc_option
 @format_option
 def command(
     traces: Sequence[str],
     policies: Sequence[str],
+    values: str | None,
     scale: int | None,
     realloc: str | None,
     table_format: Format,
@@ -62,6 +74,10 @@ def command(
     it is replayed, once for all policies, and may be of any length.
     """
     described = expand_policies(policies)
+    if values is not None:
+        table = _over_range(Range.read(values), traces, described, scale, realloc)
+        write_table(table, table_format, sys.stdout)
+        return
     runs = [
         run for name in traces for run in _run_all(open_source(name), described, scale, realloc)
     ]
@@ -72,6 +88,26 @@ def command(
         write_table(runs_records_table(runs), table_format, sys.stdout)
     else:
         write_table(runs_table(runs), table_format, sys.stdout)
+
+
+def _over_range(
+    values: Range,
+    traces: Sequence[str],
+    policies: Sequence[Policy],
+    scale: int | None,
+    realloc: str | None,
+) -> Table:
+    """Return a row a trace and policy: what it comes to over the values, from least to most."""
+    spread = values.over(policies)
+    rows = []
+    for name in traces:
+        source = open_source(name)
+        runs = iter(_run_all(source, [one for many in spread for one in many], scale, realloc))
+        rows += [
+            (policy, list(islice(runs, len(many))))
+            for policy, many in zip(policies, spread, strict=True)
+        ]
+    return ranges_table(rows, str(values))
 
 
 def _run_all(

@@ -95,6 +95,29 @@ def test_a_pattern_stands_for_all_policies_that_it_matches(trace):
     assert named == [*fits, ("lea-2.6.1", 4096)]
 
 
+def test_a_range_comes_to_the_least_median_and_most_of_its_runs(trace):
+    def rows(*given):
+        return json.loads(simalloc("run", trace, *given, "--format", "json").stdout)
+
+    units = ("1", "4K", "1M")
+    spread, alone = rows("-p", "best-fit-ao", "csri-1.18", "--range", f"growth={','.join(units)}")
+    heaps = [rows("-p", f"best-fit-ao:growth={unit}")[0]["peak_heap_bytes"] for unit in units]
+    assert len(set(heaps)) == 3
+    assert spread["policy"] == "best-fit-ao"
+    assert [spread[f"peak heap {which}"] for which in ("min", "median", "max")] == sorted(heaps)
+    assert [spread[f"#4 % {which}"] for which in ("min", "median", "max")] == [
+        pytest.approx(100 * (heap / 50 - 1)) for heap in sorted(heaps)
+    ]
+    assert alone["runs"] == 3
+
+
+def test_a_policy_without_the_parameter_is_replayed_once(trace):
+    given = ("-p", "first-fit-ao", "tlsf", "--range", "fit=first,best", "--format", "json")
+    first, other = json.loads(simalloc("run", trace, *given).stdout)
+    assert (first["runs"], other["runs"]) == (2, 1)
+    assert other["peak heap min"] == other["peak heap max"]
+
+
 def test_the_engines_and_scales_are_those_asked_for(trace):
     result = simalloc(
         "run", trace, "-p", "best-fit-ao", "--scale", 1, "--realloc", "move", "--format", "json"
@@ -118,6 +141,9 @@ def test_a_trace_without_live_bytes_has_null_measures(tmp_path):
         (("run", "TRACE", "-p", "worst-*"), "no policy matches 'worst-*'"),
         (("run", "TRACE", "-p", "first-fit-ao:growth=0"), "growth"),
         (("run", "TRACE", "-p", "first-fit-ao", "--scale", "0"), "scale"),
+        (("run", "TRACE", "-p", "first-fit-ao", "--range", "grwoth=1,2"), "grwoth"),
+        (("run", "TRACE", "-p", "first-fit-ao", "--range", "growth"), "PARAMETER=VALUE"),
+        (("run", "TRACE", "-p", "first-fit-ao", "--range", "growth=1,0"), "growth"),
         (("run", "TRACE", "-p", "first-fit-ao", "--realloc", "sometimes"), "realloc"),
         (("run", "TRACE"), "policy"),
         (("run",), "TRACE"),

@@ -1,0 +1,49 @@
+"""A range: a parameter with several values, each of which policies are to be replayed with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from simalloc.errors import PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.policy.description import Policy
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values that one parameter takes in turn, as they were written."""
+
+    parameter: str
+    values: tuple[str, ...]
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read `growth=1,16,4K`. Raises `PlanError` if a text is not of this form."""
+        parameter, equals, values = text.partition("=")
+        listed = tuple(value.strip() for value in values.split(","))
+        if not parameter.strip() or not equals or not all(listed):
+            raise PlanError(f"{text!r} is not of the form PARAMETER=VALUE,VALUE", key=("range",))
+        return cls(parameter.strip(), listed)
+
+    def __str__(self) -> str:
+        return f"{self.parameter}={','.join(self.values)}"
+
+    def over(self, policies: Sequence[Policy]) -> list[list[Policy]]:
+        """Return for each policy what it becomes with each value; itself if it has no such one.
+
+        Raises `PlanError` if no policy has the parameter, `PolicyError` for a value that one of
+        them cannot take.
+        """
+        found = [self._of(policy) for policy in policies]
+        if not any(found):
+            raise PlanError(f"no policy has a parameter {self.parameter!r}", key=("range",))
+        return [spread or [policy] for spread, policy in zip(found, policies, strict=True)]
+
+    def _of(self, policy: Policy) -> list[Policy]:
+        if self.parameter not in policy.all_parameters:
+            return []
+        return [policy.with_parameters(**{self.parameter: value}) for value in self.values]

@@ -1,0 +1,54 @@
+"""How far the figures of a policy move as one of its parameters does: a row a policy."""
+
+from __future__ import annotations
+
+from math import isnan
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from simalloc.heap import fragmentation
+from simalloc.policy import spell
+from simalloc.report.runs import MEASURES_NOTES
+from simalloc.report.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simalloc.heap import Run
+    from simalloc.policy import Policy
+    from simalloc.report.table import Value
+
+_FIGURES: Final[dict[str, Callable[[Run], float]]] = {
+    "#4 %": lambda run: 100 * fragmentation(run)[4],
+    "peak heap": lambda run: run.peak_heap_bytes,
+}
+_SPREAD: Final[dict[str, Callable[[list[float]], float]]] = {
+    "min": min,
+    "median": median,
+    "max": max,
+}
+
+
+def ranges_table(spreads: Sequence[tuple[Policy, Sequence[Run]]], what: str) -> Table:
+    """Return a row a policy and its runs, with least, median and most of some figures.
+
+    `what` names the parameter and its values. A figure that is not defined in some run is left out.
+    """
+    columns = ("trace", "policy", "runs", *(f"{f} {s}" for f in _FIGURES for s in _SPREAD))
+    rows: list[Sequence[Value]] = [
+        (
+            runs[0].trace,
+            spell(policy),
+            len(runs),
+            *(value for figure in _FIGURES.values() for value in _spread(figure, runs)),
+        )
+        for policy, runs in spreads
+    ]
+    return Table(f"Fragmentation with {what}", columns, rows, MEASURES_NOTES[1:])
+
+
+def _spread(figure: Callable[[Run], float], runs: Sequence[Run]) -> list[float | None]:
+    values = [figure(run) for run in runs]
+    if any(map(isnan, values)):
+        return [None] * len(_SPREAD)
+    return [of(values) for of in _SPREAD.values()]
