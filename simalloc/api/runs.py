@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, overload
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Run
 from simalloc.policy import PythonCode, spell
 from simalloc.report.frames import frame
 from simalloc.report.html import html
-from simalloc.report.runs import MEASURES, flat_record, runs_records_table, runs_table
+from simalloc.report.runs import runs_records_table, runs_table, sorted_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from simalloc.policy import PythonPolicy
     from simalloc.report import Table
-
-_NUMBERS: Final = {f"#{number}": f"fragmentation_{number}" for number in MEASURES}
 
 
 class Runs(Sequence[Run]):
@@ -66,16 +64,7 @@ class Runs(Sequence[Run]):
         The least comes first, and what is not defined last. Raises `SimallocError` for a column
         that there is not.
         """
-        column = _NUMBERS.get(by, by)
-        records = [flat_record(run) for run in self._runs]
-        if records and column not in records[0]:
-            raise SimallocError(
-                f"there is no column {by!r}; there are {', '.join((*_NUMBERS, *records[0]))}"
-            )
-        known = [place for place, record in enumerate(records) if record[column] is not None]
-        known.sort(key=lambda place: records[place][column], reverse=reverse)
-        unknown = sorted(set(range(len(records))) - set(known))
-        return Runs(self._runs[place] for place in (*known, *unknown))
+        return Runs(sorted_runs(self._runs, by, reverse=reverse))
 
     def table(self) -> Table:
         """Return a row a run with the four measures in percent, and bytes."""

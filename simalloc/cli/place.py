@@ -71,7 +71,7 @@ def command(
     scale: int | None,
     realloc: Realloc | str | None,
 ) -> None:
-    """Write where a policy puts each object, and what the heap has after it.
+    """Write where a policy puts each object, and what the heap has then.
 
     The columns are event (from 1), address, mapped, resident, and what the allocator itself reports
     under its own names. The address is in the allocator's own terms: `1:2928` is offset 2928 in

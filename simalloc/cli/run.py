@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -12,22 +13,28 @@ import click
 from simalloc.cli.options import format_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
-from simalloc.cli.simulation_options import realloc_option, scale_option
+from simalloc.cli.simulation_options import (
+    page_option,
+    realloc_option,
+    scale_option,
+    write_option,
+)
 from simalloc.heap import simulate_all
 from simalloc.policy import expand_policies
 from simalloc.policy.range import Range
 from simalloc.report import write_table
 from simalloc.report.ranges import ranges_table
-from simalloc.report.runs import record, runs_records_table, runs_table
+from simalloc.report.runs import record, runs_records_table, runs_table, sorted_runs
 from simalloc.report.units import spell_bytes
 from simalloc.trace.catalogue import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from simalloc.heap import Run
     from simalloc.policy import Policy
     from simalloc.report import Format, Table
+    from simalloc.report.runs import Of
     from simalloc.trace import EventSource
 
 _LONG: Final = 10_000_000
@@ -41,14 +48,28 @@ _BYTES_AN_EVENT: Final = 165
     epilog="\b\nExamples:\n"
     "  simalloc run espresso gcc -p first-fit-ao best-fit-lifo:growth=64K\n"
     "  simalloc run my-program.npz -p all --format json\n"
-    "  simalloc run perl5 -p @johnstone-wilson --range growth=1,16,256,4K,64K,1M",
+    "  simalloc run perl5 -p @johnstone-wilson --range growth=1,16,256,4K,64K,1M\n"
+    "  simalloc run my-program.npz --of resident --sort '#4'",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @policy_option(
     "Policies of the catalogue (`simalloc policies`), groups such as @johnstone-wilson, patterns "
     "such as 'best-fit-*', all, or FILE.py:CLASS for one that is written in Python; may be given "
-    "several times.",
-    required=True,
+    "several times. Default: @default, about a dozen.",
+)
+@click.option(
+    "--of",
+    type=click.Choice(["mapped", "resident"]),
+    default="mapped",
+    show_default=True,
+    help="Which bytes are measured: those mapped, or those in pages that were written.",
+)
+@page_option
+@write_option
+@click.option(
+    "--sort",
+    metavar="COLUMN",
+    help="Sort the runs of each trace by a measure, '#1' to '#4', or another column of the CSV.",
 )
 @click.option(
     "--range",
@@ -64,6 +85,10 @@ def command(
     traces: Sequence[str],
     policies: Sequence[str],
     values: str | None,
+    of: Of,
+    page: int,
+    writes: bool,  # noqa: FBT001 - click passes options so
+    sort: str | None,
     scale: int | None,
     realloc: str | None,
     table_format: Format,
@@ -73,36 +98,44 @@ def command(
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. A trace file is read as
     it is replayed, once for all policies, and may be of any length.
     """
-    described = expand_policies(policies)
+    described = expand_policies(policies or "@default")
+    simulated = partial(
+        simulate_all,
+        scale=scale,
+        realloc=realloc,
+        page=page,
+        resident=of == "resident",
+        writes=writes,
+    )
     if values is not None:
-        table = _over_range(Range.read(values), traces, described, scale, realloc)
+        table = _over_range(Range.read(values), traces, described, simulated)
         write_table(table, table_format, sys.stdout)
         return
-    runs = [
-        run for name in traces for run in _run_all(open_source(name), described, scale, realloc)
-    ]
+    runs: list[Run] = []
+    for name in traces:
+        found = _run_all(open_source(name), described, simulated)
+        runs += found if sort is None else sorted_runs(found, sort, of=of)
     if table_format == "json":
-        json.dump([record(run) for run in runs], sys.stdout, indent=2)
+        json.dump([record(run, of) for run in runs], sys.stdout, indent=2)
         sys.stdout.write("\n")
     elif table_format == "csv":
-        write_table(runs_records_table(runs), table_format, sys.stdout)
+        write_table(runs_records_table(runs, of), table_format, sys.stdout)
     else:
-        write_table(runs_table(runs), table_format, sys.stdout)
+        write_table(runs_table(runs, of=of), table_format, sys.stdout)
 
 
 def _over_range(
     values: Range,
     traces: Sequence[str],
     policies: Sequence[Policy],
-    scale: int | None,
-    realloc: str | None,
+    simulated: Callable[..., list[Run]],
 ) -> Table:
     """Return a row a trace and policy: what it comes to over the values, from least to most."""
     spread = values.over(policies)
     rows = []
     for name in traces:
         source = open_source(name)
-        runs = iter(_run_all(source, [one for many in spread for one in many], scale, realloc))
+        runs = iter(_run_all(source, [one for many in spread for one in many], simulated))
         rows += [
             (policy, list(islice(runs, len(many))))
             for policy, many in zip(policies, spread, strict=True)
@@ -111,7 +144,7 @@ def _over_range(
 
 
 def _run_all(
-    source: EventSource, policies: Sequence[Policy], scale: int | None, realloc: str | None
+    source: EventSource, policies: Sequence[Policy], simulated: Callable[..., list[Run]]
 ) -> list[Run]:
     if len(source) > _LONG and any(policy.description.way == "offline" for policy in policies):
         click.echo(
@@ -120,4 +153,4 @@ def _run_all(
             err=True,
         )
     with progress(source.name, len(source) * len(policies)) as advance:
-        return simulate_all(source, policies, scale=scale, realloc=realloc, progress=advance)
+        return simulated(source, policies, progress=advance)

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 @click.argument("trace", metavar="TRACE")
 @policy_option(
     "Policies of the catalogue, as `simalloc run` takes them; each is shown as it is given, and "
-    "with mechanism=on too.",
-    required=True,
+    "with mechanism=on too. Default: @default.",
 )
 @click.option(
     "-a",
@@ -81,7 +80,7 @@ def command(
     allocator's own table, cached, free between live blocks, or free at the top. A real allocator
     tells only how much it has mapped, so what is not live there cannot be told.
     """
-    described = with_and_without_mechanism(expand_policies(policies))
+    described = with_and_without_mechanism(expand_policies(policies or "@default"))
     real = _allocators(allocators, described)
     replayed = load(trace)
     wastes = [*_wastes(replayed, described, scale, realloc), *_real_wastes(replayed, real)]

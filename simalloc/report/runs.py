@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from simalloc.errors import SimallocError
 from simalloc.heap import fragmentation
 from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from simalloc.heap import Run
+    from simalloc.heap import Footprint, Run
     from simalloc.report.table import Value
 
 MEASURES: Final = ("1", "2", "3", "4")
@@ -26,9 +27,34 @@ MEASURES_NOTES: Final = (
 )
 
 
-def record(run: Run) -> dict[str, Any]:
+Of = Literal["mapped", "resident"]
+"""Which bytes the measures are of."""
+
+_BY_NUMBER: Final = {f"#{number}": f"fragmentation_{number}" for number in MEASURES}
+
+
+def sorted_runs(
+    runs: Iterable[Run], by: str, *, of: Of = "mapped", reverse: bool = False
+) -> list[Run]:
+    """Return runs in order of a measure, `#1` to `#4`, or of any column of `flat_record`.
+
+    The least comes first, and what is not defined last. Raises `SimallocError` for a column that
+    there is not.
+    """
+    records = [(flat_record(run, of), run) for run in runs]
+    column = _BY_NUMBER.get(by, by)
+    if records and column not in records[0][0]:
+        known = ", ".join((*_BY_NUMBER, *records[0][0]))
+        raise SimallocError(f"there is no column {by!r}; there are {known}")
+    defined = [(record[column], run) for record, run in records if record[column] is not None]
+    defined.sort(key=lambda row: row[0], reverse=reverse)
+    others = [run for record, run in records if record[column] is None]
+    return [*(run for _, run in defined), *others]
+
+
+def record(run: Run, of: Of = "mapped") -> dict[str, Any]:
     """Return a run as plain values, ready for JSON; what is not defined (nan) is None."""
-    measures = fragmentation(run)
+    measures = fragmentation(run, of)
     fields: dict[str, Any] = {
         "trace": run.trace,
         "policy": run.policy.name,
@@ -43,6 +69,7 @@ def record(run: Run) -> dict[str, Any]:
         "final_live_bytes": run.final_live_bytes,
         "live_bytes_at_peak_heap": run.live_bytes_at_peak_heap,
         "heap_bytes_at_max_live": run.heap_bytes_at_max_live,
+        **(_resident(run.resident) if run.resident else {}),
         "fragmentation": {number: measures[int(number)] for number in MEASURES},
         "fragmentation_1_by_bytes": measures.mean_by_bytes,
         "seconds": run.seconds,
@@ -55,9 +82,18 @@ def record(run: Run) -> dict[str, Any]:
     return plain
 
 
-def flat_record(run: Run) -> dict[str, Any]:
+def _resident(resident: Footprint) -> dict[str, float]:
+    """Return what is told of resident bytes, where they were kept track of."""
+    return {
+        "peak_resident_bytes": resident.peak_bytes,
+        "final_resident_bytes": resident.final_bytes,
+        "mean_resident_bytes": resident.mean_bytes,
+    }
+
+
+def flat_record(run: Run, of: Of = "mapped") -> dict[str, Any]:
     """Return the same in one level: `fragmentation_1` to `_4`, the policy with its parameters."""
-    fields = record(run)
+    fields = record(run, of)
     measures = fields.pop("fragmentation")
     del fields["parameters"]
     fields.pop("memory_stats", None)
@@ -65,16 +101,27 @@ def flat_record(run: Run) -> dict[str, Any]:
     return {**fields, **{f"fragmentation_{number}": measures[number] for number in MEASURES}}
 
 
-def runs_table(runs: Sequence[Run], *, speed: bool = True) -> Table:
+def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) -> Table:
     """Return a row a run, with what most people look for: the measures in percent, and bytes.
 
-    With `speed`, the last column says how fast the replay was, which differs from run to run.
+    The measures are of the mapped bytes, or of the resident ones. Where scale or mechanism differ
+    from row to row, columns say them. With `speed`, the last column says how fast the replay was,
+    which differs from run to run.
     """
-    columns = ["trace", "policy", "#1 %", "#2 %", "#3 %", "#4 %", "peak heap", "peak live"]
-    rows: list[Sequence[Value]] = [_row(run) for run in runs]
+    name = "heap" if of == "mapped" else "resident"
+    columns: dict[str, list[Value]] = {
+        "trace": [run.trace for run in runs],
+        "policy": [spell(run.policy) for run in runs],
+        **_differing(runs),
+        **{f"#{number} %": [_percent(run, of, int(number)) for run in runs] for number in MEASURES},
+        f"peak {name}": [_footprint(run, of).peak_bytes for run in runs],
+        "peak live": [run.max_live_bytes for run in runs],
+    }
+    if of == "resident":
+        columns["final resident"] = [_footprint(run, of).final_bytes for run in runs]
     if speed:
-        columns.append("ns/event")
-        rows = [(*row, _nanoseconds(run)) for row, run in zip(rows, runs, strict=True)]
+        columns["ns/event"] = [_nanoseconds(run) for run in runs]
+    rows = list(zip(*columns.values(), strict=True))
     found = tuple(
         f"{spell(run.policy)} of {run.trace}: {run.found}." for run in runs if run.found is not None
     )
@@ -85,20 +132,34 @@ def runs_table(runs: Sequence[Run], *, speed: bool = True) -> Table:
         for run in runs
         if run.device is not None and run.device.first_oom_event
     )
-    return Table("Fragmentation", columns, rows, (*MEASURES_NOTES, *found, *out))
+    return Table("Fragmentation", list(columns), rows, (*MEASURES_NOTES, *found, *out))
 
 
-def runs_records_table(runs: Sequence[Run]) -> Table:
+def runs_records_table(runs: Sequence[Run], of: Of = "mapped") -> Table:
     """Return a row a run with every figure, for CSV."""
-    records = [flat_record(run) for run in runs]
+    records = [flat_record(run, of) for run in runs]
     columns = tuple(dict.fromkeys(name for each in records for name in each))
     return Table("Runs", columns, [tuple(row.get(name) for name in columns) for row in records])
 
 
-def _row(run: Run) -> tuple[str | float | None, ...]:
-    measures = fragmentation(run)
-    percents = [_plain(100 * measures[int(number)]) for number in MEASURES]
-    return (run.trace, spell(run.policy), *percents, run.peak_heap_bytes, run.max_live_bytes)
+def _differing(runs: Sequence[Run]) -> dict[str, list[Value]]:
+    """Return the columns of what the runs are meant for, each if it is not the same for all."""
+    columns: dict[str, list[Value]] = {
+        "scale": [run.scale for run in runs],
+        "mechanism": ["on" if run.policy.description.mechanism else "off" for run in runs],
+    }
+    return {name: values for name, values in columns.items() if len(set(values)) > 1}
+
+
+def _footprint(run: Run, of: Of) -> Footprint:
+    found = run.resident if of == "resident" else run.mapped
+    assert found is not None, "the measures have been asked for"
+    return found
+
+
+def _percent(run: Run, of: Of, number: int) -> float | None:
+    percent: float | None = _plain(100 * fragmentation(run, of)[number])
+    return percent
 
 
 def _nanoseconds(run: Run) -> float | None:

@@ -29,7 +29,7 @@ def sweep(
     traces: Iterable[Trace | str | Path] | Trace | str | Path,
     policies: Iterable[AnyPolicy] | AnyPolicy | Mapping[str, Grid] = "all",
     *,
-    scales: Iterable[int] | int = 16,
+    scales: Iterable[int] | int | None = None,
     reallocs: Iterable[Realloc | str] | Realloc | str | None = None,
     timelines: bool = False,
     results: str | PathLike[str] | None = None,
@@ -44,7 +44,8 @@ def sweep(
     A trace is a `Trace`, a path, a pattern or a bare name; a policy a `Policy`, or text such as
     `first-fit-ao:growth=64K`, `best-fit-*` or `all`. A mapping gives each policy its grid of
     parameters: `{"first-fit-ao": {"growth": ["4K", "64K"]}}`. All are combined with all `scales`
-    and `reallocs` (None: in place for policies whose mechanism is on, else free-first).
+    (None: what each policy is meant for) and `reallocs` (None: in place for policies whose
+    mechanism is on, else free-first).
 
     With `results`, the runs are kept in that file, and only those that it does not have are run;
     with `timelines` as well, so are theirs, for `Results.timeline`. `jobs`, `memory` and `dask` are

@@ -23,7 +23,8 @@ class Plan:
 
     sources: tuple[Source, ...]
     policies: tuple[Policy, ...]
-    scales: tuple[int, ...] = (16,)
+    scales: tuple[int | None, ...] = (None,)
+    """None is what each policy is meant for."""
     reallocs: tuple[Realloc | None, ...] = (None,)
     """None is each policy's own rule."""
     timelines: bool = False
@@ -31,7 +32,9 @@ class Plan:
     def tasks(self) -> list[Task]:
         """Return the runs, each once, even if the plan names it in several ways."""
         tasks = (
-            Task(source, policy, scale, find_realloc(realloc, policy), self.timelines)
+            Task(
+                source, policy, scale or policy.scale, find_realloc(realloc, policy), self.timelines
+            )
             for source, policy, scale, realloc in product(
                 self.sources, self.policies, self.scales, self.reallocs
             )
@@ -39,8 +42,10 @@ class Plan:
         return list({task.key: task for task in tasks}.values())
 
 
-def check_scales(scales: object) -> tuple[int, ...]:
+def check_scales(scales: object) -> tuple[int | None, ...]:
     """Return the scales of a plan; raises `PlanError` for one that cannot be."""
+    if scales is None:
+        return (None,)
     values = listed(scales)
     for value in values:
         if type(value) is not int:

@@ -63,7 +63,7 @@ def plan_of(document: dict[str, Any], folder: Path) -> Plan:
     return Plan(
         sources,
         expand_policies(policies, folder),
-        check_scales(document.get("scales", [16])),
+        check_scales(document.get("scales")),
         check_reallocs(document.get("reallocs")),
         _keeps_timelines(document.get("keep", [])),
     )

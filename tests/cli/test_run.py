@@ -133,6 +133,23 @@ def test_a_trace_without_live_bytes_has_null_measures(tmp_path):
     assert row["fragmentation"] == dict.fromkeys("1234")
 
 
+def test_without_a_policy_the_default_ones_in_order(trace):
+    runs = json.loads(simalloc("run", trace, "--sort", "#4", "--format", "json").stdout)
+    measures = [run["fragmentation"]["4"] for run in runs]
+    assert measures == sorted(measures)
+    scales = {run["policy"]: run["scale"] for run in runs}
+    assert scales["first-fit-ao"] == 16
+    assert scales["ptmalloc"] == 1
+
+
+def test_measures_of_resident_bytes(trace):
+    run = simalloc("run", trace, "--of", "resident", "-p", "first-fit-ao", "--format", "json")
+    (record,) = json.loads(run.stdout)
+    at_peak = record["peak_resident_bytes"] / record["max_live_bytes"] - 1
+    assert record["fragmentation"]["4"] == pytest.approx(at_peak)
+    assert 0 < record["mean_resident_bytes"] <= record["peak_resident_bytes"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -145,7 +162,7 @@ def test_a_trace_without_live_bytes_has_null_measures(tmp_path):
         (("run", "TRACE", "-p", "first-fit-ao", "--range", "growth"), "PARAMETER=VALUE"),
         (("run", "TRACE", "-p", "first-fit-ao", "--range", "growth=1,0"), "growth"),
         (("run", "TRACE", "-p", "first-fit-ao", "--realloc", "sometimes"), "realloc"),
-        (("run", "TRACE"), "policy"),
+        (("run", "TRACE", "--sort", "beauty"), "no column 'beauty'"),
         (("run",), "TRACE"),
     ],
 )

@@ -39,11 +39,28 @@ HEAPS: Final[Mapping[str, Policy]] = MappingProxyType(
 
 _HOMES: Final = {row.name: module.__name__ for module in _MODULES for row in module.POLICIES}
 
+DEFAULT: Final = (
+    "first-fit-ao",
+    "best-fit-ao",
+    "next-fit-ao",
+    "first-fit-lifo",
+    "binary-buddy",
+    "simple-seg-2n",
+    "dlmalloc-2.8.6",
+    "tlsf",
+    "ptmalloc",
+    "jemalloc",
+    "tcmalloc",
+    "mimalloc",
+)
+"""What one would teach or install: what commands take when no policy is named."""
+
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         group: tuple(row.name for row in CATALOGUE.values() if group in row.groups)
         for group in sorted({group for row in CATALOGUE.values() for group in row.groups})
     }
+    | {"default": tuple(name for name in DEFAULT if name in CATALOGUE)}
 )
 """The names of the policies in each group."""
 
@@ -57,6 +74,7 @@ GROUP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
         "real": "allocators of the past",
         "modern": "allocators of today",
         "device": "caching allocators of deep-learning frameworks",
+        "default": "what one would teach or install",
     }
 )
 """What the groups are."""

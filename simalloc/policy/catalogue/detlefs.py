@@ -35,6 +35,7 @@ POLICIES: Final = (
             "by mistake. The tables' order and sizes are those of the nearest sources."
         ),
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "gnu-1993",
@@ -45,6 +46,7 @@ POLICIES: Final = (
             "relative. 1993 and 1995 place alike."
         ),
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "g++-2.5",
@@ -52,6 +54,7 @@ POLICIES: Final = (
         source="Lea, malloc.c 2.5 of 1993-08-07; Detlefs, Dosser & Zorn 1993, section 2",
         reading="Version 2.5 is taken for the paper's: its change log says so.",
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "quick-fit",

@@ -25,6 +25,7 @@ POLICIES: Final = (
         source="Kamp, malloc.c of FreeBSD, in NetBSD 1.29 of 2000; Gabber et al. 2001, section 3",
         reading="The paper's version 42 is read as the number of the licence, not of the code.",
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "solaris-default",
@@ -35,6 +36,7 @@ POLICIES: Final = (
             "where blocks go does not depend on its shape."
         ),
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "gnu-1995",
@@ -42,6 +44,7 @@ POLICIES: Final = (
         source="Haertel, gmalloc.c of 1995; Gabber et al. 2001, section 3",
         reading="1993 and 1995 place alike and differ in bookkeeping only.",
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "modified-binary-buddy",
@@ -61,6 +64,7 @@ POLICIES: Final = (
             "split off."
         ),
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "csri-1.18",
@@ -68,6 +72,7 @@ POLICIES: Final = (
         source="Moraes, malloc 1.18alpha of CSRI, Toronto; Gabber et al. 2001, section 3",
         reading="A word has 4 bytes, as on x86; bins and tags scale with it.",
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "vmalloc",
@@ -78,6 +83,7 @@ POLICIES: Final = (
             "depend on its shape."
         ),
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "solaris-3x",
@@ -85,5 +91,6 @@ POLICIES: Final = (
         source="Sun, libmalloc malloc.c of OpenSolaris 2006; Gabber et al. 2001, section 3",
         reading="A request for nothing gets a cell; the real one answers it with no block at all.",
         groups=_REAL,
+        scale=1,
     ),
 )

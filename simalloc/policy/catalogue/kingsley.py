@@ -20,11 +20,13 @@ POLICIES: Final = (
         Kingsley(Variant.BSD_4_2),
         source="C. Kingsley, malloc.c of 4.2BSD, September 1983",
         reading=_READING,
+        scale=1,
     ),
     Policy(
         "kingsley-4.4bsd",
         Kingsley(Variant.BSD_4_4),
         source="malloc.c of 4.4BSD, as from November 1984 on",
         reading=_READING,
+        scale=1,
     ),
 )

@@ -20,6 +20,7 @@ POLICIES: Final = (
         source="glibc 2.36, malloc.c; Gloger, ptmalloc",
         reading="One thread, whose cache is part of the model; arenas of other threads are not.",
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "dlmalloc-2.8.6",
@@ -27,6 +28,7 @@ POLICIES: Final = (
         source="Lea, malloc.c 2.8.6 of 2012",
         reading="The shapes of the trees do not matter for where blocks go and are not modelled.",
         groups=_REAL,
+        scale=1,
     ),
     Policy(
         "tlsf",
@@ -34,5 +36,6 @@ POLICIES: Final = (
         source="Conte, tlsf.c; Masmano et al. 2004",
         reading="The pool is as large as it must be, and the heap is the part of it that was used.",
         groups=_REAL,
+        scale=1,
     ),
 )

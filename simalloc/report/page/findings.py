@@ -14,7 +14,7 @@ from simalloc.measure.free_sizes import FreeClasses
 from simalloc.measure.heap_map import Drawing
 from simalloc.measure.longest_stays import Longest
 from simalloc.measure.pins import PinSearch
-from simalloc.policy import ALL, expand_policies, spell, with_and_without_mechanism
+from simalloc.policy import expand_policies, spell, with_and_without_mechanism
 from simalloc.policy.families.offline import Offline
 from simalloc.policy.parts import Coalescing
 from simalloc.trace.statistics import describe, spread_of
@@ -101,7 +101,7 @@ def find_out(
     natives: Sequence[NativeRun] = (),
     stage: Stage = _unseen,
 ) -> Findings:
-    """Replay a trace under the catalogue and some `chosen` policies, and look at a few closely.
+    """Replay a trace under @default and some `chosen` policies, and look at a few closely.
 
     Those are the best, the worst and the chosen ones. `given` is what a command is to be given for
     the trace. A trace file is read as it is replayed; of one with more than `WHOLE_EVENTS` the best
@@ -139,12 +139,12 @@ def coarser(findings: Findings) -> Findings:
 
 
 def _policies_of(trace: EventSource, chosen: Sequence[str]) -> list[Policy]:
-    """Return the catalogue and what of the chosen policies is not in it, for such a trace.
+    """Return @default, the best possible and the chosen policies, as far as they suit a trace.
 
     Of a long one those are left out that hold it in memory, and those of which an event may take
     longer the more free blocks there are: on a hundred million events that is hours.
     """
-    everything = expand_policies([ALL, *chosen])
+    everything = expand_policies(["@default", "best-possible", *chosen])
     if len(trace) <= WHOLE_EVENTS:
         return list(everything)
     kept = {spell(policy) for policy in (expand_policies(chosen) if chosen else ())}
