@@ -110,7 +110,7 @@ def wrapped(block: str) -> str:
 def _filled(text: str, indent: str = "") -> str:
     return fill(
         " ".join(text.split()),
-        110,
+        100,
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from experiments.ellermann.choices import Walks, measure_choices, total_events
 from experiments.ellermann.pages import pages_touched
 from simalloc.heap import simulate, simulate_all
 from simalloc.trace.workloads import workload
@@ -30,12 +31,14 @@ class Results:
     """The workloads, each method's run on each, and how far apart the lists' allocations lie.
 
     The runs of the paper's own methods have counted what frees walk. `pages` is how many pages of
-    4 KB hold the starts of a thousand allocations in a row, on average.
+    4 KB hold the starts of a thousand allocations in a row, on average. `walks` are the blocks
+    looked at where what the paper leaves open is chosen otherwise.
     """
 
     traces: Mapping[str, Trace]
     runs: Mapping[tuple[str, str], Run]
     pages: Mapping[tuple[str, str], float]
+    walks: Walks
 
     def per_pair(self, name: str, policy: str) -> float:
         """Return the blocks that an allocation and a free look at, on average."""
@@ -51,7 +54,8 @@ def measure(
     runs: dict[tuple[str, str], Run] = {}
     pages: dict[tuple[str, str], float] = {}
     events = sum(len(trace) for trace in traces.values())
-    with progress("Simulating", events * (len(POLICIES) + len(WALKED))) as advance:
+    total = events * (len(POLICIES) + len(WALKED)) + total_events() * len(WALKED)
+    with progress("Simulating", total) as advance:
         for name, trace in traces.items():
             done = simulate_all(trace, POLICIES, scale=SCALE, progress=advance)
             runs |= {(name, text): run for text, run in zip(POLICIES, done, strict=True)}
@@ -65,4 +69,5 @@ def measure(
                 )
                 assert run.addresses is not None, "it has kept them"
                 runs[name, text], pages[name, text] = run, pages_touched(run.addresses)
-    return Results(traces, runs, pages)
+        walks = measure_choices(WALKED, advance)
+    return Results(traces, runs, pages, walks)

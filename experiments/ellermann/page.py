@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from experiments.coverage import coverage_table
+from experiments.ellermann.choices import CHOICES, RATES, choices_table, gains
 from experiments.ellermann.measuring import POLICIES, WALKED, WORKLOADS
-from experiments.output import markdown
+from experiments.output import markdown, wrapped
 from simalloc.report import Rounded, Table
 from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS, ELLERMANN_RATE
 
@@ -19,15 +21,25 @@ PAGE: Final = "ellermann.md"
 
 GLIBC_SECONDS: Final = 365.57
 """Section 4.2: what glibc took for 300,000 allocations of small sizes."""
+JEMALLOC_SECONDS: Final = 256.89
+"""The same section, for jemalloc."""
 MISS: Final = 100
 """Nanoseconds: more than a miss of all caches takes."""
+PRINTED_US: Final = 1e6 * GLIBC_SECONDS / ELLERMANN_OBJECTS
+"""Microseconds an allocation, if all of these seconds are of allocations and frees."""
 
 _WORDS: Final = Path(__file__).with_name("page.md")
+_COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
 def exhibits(results: Results) -> dict[str, Table]:
     """Return every table by its name."""
-    return {"methods": methods_table(results), "walks": walks_table(results)}
+    return {
+        "methods": methods_table(results),
+        "walks": walks_table(results),
+        "choices": choices_table(results.walks, MISS, PRINTED_US),
+        "coverage": coverage_table(_COVERAGE),
+    }
 
 
 def methods_table(results: Results) -> Table:
@@ -86,9 +98,11 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
     small, large = WORKLOADS
     first, following = WALKED
     pairs = {(name, text): results.per_pair(name, text) for name in WORKLOADS for text in WALKED}
-    gains = [pairs[name, first] / pairs[name, following] for name in WORKLOADS]
+    factors = [pairs[name, first] / pairs[name, following] for name in WORKLOADS]
     microseconds = [pairs[small, text] * MISS / 1000 for text in WALKED]
-    printed = 1e6 * GLIBC_SECONDS / ELLERMANN_OBJECTS
+    by_rate = [gains(results.walks, choice)[0] for choice in CHOICES[: len(RATES)]]
+    logarithmic = [gains(results.walks, c)[0] for c in CHOICES[len(RATES) : 2 * len(RATES)]]
+    of_seeds, of_seeds_log = (gains(results.walks, choice) for choice in CHOICES[-2:])
 
     def search(name: str, text: str) -> float:
         return results.runs[name, text].counters.visited_mean
@@ -100,10 +114,11 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         heaps = [results.runs[name, text].peak_heap_bytes for text in WALKED]
         return 100 * (heaps[1] / heaps[0] - 1)
 
-    return _WORDS.read_text(encoding="utf-8").format(
+    text = _WORDS.read_text(encoding="utf-8").format(
         tables={name: markdown(table) for name, table in tables.items()},
         rate=ELLERMANN_RATE,
         glibc=GLIBC_SECONDS,
+        jemalloc=JEMALLOC_SECONDS,
         live=2 * ELLERMANN_RATE,
         first_search=search(small, first),
         next_search=search(small, following),
@@ -115,16 +130,26 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         next_blocks=results.runs[small, following].counters.free_blocks_mean,
         first_pair=pairs[small, first],
         next_pair=pairs[small, following],
-        gain=gains[0],
-        gain_large=gains[1],
+        gain=factors[0],
+        gain_large=factors[1],
         search_gain=search(small, first) / search(small, following),
         more_heap=more(small),
         more_heap_large=more(large),
         first_pages=results.pages[small, first],
         next_pages=results.pages[small, following],
-        printed_us=printed,
+        printed_us=PRINTED_US,
         miss=MISS,
         first_us=microseconds[0],
         next_us=microseconds[1],
-        share=100 * (microseconds[0] - microseconds[1]) / printed,
+        share=100 * (microseconds[0] - microseconds[1]) / PRINTED_US,
+        gain_slow=by_rate[0],
+        gain_fast=by_rate[-1],
+        rates=" to ".join(f"{rate:,}" for rate in (RATES[0], RATES[-1])),
+        seeds=len(of_seeds),
+        gain_least=min(of_seeds),
+        gain_most=max(of_seeds),
+        log_least=min(of_seeds_log),
+        log_most=max(of_seeds_log),
+        log_rates=", ".join(f"{gain:.2f}" for gain in logarithmic),
     )
+    return "\n\n".join(map(wrapped, text.split("\n\n")))

@@ -1,0 +1,32 @@
+"""What a paper has and what its page does with it: the table that ends every paper's page."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING, Final
+
+from simalloc.report import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COLUMNS: Final = ("of the paper", "on the page", "measured", "comparable", "why not")
+"""Each row names one table, figure, allocator or program of the paper, or several of them."""
+
+_TITLE: Final = "Every table, figure, allocator and program of the paper"
+
+
+def coverage_table(path: Path) -> Table:
+    """Return the table that a file such as `coverage.csv` of an experiment holds.
+
+    Where all three answers are yes there is nothing to explain, and only there. Raises
+    `ValueError` for a row of which this is not true, or that has other columns.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        heading, *rows = csv.reader(file)
+    if tuple(heading) != COLUMNS:
+        raise ValueError(f"{path.name} has columns {heading}")
+    for what, *said, why in rows:
+        if bool(why) is all(answer == "yes" for answer in said):
+            raise ValueError(f"{path.name}: {what!r} is explained if and only if something is not")
+    return Table(_TITLE, COLUMNS, [tuple(row) for row in rows])

@@ -1,0 +1,128 @@
+"""What the paper leaves open of its program, and what first fit's and next fit's walks hang on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.heap import simulate
+from simalloc.report import Rounded, Table
+from simalloc.trace.workloads.lives import trace_of_lives
+from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS, ELLERMANN_RATE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from simalloc.report.table import Value
+    from simalloc.trace import Trace
+
+SMALLEST: Final = 8
+LARGEST: Final = 512
+SHORTEST: Final = 1
+LONGEST: Final = 3
+"""Bytes of the small sizes, and seconds of a life, as the paper prints them."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to draw the small workload: allocations a second, how sizes are drawn, and seeds."""
+
+    rate: float
+    sizes: str = "uniform"
+    seeds: tuple[int, ...] = (1,)
+
+    def trace(self, seed: int) -> Trace:
+        """Return the workload so drawn."""
+        generator = np.random.default_rng(seed)
+        if self.sizes == "uniform":
+            size = generator.integers(SMALLEST, LARGEST, ELLERMANN_OBJECTS, endpoint=True)
+        else:
+            ends = np.log2([SMALLEST, LARGEST])
+            size = np.rint(2 ** generator.uniform(*ends, ELLERMANN_OBJECTS)).astype(np.int64)
+        seconds = generator.uniform(SHORTEST, LONGEST, ELLERMANN_OBJECTS)
+        deaths = np.arange(ELLERMANN_OBJECTS) + np.rint(seconds * self.rate).astype(np.int64)
+        return trace_of_lives(
+            size,
+            np.minimum(deaths, ELLERMANN_OBJECTS),
+            name="ellermann, small sizes",
+            provenance={"kind": "synthetic", "seed": seed},
+        )
+
+
+RATES: Final = tuple(round(ELLERMANN_RATE * factor) for factor in (0.1, 1, 10))
+SEEDS: Final = tuple(range(1, 11))
+
+CHOICES: Final = (
+    *(Choice(rate) for rate in RATES),
+    *(Choice(rate, sizes="log-uniform") for rate in RATES),
+    Choice(RATES[1], seeds=SEEDS),
+    Choice(RATES[1], sizes="log-uniform", seeds=SEEDS),
+)
+
+Walks = dict[tuple[Choice, int, str], float]
+"""Blocks that an allocation and a free look at together, by choice, seed and policy."""
+
+
+def measure_choices(policies: Sequence[str], advance: Callable[[float], None]) -> Walks:
+    """Replay the small workload as each choice has it."""
+    found: Walks = {}
+    for choice in CHOICES:
+        for seed in choice.seeds:
+            trace = choice.trace(seed)
+            for text in policies:
+                run = simulate(trace, f"{text}:count_frees=on", scale=1, progress=advance)
+                counters = run.counters
+                found[choice, seed, text] = counters.visited_mean + counters.visited_at_free_mean
+    return found
+
+
+def total_events() -> int:
+    """Return about how many events a policy replays for all choices."""
+    return sum(2 * ELLERMANN_OBJECTS * len(choice.seeds) for choice in CHOICES)
+
+
+def gains(walks: Mapping[tuple[Choice, int, str], float], choice: Choice) -> list[float]:
+    """Return for each seed how many times as many blocks first fit looks at as next fit."""
+    first, following = dict.fromkeys(text for _, _, text in walks)
+    return [walks[choice, seed, first] / walks[choice, seed, following] for seed in choice.seeds]
+
+
+def choices_table(walks: Walks, nanoseconds: float, printed_us: float) -> Table:
+    """Return a row a choice: the walks of first and next fit, and what their difference costs.
+
+    A block looked at is said to take so many `nanoseconds`; `printed_us` are the microseconds that
+    print gives for an allocation. More than one seed: the least and the most of them.
+    """
+    first, following = dict.fromkeys(text for _, _, text in walks)
+    rows: list[tuple[Value, ...]] = []
+    for choice in CHOICES:
+        pairs = [(walks[choice, s, first], walks[choice, s, following]) for s in choice.seeds]
+        shares = [100 * (a - b) * nanoseconds / 1000 / printed_us for a, b in pairs]
+        rows.append(
+            (
+                Rounded(choice.rate, 0),
+                choice.sizes,
+                len(choice.seeds),
+                _spread([pair[0] for pair in pairs], 0),
+                _spread([pair[1] for pair in pairs], 0),
+                _spread(gains(walks, choice), 2),
+                _spread(shares, 1),
+            )
+        )
+    columns = (
+        "allocations a second",
+        "sizes drawn",
+        "seeds",
+        "first fit, blocks",
+        "next fit, blocks",
+        "gain",
+        "difference, % of the printed time",
+    )
+    return Table("What the paper leaves open: 8 to 512 bytes", columns, rows)
+
+
+def _spread(values: Sequence[float], digits: int) -> str:
+    ends = dict.fromkeys(f"{value:,.{digits}f}" for value in (min(values), max(values)))
+    return " to ".join(ends)
