@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -39,8 +40,8 @@ class Choice:
         if self.sizes == "uniform":
             size = generator.integers(SMALLEST, LARGEST, ELLERMANN_OBJECTS, endpoint=True)
         else:
-            ends = np.log2([SMALLEST, LARGEST])
-            size = np.rint(2 ** generator.uniform(*ends, ELLERMANN_OBJECTS)).astype(np.int64)
+            drawn = generator.uniform(log2(SMALLEST), log2(LARGEST), ELLERMANN_OBJECTS)
+            size = np.rint(2**drawn).astype(np.int64)
         seconds = generator.uniform(SHORTEST, LONGEST, ELLERMANN_OBJECTS)
         deaths = np.arange(ELLERMANN_OBJECTS) + np.rint(seconds * self.rate).astype(np.int64)
         return trace_of_lives(
