@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simalloc.heap.moment import HOLE, Moment
-from simalloc.trace import Op
-from simalloc.trace.events import allocates
+from simalloc.trace.events import allocates, begins
 
 if TYPE_CHECKING:
     from simalloc.heap.moment import Tiling
@@ -29,7 +28,7 @@ class Latest:
         slot = events.slot[here]
         self._size[slot] = events.size[here]  # of several events in a slot the last stays
         self._since[slot] = self._events + here
-        new = np.flatnonzero(events.op == Op.MALLOC)
+        new = np.flatnonzero(begins(events.op))
         self._object[events.slot[new]] = self._objects + np.arange(len(new))
         self._objects += len(new)
         self._events += len(events.op)

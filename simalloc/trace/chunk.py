@@ -1,23 +1,20 @@
-"""How a run of events is packed into bytes: what the project's file stores and the digest covers.
+"""How a run of events is packed into bytes: what the project's file stores and digests cover.
 
-docs/trace-format.md has it to the byte. A chunk keeps no more than it must: ops in two bits, the
-size of what is allocated, and for the other events how many objects ago theirs was allocated (0:
-it is of no object).
+docs/trace-format.md has it to the byte. A chunk keeps no more than it must: ops, the size of what
+is allocated, and for events on objects that are there already how many objects ago theirs was
+allocated (0: the event is of no object).
 """
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from simalloc.errors import TraceError
-from simalloc.trace.events import Op, allocates
+from simalloc.trace.events import allocates, begins, is_of_none
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
 CHUNK_EVENTS: Final = 1 << 20
@@ -27,7 +24,7 @@ MAX_PLANES: Final = 8
 
 
 class Packed(NamedTuple):
-    """A chunk's events: ops four a byte (shape (events + 3) // 4), and byte planes."""
+    """A chunk's events as byte planes."""
 
     op: NDArray[np.uint8]
     size: NDArray[np.uint8]
@@ -38,19 +35,16 @@ def pack(
     op: NDArray[np.uint8], objects: NDArray[np.int64], size: NDArray[np.int64], allocated: int
 ) -> Packed:
     """Pack a run of valid events; `allocated` objects came before it."""
-    quads = np.zeros(((len(op) + 3) // 4, 4), np.uint8)
-    quads.reshape(-1)[: len(op)] = np.minimum(op, Op.USE)
-    packed_op = np.bitwise_or.reduce(quads << np.array([0, 2, 4, 6], np.uint8), axis=1)
-    ages = np.cumsum(op == Op.MALLOC) + allocated - objects
-    ages[op == Op.EMPTY] = 0
-    return Packed(packed_op, to_planes(size[allocates(op)]), to_planes(ages[op != Op.MALLOC]))
+    new = begins(op)
+    ages = np.cumsum(new) + allocated - objects
+    ages[is_of_none(op)] = 0
+    return Packed(op.reshape(1, -1), to_planes(size[allocates(op)]), to_planes(ages[~new]))
 
 
 def check_packed(packed: Packed, events: int) -> None:
-    """Raise `TraceError` unless the chunk is the only way to pack its events."""
-    used = events % 4
-    if used and packed.op[-1] >> 2 * used:
-        raise TraceError("there are ops beyond the last event")
+    """Raise `TraceError` unless the chunk is the only way to pack so many events."""
+    if packed.op.shape != (1, events):
+        raise TraceError(f"it has {packed.op.size} bytes of ops for {events} events")
     check_planes(packed.size, "size")
     check_planes(packed.age, "age")
 
@@ -78,29 +72,3 @@ def check_planes(planes: NDArray[np.uint8], name: str) -> None:
     """Raise `TraceError` unless there are as few planes as can be."""
     if len(planes) > 1 and not planes[-1].any():
         raise TraceError(f"column {name} is wider than it need be")
-
-
-class Digest:
-    """The SHA-256 of a trace's events, fed a chunk at a time."""
-
-    def __init__(self) -> None:
-        self._sha256 = hashlib.sha256()
-
-    def update(self, packed: Packed, identifying: Mapping[str, NDArray[np.uint8]]) -> None:
-        """Add the next chunk: its three arrays, and the columns of `IDENTIFYING` by their names.
-
-        Each array stands behind its number of bytes (uint64), and a column behind its name.
-        """
-        for array in packed:
-            self._add(array)
-        for name, planes in identifying.items():
-            self._sha256.update(name.encode())
-            self._add(planes)
-
-    def _add(self, array: NDArray[np.uint8]) -> None:
-        self._sha256.update(array.nbytes.to_bytes(8, "little"))
-        self._sha256.update(np.ascontiguousarray(array).data)
-
-    def hexdigest(self) -> str:
-        """Return the digest so far."""
-        return self._sha256.hexdigest()

@@ -8,9 +8,11 @@ import numpy as np
 
 from simalloc.errors import TraceError
 from simalloc.trace._native import Decoder
-from simalloc.trace.chunk import Digest, check_packed
+from simalloc.trace.chunk import check_packed
+from simalloc.trace.digests import Digests
+from simalloc.trace.earlier import LAST_EARLIER, EarlierChunks
 from simalloc.trace.events import Reason, complaint
-from simalloc.trace.header import Header, Totals
+from simalloc.trace.header import Totals
 from simalloc.trace.memory import borrow
 
 if TYPE_CHECKING:
@@ -19,28 +21,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.chunk import Packed
+    from simalloc.trace.header import Header
 
 _RING_BYTES: Final = 1 << 20
 """The slots of the youngest objects: of all, in a trace of no more than 262,144."""
 
 
 class Decoding:
-    """A trace's chunks from the first on; keeps what is live from one to the next."""
+    """The chunks of a file from the first on; keeps what is live from one to the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, header: Header) -> None:
+        self._header = header
         self._decoder = Decoder(borrow(_RING_BYTES).view(np.uint32))
-        self._digest = Digest()
+        self._earlier = EarlierChunks() if header.version <= LAST_EARLIER else None
+        self.digests = Digests()
         self._events = 0
 
-    def begin(
-        self, packed: Packed, events: int, identifying: Mapping[str, NDArray[np.uint8]]
-    ) -> None:
-        """Take the next chunk, of so many events, to hand; the digest covers the columns given.
+    def begin(self, packed: Packed, events: int, columns: Mapping[str, NDArray[np.uint8]]) -> None:
+        """Take the next chunk, of so many events, to hand, and digest it with the columns given.
 
         Raises `TraceError` if it is not the only way to pack them.
         """
+        if self._earlier is not None:
+            packed = self._earlier.changed(packed, events, columns)
         check_packed(packed, events)
-        self._digest.update(packed, identifying)
+        self.digests.update(packed, columns)
         self._decoder.begin(*packed, events)
 
     def decode(
@@ -65,9 +70,14 @@ class Decoding:
             raise TraceError("the numbers of ops, sizes and ages do not agree")
         self._events += len(op)
 
-    def check(self, header: Header) -> None:
+    def check(self) -> None:
         """Raise `TraceError` unless all chunks together are what the header says."""
-        if Totals.of(self._decoder, self._events) != header.totals:
+        if Totals.of(self._decoder, self._events) != self._header.totals:
             raise TraceError("its header does not say what its events add up to")
-        if self._digest.hexdigest() != header.sha256:
+        digests = self.digests
+        found = digests.events if self._earlier is None else self._earlier.hexdigest()
+        if found != self._header.sha256:
             raise TraceError("its events do not have the SHA-256 in its header")
+        for name, digest in digests.columns.items():
+            if self._header.digests.get(name, digest) != digest:
+                raise TraceError(f"column {name} does not have the SHA-256 in its header")

@@ -31,9 +31,8 @@ OPTIONAL_COLUMNS: Final[Mapping[str, np.dtype[Any]]] = {
 the start, call-site number; of a device's allocator the stream that asks, or uses an object from
 now on, and the private pool (0: none)."""
 
-IDENTIFYING: Final = ("stream", "pool")
-"""The optional columns on which a placement can depend: they are part of a trace's identity."""
-
+DEVICE_COLUMNS: Final = ("stream", "pool")
+"""The optional columns that only a device's allocator is told."""
 
 _BYTES_AN_EVENT: Final = 21
 """What op, object, size and slot take in memory."""
@@ -61,12 +60,27 @@ class Op(IntEnum):
     """A malloc whose bytes are zeroed."""
     THREAD_END = 6
     """The event's thread ends; of no object (-1, in slot 0)."""
+<<<<<<< HEAD
+=======
+
+
+def begins(op: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which events allocate a new object."""
+    new: NDArray[np.bool_] = (op == Op.MALLOC) | (op == Op.CALLOC)
+    return new
+>>>>>>> 732a8c6 (Trace files of version 3: callocs, ends of threads, and a digest a column)
 
 
 def allocates(op: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Return which events ask for bytes."""
-    asks: NDArray[np.bool_] = (op == Op.MALLOC) | (op == Op.REALLOC)
+    asks: NDArray[np.bool_] = begins(op) | (op == Op.REALLOC)
     return asks
+
+
+def is_of_none(op: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which events are of no object."""
+    of_none: NDArray[np.bool_] = (op == Op.EMPTY) | (op == Op.THREAD_END)
+    return of_none
 
 
 def enter(
@@ -105,7 +119,7 @@ class Reason(IntEnum):
 
 
 _TEXTS: Final = {
-    Reason.OP: "op {op} is none of malloc (0), free (1), realloc (2), use (3), empty (4)",
+    Reason.OP: "op {op} is unknown; the largest is the end of a thread, 6",
     Reason.FREE_OF_DEAD: "frees object {key}, which is not live: unknown or freed before",
     Reason.REALLOC_OF_DEAD: "reallocates object {key}, which is not live: unknown or freed before",
     Reason.USE_OF_DEAD: "another stream uses object {key}, which is not live",

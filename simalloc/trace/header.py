@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import TraceError
 from simalloc.trace.chunk import CHUNK_EVENTS
-from simalloc.trace.events import IDENTIFYING, OPTIONAL_COLUMNS
+from simalloc.trace.events import DEVICE_COLUMNS, OPTIONAL_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from simalloc.trace._native import LiveSlots
 
-VERSION: Final = 2
-"""What is written. Version 1 had no ops `use` and `empty`, and no columns `stream` and `pool`."""
+VERSION: Final = 3
+"""What is written. Version 1 had no ops but malloc, free and realloc, and no columns `stream` and
+`pool`; up to version 2 ops took two bits and there was one digest."""
 
-_READ: Final = (1, VERSION)
+_READ: Final = range(1, VERSION + 1)
 
 _IDENTITY: Final = {
     "format": "simalloc trace",
@@ -60,17 +61,29 @@ class Totals:
 
 @dataclass(frozen=True)
 class Header:
-    """A trace's name, where it comes from, its optional columns, totals and digest."""
+    """A trace's name, where it comes from, its optional columns, totals and digests.
+
+    `digests` has that of each column, where the file's version has it.
+    """
 
     totals: Totals
     sha256: str
     name: str = "trace"
     provenance: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
+    version: int = VERSION
 
     def to_json(self) -> bytes:
         """Return the header as the file stores it; what is no Unicode is escaped, as JSON can."""
-        text = json.dumps(_IDENTITY | asdict(self), indent=1, ensure_ascii=False)
+        stated = _IDENTITY | {
+            "totals": asdict(self.totals),
+            "sha256": self.sha256,
+            "name": self.name,
+            "provenance": self.provenance,
+            "columns": self.digests,
+        }
+        text = json.dumps(stated, indent=1, ensure_ascii=False)
         return text.encode("utf-8", "backslashreplace")
 
     @classmethod
@@ -95,19 +108,22 @@ class Header:
             given["name"],
             given["provenance"],
             tuple(given["columns"]),
+            given["columns"] if given["version"] == VERSION else {},
+            given["version"],
         )
 
 
 def _is_complete(given: dict[str, Any]) -> bool:
     """Whether a header has all that its version asks for, and of the right kinds."""
-    kinds = {"name": str, "provenance": dict, "columns": list, "totals": dict, "sha256": str}
+    kinds = {"name": str, "provenance": dict, "totals": dict, "sha256": str}
+    kinds["columns"] = dict if given["version"] == VERSION else list
     if given.get("chunk_events") != _IDENTITY["chunk_events"]:
         return False
     if not all(isinstance(given.get(key), kind) for key, kind in kinds.items()):
         return False
-    if given["columns"] != [name for name in OPTIONAL_COLUMNS if name in given["columns"]]:
+    if list(given["columns"]) != [name for name in OPTIONAL_COLUMNS if name in given["columns"]]:
         return False
-    if given["version"] == 1 and not set(IDENTIFYING).isdisjoint(given["columns"]):
+    if given["version"] == 1 and not set(DEVICE_COLUMNS).isdisjoint(given["columns"]):
         return False
     totals = given["totals"]
     return totals.keys() == {part.name for part in fields(Totals)} and all(

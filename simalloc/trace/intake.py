@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,9 +76,24 @@ class Chunk:
 
     def part(self, start: int, stop: int | None = None) -> Chunk:
         """Return the events from `start` to before `stop`, sharing this chunk's memory."""
-        part = slice(start, stop)
-        columns = {name: values[part] for name, values in self.columns.items()}
-        return Chunk(self.op[part], self.object[part], self.size[part], self.slot[part], columns)
+        return self.taken(slice(start, stop))
+
+    def taken(self, which: slice | NDArray[Any]) -> Chunk:
+        """Return the events that a slice or an array of numbers or truths picks."""
+        columns = {name: values[which] for name, values in self.columns.items()}
+        return Chunk(
+            self.op[which], self.object[which], self.size[which], self.slot[which], columns
+        )
+
+    def with_columns(self, names: Collection[str]) -> Chunk:
+        """Return the events with these optional columns; those that were not there are 0."""
+        columns = {
+            name: self.columns[name]
+            if name in self.columns
+            else np.zeros(len(self), OPTIONAL_COLUMNS[name])
+            for name in names
+        }
+        return replace(self, columns=columns)
 
     def copy(self) -> Chunk:
         """Return the same events in memory of their own."""
@@ -135,7 +150,8 @@ class Skipped:
 class Intake(ABC):
     """Checks events as they come, numbers objects and slots, and stores whole chunks.
 
-    `columns` names the optional columns that every run of events will have.
+    `columns` names the optional columns that there are in any case. Another begins with the first
+    run of events that has it, and is 0 before that; a run must have all that have begun.
     """
 
     def __init__(self, columns: Collection[str] = ()) -> None:
@@ -154,6 +170,21 @@ class Intake(ABC):
     def _store(self, chunk: Chunk) -> None:
         """Keep a chunk; its memory is used again afterwards."""
 
+    @abstractmethod
+    def _begin(self, column: str) -> None:
+        """Give all chunks that are kept a column of zeros."""
+
+    def _begin_columns(self, events: Events) -> None:
+        """Begin the optional columns that this run of events is the first to have."""
+        new = [name for name in events.columns if name not in self.columns]
+        for name in new:
+            self._begin(name)
+        if new:
+            self.columns = tuple(
+                name for name in OPTIONAL_COLUMNS if name in self.columns or name in new
+            )
+            self._buffer = self._buffer.with_columns(self.columns)
+
     def append(self, events: Events) -> None:
         """Take in a run of events.
 
@@ -171,6 +202,7 @@ class Intake(ABC):
 
         Returns how many were taken in, and why no more (`Reason.NONE` if that was all).
         """
+        self._begin_columns(events)
         done = 0
         while done < len(events):
             part = events.part(done, done + CHUNK_EVENTS - self._filled)
@@ -186,6 +218,7 @@ class Intake(ABC):
         Returns how many were taken in or skipped, why no more (`Reason.NONE` if that was all), and
         what was wrong.
         """
+        self._begin_columns(events)
         done, reason = 0, Reason.NONE
         skipped: dict[Reason, Skipped] = {}
         while done < len(events) and reason is Reason.NONE:
@@ -250,10 +283,14 @@ class Collector(Intake):
     def _store(self, chunk: Chunk) -> None:
         self._chunks.append(chunk.copy())
 
+    def _begin(self, column: str) -> None:
+        """Leave it to `trace`: chunks that lack a column have zeros."""
+
     def trace(self, name: str, provenance: Mapping[str, Any]) -> Trace:
         """Return what was taken in as a trace."""
         self.flush()
-        return Chunk.join(self._chunks or [Chunk.empty(0, self.columns)]).freeze(
+        chunks = self._chunks or [Chunk.empty(0, self.columns)]
+        return Chunk.join([chunk.with_columns(self.columns) for chunk in chunks]).freeze(
             slots=self.table.slots,
             objects=self.table.objects,
             name=name,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from simalloc.trace.events import Op, allocates
+from simalloc.trace.events import Op, allocates, begins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +61,7 @@ def lives_of(trace: Trace, realloc: Counting = "new") -> Lives:
         born, died = born_and_died(trace)
         size = trace.size[born]
     else:
-        born = np.flatnonzero(trace.op == Op.MALLOC)
+        born = np.flatnonzero(begins(trace.op))
         died = _frees(trace)
         size = trace.size[born]
         resized = np.flatnonzero(trace.op == Op.REALLOC)

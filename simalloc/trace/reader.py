@@ -13,7 +13,8 @@ from simalloc.plural import counted
 from simalloc.trace.archive import DAMAGE, ZIP_START, Archive
 from simalloc.trace.chunk import CHUNK_EVENTS, MAX_PLANES, Packed
 from simalloc.trace.decoding import Decoding
-from simalloc.trace.events import IDENTIFYING, bytes_in_memory
+from simalloc.trace.earlier import LAST_EARLIER
+from simalloc.trace.events import DEVICE_COLUMNS, bytes_in_memory
 from simalloc.trace.header import Header
 from simalloc.trace.intake import Chunk
 from simalloc.trace.memory import PIECE
@@ -22,7 +23,7 @@ from simalloc.trace.source import BYTES_AN_EVENT, SPAN_EVENTS, Stretch
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -67,22 +68,21 @@ class TraceReader:
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the events, up to 2**20 at a time, each chunk in memory of its own."""
-        return self._fill(Chunk.empty(size, self.header.columns) for size in self._lengths())
+        return self._fill(self._empty_chunks(), Decoding(self.header))
 
     def stretches(self) -> Iterator[Stretch]:
         """Yield what a replay needs of the events, up to `STRETCH_EVENTS` at a time."""
-        decoding = Decoding()
+        decoding = Decoding(self.header)
         for number, events in enumerate(self._lengths()):
             with self._errors(f"chunk {number} is damaged"):
-                identifying = self._identifying(number, events)
-                decoding.begin(self._packed(number, events), events, identifying)
+                self._begin(decoding, number, events)
             for start in range(0, events, STRETCH_EVENTS):
                 stretch = Stretch.empty(min(STRETCH_EVENTS, events - start))
                 with self._errors(f"chunk {number} is damaged"):
                     decoding.decode(stretch.op, stretch.size, stretch.slot, live=stretch.live)
                 yield stretch
         with self._errors("is damaged"):
-            decoding.check(self.header)
+            decoding.check()
 
     def read(self, progress: Callable[[float], None] = lambda _: None) -> Trace:
         """Return the whole trace; `progress` is called with the share read since the last call."""
@@ -96,7 +96,7 @@ class TraceReader:
             )
         whole = Chunk.empty(events, self.header.columns)
         parts = (whole.part(at, at + CHUNK_EVENTS) for at in range(0, events, CHUNK_EVENTS))
-        for part in self._fill(parts):
+        for part in self._fill(parts, Decoding(self.header)):
             progress(len(part) / events)
         return whole.freeze(
             slots=self.header.totals.max_live_objects,
@@ -105,47 +105,65 @@ class TraceReader:
             provenance=self.header.provenance,
         )
 
+    def digests(self) -> tuple[str, Mapping[str, str]]:
+        """Return the digests of the events and of each optional column.
+
+        If the file is of a version that did not have them, all of it is read.
+        """
+        if self.header.version > LAST_EARLIER:
+            return self.header.sha256, self.header.digests
+        decoding = Decoding(self.header)
+        for _ in self._fill(self._empty_chunks(), decoding):
+            pass
+        return decoding.digests.events, decoding.digests.columns
+
     def _lengths(self) -> Iterator[int]:
         """Yield the number of events in each chunk."""
         events = self.header.totals.events
         return (min(CHUNK_EVENTS, events - start) for start in range(0, events, CHUNK_EVENTS))
 
-    def _fill(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    def _empty_chunks(self) -> Iterator[Chunk]:
+        return (Chunk.empty(size, self.header.columns) for size in self._lengths())
+
+    def _fill(self, chunks: Iterator[Chunk], decoding: Decoding) -> Iterator[Chunk]:
         """Fill the columns of each chunk with the next events and yield it."""
-        decoding, clock = Decoding(), Clock()
+        clock = Clock()
         for number, chunk in enumerate(chunks):
             with self._errors(f"chunk {number} is damaged"):
-                identifying = self._identifying(number, len(chunk))
-                decoding.begin(self._packed(number, len(chunk)), len(chunk), identifying)
+                columns = self._begin(decoding, number, len(chunk), chunk.columns)
                 decoding.decode(chunk.op, chunk.size, chunk.slot, objects=chunk.object)
                 for name, values in chunk.columns.items():
-                    planes = identifying.get(name)
-                    if planes is None:
-                        planes = self._column(name, number, len(chunk))
-                    values[:] = unpack_column(name, planes, clock)
+                    values[:] = unpack_column(name, columns[name], clock)
             yield chunk
         with self._errors("is damaged"):
-            decoding.check(self.header)
+            decoding.check()
+
+    def _begin(
+        self, decoding: Decoding, number: int, events: int, wanted: Collection[str] = ()
+    ) -> dict[str, NDArray[np.uint8]]:
+        """Read a chunk, which is the next to be decoded; return the planes of the columns wanted.
+
+        The digest that a file of an earlier version has may cover more columns.
+        """
+        digested = DEVICE_COLUMNS if self.header.version <= LAST_EARLIER else ()
+        columns = {
+            name: self._column(name, number, events)
+            for name in self.header.columns
+            if name in wanted or name in digested
+        }
+        decoding.begin(self._packed(number, events), events, columns)
+        return columns
 
     def _packed(self, number: int, events: int) -> Packed:
         """Read a chunk's events; the SHA-256 does for their check sums."""
         read = partial(self._archive.read, check_sum=False)
-        op = read(f"op.{number}", dimensions=1, limit=(events + 3) // 4)
-        if len(op) != (events + 3) // 4:
-            raise TraceError(f"it has {len(op)} bytes of ops for {events} events")
+        is_earlier = self.header.version <= LAST_EARLIER
+        op = read(f"op.{number}", dimensions=1 if is_earlier else 2, limit=events)
         size, age = (
             _planes(name, read(f"{name}.{number}", dimensions=2, limit=MAX_PLANES * events))
             for name in ("size", "age")
         )
         return Packed(op, size, age)
-
-    def _identifying(self, number: int, events: int) -> dict[str, NDArray[np.uint8]]:
-        """Read the columns of a chunk that the digest covers."""
-        return {
-            name: self._column(name, number, events)
-            for name in IDENTIFYING
-            if name in self.header.columns
-        }
 
     def _column(self, name: str, number: int, events: int) -> NDArray[np.uint8]:
         """Read a chunk of an optional column."""

@@ -11,7 +11,7 @@ from simalloc.trace._native import live_spans
 from simalloc.trace.memory import borrow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Collection, Generator, Mapping
     from typing import Any
 
     from numpy.typing import NDArray
@@ -147,6 +147,9 @@ class EventSource(Protocol):
 
     def sha256(self) -> str:
         """Return the SHA-256 of the events, in hexadecimal."""
+
+    def digest(self, columns: Collection[str]) -> str:
+        """Return a SHA-256 of the events and of some optional columns, in hexadecimal."""
 
     def renamed(self, name: str) -> EventSource:
         """Return the same trace under another name."""

@@ -11,20 +11,22 @@ import numpy as np
 from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
 from simalloc.trace._native import LiveTable, live_bytes
-from simalloc.trace.chunk import CHUNK_EVENTS, Digest, pack, to_planes
+from simalloc.trace.chunk import CHUNK_EVENTS, pack
+from simalloc.trace.digests import Digests, combined
 from simalloc.trace.events import (
-    IDENTIFYING,
     OPTIONAL_COLUMNS,
     Op,
     allocates,
     as_column,
+    begins,
     enter,
     optional_columns,
 )
+from simalloc.trace.optional import Clock, pack_column
 from simalloc.trace.source import Stretch, empty_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Collection, Generator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -109,9 +111,9 @@ class Trace(ShownAsTable):
 
     @property
     def is_of_device(self) -> bool:
-        """Whether it tells of a device's memory: of streams, of pools, or of an empty cache."""
+        """Whether it tells of a device's memory: of streams, of pools, or of a device."""
         told = self.stream is not None or self.pool is not None or "device" in self.provenance
-        return told or bool((self.op > Op.REALLOC).any())
+        return told or bool((self.op == Op.USE).any())
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -152,18 +154,28 @@ class Trace(ShownAsTable):
     def sha256(self) -> str:
         """Return the SHA-256 of the events, in hexadecimal: the trace's identity.
 
-        The digest covers op, object, size, stream and pool as the project's file packs them
-        (docs/trace-format.md); names, provenance and the other optional columns do not count.
+        The digest covers op, object and size as the project's file packs them
+        (docs/trace-format.md); names, provenance and the optional columns do not count.
         """
-        digest = Digest()
-        allocated = 0
-        identifying = [each for each in self.columns.items() if each[0] in IDENTIFYING]
+        return self.digest(())
+
+    def digest(self, columns: Collection[str]) -> str:
+        """Return a SHA-256 of the events and of some optional columns, in hexadecimal.
+
+        It is the identity of all that a policy depends on that looks at these columns; those that
+        the trace does not have do not count.
+        """
+        wanted = {name: column for name, column in self.columns.items() if name in columns}
+        digests, clock, allocated = Digests(wanted), Clock(), 0
         for start in range(0, len(self), CHUNK_EVENTS):
             part = slice(start, start + CHUNK_EVENTS)
             packed = pack(self.op[part], self.object[part], self.size[part], allocated)
-            digest.update(packed, {name: to_planes(column[part]) for name, column in identifying})
-            allocated += int(np.count_nonzero(self.op[part] == Op.MALLOC))
-        return digest.hexdigest()
+            digests.update(
+                packed,
+                {name: pack_column(name, column[part], clock) for name, column in wanted.items()},
+            )
+            allocated += int(np.count_nonzero(begins(self.op[part])))
+        return combined(digests.events, digests.columns, columns)
 
     def renamed(self, name: str) -> Trace:
         """Return the same trace under another name."""

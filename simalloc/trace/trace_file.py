@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import TraceError
 from simalloc.trace.ahead import ahead
-from simalloc.trace.events import IDENTIFYING, Op
+from simalloc.trace.digests import combined
+from simalloc.trace.events import DEVICE_COLUMNS, Op
 from simalloc.trace.intake import Chunk
 from simalloc.trace.reader import TraceReader
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Generator, Mapping
+    from collections.abc import Collection, Generator, Mapping
     from pathlib import Path
 
     from simalloc.trace.header import Header
@@ -45,10 +47,10 @@ class TraceFile:
     @property
     def is_of_device(self) -> bool:
         """Whether it tells of a device's memory, as `Trace.is_of_device`; the file may be read."""
-        if not set(IDENTIFYING).isdisjoint(self.header.columns) or "device" in self.provenance:
+        if not set(DEVICE_COLUMNS).isdisjoint(self.header.columns) or "device" in self.provenance:
             return True
         with closing(self.stretches()) as stretches:
-            return any((stretch.op > Op.REALLOC).any() for stretch in stretches)
+            return any((stretch.op == Op.USE).any() for stretch in stretches)
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -121,8 +123,22 @@ class TraceFile:
         return whole.prefix(events)
 
     def sha256(self) -> str:
-        """Return the SHA-256 of the events, in hexadecimal, as the header has it."""
-        return self.header.sha256
+        """Return the SHA-256 of the events, in hexadecimal, as `Trace.sha256` does."""
+        return self.digest(())
+
+    def digest(self, columns: Collection[str]) -> str:
+        """Return a SHA-256 of the events and of some optional columns, as `Trace.digest` does.
+
+        A file of an earlier version is read for it, once.
+        """
+        events, digests = self._digests
+        return combined(events, digests, columns)
+
+    @cached_property
+    def _digests(self) -> tuple[str, Mapping[str, str]]:
+        with TraceReader(self.path) as reader:
+            self._check(reader)
+            return reader.digests()
 
     def renamed(self, name: str) -> TraceFile:
         """Return the same file, whose trace is called otherwise."""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from simalloc.files import legible, replacing
-from simalloc.trace.chunk import Digest, pack
-from simalloc.trace.events import IDENTIFYING, Op
+from simalloc.trace.chunk import CHUNK_EVENTS, pack, to_planes
+from simalloc.trace.digests import Digests
+from simalloc.trace.events import begins
 from simalloc.trace.header import Header, Totals
 from simalloc.trace.intake import Chunk, Events, Intake
 from simalloc.trace.optional import Clock, pack_column
@@ -50,7 +51,7 @@ class TraceWriter(Intake):
         self.name = legible(self.path.stem) if name is None else name
         self.provenance = dict(provenance or {})
         self._stack = ExitStack()
-        self._digest = Digest()
+        self._digests = Digests(self.columns)
         self._clock = Clock()
         self._chunks = 0
         self._allocated = 0
@@ -81,10 +82,11 @@ class TraceWriter(Intake):
         self.flush()
         header = Header(
             Totals.of(self.table, self.events),
-            self._digest.hexdigest(),
+            self._digests.events,
             self.name,
             self.provenance,
             self.columns,
+            self._digests.columns,
         )
         self._write("header", np.frombuffer(header.to_json(), np.uint8))
 
@@ -93,15 +95,20 @@ class TraceWriter(Intake):
         optional = {
             name: pack_column(name, values, self._clock) for name, values in chunk.columns.items()
         }
-        self._digest.update(
-            packed, {name: optional[name] for name in IDENTIFYING if name in optional}
-        )
+        self._digests.update(packed, optional)
         for name, column in zip(packed._fields, packed, strict=True):
             self._write(f"{name}.{self._chunks}", column)
         for name, column in optional.items():
             self._write(f"{name}.{self._chunks}", column)
-        self._allocated += int(np.count_nonzero(chunk.op == Op.MALLOC))
+        self._allocated += int(np.count_nonzero(begins(chunk.op)))
         self._chunks += 1
+
+    def _begin(self, column: str) -> None:
+        self._digests.begin(column)
+        for chunk in range(self._chunks):  # all that are stored are whole
+            planes = to_planes(np.zeros(CHUNK_EVENTS, np.uint8))
+            self._digests.update_column(column, planes)
+            self._write(f"{column}.{chunk}", planes)
 
     def _write(self, name: str, array: NDArray[np.uint8]) -> None:
         content = BytesIO()

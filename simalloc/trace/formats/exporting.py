@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+
+import numpy as np
 
 from simalloc.errors import TraceError
 from simalloc.files import keep_apart, replacing
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from simalloc.trace.header import Totals
+    from simalloc.trace.header import Header, Totals
     from simalloc.trace.intake import Chunk
 
 STDOUT: Final = "-"
@@ -57,15 +60,15 @@ def export_trace(
             import_log(source, folder / "trace.npz", name=Path(source).name)
             source = folder / "trace.npz"
         reader = stack.enter_context(TraceReader(source))
-        writer, totals = WRITERS[to_format], reader.header.totals
+        writer, header = WRITERS[to_format], reader.header
         chunks = _reported(reader, progress)
-        if not writer.has_devices:
-            chunks = _of_heaps(chunks, to_format)
-        blocks = writer.write(reader.header, chunks)
+        if not writer.has_all:
+            header, chunks = _plain(reader, to_format), map(_plain_chunk, chunks)
+        blocks = writer.write(header, chunks)
         stream = _target(target, stack)
         for block in compressed(blocks, str(target)):
             stream.write(block)
-    return Exported(totals, 0 if writer.has_reallocs else totals.reallocs)
+    return Exported(header.totals, 0 if writer.has_reallocs else header.totals.reallocs)
 
 
 def _target(target: str | os.PathLike[str], stack: ExitStack) -> BinaryIO:
@@ -74,13 +77,26 @@ def _target(target: str | os.PathLike[str], stack: ExitStack) -> BinaryIO:
     return stack.enter_context(replacing(target))
 
 
-def _of_heaps(chunks: Iterator[Chunk], to_format: str) -> Iterator[Chunk]:
-    """Yield the chunks; raises `TraceError` for events that only text can tell."""
-    for chunk in chunks:
-        if chunk.op.max(initial=0) > Op.REALLOC:
-            reason = "the trace has events of a device's allocator (use, empty), which"
-            raise TraceError(f"{reason} the format {to_format} cannot hold; text can")
-        yield chunk
+def _plain(reader: TraceReader, to_format: str) -> Header:
+    """Return the header of what a trace is in a format of mallocs, reallocs and frees alone.
+
+    Raises `TraceError` for events that only text can tell.
+    """
+    counts = np.zeros(len(Op), np.int64)
+    for stretch in reader.stretches():
+        counts += np.bincount(stretch.op, minlength=len(Op))
+    if counts[Op.USE] or counts[Op.EMPTY]:
+        reason = "the trace has events of a cache (use, empty), which"
+        raise TraceError(f"{reason} the format {to_format} cannot hold; text can")
+    totals = reader.header.totals
+    kept = replace(totals, events=totals.events - int(counts[Op.THREAD_END]))
+    return replace(reader.header, totals=kept)
+
+
+def _plain_chunk(chunk: Chunk) -> Chunk:
+    """Return a chunk without the ends of threads, its callocs as mallocs."""
+    kept = chunk.taken(chunk.op != Op.THREAD_END)
+    return replace(kept, op=np.where(kept.op == Op.CALLOC, np.uint8(Op.MALLOC), kept.op))
 
 
 def _reported(reader: TraceReader, progress: Callable[[float], None] | None) -> Iterator[Chunk]:

@@ -58,12 +58,12 @@ class Writer(NamedTuple):
 
     write: Callable[[Header, Iterable[Chunk]], Iterator[bytes]]
     has_reallocs: bool
-    has_devices: bool = False
-    """Whether it has what a trace tells of a device's allocator alone."""
+    has_all: bool = False
+    """Whether it has every kind of event, and not only mallocs, reallocs and frees."""
 
 
 WRITERS: Final = {
-    "text": Writer(text.write, has_reallocs=True, has_devices=True),
+    "text": Writer(text.write, has_reallocs=True, has_all=True),
     "rep": Writer(rep.write, has_reallocs=True),
     "gabber": Writer(gabber.write, has_reallocs=False),
     "lifetimes": Writer(lifetimes.write, has_reallocs=False),

@@ -1,78 +1,201 @@
-"""The project's plain text: `m ID SIZE`, `r ID SIZE`, `f ID`, and comments behind #.
+"""The project's plain text, a line an event, in and out.
 
-A device's allocator has streams besides: `m ID SIZE STREAM`, `u ID STREAM` where another stream
-uses an object from now on, and `e` where the program gives back what is cached.
+    m ID SIZE            malloc           f ID   free
+    l ID ALIGNMENT SIZE  aligned malloc   x N    the end of thread N
+    c ID SIZE            calloc           e      give back what is cached
+    r ID SIZE            realloc
+
+Lines that are no events say what holds from there on: `t N`, whose events these are (thread 0 at
+first), and `@ NANOSECONDS`, what the clock shows (0 at first); # begins a comment. Of a device's
+allocator, a request may end in the number of its stream, and `u ID STREAM` is another stream that
+uses an object from now on.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from simalloc.errors import TraceError
 from simalloc.plural import counted
-from simalloc.trace.events import Op
-from simalloc.trace.formats.grammar import Grammar
-from simalloc.trace.formats.line_format import LineFormat
-from simalloc.trace.formats.lines import printed
-from simalloc.trace.formats.stream import HEAD_BYTES
+from simalloc.trace.events import OPTIONAL_COLUMNS, Op, is_of_none
+from simalloc.trace.formats.grammar import NO_EVENT, Grammar
+from simalloc.trace.formats.interpreting import Interpreter
+from simalloc.trace.formats.lines import printed, scan
+from simalloc.trace.formats.log import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from simalloc.trace.formats.log import Log, Reading
+    from numpy.typing import NDArray
+
+    from simalloc.trace.formats.lines import Rows
+    from simalloc.trace.formats.log import Batch, Log
     from simalloc.trace.header import Header
     from simalloc.trace.intake import Chunk
 
-# Each in the order of the ops, for printing.
-_PLAIN: Final = {
+_TOLD: Final = {"alignment": 1, "thread": 2, "time": 4, "stream": 8}
+"""The columns that lines can tell of, and what stands in the field `told` of those that do."""
+
+_LINES: Final = {
     "m {key} {size}": Op.MALLOC,
     "f {key}": Op.FREE,
     "r {key} {size}": Op.REALLOC,
+    "c {key} {size}": Op.CALLOC,
+    "l {key} {alignment} {size}{told=1}": Op.MALLOC,
+    "t {thread}{told=2}": None,
+    "@ {time}{told=4}": None,
+    "x {thread}{told=2}": Op.THREAD_END,
+    "e": Op.EMPTY,
+    "m {key} {size} {stream}{told=8}": Op.MALLOC,
+    "r {key} {size} {stream}{told=8}": Op.REALLOC,
+    "c {key} {size} {stream}{told=8}": Op.CALLOC,
+    "l {key} {alignment} {size} {stream}{told=9}": Op.MALLOC,
     "u {key}": Op.USE,
-    "e": Op.EMPTY,
+    "u {key} {stream}{told=8}": Op.USE,
+    "{ }#{...}": None,
+    "": None,
 }
-_WITH_STREAMS: Final = {
-    "m {key} {size} {stream}": Op.MALLOC,
-    "f {key}": Op.FREE,
-    "r {key} {size} {stream}": Op.REALLOC,
-    "u {key} {stream}": Op.USE,
-    "e": Op.EMPTY,
-}
-_COMMENTS: Final = {"{ }#{...}": None, "": None}
-_STREAM: Final = re.compile(
-    rb"^(?:[mr][ \t]+\d+[ \t]+\d+[ \t]+\d|u[ \t]+\d+[ \t]+\d)", re.MULTILINE
+_GRAMMAR: Final = Grammar(_LINES)
+
+# How lines are printed: those of the ops by their numbers, with streams or without, and the others.
+_BY_OP: Final = (
+    *("m {key} {size}", "f {key}", "r {key} {size}", "u {key}", "e", "c {key} {size}"),
+    *("x {thread}", "l {key} {alignment} {size}", "t {thread}", "@ {time}"),
 )
-"""A line that names a stream."""
+_ALIGNED, _THREAD, _TIME = range(len(Op), len(_BY_OP))
+_PLAIN: Final = Grammar(dict.fromkeys(_BY_OP))
+_WITH_STREAMS: Final = Grammar(
+    dict.fromkeys(f"{line} {{stream}}" if line[0] in "mrucl" else line for line in _BY_OP)
+)
 
 
 @dataclass(frozen=True)
-class TextFormat(LineFormat):
-    """Plain text, which has streams if a line near its beginning names one."""
+class TextFormat:
+    """Plain text: it has the columns that its lines tell of, from the first such line on."""
+
+    name: str = "text"
+    title: str = "plain text: m ID SIZE, r ID SIZE, f ID"
+    looks: re.Pattern[bytes] = re.compile(
+        rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:[mclrfxut@][ \t]+\d|e[ \t]*\r?\n|\Z)"
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a log that begins with `head` is of this kind."""
+        return self.looks.match(head) is not None
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
-        if _STREAM.search(log.stream.peek(HEAD_BYTES)):
-            return LineFormat.read(replace(self, grammar=_GRAMMAR_WITH_STREAMS), log)
-        return super().read(log)
+        return Reading((), _batches(log))
 
 
-_GRAMMAR_WITH_STREAMS: Final = Grammar({**_WITH_STREAMS, **_PLAIN, **_COMMENTS})
+FORMAT: Final = TextFormat()
 
-FORMAT: Final = TextFormat(
-    name="text",
-    title="plain text: m ID SIZE, r ID SIZE, f ID",
-    looks=re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:[mrfu][ \t]+\d|e[ \t]*\r?\n|\Z)"),
-    grammar=Grammar({**_PLAIN, **_COMMENTS}),
-)
+
+def _batches(log: Log) -> Iterator[Batch]:
+    """Yield the events; their columns are those that were told of by then."""
+    told = 0
+    thread, time = _Held(log, "thread"), _Held(log, "time")
+    for rows in scan(log, _GRAMMAR):
+        told |= int(np.bitwise_or.reduce(rows.fields["told"][: len(rows.op)]))
+        columns = tuple(name for name in OPTIONAL_COLUMNS if name in _TOLD and told & _TOLD[name])
+        interpreter = Interpreter(log, columns, pointers=False, hexadecimal=False)
+        yield interpreter.batch(thread.filled(time.filled(rows)))
+
+
+class _Held:
+    """A number that some lines tell and that holds for all events after them."""
+
+    def __init__(self, log: Log, name: str) -> None:
+        self._log = log
+        self._name = name
+        self._most = np.iinfo(OPTIONAL_COLUMNS[name]).max
+        self._value = 0
+
+    def filled(self, rows: Rows) -> Rows:
+        """Return the rows, each event with what holds for it, unless its line has its own."""
+        told = rows.fields["told"][: len(rows.op)] == _TOLD[self._name]
+        given = rows.fields[self._name][: len(rows.op)]
+        tells = told & (rows.op == NO_EVENT)
+        beyond = tells & (given > self._most)
+        if beyond.any():
+            self._complain(rows, beyond)
+            tells &= ~beyond
+        values = np.concatenate([[self._value], given[tells]])[np.cumsum(tells)]
+        self._value = int(values[-1])
+        own = told & (rows.op != NO_EVENT)
+        values[own] = given[own]
+        return rows._replace(fields={**rows.fields, self._name: values})
+
+    def _complain(self, rows: Rows, beyond: NDArray[np.bool_]) -> None:
+        line = rows.first_line + int(np.argmax(beyond))
+        reason = f"the {self._name} is not from 0 to {self._most}"
+        kind = f"lines whose {self._name} is out of range"
+        self._log.complain(kind, reason, line, int(np.count_nonzero(beyond)))
 
 
 def write(header: Header, chunks: Iterable[Chunk]) -> Iterator[bytes]:
-    """Yield a trace as plain text."""
+    """Yield a trace as plain text; it has no sites and no pools."""
     totals = header.totals
-    grammar = Grammar(_WITH_STREAMS if "stream" in header.columns else _PLAIN)
+    grammar = _WITH_STREAMS if "stream" in header.columns else _PLAIN
     events, objects = counted(totals.events, "event"), counted(totals.objects, "object")
     yield f"# {header.name!r}: {events}, {objects}\n".encode()
+    thread, time = _Change(), _Change()
     for chunk in chunks:
-        fields = {"key": chunk.object, "size": chunk.size, **chunk.columns}
-        yield printed(grammar, chunk.op, **{name: fields[name] for name in grammar.fields})
+        ends = chunk.op == Op.THREAD_END
+        new_thread = thread.of(chunk.columns.get("thread"), ~ends)
+        new_time = time.of(_clock(chunk), np.ones(len(chunk), np.bool_))
+        lines = np.repeat(np.arange(len(chunk)), 1 + new_thread + new_time)
+        last = np.cumsum(1 + new_thread + new_time) - 1
+        kind = np.empty(len(lines), np.uint8)
+        kind[last] = _kinds(chunk)
+        kind[last[new_time] - 1] = _TIME
+        kind[last[new_thread] - 1 - new_time[new_thread]] = _THREAD
+        fields = _fields(chunk, grammar)
+        yield printed(grammar, kind, **{name: values[lines] for name, values in fields.items()})
+
+
+class _Change:
+    """Finds where a column changes, from its first event on."""
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+
+    def of(self, column: NDArray[Any] | None, where: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which of the next events have another value than the one before; only `where`."""
+        changes = np.zeros(len(where), np.bool_)
+        at = np.flatnonzero(where)
+        if column is None or not len(at):
+            return changes
+        values = column[at].astype(np.int64)
+        changes[at[1:]] = values[1:] != values[:-1]
+        changes[at[0]] = self._last is None or int(values[0]) != self._last
+        self._last = int(values[-1])
+        return changes
+
+
+def _clock(chunk: Chunk) -> NDArray[np.int64] | None:
+    time = chunk.columns.get("time")
+    if time is not None and time.min(initial=0) < 0:
+        raise TraceError("the trace has times before the start, which text cannot hold")
+    return time
+
+
+def _kinds(chunk: Chunk) -> NDArray[np.uint8]:
+    """Return which line each event is."""
+    alignment = chunk.columns.get("alignment")
+    if alignment is None:
+        return chunk.op
+    aligned = (chunk.op == Op.MALLOC) & (alignment > 0)
+    return np.where(aligned, np.uint8(_ALIGNED), chunk.op)
+
+
+def _fields(chunk: Chunk, grammar: Grammar) -> dict[str, NDArray[Any]]:
+    """Return the numbers of a chunk's lines; 0 where it does not have them."""
+    known = {"key": chunk.object, "size": chunk.size, **chunk.columns}
+    nothing = np.zeros(len(chunk), np.int64)
+    fields = {name: known.get(name, nothing) for name in grammar.fields}
+    return {**fields, "key": np.where(is_of_none(chunk.op), 0, fields["key"])}

@@ -1,30 +1,9 @@
 #include "decoder.h"
 
+#include <string.h>
+
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-
-static uint8_t op_at(const uint8_t *ops, size_t i)
-{
-    return ops[i / 4] >> i % 4 * 2 & 3;
-}
-
-/* Unpacks `count` ops from the one numbered `from` on. */
-static void unpack_ops(uint8_t *restrict into, const uint8_t *restrict ops, size_t from,
-                       size_t count)
-{
-    size_t i = 0;
-    for (; i < count && (from + i) % 4 != 0; i++)
-        into[i] = op_at(ops, from + i);
-    for (; count - i >= 4; i += 4) { /* a form of which the compiler makes vectors */
-        uint8_t four = ops[(from + i) / 4];
-        into[i] = four & 3;
-        into[i + 1] = four >> 2 & 3;
-        into[i + 2] = four >> 4 & 3;
-        into[i + 3] = four >> 6;
-    }
-    for (; i < count; i++)
-        into[i] = op_at(ops, from + i);
-}
 
 /* Gives the next object a slot. */
 static enum reason add(struct decoder *decoder, int64_t size, uint32_t *slot)
@@ -45,8 +24,10 @@ static enum reason enter(struct decoder *decoder, uint8_t op, int64_t object, in
     struct recent *recent = &decoder->recent;
     if (UNLIKELY((uint64_t)size > (uint64_t)MAX_SIZE))
         return REASON_SIZE;
-    if (op == OP_MALLOC)
+    if (op_begins(op))
         return add(decoder, size, slot);
+    if (UNLIKELY(op > OP_USE))
+        return REASON_OP;
     static const enum reason of_dead[] = {
         [OP_FREE] = REASON_FREE_OF_DEAD,
         [OP_REALLOC] = REASON_REALLOC_OF_DEAD,
@@ -80,22 +61,20 @@ static bool enter_carefully(struct decoder *decoder, const struct decoded *into,
 {
     uint64_t size = 0, age = 0;
     uint8_t op = into->op[i];
+    bool of_none = op_is_of_none(op);
     decoding->sound = (!op_allocates(op) || cursor_take(&decoder->sizes, &size)) &&
-                      (op == OP_MALLOC || cursor_take(&decoder->ages, &age));
+                      (op_begins(op) || cursor_take(&decoder->ages, &age)) &&
+                      (!of_none || age == 0);
     if (!decoding->sound)
         return false;
-    bool empty = op == OP_USE && age == 0;
     decoding->object =
-        empty ? NO_OBJECT : (int64_t)((uint64_t)decoder->live.objects - age);
+        of_none ? NO_OBJECT : (int64_t)((uint64_t)decoder->live.objects - age);
     into->size[i] = (int64_t)size;
     if (into->object != NULL)
         into->object[i] = decoding->object;
-    if (empty) {
-        into->op[i] = OP_EMPTY;
-        into->slot[i] = 0;
-    } else {
+    into->slot[i] = 0;
+    if (!of_none)
         decoding->why = enter(decoder, op, decoding->object, (int64_t)size, &into->slot[i]);
-    }
     if (into->live != NULL)
         into->live[i] = decoder->live.live_bytes;
     return decoding->why == REASON_NONE;
@@ -125,10 +104,10 @@ static inline __attribute__((always_inline)) size_t enter_quickly(struct decoder
     const uint32_t *age = decoder->ages.low + decoder->ages.from;
     for (; i < into.count; i++) {
         uint8_t op = into.op[i];
-        uint64_t object = (uint64_t)live.objects - (op == OP_MALLOC ? 0 : *age);
+        uint64_t object = (uint64_t)live.objects - (op_begins(op) ? 0 : *age);
         uint32_t *place = &ring[object & mask];
         uint32_t slot = *place;
-        if (op == OP_MALLOC) {
+        if (op_begins(op)) {
             if (UNLIKELY(slot != NO_SLOT))
                 break;
             into.size[i] = *size;
@@ -173,7 +152,7 @@ static bool enter_block(struct decoder *decoder, const struct decoded *into,
                         struct decoding *decoding)
 {
     bool ordinary = is_ordinary(decoder);
-    unpack_ops(into->op, decoder->packed.ops, decoder->done, into->count);
+    memcpy(into->op, decoder->packed.ops + decoder->done, into->count);
     for (size_t i = 0; i < into->count; i++) {
         if (ordinary)
             i = enter_as_wanted(decoder, into, i);

@@ -5,8 +5,8 @@
 #include "planes.h"
 #include "recent.h"
 
-/* A chunk: 2-bit ops, four a byte; `sizes` of the mallocs and reallocs and `ages` of all events but
- * mallocs, in order. The fourth op is OP_USE, or with an age of 0 OP_EMPTY. */
+/* A chunk: an op a byte; `sizes` of the events that ask for bytes and `ages` of those that begin no
+ * object, in order. */
 struct packed {
     size_t count; /* of events */
     const uint8_t *ops;

@@ -74,7 +74,7 @@ static bool hold_chunk(struct column *chunk, PyObject *const *given, struct pack
         held++;
     if (held == INPUTS) {
         packed->ops = chunk[OPS].view.buf;
-        if ((size_t)chunk[OPS].view.len != (packed->count + 3) / 4)
+        if ((size_t)chunk[OPS].view.len != packed->count)
             PyErr_Format(PyExc_ValueError, "column ops: %zd bytes for %zu events",
                          chunk[OPS].view.len, packed->count);
         else if (planes_of(&chunk[SIZES], &packed->sizes) && planes_of(&chunk[AGES], &packed->ages))

@@ -8,10 +8,22 @@
 
 #define MAX_SIZE (INT64_C(1) << 47) /* bytes of a request */
 
+/* Whether an event allocates a new object. */
+static inline int op_begins(uint8_t op)
+{
+    return op == OP_MALLOC || op == OP_CALLOC;
+}
+
 /* Whether an event has a size. */
 static inline int op_allocates(uint8_t op)
 {
-    return op == OP_MALLOC || op == OP_REALLOC;
+    return op_begins(op) || op == OP_REALLOC;
+}
+
+/* Whether an event is of no object. */
+static inline int op_is_of_none(uint8_t op)
+{
+    return op == OP_EMPTY || op == OP_THREAD_END;
 }
 
 /* Why an event is not valid; events.py has the words. */

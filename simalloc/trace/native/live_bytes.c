@@ -7,7 +7,7 @@ bool live_bytes(size_t count, const uint8_t *op, const int64_t *size, const uint
 {
     int64_t now = 0;
     for (size_t i = 0; i < count; i++) {
-        if (op[i] > OP_REALLOC) {
+        if (!op_allocates(op[i]) && op[i] != OP_FREE) {
             live[i] = now;
             continue;
         }

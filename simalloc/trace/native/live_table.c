@@ -104,19 +104,24 @@ enum reason live_table_enter_one(struct live_table *table, const struct events *
     int64_t key = events->key[i], size = events->size[i];
     if (size < 0 || size > MAX_SIZE)
         return REASON_SIZE;
-    if (events->op[i] == OP_MALLOC)
+    switch (events->op[i]) {
+    case OP_MALLOC:
+    case OP_CALLOC:
         return add(table, key, size, object, slot);
-    if (events->op[i] == OP_FREE)
+    case OP_FREE:
         return take_away(table, key, object, slot);
-    if (events->op[i] == OP_REALLOC)
+    case OP_REALLOC:
         return resize(table, key, events->new_key ? events->new_key[i] : key, size, object, slot);
-    if (events->op[i] == OP_USE)
+    case OP_USE:
         return use(table, key, object, slot);
-    if (events->op[i] != OP_EMPTY)
+    case OP_EMPTY:
+    case OP_THREAD_END:
+        *object = NO_OBJECT;
+        *slot = 0;
+        return REASON_NONE;
+    default:
         return REASON_OP;
-    *object = NO_OBJECT;
-    *slot = 0;
-    return REASON_NONE;
+    }
 }
 
 size_t live_table_enter(struct live_table *table, const struct events *events, int64_t *object,

@@ -145,15 +145,15 @@ static void follow(struct lives *lives, uint32_t place, const struct life *old)
 static enum lives_fault enter(struct lives *lives, uint8_t op, int64_t size, uint32_t slot,
                               int64_t mark, struct told *told)
 {
-    if (op > OP_REALLOC)
+    if (!op_allocates(op) && op != OP_FREE)
         return LIVES_SOUND;
-    if (slot >= lives->slots || (lives->in_slot[slot] == NOBODY) != (op == OP_MALLOC))
+    if (slot >= lives->slots || (lives->in_slot[slot] == NOBODY) != op_begins(op))
         return LIVES_UNSOUND;
     if (!reserve(lives))
         return LIVES_NO_MEMORY;
     uint32_t *place = &lives->in_slot[slot];
     struct life old = {0};
-    if (op != OP_MALLOC) {
+    if (!op_begins(op)) {
         old = lives->places[*place];
         die(lives, *place, told);
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,15 +35,13 @@ if TYPE_CHECKING:
     from simalloc.trace.statistics.passage import Passage
 
 
-_COUNTED: Final = (Op.MALLOC, Op.FREE, Op.REALLOC)
-
-
 @dataclass(frozen=True)
 class Counts:
     """Counts over the whole trace."""
 
     events: int
     mallocs: int
+    """Callocs too."""
     frees: int
     reallocs: int
     objects: int
@@ -157,7 +155,8 @@ class _Survey:
         )
 
     def _count(self) -> Counts:
-        mallocs, frees, reallocs = (int(self._ops[op]) for op in _COUNTED)
+        mallocs = int(self._ops[Op.MALLOC] + self._ops[Op.CALLOC])
+        frees, reallocs = int(self._ops[Op.FREE]), int(self._ops[Op.REALLOC])
         objects, allocated = mallocs + reallocs, self._classes.allocated
         return Counts(
             events=int(self._ops.sum()),

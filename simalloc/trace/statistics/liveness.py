@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simalloc.trace.events import Op
+from simalloc.trace.events import Op, begins
 from simalloc.trace.statistics.passage import Passages
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Peaks:
         """Look at the next events."""
         if passage.last:
             return
-        change = (passage.op == Op.MALLOC).astype(np.int64) - (passage.op == Op.FREE)
+        change = begins(passage.op).astype(np.int64) - (passage.op == Op.FREE)
         live_objects = self._live_objects + np.cumsum(change)
         self._live_objects = int(live_objects[-1])
         self.bytes = _higher(self.bytes, passage.live, passage.first)

@@ -12,18 +12,19 @@ SIZES = st.one_of(st.integers(0, 64), st.integers(0, 1 << 40), st.just(MAX_SIZE)
 def traces(draw, max_events=40, *, devices=True):
     """A valid trace with objects of every age, and now and then the optional columns.
 
-    Unless `devices`, it has nothing that a device's allocator alone is told.
+    Unless `devices`, it has mallocs, frees and reallocs alone.
     """
     known = tuple(Op) if devices else (Op.MALLOC, Op.FREE, Op.REALLOC)
+    new = st.sampled_from([op for op in known if op in {Op.MALLOC, Op.CALLOC}])
     ops, keys, sizes, live = [], [], [], []
     for key in range(draw(st.integers(0, max_events))):
-        op = draw(st.sampled_from(known)) if live else Op.MALLOC
+        op = draw(st.sampled_from(known) if live else new)
         ops.append(op)
-        sizes.append(draw(SIZES) if op in {Op.MALLOC, Op.REALLOC} else 0)
-        if op is Op.MALLOC:
+        sizes.append(draw(SIZES) if op in {Op.MALLOC, Op.CALLOC, Op.REALLOC} else 0)
+        if op in {Op.MALLOC, Op.CALLOC}:
             live.append(key)
             keys.append(key)
-        elif op is Op.EMPTY:
+        elif op in {Op.EMPTY, Op.THREAD_END}:
             keys.append(-1)
         else:
             place = draw(st.integers(0, len(live) - 1))
@@ -34,7 +35,7 @@ def traces(draw, max_events=40, *, devices=True):
         optional = {
             "alignment": draw(_column(count, st.sampled_from([0, 16, 4096]))),
             "thread": draw(_column(count, st.integers(0, 2**32 - 1))),
-            "time": draw(_column(count, st.integers(-(2**63), 2**63 - 1))),
+            "time": draw(_column(count, st.integers(0, 2**63 - 1))),
             "site": None,
         }
     if devices and draw(st.booleans()):

@@ -102,7 +102,7 @@ def test_sizes_of_every_width(objects, reallocs, chunk_events, part_events):
 
 def test_it_says_which_event_is_not_valid():
     decoder, into = Decoder(np.empty(RING, np.uint32)), Stretch.empty(3)
-    ops = np.array([0b01_01_00], np.uint8)  # malloc, free, free
+    ops = np.array([Op.CALLOC, Op.FREE, Op.FREE], np.uint8)
     sizes, ages = np.array([[8]], np.uint8), np.array([[1, 1]], np.uint8)
     decoder.begin(ops, sizes, ages, 3)
     assert decoder.decode(*into[:4], None) == (True, 2, Reason.FREE_OF_DEAD, 0)
@@ -110,7 +110,7 @@ def test_it_says_which_event_is_not_valid():
 
 def test_a_chunk_ends_where_it_is_not_sound():
     decoder = Decoder(np.empty(RING, np.uint32))
-    ops, sizes = np.zeros(512, np.uint8), np.zeros((1, 1), np.uint8)  # 2048 mallocs, one size
+    ops, sizes = np.zeros(2048, np.uint8), np.zeros((1, 1), np.uint8)  # mallocs, one size
     decoder.begin(ops, sizes, np.zeros((1, 0), np.uint8), 2048)
     assert not decoder.decode(*Stretch.empty(1024)[:4], None)[0]
     with pytest.raises(ValueError, match="1024 events asked for, 0 left"):
@@ -127,7 +127,7 @@ def test_no_more_events_can_be_had_than_there_are():
     decoder = Decoder(np.empty(RING, np.uint32))
     with pytest.raises(ValueError, match="1 events asked for, 0 left"):
         decoder.decode(*Stretch.empty(1)[:4], None)
-    decoder.begin(np.zeros(1, np.uint8), np.zeros((1, 3), np.uint8), np.zeros((1, 0), np.uint8), 3)
+    decoder.begin(np.zeros(3, np.uint8), np.zeros((1, 3), np.uint8), np.zeros((1, 0), np.uint8), 3)
     with pytest.raises(ValueError, match="4 events asked for, 3 left"):
         decoder.decode(*Stretch.empty(4)[:4], None)
     assert decoder.decode(*Stretch.empty(3)[:4], None)[:2] == (True, 3)
@@ -137,9 +137,9 @@ def test_no_more_events_can_be_had_than_there_are():
     ("ops", "sizes", "ages", "words"),
     [
         (np.zeros(2, np.uint8), np.zeros((1, 3), np.uint8), np.zeros((1, 0), np.uint8), "ops"),
-        (np.zeros(1, np.uint8), np.zeros(3, np.uint8), np.zeros((1, 0), np.uint8), "sizes"),
-        (np.zeros(1, np.uint8), np.zeros((1, 3), np.uint8), np.zeros((9, 0), np.uint8), "ages"),
-        (np.zeros(1, np.uint8), np.zeros((0, 3), np.uint8), np.zeros((1, 0), np.uint8), "sizes"),
+        (np.zeros(3, np.uint8), np.zeros(3, np.uint8), np.zeros((1, 0), np.uint8), "sizes"),
+        (np.zeros(3, np.uint8), np.zeros((1, 3), np.uint8), np.zeros((9, 0), np.uint8), "ages"),
+        (np.zeros(3, np.uint8), np.zeros((0, 3), np.uint8), np.zeros((1, 0), np.uint8), "sizes"),
     ],
 )
 def test_columns_of_other_shapes_are_refused(ops, sizes, ages, words):

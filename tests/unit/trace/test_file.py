@@ -5,6 +5,7 @@ import io
 import json
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,9 +21,12 @@ from simalloc.trace import (
     TraceWriter,
     chunk,
     header,
+    open_trace,
     read_trace,
     write_trace,
 )
+
+EARLIER = Path(__file__).parents[2] / "data/traces"
 
 TRACE = Trace.from_events(
     [0, 0, 2, 1, 0], [0, 1, 0, 1, 2], [300, 20, 70000, 0, 5], name="tiny", time=[5, 3, 9, 9, 100]
@@ -79,6 +83,12 @@ def test_round_trip_of_many_chunks(trace, path):
             assert reader.header.sha256 == trace.sha256()
 
 
+def test_times_may_lie_as_far_apart_as_can_be(path):
+    trace = Trace.from_events([0, 0, 0], [0, 1, 2], [8, 8, 8], time=[-(2**63), 2**63 - 1, -1])
+    write_trace(trace, path)
+    assert read_trace(path).time.tolist() == trace.time.tolist()
+
+
 def test_equal_traces_make_equal_files(tmp_path):
     write_trace(TRACE, tmp_path / "a.npz")
     write_trace(TRACE, tmp_path / "b.npz")
@@ -105,27 +115,87 @@ def test_the_header_says_what_the_events_add_up_to(path):
 def test_numpy_reads_the_file_as_the_document_says(path):
     write_trace(TRACE, path)
     with np.load(path) as members:
-        packed, sizes, ages = members["op.0"], members["size.0"], members["age.0"]
+        ops, sizes, ages = members["op.0"], members["size.0"], members["age.0"]
         steps = members["time.0"]
         said = json.loads(bytes(members["header"]))
-    op = np.stack([packed >> shift & 3 for shift in (0, 2, 4, 6)], axis=1).ravel()[:5]
-    assert op.tolist() == [0, 0, 2, 1, 0]
+    assert ops.tolist() == [[0, 0, 2, 1, 0]]
     weights = 256 ** np.arange(len(sizes))
     assert (weights @ sizes).tolist() == [300, 20, 70000, 5]
     assert ages.tolist() == [[2, 1]]
     assert steps.tolist() == [[10, 3, 12, 0, 182]]
     assert said["format"] == "simalloc trace"
-    assert said["version"] == 2
+    assert said["version"] == 3
 
 
-def test_the_digest_is_the_documented_one(path):
+def test_the_digests_are_the_documented_ones(path):
     write_trace(TRACE, path)
-    expected = hashlib.sha256()
+    digests = []
     with np.load(path) as members:
-        for name in ("op.0", "size.0", "age.0"):
-            content = members[name].tobytes()
-            expected.update(len(content).to_bytes(8, "little") + content)
-    assert expected.hexdigest() == TRACE.sha256()
+        for names in (("op.0", "size.0", "age.0"), ("time.0",)):
+            expected = hashlib.sha256()
+            for name in names:
+                content = members[name].tobytes()
+                expected.update(len(content).to_bytes(8, "little") + content)
+            digests.append(expected.hexdigest())
+    with TraceReader(path) as reader:
+        assert [reader.header.sha256, reader.header.digests["time"]] == digests
+    both = "{}\ntime {}\n".format(*digests).encode()
+    for trace in (TRACE, open_trace(path)):
+        assert trace.sha256() == trace.digest(("alignment",)) == digests[0]
+        assert trace.digest(("time", "thread")) == hashlib.sha256(both).hexdigest()
+
+
+def test_files_of_earlier_versions_are_read():
+    heap = read_trace(EARLIER / "version-1.npz")
+    assert heap.op.tolist() == [0, 0, 2, 1, 0, 0, 1, 2, 1, 0]
+    assert heap.object.tolist() == [0, 1, 0, 1, 2, 3, 0, 2, 2, 4]
+    assert heap.size.tolist() == [300, 20, 70000, 0, 5, 1 << 33, 0, 1 << 40, 0, 0]
+    assert heap.alignment.tolist() == [0, 64, 0, 0, 0, 4096, 0, 0, 0, 0]
+    assert heap.time.tolist() == [5, 3, 9, 9, 100, 1 << 40, 0, 0, 1, 2]
+    assert heap.site.tolist() == [1, 2, 3, 0, 1, 2, 3, 0, 9, 1]
+    device = read_trace(EARLIER / "version-2.npz")
+    assert device.op.tolist() == [0, 3, 0, 4, 2, 3, 1, 4, 0, 1, 1]
+    assert device.object.tolist() == [0, 0, 1, -1, 1, 1, 0, -1, 2, 2, 1]
+    assert device.stream.tolist() == [0, 1, 0, 0, 2, 1, 0, 0, 3, 0, 0]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_of_an_earlier_version_has_the_digests_of_now(version, path):
+    earlier = open_trace(EARLIER / f"version-{version}.npz")
+    trace = earlier.in_memory()
+    write_trace(trace, path)
+    for columns in ((), trace.columns):
+        assert earlier.digest(columns) == trace.digest(columns) == open_trace(path).digest(columns)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: m.update({"op.0.npy": npy(np.zeros(1, np.uint8))}), "1 bytes of ops"),
+        (lambda m: m.update({"op.0.npy": npy(np.full(3, 255, np.uint8))}), "beyond the last"),
+        (lambda m: m.update({"age.0.npy": npy(np.zeros((1, 3), np.uint8))}), "do not agree"),
+        (lambda m: m.update({"stream.0.npy": npy(np.ones((1, 11), np.uint8))}), "SHA-256"),
+    ],
+)
+def test_files_of_version_2_that_are_not_what_they_say(path, change, words):
+    path.write_bytes((EARLIER / "version-2.npz").read_bytes())
+    rewrite(path, change)
+    with pytest.raises(TraceError, match=words):
+        read_trace(path)
+
+
+def test_a_column_that_begins_late_is_zero_before(path):
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("trace", "intake", "reader", "writer"):
+            patch.setattr(f"simalloc.trace.{module}.CHUNK_EVENTS", 3)
+        patch.setitem(header._IDENTITY, "chunk_events", 3)
+        op, key = np.zeros(4, np.uint8), np.arange(4)
+        with TraceWriter(path) as writer:
+            writer.append(Events(op, key, key))
+            writer.append(Events(op, key + 4, key, columns={"time": np.arange(7, 11)}))
+        trace = read_trace(path)
+        assert trace.time.tolist() == [0, 0, 0, 0, 7, 8, 9, 10]
+        assert open_trace(path).digest(("time",)) == trace.digest(("time",))
 
 
 def test_a_trace_streams_in_and_out_in_bounded_memory(path):
@@ -162,11 +232,12 @@ def test_an_error_leaves_what_was_there(path):
         (lambda m: m.update({"extra.npy": b""}), "has 6 members, not 5"),
         (lambda m: m.update({"op.0.npy": b"nonsense"}), "op.0 is not an array of bytes"),
         (lambda m: m.update({"op.0.npy": npy(np.zeros(2, np.int64))}), "not an array of bytes"),
-        (lambda m: m.update({"op.0.npy": npy(np.zeros(1, np.uint8))}), "1 bytes of ops"),
-        (lambda m: m.update({"op.0.npy": npy(np.zeros(9, np.uint8))}), "2 are the most"),
-        (lambda m: m.update({"op.0.npy": npy(np.array([255, 0], np.uint8))}), "not live"),
-        (lambda m: m.update({"op.0.npy": npy(np.array([0x60, 4], np.uint8))}), "beyond the last"),
-        (lambda m: m.update({"op.0.npy": m["op.0.npy"][:-1]}), "does not have the 2 bytes"),
+        (lambda m: m.update({"op.0.npy": npy(np.zeros((1, 1), np.uint8))}), "1 bytes of ops"),
+        (lambda m: m.update({"op.0.npy": npy(np.zeros((1, 9), np.uint8))}), "5 are the most"),
+        (lambda m: m.update({"op.0.npy": npy(np.full((1, 5), 3, np.uint8))}), "not live"),
+        (lambda m: m.update({"op.0.npy": npy(np.full((1, 5), 7, np.uint8))}), "op 7 is unknown"),
+        (lambda m: m.update({"op.0.npy": npy(np.full((1, 5), 6, np.uint8))}), "do not agree"),
+        (lambda m: m.update({"op.0.npy": m["op.0.npy"][:-1]}), "does not have the 5 bytes"),
         (lambda m: m.update({"age.0.npy": npy(np.array([[3, 1]], np.uint8))}), "not live"),
         (lambda m: m.update({"age.0.npy": npy(np.array([[0, 1]], np.uint8))}), "not live"),
         (lambda m: m.update({"age.0.npy": npy(np.array([[2]], np.uint8))}), "do not agree"),
@@ -175,13 +246,14 @@ def test_an_error_leaves_what_was_there(path):
         (lambda m: m.update({"size.0.npy": npy(np.full((8, 4), 255, np.uint8))}), "asks for"),
         (lambda m: m.update({"size.0.npy": npy(np.full((1, 4), 9, np.uint8))}), "add up to"),
         (lambda m: m.update({"time.0.npy": npy(np.full((1, 4), 9, np.uint8))}), "4 numbers for 5"),
-        (with_header(lambda h: h.update(version=3)), "version 3"),
+        (lambda m: m.update({"time.0.npy": npy(np.full((1, 5), 8, np.uint8))}), "column time"),
+        (with_header(lambda h: h.update(version=4)), "version 4"),
         (with_header(lambda h: h.update(format="other")), "not that of a simalloc trace"),
-        (with_header(lambda h: h.pop("name")), "not as version 2 has it"),
-        (with_header(lambda h: h.update(columns=["colour"])), "not as version 2 has it"),
-        (with_header(lambda h: h["totals"].update(events=-1)), "not as version 2 has it"),
+        (with_header(lambda h: h.pop("name")), "not as version 3 has it"),
+        (with_header(lambda h: h.update(columns={"colour": ""})), "not as version 3 has it"),
+        (with_header(lambda h: h["totals"].update(events=-1)), "not as version 3 has it"),
         (with_header(lambda h: h["totals"].update(max_live_bytes=1)), "add up to"),
-        (with_header(lambda h: h["totals"].update(events=4)), "1 are the most"),
+        (with_header(lambda h: h["totals"].update(events=4)), "5 numbers for 4 events"),
         (with_header(lambda h: h["totals"].update(events=1 << 60)), "members"),
         (with_header(lambda h: h.update(sha256="0" * 64)), "SHA-256"),
     ],
@@ -203,10 +275,10 @@ def test_a_trace_larger_than_memory_is_refused_before_memory_is_taken(path, monk
 
 def test_a_member_that_inflates_without_end_is_read_no_further_than_need_be(path):
     write_trace(TRACE, path)
-    bomb = npy(np.zeros(1 << 26, np.uint8)).replace(b"(67108864,), }", b"(2,), }       ")
+    bomb = npy(np.zeros((1, 1 << 26), np.uint8)).replace(b"(1, 67108864), }", b"(1, 5), }       ")
     rewrite(path, lambda members: members.update({"op.0.npy": bomb}))
     tracemalloc.start()
-    with pytest.raises(TraceError, match="does not have the 2 bytes"):
+    with pytest.raises(TraceError, match="does not have the 5 bytes"):
         read_trace(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -8,10 +8,21 @@ from made_traces import random_events, traces
 from simalloc.errors import TraceError
 from simalloc.trace import Op, Trace, read_trace, write_trace
 from simalloc.trace.catalogue import load
+from simalloc.trace.events import allocates
 from simalloc.trace.formats.exporting import export_trace
 from simalloc.trace.formats.importing import import_log, load_log
 
 SUFFIXES = ("", ".zst", ".gz", ".xz", ".bz2")
+
+
+def as_text_has_it(trace, name):
+    """Return a column of a trace, with 0 where no line of text tells it."""
+    values = trace.columns.get(name, np.zeros(len(trace), np.int64))
+    if name == "alignment":
+        return np.where(trace.op == Op.MALLOC, values, 0)
+    if name == "stream":
+        return np.where(allocates(trace.op) | (trace.op == Op.USE), values, 0)
+    return values
 
 
 @given(trace=traces())
@@ -22,12 +33,55 @@ def test_round_trip(trace, tmp_path):
     again = load_log(tmp_path / "trace.txt")
     for column in ("op", "object", "size", "slot"):
         assert np.array_equal(getattr(again, column), getattr(trace, column))
-    told = (trace.op != Op.FREE) & (trace.op != Op.EMPTY)  # of these, text has the stream
-    if trace.stream is not None and told.any():
-        assert np.array_equal(again.stream[told], trace.stream[told])
+    for column in ("alignment", "thread", "time", "stream"):
+        assert np.array_equal(as_text_has_it(again, column), as_text_has_it(trace, column))
 
 
-def test_streams_are_told_of_any_line_near_the_beginning(log):
+def test_every_line_of_a_program_with_threads(log, tmp_path):
+    text = """m 0 10
+t 1
+@ 500
+c 1 20
+l 2 64 30
+t 0
+f 1
+x 1
+@ 2000
+r 0 40
+e
+"""
+    trace = load_log(log(text))
+    ops = [Op.MALLOC, Op.CALLOC, Op.MALLOC, Op.FREE, Op.THREAD_END, Op.REALLOC, Op.EMPTY]
+    assert trace.op.tolist() == ops
+    assert trace.object.tolist() == [0, 1, 2, 1, -1, 0, -1]
+    assert trace.size.tolist() == [10, 20, 30, 0, 0, 40, 0]
+    assert trace.alignment.tolist() == [0, 0, 64, 0, 0, 0, 0]
+    assert trace.thread.tolist() == [0, 1, 1, 0, 1, 0, 0]
+    assert trace.time.tolist() == [0, 500, 500, 500, 500, 2000, 2000]
+    assert not trace.is_of_device
+    write_trace(trace, tmp_path / "trace.npz")
+    export_trace(tmp_path / "trace.npz", tmp_path / "again.txt", "text")
+    assert (tmp_path / "again.txt").read_text().split("\n", 1)[1] == f"t 0\n@ 0\n{text}"
+
+
+def test_an_id_is_another_object_after_its_free(log):
+    assert load_log(log("m 0 8\nf 0\nc 0 8\nf 0\n")).object.tolist() == [0, 0, 1, 1]
+
+
+def test_a_column_may_begin_anywhere(log):
+    """A thread may begin after any number of events, beyond what was read before."""
+    trace = load_log(log("m 0 1\nf 0\n" * 300_000 + "t 7\nm 0 1\n"))
+    assert trace.thread.tolist() == [0] * 600_000 + [7]
+
+
+def test_times_before_the_start_cannot_be_told(tmp_path):
+    write_trace(Trace.from_events([0], [0], [8], time=[-1]), tmp_path / "trace.npz")
+    with pytest.raises(TraceError, match="before the start"):
+        export_trace(tmp_path / "trace.npz", tmp_path / "log.txt", "text")
+    assert not (tmp_path / "log.txt").exists()
+
+
+def test_streams_are_told_by_lines(log):
     trace = load_log(log("# d\nm 1 10\ne\nm 2 20 3\nu 1 2\nf 2\n"))
     assert trace.op.tolist() == [Op.MALLOC, Op.EMPTY, Op.MALLOC, Op.USE, Op.FREE]
     assert trace.object.tolist() == [0, -1, 1, 0, 1]
@@ -66,7 +120,7 @@ def test_a_log_exports_as_a_log(log, tmp_path):
 
 
 MISTAKES = [
-    ("m 0 8\nx 0 8\n", 2, "begins unlike any"),
+    ("m 0 8\nz 0 8\n", 2, "begins unlike any"),
     ("m 0 8\nm 1\n", 2, "ends too early"),
     ("m 0 8\nm 1 99999999999999999999\n", 2, "column 5 is too large"),
     ("m 0 8\nm 1 -5\n", 2, "column 5"),
@@ -75,6 +129,7 @@ MISTAKES = [
     ("m 0 8\nr 1 8\n", 2, "reallocates object 1"),
     ("m 0 8\nm 0 8\n", 2, "allocates object 0, which is still live"),
     ("m 0 8\nm 1 140737488355329\n", 2, "asks for 140737488355329 bytes"),
+    ("m 0 8\nt 4294967296\n", 2, "thread is not from 0 to 4294967295"),
     ("m 0 8\nm 1 10", 2, "does not end"),
 ]
 

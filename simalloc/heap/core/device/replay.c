@@ -61,8 +61,10 @@ static bool is_valid(const struct device_replay *replay, const struct events *ev
     bool live = object->block != NO_BLOCK;
     switch (events->op[i]) {
     case OP_MALLOC:
+    case OP_CALLOC:
         return !live;
     case OP_EMPTY:
+    case OP_THREAD_END:
         return true;
     default:
         return (live || replay->goes_on) && events->op[i] <= OP_USE;
@@ -74,21 +76,26 @@ static bool carry_out(struct device_replay *replay, const struct events *events,
                       struct object *object)
 {
     bool live = object->block != NO_BLOCK;
-    if (!live && events->op[i] != OP_MALLOC && events->op[i] != OP_EMPTY)
-        return true;
     switch (events->op[i]) {
+    case OP_MALLOC:
+    case OP_CALLOC:
+        return request(replay, events, i, object);
     case OP_FREE:
-        free_object(replay, object);
+        if (live)
+            free_object(replay, object);
         return true;
+    case OP_REALLOC:
+        return !live || request(replay, events, i, object);
     case OP_USE:
-        use(replay, events, i, object);
+        if (live)
+            use(replay, events, i, object);
         return true;
     case OP_EMPTY:
         if (replay->family->empty != NULL)
             replay->family->empty(replay->allocator);
         return true;
-    default:
-        return request(replay, events, i, object);
+    default: /* the end of a thread, which no device knows of */
+        return true;
     }
 }
 
@@ -159,7 +166,7 @@ size_t device_replay_events(struct device_replay *replay, const struct events *e
         if (!served && replay->first_oom == 0)
             replay->first_oom = replay->events;
         if (states->address != NULL)
-            note(replay, states, i, served && events->op[i] != OP_EMPTY ? object : NULL);
+            note(replay, states, i, served && events->op[i] != OP_EMPTY && events->op[i] != OP_THREAD_END ? object : NULL);
         if (replay->checked && allocator->failure == NULL)
             allocator->failure = check(allocator);
     }

@@ -18,14 +18,24 @@ static inline __attribute__((always_inline)) bool step(const struct trace *trace
 {
     void **object = &trace->objects[trace->slot[event]];
     size_t size = (size_t)trace->size[event];
-    if (trace->op[event] > OP_REALLOC)
-        return true; /* of a device's allocator alone */
-    if (trace->op[event] == OP_FREE) {
+    void *block;
+    switch (trace->op[event]) {
+    case OP_FREE:
         free(*object);
         *object = NULL;
         return true;
+    case OP_MALLOC:
+        block = malloc(size);
+        break;
+    case OP_CALLOC:
+        block = calloc(1, size);
+        break;
+    case OP_REALLOC:
+        block = realloc(*object, size);
+        break;
+    default:
+        return true; /* nothing that one thread asks of malloc */
     }
-    void *block = trace->op[event] == OP_MALLOC ? malloc(size) : realloc(*object, size);
     if (block == NULL && size > 0)
         return false; /* a realloc that fails leaves the old block, and `objects` knows it */
     *object = block;

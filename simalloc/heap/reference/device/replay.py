@@ -103,8 +103,9 @@ class _Objects:
         """Do one event; return whether it was served, and the object's address."""
         if op == Op.EMPTY:
             self._allocator.empty()
+        if op in {Op.EMPTY, Op.THREAD_END}:
             return True, -1
-        if op != Op.MALLOC and number not in self._blocks:  # it was never served
+        if op not in {Op.MALLOC, Op.CALLOC} and number not in self._blocks:  # it was never served
             return True, -1
         if op == Op.USE:
             block = self._blocks[number][0]

@@ -1,0 +1,72 @@
+"""The identity of a trace: a SHA-256 of its events, and one of each optional column."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simalloc.trace.events import OPTIONAL_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from hashlib import _Hash
+
+    from numpy.typing import NDArray
+
+    from simalloc.trace.chunk import Packed
+
+
+class Digests:
+    """The digests of a trace that is fed a chunk at a time, and those of the columns named.
+
+    Each array of a chunk stands behind its number of bytes (uint64).
+    """
+
+    def __init__(self, columns: Collection[str] = ()) -> None:
+        self._events = hashlib.sha256()
+        self._columns = {name: hashlib.sha256() for name in columns}
+
+    def update(self, packed: Packed, columns: Mapping[str, NDArray[np.uint8]]) -> None:
+        """Add the next chunk: its events, and the planes of its columns."""
+        for array in packed:
+            add_array(self._events, array)
+        for name, planes in columns.items():
+            self.update_column(name, planes)
+
+    def begin(self, name: str) -> None:
+        """Begin with another column."""
+        self._columns[name] = hashlib.sha256()
+
+    def update_column(self, name: str, planes: NDArray[np.uint8]) -> None:
+        """Add the next chunk of a column, perhaps one that was not named before."""
+        add_array(self._columns.setdefault(name, hashlib.sha256()), planes)
+
+    @property
+    def events(self) -> str:
+        """The digest of op, object and size so far, in hexadecimal."""
+        return self._events.hexdigest()
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Those of the optional columns, in the order of `OPTIONAL_COLUMNS`."""
+        return {
+            name: self._columns[name].hexdigest()
+            for name in OPTIONAL_COLUMNS
+            if name in self._columns
+        }
+
+
+def add_array(digest: _Hash, array: NDArray[np.uint8]) -> None:
+    """Add the number of an array's bytes, and the bytes, to a digest."""
+    digest.update(array.nbytes.to_bytes(8, "little"))
+    digest.update(np.ascontiguousarray(array).data)
+
+
+def combined(events: str, columns: Mapping[str, str], wanted: Collection[str]) -> str:
+    """Return one digest of a trace's events and of those columns wanted that it has."""
+    lines = [f"{name} {digest}\n" for name, digest in columns.items() if name in wanted]
+    if not lines:
+        return events
+    return hashlib.sha256("".join([f"{events}\n", *lines]).encode()).hexdigest()

@@ -1,0 +1,68 @@
+"""What the chunks of files of versions 1 and 2 have otherwise (docs/trace-format.md)."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.errors import TraceError
+from simalloc.trace.chunk import Packed, from_planes
+from simalloc.trace.digests import add_array
+from simalloc.trace.events import DEVICE_COLUMNS, Op
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+LAST_EARLIER: Final = 2
+"""The last version that this is about."""
+
+_FOUR_OPS: Final = np.arange(256)[:, np.newaxis] >> np.array([0, 2, 4, 6]) & 3
+_OPS_OF_BYTE: Final = _FOUR_OPS.astype(np.uint8)
+
+
+class EarlierChunks:
+    """Turns chunks, from the first on, into those of now, and finds the digest they had.
+
+    Ops were four a byte, the first in the lowest bits, where 3 stood for a use, or, with an age of
+    0, for an empty. One digest covered the events and the columns `stream` and `pool`.
+    """
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def changed(
+        self, packed: Packed, events: int, columns: Mapping[str, NDArray[np.uint8]]
+    ) -> Packed:
+        """Return a chunk of so many events as it is packed now.
+
+        Raises `TraceError` if it does not have as many ops, or as many ages as these need.
+        """
+        for array in packed:
+            add_array(self._digest, array)
+        for name in DEVICE_COLUMNS:
+            if name in columns:
+                self._digest.update(name.encode())
+                add_array(self._digest, columns[name])
+        return packed._replace(op=_unpacked(packed.op, events, packed.age).reshape(1, -1))
+
+    def hexdigest(self) -> str:
+        """Return the digest so far."""
+        return self._digest.hexdigest()
+
+
+def _unpacked(packed: NDArray[np.uint8], events: int, age: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    if len(packed) != (events + 3) // 4:
+        raise TraceError(f"it has {len(packed)} bytes of ops for {events} events")
+    if events % 4 and packed[-1] >> 2 * (events % 4):
+        raise TraceError("there are ops beyond the last event")
+    op: NDArray[np.uint8] = _OPS_OF_BYTE[packed].reshape(-1)[:events]
+    if op.max(initial=0) == Op.USE:
+        old, ages = np.flatnonzero(op != Op.MALLOC), from_planes(age)
+        if len(old) != len(ages):
+            raise TraceError("the numbers of ops, sizes and ages do not agree")
+        op[old[(op[old] == Op.USE) & (ages == 0)]] = Op.EMPTY
+    return op
