@@ -60,15 +60,12 @@ class Op(IntEnum):
     """A malloc whose bytes are zeroed."""
     THREAD_END = 6
     """The event's thread ends; of no object (-1, in slot 0)."""
-<<<<<<< HEAD
-=======
 
 
 def begins(op: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Return which events allocate a new object."""
     new: NDArray[np.bool_] = (op == Op.MALLOC) | (op == Op.CALLOC)
     return new
->>>>>>> 732a8c6 (Trace files of version 3: callocs, ends of threads, and a digest a column)
 
 
 def allocates(op: NDArray[np.uint8]) -> NDArray[np.bool_]:
