@@ -13,6 +13,10 @@ COMMANDS: Final = {
     "place": Command(
         "simalloc.cli.place", "Write where a policy puts each object, and what the heap has then."
     ),
+    "pages": Command(
+        "simalloc.cli.pages",
+        "Print how many bytes of pages hold at least one live byte, under each policy.",
+    ),
     "waste": Command(
         "simalloc.cli.waste", "Print where the bytes of a heap go when it has its peak."
     ),

@@ -20,6 +20,7 @@ class Simulation:
         parameters: dict[str, int | str],
         page: int,
         resident: bool,
+        occupied: tuple[int, ...],
         writes: bool,
         policy: PythonPolicy = ...,
     ) -> None: ...

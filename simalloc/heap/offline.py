@@ -55,6 +55,7 @@ def run_one(
         allocated=table.live * unit,
         free_blocks=swept.free_blocks,
         resident=None,
+        occupied={},
         visited=none,
         growths=swept.growths,
         splits=swept.splits,

@@ -10,6 +10,8 @@ from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -76,12 +78,12 @@ class Found:
 class Run(ShownAsTable):
     """One trace under one policy. Byte figures are divided by `scale`.
 
-    `mapped` is the heap: the bytes got from the system and not given back. `resident` is what of it
-    lies in pages of `page` bytes of the program that were written and not given back; it is kept on
-    request. `addresses` (int64, scaled bytes) has the object's address after each event, -1 for a
-    free; it is kept on request. `seconds` is the time of the replay alone. `found` is there for
-    `best-possible` alone, and `device` for device allocators, whose run ends with the first request
-    that cannot be served.
+    `mapped` is the heap: the bytes got from the system and not given back. Kept on request are
+    `resident`, what of it lies in pages of `page` bytes of the program that were written and not
+    given back; `occupied`, for each size of pages the bytes of those with at least one live byte in
+    them; and `addresses` (int64, scaled bytes), the object's address after each event, -1 for a
+    free. `seconds` is the time of the replay alone. `found` is there for `best-possible` alone, and
+    `device` for device allocators, whose run ends with the first request that cannot be served.
     """
 
     trace: str
@@ -95,6 +97,7 @@ class Run(ShownAsTable):
     mapped: Footprint
     counters: Counters
     resident: Footprint | None = None
+    occupied: Mapping[int, Footprint] = field(default_factory=dict)
     page: int = PAGE
     addresses: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
     seconds: float = field(default=0.0, compare=False)

@@ -15,6 +15,8 @@ from simalloc.policy import policy as find_policy
 from simalloc.policy.device import Device
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from simalloc.policy import AnyPolicy, Family, Policy
     from simalloc.trace import EventSource
 
@@ -33,6 +35,8 @@ class Setting:
     """Whether resident pages are kept track of."""
     writes: bool = True
     """Whether the program writes every byte that it asks for, or none."""
+    occupied: tuple[int, ...] = ()
+    """Sizes of pages, in bytes of the program, that are looked at for live bytes in them."""
 
     @classmethod
     def of(
@@ -45,6 +49,7 @@ class Setting:
         page: int = PAGE,
         resident: bool = False,
         writes: bool = True,
+        occupied: Sequence[int] = (),
     ) -> Setting:
         """Return what was asked for; raises as `simulate` does if there is no such thing.
 
@@ -55,10 +60,11 @@ class Setting:
         scale = described.scale if scale is None else scale
         check_scale(scale)
         scale = described.description.only_scale or scale
-        check_page(page)
+        for size in (page, *occupied):
+            check_page(size)
         if described.description.memalign:
             source = source.in_memory()  # a file is read without alignments
-        return cls(source, described, scale, rule, page, resident, writes)
+        return cls(source, described, scale, rule, page, resident, writes, tuple(occupied))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -83,6 +89,7 @@ class Setting:
             description.core_parameters(),
             self.page,
             self.resident,
+            self.occupied,
             self.writes,
             **self._decider(),
         )

@@ -27,6 +27,7 @@ def simulate(
     page: int = PAGE,
     resident: bool = False,
     writes: bool = True,
+    occupied: Sequence[int] = (),
     engine: str = "core",
     addresses: bool = False,
     checked: bool = False,
@@ -40,7 +41,8 @@ def simulate(
     afterwards. `realloc` says what a realloc does (`free-first`, `move` or `in-place`; None: in
     place if the policy's mechanism is on, else free-first). With `resident` the run keeps track of
     the pages of `page` bytes that are written and not given back; `writes` says whether the program
-    writes every byte that it asks for, or none. `engine` is `core`, in C,
+    writes every byte that it asks for, or none. `occupied` has sizes of pages that are looked at
+    for live bytes in them (`Run.occupied`). `engine` is `core`, in C,
     `core-portable`, in C without vector code, or `reference`, in plain Python, which takes the
     whole trace into memory; all give the same answer. With `addresses` the run keeps every object's
     address; with `checked` the whole heap is verified after each event, slowly. `progress` is
@@ -51,7 +53,14 @@ def simulate(
     bytes or memory runs out.
     """
     setting = Setting.of(
-        source, policy, scale, realloc, page=page, resident=resident, writes=writes
+        source,
+        policy,
+        scale,
+        realloc,
+        page=page,
+        resident=resident,
+        writes=writes,
+        occupied=occupied,
     )
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
@@ -69,6 +78,7 @@ def simulate_all(
     page: int = PAGE,
     resident: bool = False,
     writes: bool = True,
+    occupied: Sequence[int] = (),
     addresses: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
@@ -79,7 +89,16 @@ def simulate_all(
     thread, with the number of events done since its last call. Raises as `simulate` does.
     """
     settings = [
-        Setting.of(source, policy, scale, realloc, page=page, resident=resident, writes=writes)
+        Setting.of(
+            source,
+            policy,
+            scale,
+            realloc,
+            page=page,
+            resident=resident,
+            writes=writes,
+            occupied=occupied,
+        )
         for policy in policies
     ]
     runs: dict[int, Run] = {}

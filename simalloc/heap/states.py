@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,6 +13,8 @@ from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.run import PAGE, Counters, Realloc, Run
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from simalloc.heap.device_figures import DeviceFigures
@@ -28,8 +31,8 @@ class Replay:
 
     Every array has one entry an event (int64) but `visited`, which has one a malloc of the policy:
     a realloc that is served in place makes none. `live` is in bytes of the program; `addresses` (-1
-    for a free), `heap`, `allocated` (gross bytes in allocated blocks) and `resident`, where that is
-    asked for, are in scaled bytes.
+    for a free), `heap`, `allocated` (gross bytes in allocated blocks) and what is asked for of
+    pages, `resident` and by their size `occupied`, are in scaled bytes.
     """
 
     addresses: NDArray[np.int64]
@@ -38,6 +41,7 @@ class Replay:
     allocated: NDArray[np.int64]
     free_blocks: NDArray[np.int64]
     resident: NDArray[np.int64] | None
+    occupied: Mapping[int, NDArray[np.int64]]
     visited: NDArray[np.int64]
     growths: int
     splits: int
@@ -61,6 +65,7 @@ def run_of_replay(
         live=raw.live,
         scaled_heap=raw.heap,
         scaled_resident=raw.resident,
+        scaled_occupied=raw.occupied,
         counters=_counters(raw, scale, event_of_most(raw.heap)),
         addresses=raw.addresses,
         seconds=raw.seconds,
@@ -80,13 +85,14 @@ def run_of_states(
     addresses: NDArray[np.int64] | None,
     seconds: float,
     scaled_resident: NDArray[np.int64] | None = None,
+    scaled_occupied: Mapping[int, NDArray[np.int64]] = MappingProxyType({}),
     page: int = PAGE,
     device: DeviceFigures | None = None,
 ) -> Run:
     """Return a run of a trace, or of its beginning, of which `live` and `scaled_heap` have states.
 
     Both have one entry an event that was carried out: bytes of the program, and scaled bytes; so
-    has `scaled_resident`, where resident pages were kept track of.
+    have `scaled_resident` and `scaled_occupied`, where those are asked for.
     """
     sizes = trace.size[: len(live)]
     resident = (
@@ -105,6 +111,10 @@ def run_of_states(
         final_live_bytes=int(_or_zero(live)[-1]),
         mapped=footprint_of_states(live, scaled_heap, sizes, scale),
         resident=resident,
+        occupied={
+            size: footprint_of_states(live, scaled, sizes, scale)
+            for size, scaled in scaled_occupied.items()
+        },
         page=page,
         counters=counters,
         addresses=addresses,

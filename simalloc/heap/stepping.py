@@ -119,6 +119,7 @@ def run_of(
     figures = simulation.figures()
     events, scale = int(figures["events"]), setting.scale
     mapped = figures["mapped"]
+    others = [_footprint(each, figures, scale) for each in figures["series"]]
     allocated_then, live_then = mapped["allocated_at_peak"], mapped["live_at_peak"]
     return Run(
         trace=setting.source.name,
@@ -130,7 +131,8 @@ def run_of(
         max_live_bytes=int(figures["max_live"]),
         final_live_bytes=int(figures["live"]),
         mapped=_footprint(mapped, figures, scale),
-        resident=figures["resident"] and _footprint(figures["resident"], figures, scale),
+        resident=others.pop(0) if setting.resident else None,
+        occupied=dict(zip(setting.occupied, others, strict=True)),
         page=setting.page,
         counters=Counters(
             growths=int(figures["growths"]),

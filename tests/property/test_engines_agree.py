@@ -41,7 +41,10 @@ def assert_same(one, other, where=""):
         if field.name == "seconds":
             continue
         a, b = getattr(one, field.name), getattr(other, field.name)
-        if field.name in ("counters", "mapped", "resident", "timeline") and a is not None:
+        if field.name == "occupied":
+            for size, other_footprint in b.items():
+                assert_same(a[size], other_footprint, f"{size}.")
+        elif field.name in ("counters", "mapped", "resident", "timeline") and a is not None:
             assert_same(a, b, f"{field.name}.")
         elif isinstance(a, np.ndarray):
             np.testing.assert_array_equal(a, b, where + field.name)

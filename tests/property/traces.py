@@ -374,6 +374,7 @@ _pages = st.fixed_dictionaries(
         "resident": st.just(value=True),
         "page": st.sampled_from([4096, 1 << 16, 1 << 21]),
         "writes": st.booleans(),
+        "occupied": st.sampled_from([(), (4096,), (1 << 16, 1 << 21)]),
     }
 )
 

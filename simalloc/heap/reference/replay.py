@@ -49,12 +49,12 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
     """
     start = time.perf_counter()
     objects = Objects(setting)
-    states = np.empty((6, len(setting.source)), np.int64)
+    states = np.empty((6 + len(setting.occupied), len(setting.source)), np.int64)
     for event, address in enumerate(_addresses(objects, setting)):
         states[:, event] = (address, *objects.state())
         if check:
             objects.check()
-    addresses, live, heap, allocated, free_blocks, resident = states
+    addresses, live, heap, allocated, free_blocks, resident, *occupied = states
     return Replay(
         addresses,
         live,
@@ -62,6 +62,7 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
         allocated,
         free_blocks,
         resident if setting.resident else None,
+        dict(zip(setting.occupied, occupied, strict=True)),
         visited=np.array(objects.visited, np.int64),
         growths=objects.heap.growths,
         splits=objects.heap.splits,
@@ -81,7 +82,7 @@ def watched(
     objects = Objects(setting)
     heap = objects.heap
     for address in _addresses(objects, setting):
-        _, mapped, _, _, resident = objects.state()
+        _, mapped, _, _, resident, *_ = objects.state()
         location = (0, 0, -1) if address < 0 else heap.locate(address)
         yield address, mapped, resident, location, heap.figures()
 
@@ -154,12 +155,29 @@ class Objects:
         self._write(address)
         return address
 
-    def state(self) -> tuple[int, int, int, int, int]:
-        """Return live, mapped and allocated bytes, number of free blocks, and resident bytes."""
+    def state(self) -> tuple[int, ...]:
+        """Return live, mapped and allocated bytes, number of free blocks, resident bytes.
+
+        Then come the bytes of occupied pages, for each size that is looked at.
+        """
         heap = self.heap
         residence = heap.blocks.residence
         resident = 0 if residence is None else residence.bytes
-        return self._live, heap.blocks.mapped, heap.allocated, heap.free_block_count, resident
+        occupied = [self._occupied(size) for size in self._setting.occupied]
+        counts = self._live, heap.blocks.mapped, heap.allocated, heap.free_block_count
+        return *counts, resident, *occupied
+
+    def _occupied(self, size: int) -> int:
+        """Return the scaled bytes of the pages of a size in which there is a live byte."""
+        page, scale = size * self._setting.scale, self._setting.scale
+        payload = self._description.payload
+        pages: list[tuple[int, int]] = []
+        for address, taken in sorted(self._where.values()):
+            first = (address + payload) // page
+            end = -(-(address + payload + taken * scale) // page)
+            if taken:
+                pages.append((max(first, pages[-1][1]) if pages else first, end))
+        return page * sum(end - first for first, end in pages)
 
     def check(self) -> None:
         """Assert that the heap is sound and that each live object has a block that holds it."""

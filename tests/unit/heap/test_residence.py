@@ -70,6 +70,23 @@ def test_measures_can_be_asked_of_resident_bytes(engine):
         fragmentation(plain, of="resident")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_page_is_occupied_as_long_as_one_live_byte_is_in_it(engine):
+    trace = Trace.from_events(
+        [Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.FREE, Op.FREE],
+        [0, 1, 2, 0, 2],
+        [4000, 8000, 10_000_000, 0, 0],
+    )
+    sizes = (4096, 1 << 21)
+    run = simulate(trace, "first-fit-ao", scale=1, engine=engine, occupied=sizes)
+    small, large = (run.occupied[size] for size in sizes)
+    # Bytes 0 to 4000, 4000 to 12000 and 12000 to 10012000; at last the second object remains.
+    assert small.peak_bytes == 4096 * 2445
+    assert small.final_bytes == 4096 * 3
+    assert (large.peak_bytes, large.final_bytes) == (5 << 21, 1 << 21)
+    assert small.mean_bytes == pytest.approx(4096 * (1 + 3 + 2445 + 2445 + 3) / 5)
+
+
 @pytest.mark.parametrize("page", [0, 512, 3000, 1 << 31])
 def test_a_page_is_a_power_of_two(page):
     trace = Trace.from_events([], [], [])

@@ -3,11 +3,9 @@
 
 #include <stdlib.h>
 
-/* A footprint as a dict; None if there is none. */
+/* A footprint as a dict. */
 static PyObject *footprint_figures(const struct footprint *footprint)
 {
-    if (footprint == NULL)
-        Py_RETURN_NONE;
     const struct timeline *timeline = &footprint->timeline;
     return Py_BuildValue(
         "{sK sK sK sK sK sK sd sd sd sK sy#}",
@@ -23,6 +21,19 @@ static PyObject *footprint_figures(const struct footprint *footprint)
         "interval", timeline->length,
         "intervals", (const char *)timeline->intervals,
         (Py_ssize_t)(timeline->begun * sizeof timeline->intervals[0]));
+}
+
+/* What is measured besides mapped bytes, as a list of dicts: resident bytes, then occupied ones. */
+static PyObject *series_figures(const struct measures *measures)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < measures->series_count; i++) {
+        PyObject *figures = footprint_figures(&measures->series[i].footprint);
+        if (figures == NULL || PyList_Append(list, figures) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(figures);
+    }
+    return list;
 }
 
 PyObject *simulation_figures(PyObject *object, PyObject *unused)
@@ -53,7 +64,7 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
         "visited_at_free_worst", counters->visited_at_free_worst,
         "coalescing_frees", counters->coalescing_frees,
         "mapped", footprint_figures(&measures->mapped),
-        "resident", footprint_figures(measures->resident));
+        "series", series_figures(measures));
 }
 
 PyObject *simulation_loose(PyObject *object, PyObject *unused)

@@ -24,7 +24,7 @@ static const struct family *const families[][2] = {
 #include "families/all.h"
     {&python_policy, &python_policy},
 };
-static measure_function *const measures[2] = EITHER(measure);
+static measure_function *const measure_functions[2] = EITHER(measure);
 
 static const char *const realloc_rules[] = {[REALLOC_FREE_FIRST] = "free-first",
                                             [REALLOC_MOVE] = "move",
@@ -40,34 +40,65 @@ static void free_replay(struct replay *replay)
         replay->family->release(replay->heap);
     }
     free(replay->heap);
-    free(replay->measures.resident);
+    free(replay->measures.series);
+    occupancy_release(&replay->occupancy);
     objects_release(&replay->objects);
     free(replay);
 }
 
 enum { MAX_PAGE = 1 << 30 };
 
-/* What is asked for of resident pages. */
+/* What is asked for of pages. */
 struct tracking {
-    uint64_t page; /* bytes of the program */
-    uint64_t events;
-    bool is_on;
+    uint64_t page;  /* bytes of the program */
+    bool resident;  /* which of these are resident is kept track of */
+    uint64_t sizes; /* how many other sizes are looked at for live bytes in them */
+    uint64_t occupied[MOST_PAGE_SIZES];
 };
 
-/* Begins to keep track of resident pages; false when memory is exhausted. */
-static bool begin_residence(struct replay *replay, uint64_t events)
+/* Reads the sizes of pages that are looked at for live bytes; false, with an exception set, if they
+ * cannot be. */
+static bool read_sizes(PyObject *given, struct tracking *tracking)
 {
-    struct footprint *resident = calloc(1, sizeof *resident);
-    if (resident == NULL)
+    Py_ssize_t count = PyTuple_Size(given);
+    if (count < 0)
         return false;
-    timeline_init(&resident->timeline, events);
-    replay->measures.resident = resident;
-    return residence_init(replay->heap, replay->heap->setting.page);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        uint64_t size = PyLong_AsUnsignedLongLong(PyTuple_GetItem(given, i));
+        if (PyErr_Occurred() != NULL)
+            return false;
+        if (size < 1 || size > MAX_PAGE || count > MOST_PAGE_SIZES) {
+            PyErr_SetString(PyExc_ValueError, "these are too many, or no, sizes of pages");
+            return false;
+        }
+        tracking->occupied[i] = size;
+    }
+    tracking->sizes = (uint64_t)count;
+    return true;
+}
+
+/* Begins to measure what is asked for besides mapped bytes; false when memory is exhausted. */
+static bool begin_series(struct replay *replay, const struct tracking *tracking, uint64_t events)
+{
+    struct measures *measures = &replay->measures;
+    struct occupancy *occupancy = &replay->occupancy;
+    size_t count = tracking->sizes + tracking->resident;
+    measures->series = calloc(count + 1, sizeof *measures->series);
+    if (measures->series == NULL)
+        return false;
+    measures->series_count = count;
+    for (size_t i = 0; i < count; i++)
+        timeline_init(&measures->series[i].footprint.timeline, events);
+    occupancy->sizes = tracking->sizes;
+    for (size_t i = 0; i < occupancy->sizes; i++)
+        occupancy->of[i].page = tracking->occupied[i] * measures->scale;
+    return occupancy_init(occupancy) &&
+           (!tracking->resident || residence_init(replay->heap, replay->heap->setting.page));
 }
 
 /* Makes a family's empty heap; false, with an exception set, if that cannot be. */
 static bool make_heap(struct replay *replay, const struct family *family, uint64_t scale,
-                      const struct tracking *tracking, PyObject *parameters, PyObject *decider)
+                      uint64_t events, const struct tracking *tracking, PyObject *parameters, PyObject *decider)
 {
     struct heap *heap = calloc(1, family->state_size);
     if (heap == NULL) {
@@ -84,7 +115,7 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
         return false;
     }
     replay->heap = heap;
-    if ((!tracking->is_on || begin_residence(replay, tracking->events)) && family->init(heap) && deferral_init(heap, family->next_layer) &&
+    if (begin_series(replay, tracking, events) && family->init(heap) && deferral_init(heap, family->next_layer) &&
         free_counting_init(heap, family))
         return true;
     if (PyErr_Occurred() == NULL)
@@ -120,7 +151,7 @@ bool add_compiled_twice(PyObject *module)
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"family", "events", "scale", "realloc", "checked", "portable", "parameters",
-                            "page", "resident", "writes", "policy", NULL};
+                            "page", "resident", "occupied", "writes", "policy", NULL};
     const char *name;
     unsigned long long count;
     unsigned long long scale;
@@ -131,11 +162,12 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     int resident;
     int writes;
     PyObject *parameters;
+    PyObject *occupied;
     PyObject *policy = NULL;
     uint64_t rule;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKKUppO!Kpp|O", names, &name, &count, &scale,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKKUppO!KpO!p|O", names, &name, &count, &scale,
                                      &rule_name, &checked, &portable, &PyDict_Type, &parameters,
-                                     &page, &resident, &writes, &policy) ||
+                                     &page, &resident, &PyTuple_Type, &occupied, &writes, &policy) ||
         !find_choice("realloc", rule_name, realloc_rules, 3, &rule))
         return NULL;
     const bool vectors = !portable && CPU_HAS_AVX2;
@@ -151,13 +183,14 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     replay->realloc_rule = (enum realloc_rule)rule;
     replay->checked = checked;
     replay->program_writes = writes;
-    replay->measure = measures[vectors];
+    replay->measure = measure_functions[vectors];
     replay->measures.scale = scale;
     timeline_init(&replay->measures.mapped.timeline, count);
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Simulation *self = NULL;
-    const struct tracking tracking = {page, count, resident};
-    if (make_heap(replay, family, scale, &tracking, parameters, policy))
+    struct tracking tracking = {.page = page, .resident = resident};
+    if (read_sizes(occupied, &tracking) &&
+        make_heap(replay, family, scale, count, &tracking, parameters, policy))
         self = (Simulation *)allocate(type, 0);
     if (self == NULL) {
         free_replay(replay);

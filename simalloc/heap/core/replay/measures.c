@@ -85,9 +85,9 @@ void VARIANT(measure)(struct measures *measures, const struct batch *batch,
                         const struct events *events)
 {
     struct live_span live = {0};
-    if (batch->resident != NULL)
-        measure_footprint(measures, measures->resident, batch->resident, batch, events,
-                          &(struct live_span){0});
+    for (size_t i = 0; batch->has_series && i < measures->series_count; i++)
+        measure_footprint(measures, &measures->series[i].footprint, &measures->series[i].changes,
+                          batch, events, &(struct live_span){0});
     measure_footprint(measures, &measures->mapped, &batch->mapped, batch, events, &live);
     measure_free_blocks(measures, batch->free_blocks, batch->events);
     measures->max_live = (uint64_t)live.high;

@@ -17,7 +17,14 @@ struct measures {
     uint64_t sum_of_free_blocks;
     uint64_t peak_free_blocks;
     struct footprint mapped;
-    struct footprint *resident; /* NULL: nobody asks for it */
+    struct byte_series *series; /* what else is asked for: resident bytes, then those of occupied pages */
+    size_t series_count;
+};
+
+/* A number of bytes that is measured as the mapped ones are. */
+struct byte_series {
+    struct footprint footprint;
+    struct changes changes; /* in the batch under way */
 };
 
 /* Events that were carried out and are to be measured. */
@@ -25,7 +32,7 @@ struct batch {
     size_t events;
     uint32_t free_blocks[BATCH]; /* after the event */
     struct changes mapped;
-    struct changes *resident; /* NULL: nobody asks for it */
+    bool has_series; /* whether the other series have changes of it */
 };
 
 _Static_assert((int)BATCH == (int)SPAN_EVENTS, "what a whole batch comes to is looked up");

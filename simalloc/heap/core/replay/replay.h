@@ -10,6 +10,7 @@
 #include "replay/events.h"
 #include "replay/measures.h"
 #include "replay/objects.h"
+#include "replay/occupancy.h"
 
 enum realloc_rule { REALLOC_FREE_FIRST, REALLOC_MOVE, REALLOC_IN_PLACE };
 
@@ -23,6 +24,7 @@ struct replay {
     bool program_writes; /* every byte that it has asked for, or none; for residence */
     measure_function *measure; /* that of this processor, whichever the family's code is for */
     struct objects objects;
+    struct occupancy occupancy;
     struct measures measures;
 };
 
@@ -83,7 +85,7 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
     const bool has_overhead = overhead_is_on(&heap->setting);
     size_t i = 0;
     batch->mapped.count = 0;
-    batch->resident = NULL;
+    batch->has_series = false;
     for (; i < events->count; i++) {
         uint32_t *object = &blocks[events->slot[i]];
         uint8_t op = events->op[i];

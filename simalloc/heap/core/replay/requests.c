@@ -6,7 +6,7 @@
 bool requests_are_needed(const struct replay *replay, const struct events *events)
 {
     const struct heap *heap = replay->heap;
-    return replay->family->columns != 0 || heap->residence != NULL ||
+    return replay->family->columns != 0 || replay->measures.series_count > 0 ||
            (heap->setting.memalign && events->alignment != NULL);
 }
 
@@ -99,31 +99,68 @@ static void carry_out(struct replay *replay, uint8_t op, uint32_t *object)
     }
 }
 
-static void note_resident(struct changes *changes, size_t event, const struct heap *heap,
-                          uint64_t *before)
+/* Notes where the object of a slot is now, for the pages that it keeps. */
+static void note_extent(struct replay *replay, uint8_t op, uint32_t slot)
 {
-    uint64_t now = heap_resident(heap);
-    if (now != *before)
-        changes->at[changes->count++] = (struct byte_change){event, now, heap->counters.allocated};
-    *before = now;
+    struct heap *heap = replay->heap;
+    if (op == OP_USE || op == OP_EMPTY || op == OP_THREAD_END)
+        return;
+    uint32_t block = replay->objects.blocks[slot];
+    struct live_extent now = {0, 0};
+    if (block != NO_BLOCK)
+        now = (struct live_extent){heap->blocks[block].address + heap->setting.payload,
+                              heap->request.size * heap->setting.scale};
+    if (!occupancy_move(&replay->occupancy, slot, now))
+        heap_fail(heap, OUT_OF_MEMORY);
+}
+
+/* Begins a batch of the series that are measured besides the mapped bytes. */
+static void begin_series(struct measures *measures)
+{
+    for (size_t i = 0; i < measures->series_count; i++)
+        measures->series[i].changes.count = 0;
+}
+
+static void note_series(struct byte_series *series, size_t event, uint64_t bytes, uint64_t allocated)
+{
+    struct changes *changes = &series->changes;
+    uint64_t before = changes->count == 0 ? series->footprint.bytes
+                                          : changes->at[changes->count - 1].bytes;
+    if (bytes != before)
+        changes->at[changes->count++] = (struct byte_change){event, bytes, allocated};
+}
+
+/* Notes what all series have after an event. */
+static void note_all_series(struct replay *replay, size_t event)
+{
+    const struct heap *heap = replay->heap;
+    struct byte_series *series = replay->measures.series;
+    uint64_t allocated = heap->counters.allocated;
+    if (heap->residence != NULL)
+        note_series(series++, event, heap_resident(heap), allocated);
+    for (size_t i = 0; i < replay->occupancy.sizes; i++) {
+        const struct occupied_pages *of = &replay->occupancy.of[i];
+        note_series(series++, event, of->pages * of->page, allocated);
+    }
 }
 
 static void carry_out_batch(struct replay *replay, const struct events *events, struct batch *batch)
 {
     struct heap *heap = replay->heap;
-    uint64_t resident = replay->measures.resident == NULL ? 0 : replay->measures.resident->bytes;
     size_t i = 0;
     for (; i < events->count; i++) {
-        uint32_t *object = &replay->objects.blocks[events->slot[i]];
+        uint32_t slot = events->slot[i];
+        uint32_t *object = &replay->objects.blocks[slot];
         if (events->op[i] == OP_FREE && *object == NO_BLOCK)
             heap_fail(heap, INVALID_EVENTS);
         take_request(replay, events, i);
         if (heap->failure == NULL)
             carry_out(replay, events->op[i], object);
+        if (replay->occupancy.sizes > 0 && heap->failure == NULL)
+            note_extent(replay, events->op[i], slot);
         if (heap->heap_changed && !note_change(batch, i, heap))
             break;
-        if (batch->resident != NULL)
-            note_resident(batch->resident, i, heap, &resident);
+        note_all_series(replay, i);
         batch->free_blocks[i] =
             (uint32_t)(heap->counters.free_blocks + heap->counters.cached_blocks);
     }
@@ -133,15 +170,15 @@ static void carry_out_batch(struct replay *replay, const struct events *events, 
 size_t replay_requests(struct replay *replay, const struct events *events)
 {
     struct heap *heap = replay->heap;
-    struct changes resident;
     struct events part;
     struct batch batch;
     size_t done = 0;
+    batch.has_series = true;
     while (done < events->count && heap->failure == NULL &&
            replay_begin(replay, events, done, heap->front->reserve, &part)) {
         uint32_t used = heap->used;
-        batch.mapped.count = resident.count = 0;
-        batch.resident = heap->residence == NULL ? NULL : &resident;
+        batch.mapped.count = 0;
+        begin_series(&replay->measures);
         carry_out_batch(replay, &part, &batch);
         done += replay_end(replay, &part, &batch, used);
     }

@@ -1,27 +1,17 @@
 /* Which pages of the heap are resident: those in which a byte was written since they were mapped,
  * until they are given back.
  *
- * Pages are counted from address 0, and mapped segments begin at a multiple of the page. They are
- * kept in groups: a hash table has an entry for each group in which a page ever was resident. */
+ * Pages are counted from address 0, and mapped segments begin at a multiple of the page. */
 #ifndef SIMALLOC_RESIDENCE_H
 #define SIMALLOC_RESIDENCE_H
 
 #include "space/heap.h"
-
-enum { PAGES_OF_GROUP = 4096, WORDS_OF_GROUP = PAGES_OF_GROUP / 64 };
-
-struct page_group {
-    uint64_t key;   /* the number of its first page / PAGES_OF_GROUP, plus 1; 0: no entry */
-    uint64_t *bits; /* one a page; NULL: none is resident, ALL_RESIDENT: all are */
-};
+#include "space/page_table.h"
 
 struct residence {
     uint64_t page;  /* its size in scaled bytes */
     uint64_t pages; /* that are resident now */
-    struct page_group *groups;
-    uint64_t capacity; /* a power of two */
-    uint64_t used;
-    uint64_t latest; /* the entry that was looked up last */
+    struct page_table table; /* a bit a page; of a group without any NULL, with all ALL_RESIDENT */
 };
 
 /* Begins to keep track of a heap's pages; false when memory is exhausted. */

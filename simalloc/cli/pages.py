@@ -1,0 +1,74 @@
+"""`simalloc pages`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from simalloc.cli.options import format_option
+from simalloc.cli.policy_option import PolicyCommand, policy_option
+from simalloc.cli.progress import progress
+from simalloc.cli.simulation_options import realloc_option, scale_option
+from simalloc.heap import simulate_all
+from simalloc.policy import expand_policies
+from simalloc.policy.parts import parse_size
+from simalloc.report import write_table
+from simalloc.report.pages import pages_table
+from simalloc.trace.catalogue import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.heap import Run
+    from simalloc.report import Format
+
+
+@click.command(
+    "pages",
+    cls=PolicyCommand,
+    epilog="\b\nExamples:\n"
+    "  simalloc pages redis -p first-fit-ao ptmalloc\n"
+    "  simalloc pages redis --sizes 4K,2M --format markdown",
+)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@policy_option("Policies, as `simalloc run` takes them. Default: @default.")
+@click.option(
+    "--sizes",
+    default="4K,64K,2M",
+    show_default=True,
+    metavar="SIZE,...",
+    help="The sizes of pages to look at, at most eight.",
+)
+@scale_option
+@realloc_option
+@format_option
+def command(
+    traces: Sequence[str],
+    policies: Sequence[str],
+    sizes: str,
+    scale: int | None,
+    realloc: str | None,
+    table_format: Format,
+) -> None:
+    """Print how many bytes of pages hold at least one live byte, under each policy.
+
+    That is what an allocator that gave back every other page at once would keep resident: the
+    fragmentation that remains, and with pages of 2M the one that huge pages see.
+    """
+    occupied = [parse_size(size) for size in sizes.split(",")]
+    described = expand_policies(policies or "@default")
+    runs: list[Run] = []
+    for name in traces:
+        source = open_source(name)
+        with progress(source.name, len(source) * len(described)) as advance:
+            runs += simulate_all(
+                source,
+                described,
+                scale=scale,
+                realloc=realloc,
+                occupied=occupied,
+                progress=advance,
+            )
+    write_table(pages_table(runs), table_format, sys.stdout)

@@ -1,0 +1,37 @@
+/* Pages that hold at least one live byte: what a program would have in memory if every other page
+ * could be given back. Of huge pages it is what Maas et al. 2020 and Hunter et al. 2021 care for. */
+#ifndef SIMALLOC_OCCUPANCY_H
+#define SIMALLOC_OCCUPANCY_H
+
+#include "space/heap.h"
+#include "space/page_table.h"
+
+enum { MOST_PAGE_SIZES = 8 };
+
+/* The bytes of an object, scaled; none if it is not live or has none. */
+struct live_extent {
+    uint64_t address;
+    uint64_t size;
+};
+
+struct occupied_pages {
+    uint64_t page;  /* its size in scaled bytes */
+    uint64_t pages; /* that hold a live byte now */
+    struct page_table counts; /* of objects that begin or end in each page, uint32_t */
+};
+
+struct occupancy {
+    size_t sizes; /* how many page sizes are looked at; 0: none */
+    struct occupied_pages of[MOST_PAGE_SIZES];
+    struct live_extent *extents; /* of the object in each slot */
+    uint64_t slots;
+};
+
+/* False when memory is exhausted. */
+bool occupancy_init(struct occupancy *occupancy);
+void occupancy_release(struct occupancy *occupancy);
+
+/* Notes where the object in a slot is now; false when memory is exhausted. */
+bool occupancy_move(struct occupancy *occupancy, uint32_t slot, struct live_extent now);
+
+#endif

@@ -1,0 +1,39 @@
+/* What is known of pages, found by their numbers: a hash table has an entry for each group of pages
+ * of which anything was ever known. */
+#ifndef SIMALLOC_PAGE_TABLE_H
+#define SIMALLOC_PAGE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PAGES_OF_GROUP = 4096 };
+
+struct page_group {
+    uint64_t key; /* the number of its first page / PAGES_OF_GROUP, plus 1; 0: no entry */
+    void *of_pages; /* what is known of each; NULL: nothing */
+};
+
+struct page_table {
+    struct page_group *groups;
+    uint64_t capacity; /* a power of two */
+    uint64_t used;
+    uint64_t latest; /* the entry that was looked up last */
+};
+
+/* False when memory is exhausted. */
+bool page_table_init(struct page_table *table);
+
+/* Frees the table, but not what is known of the pages. */
+void page_table_release(struct page_table *table);
+
+/* Adds an entry that is not the latest; NULL when memory is exhausted. */
+struct page_group *page_table_look_up(struct page_table *table, uint64_t number);
+
+/* The group of a number, to be changed before the next is asked for; NULL when memory is exhausted. */
+static inline struct page_group *page_table_group(struct page_table *table, uint64_t number)
+{
+    struct page_group *latest = &table->groups[table->latest];
+    return latest->key == number + 1 ? latest : page_table_look_up(table, number);
+}
+
+#endif

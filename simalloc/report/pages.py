@@ -1,0 +1,38 @@
+"""How many bytes of pages hold something live, as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.policy import spell
+from simalloc.policy.parts import format_size
+from simalloc.report.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.heap import Run
+
+
+def pages_table(runs: Sequence[Run]) -> Table:
+    """Return a row a run and size of pages: the bytes of pages with at least one live byte."""
+    columns = ("trace", "policy", "page", "peak", "mean", "final", "peak %", "peak live")
+    rows = [
+        (
+            run.trace,
+            spell(run.policy),
+            format_size(size),
+            occupied.peak_bytes,
+            occupied.mean_bytes,
+            occupied.final_bytes,
+            100 * (occupied.peak_bytes / run.max_live_bytes - 1) if run.max_live_bytes else None,
+            run.max_live_bytes,
+        )
+        for run in runs
+        for size, occupied in run.occupied.items()
+    ]
+    notes = (
+        "Bytes of the pages in which at least one byte is live: what would be resident if",
+        "every other page were given back at once. peak % is peak / peak live - 1.",
+    )
+    return Table("Occupied pages", columns, rows, notes)
