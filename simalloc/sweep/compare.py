@@ -15,6 +15,7 @@ from simalloc.report import Table
 from simalloc.report.html import html
 from simalloc.report.units import spell_share
 from simalloc.sweep.measures import Measure, distinct
+from simalloc.sweep.pivot import events_of
 from simalloc.sweep.ranking import chances
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Comparison:
         for a, b in self.pairs:
             values = self.measure.value(a), self.measure.value(b)
             if not np.isnan(values).any():
-                by_trace.setdefault(a["trace_sha256"], []).append(values)
+                by_trace.setdefault(events_of(a), []).append(values)
         return np.array([np.mean(values, axis=0) for values in by_trace.values()]).T
 
     def _average_change(self) -> list[str]:
@@ -175,8 +176,13 @@ def _index(rows: Iterable[Row], ignore: Collection[str], side: str) -> dict[Hash
 
 def _identity(row: Row) -> dict[str, Hashable]:
     """Return all that tells runs apart, by name."""
-    fixed = {name: row[name] for name in ("trace_sha256", "scale", "realloc", "code")}
-    return {**fixed, "policy": base_name(row["policy"]), **row["parameters"]}
+    fixed = {name: row[name] for name in ("scale", "realloc", "code")}
+    return {
+        "trace_sha256": events_of(row),
+        **fixed,
+        "policy": base_name(row["policy"]),
+        **row["parameters"],
+    }
 
 
 def _examples(rows: Collection[Row]) -> str:

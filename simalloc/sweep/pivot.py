@@ -179,15 +179,33 @@ def pivot(rows: Sequence[Row], measure: str | int) -> Pivot:
     if not rows:
         raise ResultsError("there are no runs to show")
     chosen = Measure.of(measure)
-    names = {row["trace_sha256"]: row["trace"] for row in reversed(rows)}
+    names = {events_of(row): row["trace"] for row in reversed(rows)}
     traces = sorted(Column(name, sha256) for sha256, name in names.items())
     settings = sorted({_setting(row) for row in rows})
     values = np.full((len(settings), len(traces)), np.nan)
+    _check_columns(rows)
     row_of = {setting: place for place, setting in enumerate(settings)}
     column_of = {column.sha256: place for place, column in enumerate(traces)}
     for row in rows:
-        values[row_of[_setting(row)], column_of[row["trace_sha256"]]] = chosen.value(row)
+        values[row_of[_setting(row)], column_of[events_of(row)]] = chosen.value(row)
     return Pivot(chosen, tuple(settings), tuple(traces), values)
+
+
+def events_of(row: Row) -> str:
+    """Return the digest of the events that a run has replayed, whatever else it looked at."""
+    return str(row.get("events_sha256") or row["trace_sha256"])
+
+
+def _check_columns(rows: Sequence[Row]) -> None:
+    """Raise `ResultsError` if two runs of one setting differ in what columns of a trace hold."""
+    found: dict[tuple[Setting, str], Row] = {}
+    for row in rows:
+        twin = found.setdefault((_setting(row), events_of(row)), row)
+        if twin["trace_sha256"] != row["trace_sha256"]:
+            raise ResultsError(
+                f"{twin['trace']} and {row['trace']} have the same events, but not the same "
+                f"columns, on which {row['policy']} depends; choose one of them with --where"
+            )
 
 
 def _setting(row: Row) -> Setting:

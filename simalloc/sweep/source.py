@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import TraceError
 from simalloc.trace import (
@@ -17,8 +17,12 @@ from simalloc.trace import (
     write_trace,
 )
 from simalloc.trace.catalogue import load
+from simalloc.trace.digests import Identity
 from simalloc.trace.events import bytes_in_memory
 from simalloc.trace.workloads import workload
+
+if TYPE_CHECKING:
+    from simalloc.trace.header import Header
 
 BYTES_A_STREAM: Final = 80 << 20
 """What the stretches take that a replay of a file has read and not yet done, and what is packed."""
@@ -32,15 +36,20 @@ BYTES_A_SLOT: Final = 192
 class Source:
     """A trace by its content, and how to get it: `load` is the subclass's.
 
-    `slots` is the number of objects that are live at once at most, `memory` the bytes that loading
-    the trace takes.
+    `identity` has the trace's digests, `slots` is the number of objects that are live at once at
+    most, `memory` the bytes that loading the trace takes.
     """
 
     name: str
-    sha256: str
+    identity: Identity = field(hash=False)
     events: int
     slots: int
     memory: int
+
+    @property
+    def sha256(self) -> str:
+        """The digest of all that there is in the trace."""
+        return self.identity.digest(self.identity.columns)
 
     def load(self) -> EventSource:
         """Return the trace; raises `TraceError` or `OSError` if it is not to be had here."""
@@ -63,11 +72,11 @@ class Source:
     def _read(self, path: Path) -> Trace:
         """Read a file of the project's own format, and see that it holds this trace."""
         with TraceReader(path) as reader:
-            self._check(reader.header.sha256)
+            self._check(reader.identity())
             return reader.read()
 
-    def _check(self, sha256: str) -> None:
-        if sha256 != self.sha256:
+    def _check(self, identity: Identity) -> None:
+        if identity != self.identity:
             raise TraceError(f"{self.name} has become another trace since the plan was read")
 
     def footprint(self, replays: int) -> int:
@@ -81,22 +90,35 @@ class Source:
 
 @dataclass(frozen=True)
 class FileSource(Source):
-    """A trace in a file of the project's own format."""
+    """A trace in a file of the project's own format.
+
+    `stated` is what the file's header says of its digests: less, in a file of an earlier version.
+    """
 
     path: Path
+    stated: Identity = field(hash=False)
 
     @classmethod
     def of(cls, path: Path) -> FileSource:
-        """Return the source of a file by its header; raises `TraceError` if it is no trace."""
+        """Return the source of a file; raises `TraceError` if it is no trace."""
         with TraceReader(path) as reader:
-            header = reader.header
+            header, identity = reader.header, reader.identity()
         events, slots = header.totals.events, header.totals.max_live_objects
         memory = bytes_in_memory(events, header.columns, replayed=True)
-        return cls(header.name, header.sha256, events, slots, memory, path.resolve())
+        return cls(header.name, identity, events, slots, memory, path.resolve(), _stated(header))
 
     def load(self) -> EventSource:
         """Read the file, and see that it still holds the same trace."""
         return self._read(self.path)
+
+    def _read(self, path: Path) -> Trace:
+        with TraceReader(path) as reader:
+            self._check_header(reader.header)
+            return reader.read()
+
+    def _check_header(self, header: Header) -> None:
+        if _stated(header) != self.stated:
+            raise TraceError(f"{self.name} has become another trace since the plan was read")
 
     def pack(self) -> bytes:
         """Return the file as it is."""
@@ -104,7 +126,9 @@ class FileSource(Source):
 
     def streamed(self) -> Source:
         """Return a source that reads the file as it is replayed."""
-        return StreamedSource(self.name, self.sha256, self.events, self.slots, 0, self.path)
+        return StreamedSource(
+            self.name, self.identity, self.events, self.slots, 0, self.path, self.stated
+        )
 
 
 @dataclass(frozen=True)
@@ -114,7 +138,7 @@ class StreamedSource(FileSource):
     def load(self) -> TraceFile:
         """Open the file, and see that it still holds the same trace."""
         opened = open_trace(self.path)
-        self._check(opened.header.sha256)
+        self._check_header(opened.header)
         return opened
 
     def footprint(self, replays: int) -> int:
@@ -136,7 +160,7 @@ class LogSource(Source):
     def load(self) -> Trace:
         """Read the log again, and see that it still says the same."""
         trace = load(self.path)
-        self._check(trace.sha256())
+        self._check(trace.identity)
         return trace
 
 
@@ -150,13 +174,13 @@ class WorkloadSource(Source):
     @classmethod
     def of(cls, name: str, seed: int) -> WorkloadSource:
         """Return the source of a workload; raises `SimallocError` if there is none of the name."""
-        title, sha256, events, slots, memory = _described(workload(name, seed))
-        return cls(f"{title}, seed {seed}", sha256, events, slots, memory, name, seed)
+        title, identity, events, slots, memory = _described(workload(name, seed))
+        return cls(f"{title}, seed {seed}", identity, events, slots, memory, name, seed)
 
     def load(self) -> Trace:
         """Generate the trace."""
         trace = workload(self.workload, self.seed)
-        self._check(trace.sha256())
+        self._check(trace.identity)
         return trace
 
 
@@ -175,11 +199,15 @@ class MemorySource(Source):
         """Return the trace."""
         return self.trace
 
-    def __reduce__(self) -> tuple[type[Source], tuple[str, str, int, int, int]]:
-        return Source, (self.name, self.sha256, self.events, self.slots, self.memory)
+    def __reduce__(self) -> tuple[type[Source], tuple[str, Identity, int, int, int]]:
+        return Source, (self.name, self.identity, self.events, self.slots, self.memory)
 
 
-def _described(trace: Trace) -> tuple[str, str, int, int, int]:
+def _described(trace: Trace) -> tuple[str, Identity, int, int, int]:
     """Return the fields of a `Source`."""
     memory = bytes_in_memory(len(trace), trace.columns, replayed=True)
-    return trace.name, trace.sha256(), len(trace), trace.slots, memory
+    return trace.name, trace.identity, len(trace), trace.slots, memory
+
+
+def _stated(header: Header) -> Identity:
+    return Identity(header.sha256, header.digests)

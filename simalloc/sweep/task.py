@@ -15,7 +15,7 @@ from simalloc.report.runs import flat_record
 from simalloc.version import code_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from simalloc.heap import Timeline
     from simalloc.sweep.source import Source
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Key(NamedTuple):
-    """What decides the outcome of a run, and so names it: two runs with one key are one run."""
+    """What decides the outcome of a run, and so names it: two runs with one key are one run.
+
+    `trace_sha256` is of the events, and of the optional columns that the policy depends on.
+    """
 
     trace_sha256: str
     policy: str
@@ -51,12 +54,19 @@ class Task:
     def key(self) -> Key:
         """The run's name, under the code that is installed here."""
         return Key(
-            self.source.sha256,
+            self.source.identity.digest(self.columns),
             spell_exactly(self.policy),
             self.scale,
             self.realloc.value,
             code_version(self.policy.description.core, modules_of(self.policy)),
         )
+
+    @property
+    def columns(self) -> Collection[str]:
+        """The optional columns that the outcome depends on; code in Python may look at any."""
+        if isinstance(self.policy, OwnPolicy):
+            return self.source.identity.columns
+        return self.policy.description.looked_at
 
     @property
     def needs_process(self) -> bool:
@@ -71,7 +81,8 @@ class Task:
 class Outcome:
     """What came out of a run: a row of plain values, and the timeline if it was asked for.
 
-    The row holds the fields of `Key`, `trace` (its name), `parameters` (all of the policy's, by
+    The row holds the fields of `Key`, `events_sha256` (of the trace without any optional column),
+    `trace` (its name), `parameters` (all of the policy's, by
     name), `finished` (UTC), `host`, `error` (None or why it failed) and, unless it failed, every
     figure of `simalloc.report.runs.flat_record` that the run has.
     """
@@ -116,6 +127,7 @@ def words_of(error: BaseException) -> str:
 def _identity(task: Task) -> dict[str, Any]:
     return {
         **task.key._asdict(),
+        "events_sha256": task.source.identity.events,
         "trace": task.source.name,
         "parameters": task.policy.parameters,
         "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -47,7 +47,7 @@ class Entry:
     def check(self) -> None:
         """Read the whole file; raises `TraceError` if it is not the trace described here."""
         with TraceReader(self.path) as reader:
-            if (reader.header.totals, reader.digests()[0]) != (self.totals, self.sha256):
+            if (reader.header.totals, reader.identity().events) != (self.totals, self.sha256):
                 raise TraceError("is not the trace that the catalogue describes", path=self.path)
             for _ in reader.chunks():
                 pass

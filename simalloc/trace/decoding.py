@@ -74,10 +74,10 @@ class Decoding:
         """Raise `TraceError` unless all chunks together are what the header says."""
         if Totals.of(self._decoder, self._events) != self._header.totals:
             raise TraceError("its header does not say what its events add up to")
-        digests = self.digests
-        found = digests.events if self._earlier is None else self._earlier.hexdigest()
+        identity = self.digests.identity
+        found = identity.events if self._earlier is None else self._earlier.hexdigest()
         if found != self._header.sha256:
             raise TraceError("its events do not have the SHA-256 in its header")
-        for name, digest in digests.columns.items():
+        for name, digest in identity.columns.items():
             if self._header.digests.get(name, digest) != digest:
                 raise TraceError(f"column {name} does not have the SHA-256 in its header")

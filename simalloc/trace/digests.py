@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.chunk import Packed
+
+
+class Identity(NamedTuple):
+    """What a trace is: the digest of its events, and that of each optional column, by name."""
+
+    events: str
+    columns: Mapping[str, str]
+
+    def digest(self, wanted: Collection[str]) -> str:
+        """Return one digest of the events and of those columns wanted that there are."""
+        lines = [f"{name} {digest}\n" for name, digest in self.columns.items() if name in wanted]
+        if not lines:
+            return self.events
+        return hashlib.sha256("".join([f"{self.events}\n", *lines]).encode()).hexdigest()
 
 
 class Digests:
@@ -44,29 +58,17 @@ class Digests:
         add_array(self._columns.setdefault(name, hashlib.sha256()), planes)
 
     @property
-    def events(self) -> str:
-        """The digest of op, object and size so far, in hexadecimal."""
-        return self._events.hexdigest()
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """Those of the optional columns, in the order of `OPTIONAL_COLUMNS`."""
-        return {
+    def identity(self) -> Identity:
+        """The digests so far, in hexadecimal."""
+        columns = {
             name: self._columns[name].hexdigest()
             for name in OPTIONAL_COLUMNS
             if name in self._columns
         }
+        return Identity(self._events.hexdigest(), columns)
 
 
 def add_array(digest: _Hash, array: NDArray[np.uint8]) -> None:
     """Add the number of an array's bytes, and the bytes, to a digest."""
     digest.update(array.nbytes.to_bytes(8, "little"))
     digest.update(np.ascontiguousarray(array).data)
-
-
-def combined(events: str, columns: Mapping[str, str], wanted: Collection[str]) -> str:
-    """Return one digest of a trace's events and of those columns wanted that it has."""
-    lines = [f"{name} {digest}\n" for name, digest in columns.items() if name in wanted]
-    if not lines:
-        return events
-    return hashlib.sha256("".join([f"{events}\n", *lines]).encode()).hexdigest()

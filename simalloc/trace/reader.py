@@ -13,6 +13,7 @@ from simalloc.plural import counted
 from simalloc.trace.archive import DAMAGE, ZIP_START, Archive
 from simalloc.trace.chunk import CHUNK_EVENTS, MAX_PLANES, Packed
 from simalloc.trace.decoding import Decoding
+from simalloc.trace.digests import Identity
 from simalloc.trace.earlier import LAST_EARLIER
 from simalloc.trace.events import DEVICE_COLUMNS, bytes_in_memory
 from simalloc.trace.header import Header
@@ -23,7 +24,7 @@ from simalloc.trace.source import BYTES_AN_EVENT, SPAN_EVENTS, Stretch
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -105,17 +106,14 @@ class TraceReader:
             provenance=self.header.provenance,
         )
 
-    def digests(self) -> tuple[str, Mapping[str, str]]:
-        """Return the digests of the events and of each optional column.
-
-        If the file is of a version that did not have them, all of it is read.
-        """
+    def identity(self) -> Identity:
+        """Return the digests of the trace; if the file's version lacks some, all of it is read."""
         if self.header.version > LAST_EARLIER:
-            return self.header.sha256, self.header.digests
+            return Identity(self.header.sha256, self.header.digests)
         decoding = Decoding(self.header)
         for _ in self._fill(self._empty_chunks(), decoding):
             pass
-        return decoding.digests.events, decoding.digests.columns
+        return decoding.digests.identity
 
     def _lengths(self) -> Iterator[int]:
         """Yield the number of events in each chunk."""

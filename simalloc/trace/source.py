@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from simalloc.trace.digests import Identity
     from simalloc.trace.trace import Trace
 
 BYTES_AN_EVENT: Final = 21
@@ -144,6 +145,10 @@ class EventSource(Protocol):
 
     def prefix(self, events: int) -> Trace:
         """Return the first `events` events, or all if there are no more."""
+
+    @property
+    def identity(self) -> Identity:
+        """The digests of the events and of each optional column."""
 
     def sha256(self) -> str:
         """Return the SHA-256 of the events, in hexadecimal."""

@@ -12,7 +12,7 @@ from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
 from simalloc.trace._native import LiveTable, live_bytes
 from simalloc.trace.chunk import CHUNK_EVENTS, pack
-from simalloc.trace.digests import Digests, combined
+from simalloc.trace.digests import Digests
 from simalloc.trace.events import (
     OPTIONAL_COLUMNS,
     Op,
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
+
+    from simalloc.trace.digests import Identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,17 +167,22 @@ class Trace(ShownAsTable):
         It is the identity of all that a policy depends on that looks at these columns; those that
         the trace does not have do not count.
         """
-        wanted = {name: column for name, column in self.columns.items() if name in columns}
-        digests, clock, allocated = Digests(wanted), Clock(), 0
+        return self.identity.digest(columns)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The digests of the events and of each optional column."""
+        digests, clock, allocated = Digests(self.columns), Clock(), 0
         for start in range(0, len(self), CHUNK_EVENTS):
             part = slice(start, start + CHUNK_EVENTS)
             packed = pack(self.op[part], self.object[part], self.size[part], allocated)
-            digests.update(
-                packed,
-                {name: pack_column(name, column[part], clock) for name, column in wanted.items()},
-            )
+            columns = {
+                name: pack_column(name, column[part], clock)
+                for name, column in self.columns.items()
+            }
+            digests.update(packed, columns)
             allocated += int(np.count_nonzero(begins(self.op[part])))
-        return combined(digests.events, digests.columns, columns)
+        return digests.identity
 
     def renamed(self, name: str) -> Trace:
         """Return the same trace under another name."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import TraceError
 from simalloc.trace.ahead import ahead
-from simalloc.trace.digests import combined
 from simalloc.trace.events import DEVICE_COLUMNS, Op
 from simalloc.trace.intake import Chunk
 from simalloc.trace.reader import TraceReader
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping
     from pathlib import Path
 
+    from simalloc.trace.digests import Identity
     from simalloc.trace.header import Header
     from simalloc.trace.source import Stretch
     from simalloc.trace.trace import Trace
@@ -131,14 +131,14 @@ class TraceFile:
 
         A file of an earlier version is read for it, once.
         """
-        events, digests = self._digests
-        return combined(events, digests, columns)
+        return self.identity.digest(columns)
 
     @cached_property
-    def _digests(self) -> tuple[str, Mapping[str, str]]:
+    def identity(self) -> Identity:
+        """The digests of the events and of each optional column."""
         with TraceReader(self.path) as reader:
             self._check(reader)
-            return reader.digests()
+            return reader.identity()
 
     def renamed(self, name: str) -> TraceFile:
         """Return the same file, whose trace is called otherwise."""

@@ -80,13 +80,14 @@ class TraceWriter(Intake):
         if kind is not None:
             return
         self.flush()
+        identity = self._digests.identity
         header = Header(
             Totals.of(self.table, self.events),
-            self._digests.events,
+            identity.events,
             self.name,
             self.provenance,
             self.columns,
-            self._digests.columns,
+            identity.columns,
         )
         self._write("header", np.frombuffer(header.to_json(), np.uint8))
 
