@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +72,18 @@ class Setting:
         """The optional columns of the trace that are fed to the policy."""
         return self.policy.description.looked_at
 
+    @cached_property
+    def other_threads(self) -> int:
+        """How many threads but number 0 are there from the start, if the policy looks at threads.
+
+        For each of them the C library has allocated something before the first event; where the
+        program was recorded, that is among the events.
+        """
+        if "thread" not in self.columns or "recorder" in self.source.provenance:
+            return 0
+        thread = self.source.in_memory().thread
+        return 0 if thread is None else len(np.setdiff1d(thread, [0]))
+
     def simulation(
         self, *, checked: bool = False, portable: bool = False, events: int | None = None
     ) -> Simulation:
@@ -86,7 +99,7 @@ class Setting:
             self.realloc.value,
             checked,
             portable,
-            description.core_parameters(),
+            description.core_parameters() | {"other_threads": self.other_threads},
             self.page,
             self.resident,
             self.occupied,

@@ -34,6 +34,7 @@ from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.families.solaris import Solaris
 from simalloc.policy.families.solaris_3x import Solaris3x
+from simalloc.policy.families.tcmalloc import Tcmalloc, TcmallocVersion
 from simalloc.policy.families.tlsf import Tlsf
 from simalloc.policy.families.vmalloc import Vmalloc
 from simalloc.policy.parts import Coalescing, Spacing
@@ -243,6 +244,7 @@ _OVERHEAD = st.one_of(
     st.fixed_dictionaries({"mechanism": st.just(value=True), "word": st.sampled_from([4, 8])}),
     st.fixed_dictionaries(
         {
+            "mechanism": st.just(value=False),
             "header": st.sampled_from([0, 1, 4, 8, 9, 100]),
             "footer": st.sampled_from([0, 4, 11]),
             "alignment": st.sampled_from([1, 8, 24, 100]),
@@ -324,6 +326,16 @@ PARAMETERS = {
         "cells": st.sampled_from([2, 100]),
         "growth": _unit,
         "minimum_split": st.sampled_from([1, 16]),
+    },
+    Tcmalloc: {
+        "version": st.sampled_from(TcmallocVersion),
+        "page": st.sampled_from([4096, 8192]),
+        "release_rate": st.sampled_from([0.0, 0.7, 1.0, 1000.0, 1e6]),
+        "aggressive_decommit": st.booleans(),
+        "max_total_thread_cache_bytes": st.sampled_from([0, 1 << 20, 1 << 40]),
+        "transfer_num_obj": st.sampled_from([2, 3, 32]),
+        "heap_limit_mb": st.sampled_from([0, 10, 12, 1000]),
+        "heap_start": st.sampled_from([0, 0x55555555A000]),
     },
     Vmalloc: {"growth": _unit, "page": st.sampled_from([1, 300, 8192])},
     Tlsf: {"growth": _unit, "minimum_split": st.sampled_from([1, 16])},

@@ -57,6 +57,8 @@ class Heap(ABC):
         self.event = 0
         self.trace: Trace | None = None
         self.request = Request()
+        self.other_threads = 0
+        self.program_writes = True
 
     @abstractmethod
     def malloc(self, size: int) -> int:

@@ -128,6 +128,8 @@ class Objects:
         heap.blocks.page = setting.page * setting.scale
         if setting.resident:
             heap.blocks.residence = Residence(heap.blocks.page)
+        heap.other_threads = setting.other_threads
+        heap.program_writes = setting.writes
         self.heap = heap
         self._setting = setting
         self._description = description

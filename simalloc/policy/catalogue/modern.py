@@ -7,6 +7,7 @@ from typing import Final
 from simalloc.policy.description import Policy
 from simalloc.policy.families.dlmalloc import Dlmalloc
 from simalloc.policy.families.ptmalloc import Ptmalloc
+from simalloc.policy.families.tcmalloc import Tcmalloc
 from simalloc.policy.families.tlsf import Tlsf
 
 GROUP: Final = "modern"
@@ -21,6 +22,14 @@ POLICIES: Final = (
         reading="One thread, whose cache is part of the model; arenas of other threads are not.",
         groups=_REAL,
         scale=1,
+    ),
+    Policy(
+        "tcmalloc",
+        Tcmalloc(mechanism=True, word=8),
+        source="gperftools 2.18.1 and 2.10, tcmalloc_minimal",
+        reading="The program is a C one that the library is loaded into before it starts.",
+        scale=1,
+        groups=_REAL,
     ),
     Policy(
         "dlmalloc-2.8.6",

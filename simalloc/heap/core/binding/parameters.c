@@ -18,6 +18,7 @@ static const struct parameter settings[] = {
     {"piece", offsetof(struct heap, setting.piece), 0, UINT64_C(1) << 50, NULL},
     {"payload", offsetof(struct heap, setting.payload), 0, 1 << 20, NULL},
     {"piece_unit", offsetof(struct heap, setting.piece_unit), 1, UINT64_C(1) << 50, NULL},
+    {"other_threads", offsetof(struct heap, setting.other_threads), 0, UINT32_MAX, NULL},
 };
 
 bool find_choice(const char *name, PyObject *text, const char *const *choices, size_t count,

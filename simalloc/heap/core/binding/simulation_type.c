@@ -182,7 +182,6 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     replay->family = family;
     replay->realloc_rule = (enum realloc_rule)rule;
     replay->checked = checked;
-    replay->program_writes = writes;
     replay->measure = measure_functions[vectors];
     replay->measures.scale = scale;
     timeline_init(&replay->measures.mapped.timeline, count);
@@ -196,6 +195,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
         free_replay(replay);
         return NULL;
     }
+    replay->heap->setting.program_writes = writes;
     self->replay = replay;
     self->events = count;
     return (PyObject *)self;

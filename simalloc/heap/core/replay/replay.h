@@ -21,7 +21,6 @@ struct replay {
     struct heap *heap; /* the family's state begins with it */
     enum realloc_rule realloc_rule;
     bool checked; /* verify the whole heap after each event */
-    bool program_writes; /* every byte that it has asked for, or none; for residence */
     measure_function *measure; /* that of this processor, whichever the family's code is for */
     struct objects objects;
     struct occupancy occupancy;

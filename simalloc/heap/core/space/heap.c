@@ -18,6 +18,7 @@ bool heap_grow_table(struct heap *heap, uint64_t spare)
 bool heap_reserve_more(struct heap *heap, uint64_t blocks)
 {
     uint64_t spare = heap->spare + blocks;
+    heap->reserved += blocks;
     if (LIKELY(heap->capacity - heap->used >= spare) || heap_grow_table(heap, spare))
         return true;
     heap_fail(heap, OUT_OF_MEMORY);

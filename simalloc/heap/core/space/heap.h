@@ -92,6 +92,8 @@ struct setting {
     uint64_t piece;     /* what is given back of a block for others has so many bytes; 0: none is */
     uint64_t piece_unit; /* and is a multiple of it */
     uint64_t payload;    /* bytes of a block in front of what the program may write */
+    uint64_t other_threads; /* that the program starts before its first event, besides number 0 */
+    bool program_writes; /* every byte that it asks for, or none */
     uint64_t page;       /* mapped segments begin at a multiple of it; what is resident or not */
 };
 
@@ -122,6 +124,7 @@ struct heap {
     const char *failure; /* why the replay cannot go on, or NULL */
     bool heap_changed; /* the heap has risen or fallen, or an event failed: asked for after each request */
     uint32_t spare; /* blocks that a batch of events may make */
+    uint64_t reserved; /* how many more an event has made sure of, where that is verified */
     struct counters counters;
     struct setting setting;
     const struct layer *front; /* what the program's calls go through; set before a batch */

@@ -1,0 +1,41 @@
+/* The size classes of tcmalloc: which sizes there are, and how blocks of each come in spans. */
+#ifndef SIMALLOC_TCMALLOC_CLASSES_H
+#define SIMALLOC_TCMALLOC_CLASSES_H
+
+#include "space/heap.h"
+
+enum {
+    MOST_CLASSES = 128,
+    MOST_CHAINS = 64,
+    LARGEST = 256 * 1024, /* larger requests have spans of their own */
+    FINE_UP_TO = 1024,    /* requests are rounded up to multiples of FINE, above this of COARSE */
+    FINE = 8,
+    COARSE = 128,
+};
+
+struct size_class {
+    uint32_t size;
+    uint32_t pages;       /* of a span */
+    uint32_t blocks;      /* of a span */
+    uint32_t move;        /* how many blocks move at once */
+    uint32_t most_chains; /* of `move` blocks, that may wait between the threads */
+};
+
+/* Class 0 is no request's; the classes begin with 1. */
+struct size_classes {
+    uint32_t count; /* class 0 included */
+    struct size_class classes[MOST_CLASSES];
+    uint8_t fine[FINE_UP_TO / FINE + 1];
+    uint8_t coarse[LARGEST / COARSE + 1];
+};
+
+void tcmalloc_classes_init(struct size_classes *table, uint64_t page, uint64_t most_moved);
+
+/* The class of a request for up to LARGEST bytes. */
+ALWAYS_INLINE uint32_t tcmalloc_class_of(const struct size_classes *table, uint64_t size)
+{
+    return size <= FINE_UP_TO ? table->fine[(size + FINE - 1) / FINE]
+                              : table->coarse[(size + COARSE - 1) / COARSE];
+}
+
+#endif

@@ -1,0 +1,64 @@
+"""The size classes of tcmalloc: which sizes there are, and how blocks of each come in spans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LARGEST = 256 * 1024
+"""Larger requests have spans of their own."""
+
+_MOVED_BYTES = 64 * 1024
+"""What moves at once between a thread's cache and the shared lists has about so many bytes."""
+
+_MOST_CHAINS = 64
+_CHAINED_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """Blocks of one size; those of a span have `pages` pages, and `move` of them move at once."""
+
+    size: int
+    pages: int
+    move: int
+
+    @property
+    def most_chains(self) -> int:
+        """How many chains of `move` blocks may wait between the threads, at the very most."""
+        return min(_MOST_CHAINS, max(1, _CHAINED_BYTES // (self.size * self.move)))
+
+
+def size_classes(page: int, most_moved: int) -> list[SizeClass]:
+    """Return the classes, the smallest size first."""
+    classes: list[SizeClass] = []
+    for size in _candidates(page):
+        move = min(max(_MOVED_BYTES // size, 2), most_moved)
+        pages = _pages(size, move, page)
+        last = classes[-1] if classes else None
+        if last and last.pages == pages and pages * page // size == pages * page // last.size:
+            classes.pop()
+        classes.append(SizeClass(size, pages, move))
+    return classes
+
+
+def rounded_request(size: int) -> int:
+    """Return what is looked up for a request: not each size has a place in the table."""
+    unit = 8 if size <= 1024 else 128
+    return -(-size // unit) * unit
+
+
+def _candidates(page: int) -> list[int]:
+    sizes = [8]
+    while sizes[-1] < LARGEST:
+        size = sizes[-1]
+        step = 8 if size < 16 else max(16, (1 << size.bit_length() - 1) // 8)
+        sizes.append(size + min(step, page))
+    return sizes
+
+
+def _pages(size: int, move: int, page: int) -> int:
+    """Return the least pages that waste at most an eighth and hold a quarter of what moves."""
+    pages = 1
+    while pages * page % size > pages * page // 8 or pages * page // size < move // 4:
+        pages += 1
+    return pages

@@ -1,0 +1,60 @@
+"""gperftools' tcmalloc, the minimal one: 2.10 and 2.18."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar
+
+from simalloc.errors import PolicyError
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Amount, Overhead, Range
+
+
+class TcmallocVersion(Enum):
+    """The releases whose rules are known."""
+
+    V2_18 = "2.18"
+    V2_10 = "2.10"
+
+
+@dataclass(frozen=True)
+class Tcmalloc(Family):
+    """A cache a thread, over lists of spans that all threads share, over a heap of pages."""
+
+    family: ClassVar[str] = "tcmalloc"
+    reference: ClassVar[str] = "tcmalloc:TcmallocHeap"
+    columns: ClassVar[tuple[str, ...]] = ("alignment", "thread")
+    writes_itself: ClassVar[bool] = True
+
+    version: TcmallocVersion = TcmallocVersion.V2_18
+    """The release of gperftools."""
+    page: Annotated[int, Range(4096, 256 * 1024)] = 8192
+    """A power of two, chosen when the library is built; spans are whole pages."""
+    release_rate: float = 1.0
+    """How fast free pages go back to the system: after each, 1000 others divided by this are freed
+    first; 0: never; at most six decimals."""
+    aggressive_decommit: bool = False
+    """Whether each span goes back to the system as soon as it is free."""
+    max_total_thread_cache_bytes: Amount = 32 << 20
+    """What all threads' caches may hold together; 512K at the least, 1G at the most."""
+    transfer_num_obj: Annotated[int, Range(2, 128)] = 32
+    """At most this many blocks move at once between a thread's cache and the shared lists."""
+    heap_limit_mb: Annotated[int, Range(0, 1 << 24)] = 0
+    """The MiB that may be got from the system and not given back; 0: any number."""
+    heap_start: Annotated[int, Range(0, 1 << 47, 4096)] = 0x55555555A000
+    """Where the program's break begins; only alignments of more than a page look at it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.page & (self.page - 1):
+            raise PolicyError(f"page is {self.page}; it takes a power of two")
+        if not 0 <= self.release_rate <= 1_000_000:
+            raise PolicyError(f"release_rate is {self.release_rate}; it takes 0 to 1000000")
+
+    @property
+    def overhead(self) -> Overhead:
+        """Nothing: blocks have no headers."""
+        return Overhead()
+
+    def core_parameters(self) -> dict[str, int | str]:
+        """Return all parameters as the core has them, the release rate in millionths."""
+        return super().core_parameters() | {"release_rate": round(self.release_rate * 1_000_000)}

@@ -1,0 +1,81 @@
+"""The model of tcmalloc against what the real one did: tests/data/mallocs/tcmalloc.
+
+At every event the address is the same, and so is every figure that the library reported. Resident
+memory is that of the process but for a page of the records that the library keeps for itself.
+"""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from simalloc import read_trace
+from simalloc.heap.setting import Setting
+from simalloc.policy import policy
+from simalloc.report.placements import write_placements
+
+MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "tcmalloc"
+BEFORE = 9 << 20
+"""Bytes mapped before the first event: a piece of metadata, and the first growth."""
+PAGE = 4096
+SETTINGS = {"": {}, "aggr": {"aggressive_decommit": True}, "rate100": {"release_rate": 100.0}}
+CASES = sorted(str(path.relative_to(MEASURED)) for path in MEASURED.glob("2.*/*.csv.zst"))
+
+
+def measured(case):
+    """Return what the library did, a row an event."""
+    with zstandard.open(MEASURED / case, "rt") as lines:
+        return list(csv.DictReader(lines))
+
+
+def replayed(case, engine):
+    """Return what the model does, a row an event."""
+    version, name = case.removesuffix(".csv.zst").split("/")
+    program, _, setting = name.partition("@")
+    model = policy("tcmalloc", version=version, **SETTINGS[setting])
+    trace = read_trace(MEASURED / f"{program}.txt.zst")
+    rows = io.StringIO()
+    writes = program != "huge"
+    write_placements(
+        Setting.of(trace, model, None, None, resident=True, writes=writes), rows, engine=engine
+    )
+    return list(csv.DictReader(rows.getvalue().splitlines()))
+
+
+def differing(case, engine):
+    """Return each row of the library's that the model's is not equal to, and the model's.
+
+    A row has fewer values than the table has columns where only the address was measured.
+    """
+    pairs = zip(measured(case), replayed(case, engine), strict=True)
+    return [(real, model) for real, model in pairs if not is_same(real, model)]
+
+
+def is_same(real, model):
+    told = {name: value for name, value in real.items() if value and name != "rss_anon"}
+    if "mapped" in told:
+        told["mapped"] = str(int(told["mapped"]) + BEFORE)
+    return told.items() <= model.items()
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "/mt" not in case])
+def test_each_address_and_figure_is_the_librarys(case):
+    assert differing(case, "core") == []
+
+
+@pytest.mark.parametrize("case", ["2.10/al1.csv.zst", "2.18/huge@aggr.csv.zst", "2.18/mt2.csv.zst"])
+def test_the_reference_says_the_same(case):
+    assert differing(case, "reference") == []
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("2.10/")])
+def test_resident_memory_rises_and_falls_with_the_processs(case):
+    pairs = zip(measured(case), replayed(case, "core"), strict=True)
+    apart = [
+        int(model["resident"]) - int(real["rss_anon"])
+        for real, model in pairs
+        if real.get("rss_anon")
+    ]
+    assert max(apart, default=0) - min(apart, default=0) <= PAGE
