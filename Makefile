@@ -24,6 +24,7 @@ papers: page
 	$(BIN)/python -m experiments.gabber --out out/gabber > out/gabber.txt
 	cp out/detlefs/detlefs.md out/gabber/gabber.md docs
 	$(BIN)/python -m experiments.todays_programs --out docs > out/todays-programs.txt
+	$(BIN)/python -m experiments.growth --out docs > out/growth.txt
 	$(BIN)/python -m experiments.ptmalloc --out docs > out/ptmalloc.txt
 	$(BIN)/python -m experiments.bounds --out out/bounds > out/bounds.txt
 	cp out/bounds/bounds.md out/bounds/bounds.png docs

@@ -35,6 +35,7 @@ FIGURE: Final = "bounds.png"
 PAGE: Final = "bounds.md"
 
 _WORDS: Final = Path(__file__).with_name("page.md")
+_BEST_BY_PAGES: Final = "best-fit-ao"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def page(measured: Measured) -> str:
     farthest, near = by_distance[-1], by_distance[-2]
     no_room = [row.trace for row in rows if not row.has_room]
     heaps = [1 + max(row.first_fit, row.best_fit) / row.live for row in rows]
+    by_pages = {row.trace: 1 + row.papers[_BEST_BY_PAGES] / row.live for row in rows}
+    pages_trace = max(by_pages, key=lambda name: by_pages[name])
     highest = {name: max(filter(None, games.values())) for name, games in large.items()}
     worst = max(highest, key=lambda name: highest[name])
     best = min(highest, key=lambda name: highest[name])
@@ -86,7 +89,9 @@ def page(measured: Measured) -> str:
         first_fit_ratio=f"{highest['first-fit-ao']:.1f}",
         best_policy=best,
         best_ratio=f"{highest[best]:.1f}",
-        most=f"{max(heaps):.2f}",
+        most=f"{max(heaps):.3f}",
+        pages_trace=pages_trace,
+        by_pages=f"{by_pages[pages_trace]:.1f}",
         figure=FIGURE,
         possible_table=markdown(possible_table(rows)).strip(),
         papers_table=markdown(papers_table(rows)).strip(),

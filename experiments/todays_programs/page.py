@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from experiments.growth.findings import Findings
+from experiments.growth.measuring import FINE
 from experiments.johnstone_wilson.growth_unit import DESCRIBED, SCALE
 from experiments.johnstone_wilson.replays import percent
 from experiments.output import markdown, wrapped
@@ -51,6 +53,11 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
     }
     cc1 = {policy: facts.huge_requests(results.traces["cc1"], policy) for policy in PAIR}
     f2c = results.traces["f2c"]
+    found = Findings.kept()
+    by_unit = {
+        program: [found.outcome(program, BEST, unit).waste for unit in FINE]
+        for program in ("perl5", "ginsh")
+    }
     known: dict[str, Any] = {
         "programs": len(PROGRAMS),
         "scale": SCALE,
@@ -72,6 +79,8 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
             }
             for case in CASES
         },
+        "by_a_byte": {program: waste[0] for program, waste in by_unit.items()},
+        "any_unit": {program: max(waste) for program, waste in by_unit.items()},
         "perl": facts.growing_block(results.traces["perl5"]),
         "perl_holes": ", ".join(f"{hole:,.0f}" for hole in at_peak["perl5"][BEST].largest),
         "at_peak": at_peak,

@@ -1,0 +1,95 @@
+"""What the replays come to: spreads over the units, and how many programs have little waste."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from experiments.growth.measuring import UNITS, Outcome, read_kept
+from experiments.growth.synthetic import SYNTHETIC
+from experiments.johnstone_wilson.programs import AVAILABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+BEST: Final = "best-fit-ao"
+FIRST: Final = "first-fit-ao"
+PAIR: Final = (BEST, FIRST)
+"""The two policies that the paper calls best."""
+
+PAPER: Final = AVAILABLE
+"""The paper's programs that there are traces of."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The least and the most of a trace's figures under a policy, over `UNITS`."""
+
+    trace: str
+    least: float
+    most: float
+
+    @property
+    def width(self) -> float:
+        """How far apart they are, in points of percent."""
+        return self.most - self.least
+
+
+class Findings:
+    """Everything that was measured, by trace, policy and unit.
+
+    A *figure* here is the waste beyond that of whole units (`Outcome.beyond`).
+    """
+
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        self._outcomes = {(one.trace, one.policy, one.unit): one for one in outcomes}
+
+    @classmethod
+    def kept(cls) -> Findings:
+        """Return what the file has."""
+        return cls(read_kept())
+
+    @cached_property
+    def traces(self) -> tuple[str, ...]:
+        """The shipped traces, without the synthetic one."""
+        names = dict.fromkeys(trace for trace, _, _ in self._outcomes)
+        return tuple(name for name in names if name != SYNTHETIC)
+
+    def outcome(self, trace: str, policy: str, unit: int) -> Outcome:
+        """Return what a trace came to."""
+        return self._outcomes[trace, policy, unit]
+
+    def figure(self, trace: str, policy: str, unit: int) -> float:
+        """Return the waste beyond that of whole units, in points of percent."""
+        return self.outcome(trace, policy, unit).beyond
+
+    def spread(self, trace: str, policy: str) -> Spread:
+        """Return the least and the most of a trace's figures."""
+        figures = [self.figure(trace, policy, unit) for unit in UNITS]
+        return Spread(trace, min(figures), max(figures))
+
+    def spreads(self, policy: str) -> list[Spread]:
+        """Return the spread of every shipped trace."""
+        return [self.spread(trace, policy) for trace in self.traces]
+
+    def widest(self, policy: str) -> Spread:
+        """Return that of the trace which depends on the unit most."""
+        return max(self.spreads(policy), key=lambda spread: spread.width)
+
+    def median_figure(self, policy: str, unit: int) -> float:
+        """Return the median over the shipped traces."""
+        return median(self.figure(trace, policy, unit) for trace in self.traces)
+
+    def within(self, policy: str, unit: int, limit: float) -> int:
+        """Return on how many shipped traces the figure is at most a limit."""
+        return sum(self.figure(trace, policy, unit) <= limit for trace in self.traces)
+
+    def worst(self, policy: str, unit: int) -> str:
+        """Return the trace with the largest figure."""
+        return max(self.traces, key=lambda trace: self.figure(trace, policy, unit))
+
+    def most_on_paper(self, policy: str) -> float:
+        """Return the largest figure on the paper's programs, over all units."""
+        return max(self.figure(trace, policy, unit) for trace in PAPER for unit in UNITS)

@@ -1,0 +1,141 @@
+"""Every shipped trace under Johnstone & Wilson's policies, by many growth units, kept in a file."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import astuple, dataclass, fields
+from io import StringIO
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from experiments.growth.synthetic import SYNTHETIC, growing_block
+from experiments.output import write_text
+from experiments.todays_programs.programs import ROWS
+from simalloc.heap import simulate_all
+from simalloc.policy import policy as find_policy
+from simalloc.report import Table, write_table
+from simalloc.trace.catalogue import catalogue, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+    from simalloc.trace import Trace
+
+    Progress = Callable[[str, float], AbstractContextManager[Callable[[float], None]]]
+
+KEPT: Final = Path(__file__).with_name("kept.csv")
+"""What the replays came to: `python -m experiments.growth --measure` writes it anew."""
+
+SCALE: Final = 16
+"""By which sizes are multiplied, as in the paper."""
+
+UNITS: Final = tuple(SCALE * 4**power for power in range(9))
+"""Growth units in scaled bytes, from 16 to 1 MiB: 1 byte of the program to 64 KiB."""
+
+FINE: Final = tuple(SCALE * 2**power for power in range(17))
+"""Every power of two in that range, for the traces of `CLOSELY`."""
+
+CLOSELY: Final = ("perl5", "ginsh", SYNTHETIC)
+"""The traces that are looked at closely: those on which best fit hangs on the unit most."""
+
+POLICIES: Final = tuple(name for name in ROWS if not name.endswith("-8k"))
+"""The paper's policies. Its two 8K rows are two others of them with another unit."""
+
+WITHOUT_TAIL: Final = "best-fit-ao:count_tail=off"
+"""Best fit that grows by all of a request, whatever is free at the end of the heap."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a trace came to under a policy that grows by `unit` scaled bytes.
+
+    `peak_heap` and `peak_live` are bytes of the program.
+    """
+
+    trace: str
+    policy: str
+    unit: int
+    peak_heap: float
+    peak_live: int
+
+    @property
+    def waste(self) -> float:
+        """By how many percent the peak heap exceeds the peak of live bytes: measure #4."""
+        return 100 * (self.peak_heap / self.peak_live - 1)
+
+    @property
+    def beyond(self) -> float:
+        """The waste less that of the smallest heap of whole units that holds what is live.
+
+        In points of percent of the peak of live bytes. So a unit as large as the heap costs nothing
+        by itself; for small units it is the waste.
+        """
+        unit = self.unit / SCALE
+        smallest = ceil(self.peak_live / unit) * unit
+        return self.waste - 100 * (smallest / self.peak_live - 1)
+
+
+def grown_by(policy: str, unit: int) -> str:
+    """Return the policy that grows by `unit`; sizes 3 * 2**N grow by half as much again."""
+    also = f",growth_3x={unit * 3 // 2}" if "growth_3x" in _parameters(policy) else ""
+    return f"{policy}{',' if ':' in policy else ':'}growth={unit}{also}"
+
+
+def _parameters(policy: str) -> set[str]:
+    return {part.name for part in fields(find_policy(policy).description)}
+
+
+def load_trace(name: str) -> Trace:
+    """Return a shipped trace, or the synthetic one."""
+    return growing_block() if name == SYNTHETIC else load(name)
+
+
+def measure(name: str, policies: Sequence[str], units: Sequence[int]) -> list[Outcome]:
+    """Replay the trace of a name under each policy with each unit, a policy at a time."""
+    trace, found = load_trace(name), []
+    for policy in policies:
+        runs = simulate_all(trace, [grown_by(policy, unit) for unit in units], scale=SCALE)
+        found += [
+            Outcome(name, policy, unit, run.peak_heap_bytes, run.max_live_bytes)
+            for unit, run in zip(units, runs, strict=True)
+        ]
+    return found
+
+
+def measure_everything(progress: Progress) -> list[Outcome]:
+    """Replay every shipped trace under every policy with every unit: some ten minutes."""
+    found = []
+    names = [*catalogue(), SYNTHETIC]
+    with progress("growth units", len(names)) as advance:
+        for name in names:
+            if name in CLOSELY:
+                found += measure(name, (*POLICIES, WITHOUT_TAIL), FINE)
+            else:
+                found += measure(name, POLICIES, UNITS)
+            advance(1)
+    return found
+
+
+def keep(outcomes: Iterable[Outcome]) -> None:
+    """Write what was measured to the file that is kept."""
+    columns = tuple(part.name for part in fields(Outcome))
+    stream = StringIO()
+    write_table(Table("Growth units", columns, [astuple(one) for one in outcomes]), "csv", stream)
+    write_text(stream.getvalue(), KEPT)
+
+
+def read_kept() -> list[Outcome]:
+    """Return what was measured, in the order of the file."""
+    with KEPT.open(encoding="utf-8", newline="") as file:
+        return [
+            Outcome(
+                row["trace"],
+                row["policy"],
+                int(row["unit"]),
+                float(row["peak_heap"]),
+                int(row["peak_live"]),
+            )
+            for row in csv.DictReader(file)
+        ]

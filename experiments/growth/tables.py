@@ -1,0 +1,139 @@
+"""The tables of the page."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from experiments.growth.findings import PAIR, PAPER, Findings
+from experiments.growth.measuring import (
+    CLOSELY,
+    FINE,
+    POLICIES,
+    SCALE,
+    UNITS,
+    WITHOUT_TAIL,
+)
+from experiments.johnstone_wilson.published import label
+from simalloc.report import Rounded, Table
+
+if TYPE_CHECKING:
+    from simalloc.report.table import Value
+
+_LIMITS: Final = (1, 5, 20)
+_FAR: Final = 1
+"""Points of percent: traces whose figure moves further are shown one by one."""
+
+LOOKED_AT: Final = (PAIR[0], WITHOUT_TAIL, PAIR[1], "lea-2.6.1")
+
+_NAMES: Final = {WITHOUT_TAIL: "best fit AO, the end not counted"}
+
+
+def all_tables(found: Findings) -> dict[str, Table]:
+    """Return every table by its name on the page."""
+    return {
+        "units": units_table(found),
+        "policies": policies_table(found),
+        "medians": medians_table(found),
+        "far": far_table(found),
+        "paper": paper_table(found),
+        **{f"closely-{trace}": closely_table(found, trace) for trace in CLOSELY},
+    }
+
+
+def spell_unit(unit: int) -> str:
+    """Return a unit in bytes of the program, as people write it."""
+    size = unit // SCALE
+    return f"{size // 1024}K" if size >= 1024 else str(size)
+
+
+def units_table(found: Findings) -> Table:
+    """Return a row a unit: on how many traces the paper's best two waste little."""
+    columns = ["unit"]
+    for policy in PAIR:
+        columns += [f"{label(policy)}, up to {limit} %" for limit in _LIMITS[:2]]
+        columns += ["worst", "on"]
+    rows: list[list[Value]] = []
+    for unit in UNITS:
+        row: list[Value] = [spell_unit(unit)]
+        for policy in PAIR:
+            row += [found.within(policy, unit, limit) for limit in _LIMITS[:2]]
+            worst = found.worst(policy, unit)
+            row += [Rounded(found.figure(worst, policy, unit), 1), worst]
+        rows.append(row)
+    return Table(f"By growth unit: {len(found.traces)} traces", columns, rows)
+
+
+def policies_table(found: Findings) -> Table:
+    """Return a row a policy: how far its figures move from one unit to another."""
+    rows: list[tuple[Value, ...]] = []
+    for policy in POLICIES:
+        widths = [spread.width for spread in found.spreads(policy)]
+        widest = found.widest(policy)
+        rows.append(
+            (
+                label(policy),
+                Rounded(median(widths), 2),
+                *(sum(width > limit for width in widths) for limit in _LIMITS),
+                Rounded(widest.least, 1),
+                Rounded(widest.most, 1),
+                widest.trace,
+            )
+        )
+    columns = (
+        "policy",
+        "median",
+        *(f"traces above {limit}" for limit in _LIMITS),
+        "furthest: from",
+        "to",
+        "on",
+    )
+    return Table("How far a figure moves over the units, points of percent", columns, rows)
+
+
+def medians_table(found: Findings) -> Table:
+    """Return a row a policy, a column a unit: the median over the traces."""
+    rows: list[tuple[Value, ...]] = [
+        (label(policy), *(Rounded(found.median_figure(policy, unit), 2) for unit in UNITS))
+        for policy in POLICIES
+    ]
+    columns = ("policy", *map(spell_unit, UNITS))
+    return Table(f"Median waste over {len(found.traces)} traces, percent", columns, rows)
+
+
+def far_table(found: Findings) -> Table:
+    """Return a row for each trace and policy of the best two whose figure moves far."""
+    rows: list[tuple[Value, ...]] = [
+        (label(policy), trace, *(Rounded(found.figure(trace, policy, u), 2) for u in UNITS))
+        for policy in PAIR
+        for trace in found.traces
+        if found.spread(trace, policy).width > _FAR
+    ]
+    columns = ("policy", "trace", *map(spell_unit, UNITS))
+    return Table(f"Traces whose figure moves by more than {_FAR} point, percent", columns, rows)
+
+
+def paper_table(found: Findings) -> Table:
+    """Return a row for each of the paper's programs: the figures of its best two, least to most."""
+    rows: list[tuple[Value, ...]] = []
+    for trace in PAPER:
+        spreads = [found.spread(trace, policy) for policy in PAIR]
+        ends = [end for spread in spreads for end in (spread.least, spread.most)]
+        rows.append((label(trace), *(Rounded(end, 2) for end in ends)))
+    columns = ("program", *(f"{label(policy)}, {end}" for policy in PAIR for end in ("from", "to")))
+    return Table("The paper's programs: waste over all units, percent", columns, rows)
+
+
+def closely_table(found: Findings, trace: str) -> Table:
+    """Return a row a unit, every power of two: the waste of some policies on one trace."""
+    rows: list[tuple[Value, ...]] = [
+        (
+            spell_unit(unit),
+            *(Rounded(found.outcome(trace, policy, unit).waste, 1) for policy in LOOKED_AT),
+        )
+        for unit in FINE
+    ]
+    names = [
+        "best fit AO, the end not counted" if p == WITHOUT_TAIL else label(p) for p in LOOKED_AT
+    ]
+    return Table(f"{trace}: waste in percent", ("unit", *names), rows)
