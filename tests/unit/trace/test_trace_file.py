@@ -57,7 +57,10 @@ def test_the_columns_wanted_are_streamed_too(path):
 def test_a_file_is_not_read_into_memory_for_the_columns_that_a_policy_looks_at(path, monkeypatch):
     count = 300
     aligned = Trace.from_events(
-        np.zeros(count), np.arange(count), np.full(count, 24), alignment=np.arange(count) % 2 * 512
+        np.zeros(count, int),
+        np.arange(count),
+        np.full(count, 24),
+        alignment=np.arange(count) % 2 * 512,
     )
     write_trace(aligned, path)
     policies = ["best-fit-ao:memalign=on", "best-fit-ao"]
