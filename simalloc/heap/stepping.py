@@ -10,7 +10,7 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap.footprint import Footprint, Timeline
-from simalloc.heap.run import Counters, Run
+from simalloc.heap.run import Costs, Counters, Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping
@@ -155,6 +155,7 @@ def run_of(
         ),
         addresses=addresses,
         seconds=seconds,
+        costs=Costs(figures["system_calls"], figures["faults"]),
     )
 
 

@@ -60,6 +60,7 @@ struct block {
 
 struct counters {
     uint64_t growths;
+    uint64_t system_calls; /* that map, unmap, move the break, or give pages back */
     uint64_t splits;
     uint64_t coalescings;
     uint64_t searches;
@@ -305,6 +306,7 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
     heap->blocks[NO_BLOCK].previous = id;
     heap->brk += size;
     heap->mapped += size;
+    heap->counters.system_calls++;
     heap->heap_changed = true;
     return id;
 }
