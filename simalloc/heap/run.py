@@ -94,8 +94,9 @@ class Run(ShownAsTable):
     `resident`, what of it lies in pages of `page` bytes of the program that were written and not
     given back; `occupied`, for each size of pages the bytes of those with at least one live byte in
     them; and `addresses` (int64, scaled bytes), the object's address after each event, -1 for a
-    free. `seconds` is the time of the replay alone, and `costs` are the core's. `found` is there for `best-possible` alone, and
-    `device` for device allocators, whose run ends with the first request that cannot be served.
+    free. `seconds` is the time of the replay alone, and `costs` are the core's. `found` is there
+    for `best-possible` alone, and `device` for device allocators, whose run ends with the first
+    request that cannot be served.
     """
 
     trace: str
