@@ -92,6 +92,7 @@ struct setting {
     uint64_t natural;   /* blocks lie at multiples of what divides this, if they are as large */
     uint64_t piece;     /* what is given back of a block for others has so many bytes; 0: none is */
     uint64_t piece_unit; /* and is a multiple of it */
+    uint64_t columns;    /* of the trace that a policy in Python looks at, COLUMN_... together */
     uint64_t payload;    /* bytes of a block in front of what the program may write */
     uint64_t other_threads; /* that the program starts before its first event, besides number 0 */
     bool program_writes; /* every byte that it asks for, or none */
