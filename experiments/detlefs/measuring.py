@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.detlefs.behaviour import buffers, with_buffers, with_stdio
-from experiments.detlefs.choices import measure_choices
+from experiments.detlefs.behaviour import buffers, with_buffers
 from experiments.detlefs.paper import KIN, PAPER
 from experiments.mallocs import at_hand, replay, with_mechanism
 from simalloc.trace import catalogue
@@ -28,8 +27,11 @@ class Results:
     """Every program as traced, and `buffered` ones with the stdio buffers of the time."""
     buffered: Mapping[str, int]
     """How many stdio buffers were added, for each program that had some."""
-    choices: Runs
-    """The paper's own runs with other numbers of buffers, and other roots of the collector."""
+
+
+def with_stdio(program: str) -> str:
+    """Return the key of a program's trace with stdio buffers."""
+    return f"{program} with stdio"
 
 
 def measure(progress: Progress) -> Results:
@@ -43,5 +45,4 @@ def measure(progress: Progress) -> Results:
         for program, number in buffered.items()
     }
     texts = [with_mechanism(name) for name in (*at_hand(PAPER), *KIN)]
-    runs = replay(replayed, texts, progress)
-    return Results(described, runs, buffered, measure_choices(traces, buffered, progress))
+    return Results(described, replay(replayed, texts, progress), buffered)

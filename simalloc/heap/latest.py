@@ -49,6 +49,4 @@ class Latest:
             object=number,
             requested=requested,
             since=since,
-            exact_address=address,
-            exact_size=size,
         )

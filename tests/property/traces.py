@@ -25,6 +25,7 @@ from simalloc.policy.families.double_buddy import DoubleBuddy
 from simalloc.policy.families.gnu import Gnu
 from simalloc.policy.families.gxx import Gxx
 from simalloc.policy.families.lea import Lea
+from simalloc.policy.families.mimalloc import Mimalloc, ReclaimOnFree
 from simalloc.policy.families.modified_buddy import ModifiedBuddy
 from simalloc.policy.families.phk import PageOrder, Phk
 from simalloc.policy.families.ptmalloc import Ptmalloc
@@ -306,6 +307,26 @@ PARAMETERS = {
         "most": st.sampled_from([2, 512]),
     },
     Lea: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
+    Mimalloc: {
+        "mechanism": st.booleans(),
+        "tick": st.sampled_from([0, 10**9]),
+        "base": st.sampled_from([0, 1 << 46]),
+        "hint_delta": st.sampled_from([0, 255 << 20]),
+        "purge_delay": st.sampled_from([0, 1, 1 << 32]),
+        "purge_decommits": st.booleans(),
+        "arena_reserve": st.sampled_from([32 << 20, 256 << 20]),
+        "arena_eager_commit": st.booleans(),
+        "arena_purge_min_size": st.sampled_from([0, 1 << 16, 3 << 16]),
+        "arena_purge_immediate_size": st.sampled_from([0, 1 << 19]),
+        "allow_thp": st.sampled_from([0, 1]),
+        "page_reclaim_on_free": st.sampled_from(ReclaimOnFree),
+        "page_full_retain": st.sampled_from([0, 100]),
+        "page_max_candidates": st.sampled_from([0, 1, 100]),
+        "page_max_reclaim": st.sampled_from([0, 1]),
+        "page_cross_thread_max_reclaim": st.sampled_from([0, 1]),
+        "generic_collect": st.sampled_from([0, 1000]),
+        "disallow_arena_alloc": st.booleans(),
+    },
     Phk: {
         "page": _page,
         "keep": st.sampled_from([4096, 65536]),

@@ -113,6 +113,11 @@ class Heap(ABC):
         if self.blocks.residence is not None:
             self.blocks.residence.discard(address, size)
 
+    def use_huge_pages(self, address: int, size: int) -> None:
+        """Let there be huge pages where whole ones lie in these bytes."""
+        if self.blocks.residence is not None:
+            self.blocks.residence.use_huge_pages(address, size)
+
     def rounded(self, size: int) -> int:
         """Return the size of the block that the family gives for `size` bytes."""
         return size

@@ -6,6 +6,7 @@ from typing import Final
 
 from simalloc.policy.description import Policy
 from simalloc.policy.families.dlmalloc import Dlmalloc
+from simalloc.policy.families.mimalloc import Mimalloc
 from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.policy.families.tcmalloc import Tcmalloc
 from simalloc.policy.families.tlsf import Tlsf
@@ -46,5 +47,13 @@ POLICIES: Final = (
         reading="The pool is as large as it must be, and the heap is the part of it that was used.",
         groups=_REAL,
         scale=1,
+    ),
+    Policy(
+        "mimalloc",
+        Mimalloc(mechanism=True, word=8),
+        source="Leijen, mimalloc 3.6.0 and 2.0.9",
+        reading="Where the first arena lies is random; here it is a parameter.",
+        scale=1,
+        groups=_REAL,
     ),
 )

@@ -42,11 +42,7 @@ class PythonPolicy:
         """
 
     def malloc(self, heap: Heap, size: int) -> Block:
-        """Return a loose block of at least `size` scaled bytes.
-
-        A class whose `malloc` names `thread`, `time` (nanoseconds) or `site` behind a `*` gets them
-        of the request: `def malloc(self, heap, size, *, thread, site)`; 0 where a trace has none.
-        """
+        """Return a loose block of at least `size` scaled bytes."""
         raise NotImplementedError
 
     def free(self, heap: Heap, block: Block) -> None:

@@ -6,6 +6,7 @@ import pytest
 from simalloc.errors import SimallocError
 from simalloc.heap import fragmentation, simulate
 from simalloc.heap.reference.space import Residence
+from simalloc.heap.reference.space.residence import HUGE
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.trace import Op, Trace
@@ -26,6 +27,24 @@ def test_pages_are_resident_from_the_first_byte_until_they_are_given_back_whole(
     assert pages.runs == [0, 2, 3, 10]
     pages.touch(8000, 5000)
     assert pages.runs == [0, 10]
+
+
+def test_a_huge_page_is_resident_as_a_whole_until_a_part_is_given_back():
+    pages, whole = Residence(4096), HUGE * 4096
+    pages.use_huge_pages(whole, 2 * whole + 4096)
+    pages.touch(2 * whole - 1, 2)
+    assert pages.runs == [HUGE, 3 * HUGE]
+    pages.touch(3 * whole, 1)  # of this one only a page may be huge
+    pages.discard(whole, whole)
+    pages.discard(2 * whole, whole - 4096)
+    assert pages.runs == [3 * HUGE - 1, 3 * HUGE + 1]
+    pages.touch(whole, 1)
+    pages.discard(2 * whole, whole - 1)
+    pages.touch(2 * whole, 1)  # split, though nothing of it is left
+    assert pages.bytes == whole + 3 * 4096
+    pages.discard(2 * whole, whole)
+    pages.touch(2 * whole, 1)
+    assert pages.runs == [HUGE, 3 * HUGE + 1]
 
 
 def test_pages_are_counted_as_if_each_had_a_flag():

@@ -27,13 +27,18 @@ static uint64_t place_of(const struct page_table *table, uint64_t key)
     return place;
 }
 
+static bool is_known(const struct page_group *group)
+{
+    return group->of_pages != NULL || group->huge != 0;
+}
+
 /* Makes the table larger, and drops groups of which nothing is known any more. */
 static bool grow(struct page_table *table)
 {
     struct page_table old = *table;
     uint64_t kept = 0;
     for (uint64_t i = 0; i < old.capacity; i++)
-        kept += old.groups[i].of_pages != NULL;
+        kept += is_known(&old.groups[i]);
     uint64_t capacity = FIRST_CAPACITY;
     while (capacity < 4 * (kept + 1))
         capacity *= 2;
@@ -42,7 +47,7 @@ static bool grow(struct page_table *table)
         return false;
     *table = (struct page_table){.groups = groups, .capacity = capacity, .used = kept};
     for (uint64_t i = 0; i < old.capacity; i++)
-        if (old.groups[i].of_pages != NULL)
+        if (is_known(&old.groups[i]))
             groups[place_of(table, old.groups[i].key)] = old.groups[i];
     free(old.groups);
     return true;

@@ -6,11 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PAGES_OF_GROUP = 4096 };
+enum {
+    PAGES_OF_GROUP = 4096,
+    PAGES_OF_HUGE = 512, /* of a huge page: 2 MiB, if pages have 4 KiB */
+    HUGE_OF_GROUP = PAGES_OF_GROUP / PAGES_OF_HUGE,
+};
 
 struct page_group {
     uint64_t key; /* the number of its first page / PAGES_OF_GROUP, plus 1; 0: no entry */
     void *of_pages; /* what is known of each; NULL: nothing */
+    uint8_t huge;   /* huge pages, as bits: each becomes resident as a whole */
+    uint8_t split;  /* those of them of which a part was given back, and never all since then */
 };
 
 struct page_table {

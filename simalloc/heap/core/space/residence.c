@@ -73,19 +73,17 @@ static void set_in_word(struct residence *residence, uint64_t *word, unsigned fi
     uint64_t count = (uint64_t)__builtin_popcountll(changed);
     *word ^= changed;
     residence->pages = resident ? residence->pages + count : residence->pages - count;
-    residence->faults += resident ? count : 0;
 }
 
 /* Changes the pages from `first` to before `end` of one group. */
-static bool set_in_group(struct residence *residence, struct page_group *group, unsigned first,
+static bool set_pages(struct residence *residence, struct page_group *group, unsigned first,
                          unsigned end, bool resident)
 {
     if (group->of_pages == (resident ? ALL_RESIDENT : NULL))
         return true;
     if (end - first == PAGES_OF_GROUP) {
-        uint64_t before = pages_in(group);
-        residence->pages += (resident ? PAGES_OF_GROUP : 0) - before;
-        residence->faults += resident ? PAGES_OF_GROUP - before : 0;
+        residence->pages -= pages_in(group);
+        residence->pages += resident ? PAGES_OF_GROUP : 0;
         release_bits(group);
         group->of_pages = resident ? ALL_RESIDENT : NULL;
         return true;
@@ -99,6 +97,57 @@ static bool set_in_group(struct residence *residence, struct page_group *group, 
         page = stop;
     }
     return true;
+}
+
+/* Whether any page of a huge page is resident. */
+static bool is_touched(const struct page_group *group, unsigned huge)
+{
+    if (group->of_pages == NULL || group->of_pages == ALL_RESIDENT)
+        return group->of_pages != NULL;
+    const uint64_t *bits = (const uint64_t *)group->of_pages + huge * PAGES_OF_HUGE / 64;
+    for (unsigned word = 0; word < PAGES_OF_HUGE / 64; word++)
+        if (bits[word] != 0)
+            return true;
+    return false;
+}
+
+/* The same, where there are huge pages: they become resident as a whole, and are pages like others
+ * when a part of them was given back. */
+static bool set_in_group(struct residence *residence, struct page_group *group, unsigned first,
+                         unsigned end, bool resident)
+{
+    unsigned last = (end - 1) / PAGES_OF_HUGE;
+    for (unsigned huge = first / PAGES_OF_HUGE; huge <= last && group->huge != 0; huge++) {
+        uint8_t bit = (uint8_t)(1U << huge);
+        unsigned start = huge * PAGES_OF_HUGE;
+        bool is_whole = first <= start && start + PAGES_OF_HUGE <= end;
+        if ((group->huge & bit) == 0)
+            continue;
+        if (!resident && is_whole)
+            group->split = (uint8_t)(group->split & ~bit);
+        else if (!resident && is_touched(group, huge))
+            group->split |= bit;
+        else if (resident && (group->split & bit) == 0 && !is_touched(group, huge) &&
+                 !set_pages(residence, group, start, start + PAGES_OF_HUGE, true))
+            return false;
+    }
+    return set_pages(residence, group, first, end, resident);
+}
+
+void heap_use_huge_pages(struct heap *heap, uint64_t address, uint64_t size)
+{
+    if (heap->residence == NULL)
+        return;
+    uint64_t whole = PAGES_OF_HUGE * heap->setting.page;
+    for (uint64_t huge = (address + whole - 1) / whole; huge < (address + size) / whole; huge++) {
+        struct page_group *group =
+            page_table_group(&heap->residence->table, huge / HUGE_OF_GROUP);
+        if (group == NULL) {
+            heap_fail(heap, OUT_OF_MEMORY);
+            return;
+        }
+        group->huge |= (uint8_t)(1U << huge % HUGE_OF_GROUP);
+    }
 }
 
 void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool resident)

@@ -11,7 +11,6 @@
 struct residence {
     uint64_t page;  /* its size in scaled bytes */
     uint64_t pages; /* that are resident now */
-    uint64_t faults; /* pages that have become resident, again or for the first time */
     struct page_table table; /* a bit a page; of a group without any NULL, with all ALL_RESIDENT */
 };
 
@@ -22,6 +21,10 @@ void residence_release(struct heap *heap);
 /* Makes the pages from number `first` to before `end` resident, or no longer so. The heap fails when
  * memory is exhausted. */
 void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool resident);
+
+/* Lets there be huge pages in a segment, where whole ones lie in these bytes. The heap fails when
+ * memory is exhausted. */
+void heap_use_huge_pages(struct heap *heap, uint64_t address, uint64_t size);
 
 /* The scaled bytes of all resident pages; 0 if they are not kept track of. */
 uint64_t heap_resident(const struct heap *heap);
@@ -38,7 +41,6 @@ ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size
 /* Gives the pages back that lie wholly within these bytes, which remain mapped. */
 ALWAYS_INLINE void heap_discard(struct heap *heap, uint64_t address, uint64_t size)
 {
-    heap->counters.system_calls++;
     if (heap->residence == NULL)
         return;
     uint64_t page = heap->setting.page;

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from typing import Final
+
+HUGE: Final = 512
+"""The pages of a huge page: 2 MiB, if pages have 4 KiB."""
 
 
 class Residence:
@@ -10,11 +14,16 @@ class Residence:
 
     Pages of `page` scaled bytes are counted from address 0. `runs` has the first and the end of
     each run of resident pages in turn, in rising order: an even number of them.
+
+    A huge page becomes resident as a whole. When a part of it is given back it is split: its pages
+    are single ones from then on, until it is given back whole.
     """
 
     def __init__(self, page: int) -> None:
         self.page = page
         self.runs: list[int] = []
+        self._huge: set[int] = set()
+        self._split: set[int] = set()
 
     @property
     def bytes(self) -> int:
@@ -32,8 +41,30 @@ class Residence:
         if first < end:
             self._set(first, end, resident=False)
 
+    def use_huge_pages(self, address: int, size: int) -> None:
+        """Let there be huge pages where whole ones lie in these bytes."""
+        whole = HUGE * self.page
+        self._huge.update(range(-(-address // whole), (address + size) // whole))
+
     def _set(self, first: int, end: int, *, resident: bool) -> None:
         """Make the pages from `first` to before `end` resident, or no longer so."""
+        for huge in range(first // HUGE, (end - 1) // HUGE + 1) if self._huge else ():
+            if huge not in self._huge:
+                continue
+            if resident and huge not in self._split and not self._is_touched(huge):
+                self._set_pages(huge * HUGE, (huge + 1) * HUGE, resident=True)
+            elif not resident and first <= huge * HUGE and (huge + 1) * HUGE <= end:
+                self._split.discard(huge)
+            elif not resident and self._is_touched(huge):
+                self._split.add(huge)
+        self._set_pages(first, end, resident=resident)
+
+    def _is_touched(self, huge: int) -> bool:
+        """Say whether any page of a huge page is resident."""
+        place = bisect_right(self.runs, huge * HUGE)
+        return place % 2 == 1 or (place < len(self.runs) and self.runs[place] < (huge + 1) * HUGE)
+
+    def _set_pages(self, first: int, end: int, *, resident: bool) -> None:
         low, high = bisect_left(self.runs, first), bisect_right(self.runs, end)
         edges = [first] if low % 2 != resident else []
         edges += [end] if high % 2 != resident else []

@@ -1,0 +1,49 @@
+/* The sizes of blocks that all versions of mimalloc share (policy/families/mimalloc.md). */
+#ifndef SIMALLOC_MIMALLOC_SIZES_H
+#define SIMALLOC_MIMALLOC_SIZES_H
+
+#include "space/heap.h"
+
+#define KIB UINT64_C(1024)
+#define MIB (1024 * KIB)
+#define SLICE (64 * KIB) /* pages, spans and arenas are made of slices of so many bytes */
+
+/* The number of the size that blocks for requests of `size` bytes have: four to each doubling. */
+ALWAYS_INLINE unsigned bin_of(uint64_t size)
+{
+    if (size <= 8)
+        return 0;
+    if (size <= 64)
+        return (unsigned)((size + 15) / 16);
+    unsigned bits = 64 - (unsigned)__builtin_clzll(size - 1);
+    return 4 * bits + (unsigned)((size - 1) >> (bits - 3)) - 27;
+}
+
+ALWAYS_INLINE uint64_t size_of_bin(unsigned bin)
+{
+    if (bin == 0)
+        return 8;
+    if (bin <= 4)
+        return UINT64_C(16) * bin;
+    return (uint64_t)((bin - 5) % 4 + 5) << ((bin - 5) / 4 + 4);
+}
+
+/* What is asked of the system for `size` bytes: the larger, the coarser. */
+ALWAYS_INLINE uint64_t system_size(uint64_t size, uint64_t smallest_unit)
+{
+    if (size < 512 * KIB)
+        return round_up(size, smallest_unit);
+    if (size < 2 * MIB)
+        return round_up(size, SLICE);
+    if (size < 8 * MIB)
+        return round_up(size, 256 * KIB);
+    return round_up(size, size < 32 * MIB ? MIB : 4 * MIB);
+}
+
+/* The largest power of two that divides a number. */
+ALWAYS_INLINE uint64_t lowest_bit(uint64_t number)
+{
+    return number & (~number + 1);
+}
+
+#endif

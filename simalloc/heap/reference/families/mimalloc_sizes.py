@@ -1,0 +1,36 @@
+"""The sizes of blocks that all versions of mimalloc share."""
+
+from __future__ import annotations
+
+KIB = 1024
+MIB = 1024 * KIB
+
+SLICE = 64 * KIB
+"""Pages, spans and arenas are made of slices of so many bytes."""
+
+
+def round_up(number: int, unit: int) -> int:
+    """Return the smallest multiple of `unit` that is not below `number`."""
+    return -(-number // unit) * unit
+
+
+def block_size(size: int) -> int:
+    """Return the size of the blocks that requests for `size` bytes get: four to each doubling."""
+    if size <= 8:
+        return 8
+    if size <= 64:
+        return round_up(size, 16)
+    return round_up(size, 1 << ((size - 1).bit_length() - 3))
+
+
+def system_size(size: int, smallest_unit: int) -> int:
+    """Return what is asked of the system for `size` bytes: the larger, the coarser."""
+    for below, unit in ((512 * KIB, smallest_unit), (2 * MIB, SLICE), (8 * MIB, 256 * KIB)):
+        if size < below:
+            return round_up(size, unit)
+    return round_up(size, MIB if size < 32 * MIB else 4 * MIB)
+
+
+def lowest_bit(number: int) -> int:
+    """Return the largest power of two that divides a number."""
+    return number & -number

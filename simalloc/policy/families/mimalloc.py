@@ -1,0 +1,105 @@
+"""mimalloc, of two releases."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar, Final
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Amount, Overhead, Range
+
+_KIB: Final = 1024
+_MIB: Final = 1024 * _KIB
+_SLICE: Final = 64 * _KIB
+_HUGE_PAGE: Final = 2 * _MIB
+_CHUNK: Final = 32 * _MIB
+
+Milliseconds = Annotated[int, Range(0, 1 << 32)]
+"""How long something waits; 0: not at all."""
+
+
+class Version(Enum):
+    """Which release is meant."""
+
+    V3_6_0 = "3.6.0"
+
+
+class ReclaimOnFree(Enum):
+    """When a thread takes over a page without an owner in which it frees a block."""
+
+    NEVER = "-1"
+    OWN = "0"
+    """If it was the page's latest owner."""
+    ANY = "1"
+    """Also if more than a quarter of the page is free."""
+
+
+@dataclass(frozen=True)
+class Mimalloc(Family):
+    """Pages for blocks of one size, of which free blocks are taken in the order of their frees."""
+
+    family: ClassVar[str] = "mimalloc"
+    reference: ClassVar[str] = "mimalloc:heap_of_version"
+    columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
+    writes_itself: ClassVar[bool] = True
+
+    version: Version = Version.V3_6_0
+    """The release whose rules are used."""
+    tick: Annotated[int, Range(0, 10**9)] = 0
+    """Nanoseconds that the clock advances with each call; 0: the times of the trace are taken."""
+
+    base: Annotated[int, Range(0, 1 << 46, 256 * _MIB)] = 3 << 40
+    """Where the first arena of the real process lies, which offsets in pages depend on."""
+    hint_delta: Annotated[int, Range(0, 255 * _MIB)] = 128 * _MIB
+    """How far below `base` the first hint to the system was; it moves later mappings."""
+    purge_delay: Milliseconds = 1000
+    """How long free slices wait before they are given back, times `arena_purge_mult`."""
+    arena_purge_mult: Annotated[int, Range(0, 1 << 20)] = 4
+    """See `purge_delay`."""
+    purge_decommits: bool = True
+    """Whether what is purged is not resident any more; off: not before the system needs it."""
+    arena_reserve: Annotated[int, Range(_CHUNK, 512 * _CHUNK, _CHUNK)] = 1024 * _MIB
+    """The size of the first arenas."""
+    arena_eager_commit: bool = True
+    """Whether arenas are committed, and made of huge pages, from the start."""
+    arena_purge_min_size: Annotated[int, Range(0, _CHUNK, _SLICE)] = 0
+    """The unit that is purged; 0: a huge page if `allow_thp` is 2, else a slice."""
+    arena_purge_immediate_size: Amount = 32 * _MIB
+    """Pages of this size are purged when they are freed."""
+    allow_thp: Annotated[int, Range(0, 2)] = 2
+    """Whether arenas ask for huge pages (0: no), and purge in units of them (2)."""
+    page_reclaim_on_free: ReclaimOnFree = ReclaimOnFree.ANY
+    """When a free makes a page without an owner the thread's."""
+    page_full_retain: Amount = 2
+    """How many full pages of up to 10 KiB blocks a search leaves to their owner."""
+    page_max_candidates: Amount = 4
+    """How many pages a search looks at once it has found one with room."""
+    page_max_reclaim: Amount = 1 << 40
+    """A thread takes its own page back if it has at most so many of that size."""
+    page_cross_thread_max_reclaim: Amount = 32
+    """A thread takes another's page over if it has at most so many of that size."""
+    generic_collect: Amount = 10000
+    """A thread collects and purges after so many mallocs beyond the fast path."""
+    disallow_arena_alloc: bool = False
+    """Whether each page is mapped by itself."""
+
+    @property
+    def core(self) -> str:
+        """The two releases have little more in common than the sizes of blocks."""
+        return f"mimalloc {self.version.value[0]}"
+
+    @property
+    def overhead(self) -> Overhead:
+        """Nothing: what a block belongs to is found by its address."""
+        return Overhead()
+
+    @property
+    def purge_unit(self) -> int:
+        """The bytes that 3.6.0 purges together, if all of them wait for it."""
+        return self.arena_purge_min_size or (_HUGE_PAGE if self.allow_thp == 2 else _SLICE)
+
+    def core_parameters(self) -> dict[str, int | str]:
+        """Return what the core of the version takes."""
+        given = super().core_parameters()
+        given["purge_unit"] = self.purge_unit
+        foreign = ["version", "arena_purge_min_size"]
+        return {name: value for name, value in given.items() if name not in foreign}

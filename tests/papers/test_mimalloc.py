@@ -1,0 +1,77 @@
+"""The model of mimalloc against what the real one did: tests/data/mallocs/mimalloc.
+
+At every event the address is the same, and so are the mapped and the committed bytes. Resident
+memory is that of the process but for a page or two that the library keeps for itself.
+"""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from simalloc import read_trace
+from simalloc.heap.setting import Setting
+from simalloc.policy import policy
+from simalloc.report.placements import write_placements
+
+MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "mimalloc"
+PAGE = 4096
+SETTINGS = {
+    "": {},
+    "def": {},
+    "ms1": {"tick": 10**6},
+    "pd0": {"purge_delay": 0},
+    "thp0ms1": {"allow_thp": 0, "tick": 10**6},
+    "thp0pd0": {"allow_thp": 0, "purge_delay": 0},
+    "ret0": {"page_full_retain": 0},
+}
+CASES = sorted(str(path.relative_to(MEASURED)) for path in MEASURED.glob("3.*/*.csv.zst"))
+THREADED = ["3.6.0/al3.csv.zst", "3.6.0/mt2.csv.zst"]
+
+
+def measured(case):
+    """Return what the library did, a row an event, and where it was: parameters of the model."""
+    with zstandard.open(MEASURED / case, "rt") as lines:
+        told = dict(word.split("=") for word in next(lines).split()[3:])
+        delta = told["hint_delta_mib"].replace("any", "128")
+        place = {"base": int(told["base"], 16), "hint_delta": f"{delta}M"}
+        return list(csv.DictReader(lines)), place
+
+
+def pairs(case, engine):
+    """Return the library's row and the model's for each event."""
+    version, name = case.removesuffix(".csv.zst").split("/")
+    program, _, setting = name.partition("@")
+    expected, place = measured(case)
+    model = policy("mimalloc", version=version, **SETTINGS[setting], **place)
+    trace = read_trace(MEASURED / f"{program}.txt.zst")
+    rows = io.StringIO()
+    write_placements(Setting.of(trace, model, None, None, resident=True), rows, engine=engine)
+    return list(zip(expected, csv.DictReader(rows.getvalue().splitlines()), strict=True))
+
+
+def is_same(real, model):
+    told = {name: value for name, value in real.items() if value and name != "rss_anon"}
+    return told.items() <= model.items()
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in THREADED])
+def test_each_address_and_figure_is_the_librarys(case):
+    assert [pair for pair in pairs(case, "core") if not is_same(*pair)] == []
+
+
+@pytest.mark.parametrize("case", [*THREADED, "3.6.0/large@pd0.csv.zst"])
+def test_the_reference_says_the_same(case):
+    assert [pair for pair in pairs(case, "reference") if not is_same(*pair)] == []
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "@" in case])
+def test_resident_memory_is_the_processs(case):
+    apart = [
+        (int(model["resident"]) - int(real["rss_anon"])) // PAGE
+        for real, model in pairs(case, "core")
+        if real["rss_anon"]
+    ]
+    assert set(apart) <= {-2, -1}
