@@ -87,7 +87,7 @@ def nanoseconds(trace: Trace, policy: Policy, rounds: int) -> float:
     for _ in range(rounds):
         simulation = Setting.of(trace, policy, 16, Realloc.FREE_FIRST).simulation()
         started = time.process_time()
-        for stride in strides(trace, policy):
+        for stride in strides(trace, (), policy):
             replay(simulation, stride)
         times.append(time.process_time() - started)
         say(spell(policy))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from experiments.coverage import coverage_table
 from experiments.detlefs.agreement import agreement_table
 from experiments.detlefs.behaviour import buffers_table, comparison
 from experiments.detlefs.bracket import bracket_table
+from experiments.detlefs.choices import buffers_choice_table, roots_table
 from experiments.detlefs.heaps import table_9, table_10
 from experiments.detlefs.units import units_table
-from experiments.detlefs.work import work_table
+from experiments.detlefs.work import ranks_table, work_table
 from experiments.output import Exhibit
 
 if TYPE_CHECKING:
     from experiments.detlefs.measuring import Results
+
+_COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
 def exhibits(results: Results) -> dict[str, Exhibit]:
@@ -25,8 +30,12 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
         "table-9": Exhibit.compared(table_9(results, stdio=True)),
         "table-10": Exhibit.compared(table_10(results, stdio=True)),
         "bracket": Exhibit.plain(bracket_table(results)),
+        "buffers-choice": Exhibit.plain(buffers_choice_table(results.choices, results.buffered)),
+        "roots": Exhibit.plain(roots_table(results.choices, results.buffered)),
         "agreement": Exhibit.plain(agreement_table(results)),
         "table-9-as-traced": Exhibit.compared(table_9(results, stdio=False)),
         "table-10-as-traced": Exhibit.compared(table_10(results, stdio=False)),
         "work": Exhibit.plain(work_table(results)),
+        "ranks": Exhibit.plain(ranks_table(results)),
+        "coverage": Exhibit.plain(coverage_table(_COVERAGE)),
     }

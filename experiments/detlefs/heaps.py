@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.comparison import Comparison
-from experiments.detlefs.measuring import with_stdio
+from experiments.detlefs.behaviour import with_stdio
 from experiments.detlefs.paper import KILOBYTE_OF_HEAP, PAPER
 from experiments.mallocs import at_hand, with_mechanism
 

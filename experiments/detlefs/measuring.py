@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.detlefs.behaviour import buffers, with_buffers
+from experiments.detlefs.behaviour import buffers, with_buffers, with_stdio
+from experiments.detlefs.choices import measure_choices
 from experiments.detlefs.paper import KIN, PAPER
 from experiments.mallocs import at_hand, replay, with_mechanism
 from simalloc.trace import catalogue
@@ -27,11 +28,8 @@ class Results:
     """Every program as traced, and `buffered` ones with the stdio buffers of the time."""
     buffered: Mapping[str, int]
     """How many stdio buffers were added, for each program that had some."""
-
-
-def with_stdio(program: str) -> str:
-    """Return the key of a program's trace with stdio buffers."""
-    return f"{program} with stdio"
+    choices: Runs
+    """The paper's own runs with other numbers of buffers, and other roots of the collector."""
 
 
 def measure(progress: Progress) -> Results:
@@ -45,4 +43,5 @@ def measure(progress: Progress) -> Results:
         for program, number in buffered.items()
     }
     texts = [with_mechanism(name) for name in (*at_hand(PAPER), *KIN)]
-    return Results(described, replay(replayed, texts, progress), buffered)
+    runs = replay(replayed, texts, progress)
+    return Results(described, runs, buffered, measure_choices(traces, buffered, progress))

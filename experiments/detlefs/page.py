@@ -8,10 +8,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from experiments.detlefs.heaps import run_of
+from experiments.detlefs.agreement import NEAR, SAME_RUN
+from experiments.detlefs.bracket import bracket
+from experiments.detlefs.choices import (
+    COLLECTOR,
+    ROOTS,
+    cells_near,
+    collector_heap,
+    heap,
+    is_near,
+)
+from experiments.detlefs.heaps import run_of, table_9, table_10
 from experiments.detlefs.paper import KILOBYTE_OF_HEAP, PAPER
 from experiments.detlefs.units import UNITS, quotients_met
-from experiments.mallocs import missing
+from experiments.detlefs.verdict import space_order
+from experiments.detlefs.work import rank_correlation
+from experiments.mallocs import at_hand, missing
 from experiments.output import fill_page, listed
 
 if TYPE_CHECKING:
@@ -45,5 +57,45 @@ def _facts(results: Results) -> dict[str, Any]:
         "met_1000": met_1000,
         "met_1024": met_1024,
         "cells": cells,
+        **_heaps(results),
+        **_choices(results),
+        "correlation": {name: rank_correlation(results, name) for name in at_hand(PAPER)},
         "absent": f"Not modelled here: {listed(absent)}." if absent else "",
+    }
+
+
+def _heaps(results: Results) -> dict[str, Any]:
+    """Return how many heaps and quotients are near print, and whose order is the paper's."""
+    heaps = [
+        here / printed
+        for program, _, printed, here in table_9(results, stdio=True).pairs()
+        if program in SAME_RUN
+    ]
+    quotients = [here / printed for _, _, printed, here in table_10(results, stdio=True).pairs()]
+    kin = {program: bracket(results, program) for program in SAME_RUN}
+    return {
+        "near_heaps": sum(abs(ratio - 1) <= NEAR for ratio in heaps),
+        "all_heaps": len(heaps),
+        "near_quotients": sum(abs(ratio - 1) <= NEAR for ratio in quotients),
+        "all_quotients": len(quotients),
+        "older": sum(is_near(program, "ultrix", low) for program, (low, _, _) in kin.items()),
+        "newer": sum(is_near(program, "ultrix", high) for program, (_, _, high) in kin.items()),
+        "order": space_order(results),
+        "programs_count": len(PAPER.programs),
+    }
+
+
+def _choices(results: Results) -> dict[str, Any]:
+    runs, buffered = results.choices, results.buffered
+    return {
+        "cfrac_near": [cells_near(runs, "cfrac", number) for number in (0, 1)],
+        "cfrac": {
+            name: [heap(runs, "cfrac", number, name) for number in (0, 1)]
+            for name in at_hand(PAPER)
+        },
+        "collector": {
+            program: [collector_heap(runs, program, buffered, roots) for roots in ROOTS]
+            for program in SAME_RUN
+        },
+        "collector_printed": {p: PAPER.table(9).cells[p][COLLECTOR].value for p in SAME_RUN},
     }

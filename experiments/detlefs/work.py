@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from experiments.detlefs.heaps import run_of
 from experiments.detlefs.paper import PAPER
@@ -10,6 +14,10 @@ from experiments.mallocs import at_hand
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from experiments.detlefs.measuring import Results
     from simalloc.report.table import Value
 
@@ -34,6 +42,55 @@ def work_table(results: Results) -> Table:
     """
     rows = [_row(results, program, name) for program in PAPER.programs for name in at_hand(PAPER)]
     return Table("Tables 4 to 7: instructions in print, and the work seen here", _COLUMNS, rows)
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Spearman's, over the programs; `chance` percent of all orders come to as much or more."""
+
+    value: float
+    chance: float
+
+
+def rank_correlation(results: Results, name: str) -> Correlation | None:
+    """Return how an allocator's instructions a malloc in print rise with its visited blocks.
+
+    None where all programs have the same.
+    """
+    visited = [
+        run_of(results, program, name, stdio=False).counters.visited_mean
+        for program in PAPER.programs
+    ]
+    printed = [PAPER.table(4).cells[program][name].value for program in PAPER.programs]
+    first, second = _ranks(printed), _ranks(visited)
+    if min(np.ptp(first), np.ptp(second)) == 0:
+        return None
+    value = float(np.corrcoef(first, second)[0, 1])
+    orders = [float(np.corrcoef(first, order)[0, 1]) for order in permutations(second)]
+    as_much = sum(order > value - 1e-9 for order in orders)
+    return Correlation(value, 100 * as_much / len(orders))
+
+
+def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    """Return each value's rank; equal values share the mean of theirs."""
+    ordered = np.sort(values)
+    ends = [np.searchsorted(ordered, values, side) for side in ("left", "right")]
+    return np.asarray((ends[0] + ends[1] + 1) / 2)
+
+
+def ranks_table(results: Results) -> Table:
+    """Return the rank correlation of instructions and blocks visited for each allocator."""
+    rows: list[tuple[Value, ...]] = []
+    for name in at_hand(PAPER):
+        found = rank_correlation(results, name)
+        cells = () if found is None else (Rounded(found.value, 2), Rounded(found.chance, 0))
+        rows.append((PAPER.label(name), *(cells or (None, None))))
+    columns = (
+        "allocator",
+        f"rank correlation over {len(PAPER.programs)} programs",
+        "% of all orders with as much",
+    )
+    return Table("Instructions a malloc in print, and blocks visited a malloc here", columns, rows)
 
 
 def _row(results: Results, program: str, name: str) -> tuple[Value, ...]:

@@ -20,6 +20,10 @@ COMMANDS: Final = {
     "waste": Command(
         "simalloc.cli.waste", "Print where the bytes of a heap go when it has its peak."
     ),
+    "sites": Command(
+        "simalloc.cli.sites",
+        "Say which code has the memory, and with -p which code pins the heap.",
+    ),
     "report": Command(
         "simalloc.cli.report",
         "Write a page: how much memory traces waste, under which policy, and why.",

@@ -51,9 +51,8 @@ def replay_side_by_side(
         )
         for setting in settings
     ]
-    # One that serves alignments has its trace in memory.
-    source = next((each.source for each in settings if each.columns), settings[0].source)
-    with closing(strides(source)) as events:
+    columns = {name for setting in settings for name in setting.columns}
+    with closing(strides(settings[0].source, columns)) as events:
         _Convoy(events, lanes, progress).go()
     return [lane.run() for lane in lanes]
 

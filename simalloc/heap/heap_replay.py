@@ -111,7 +111,7 @@ class HeapReplay:
         An onlooker sees the heap when the events before have been taken.
         """
         self._begin()
-        with closing(self._setting.source.stretches()) as stretches:
+        with closing(self._setting.source.stretches(self._setting.columns)) as stretches:
             while self._done < self._end:
                 stretch = next(stretches)
                 for part in self._cut(stretch):

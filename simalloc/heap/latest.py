@@ -49,4 +49,6 @@ class Latest:
             object=number,
             requested=requested,
             since=since,
+            exact_address=address,
+            exact_size=size,
         )

@@ -59,6 +59,10 @@ class Moment:
     requested: NDArray[np.int64]
     since: NDArray[np.int64]
     """The event that put the object there or gave it its size."""
+    exact_address: NDArray[np.int64]
+    """In scaled bytes; `address` is a float, in which near ones above 2**53 are the same."""
+    exact_size: NDArray[np.int64]
+    """In scaled bytes."""
 
     def __len__(self) -> int:
         return len(self.address)
@@ -74,4 +78,6 @@ class Moment:
             object=np.concatenate([piece.object for piece in pieces]),
             requested=np.concatenate([piece.requested for piece in pieces]),
             since=np.concatenate([piece.since for piece in pieces]),
+            exact_address=np.concatenate([piece.exact_address for piece in pieces]),
+            exact_size=np.concatenate([piece.exact_size for piece in pieces]),
         )

@@ -50,6 +50,18 @@ class Counters:
 
 
 @dataclass(frozen=True)
+class Costs:
+    """What keeping the heap as it is costs, in the core's count.
+
+    `system_calls` are those that map, unmap, move the break or give pages back; `faults` the pages
+    that have become resident, again or for the first time (0 if nobody has kept track).
+    """
+
+    system_calls: int
+    faults: int
+
+
+@dataclass(frozen=True)
 class Found:
     """How the heap of `best-possible` was found.
 
@@ -82,8 +94,9 @@ class Run(ShownAsTable):
     `resident`, what of it lies in pages of `page` bytes of the program that were written and not
     given back; `occupied`, for each size of pages the bytes of those with at least one live byte in
     them; and `addresses` (int64, scaled bytes), the object's address after each event, -1 for a
-    free. `seconds` is the time of the replay alone. `found` is there for `best-possible` alone, and
-    `device` for device allocators, whose run ends with the first request that cannot be served.
+    free. `seconds` is the time of the replay alone, and `costs` are the core's. `found` is there
+    for `best-possible` alone, and `device` for device allocators, whose run ends with the first
+    request that cannot be served.
     """
 
     trace: str
@@ -101,6 +114,7 @@ class Run(ShownAsTable):
     page: int = PAGE
     addresses: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
     seconds: float = field(default=0.0, compare=False)
+    costs: Costs | None = field(default=None, compare=False)
     device: DeviceFigures | None = None
     found: Found | None = None
 

@@ -63,8 +63,6 @@ class Setting:
         scale = described.description.only_scale or scale
         for size in (page, *occupied):
             check_page(size)
-        if described.description.memalign:
-            source = source.in_memory()  # a file is read without alignments
         return cls(source, described, scale, rule, page, resident, writes, tuple(occupied))
 
     @property

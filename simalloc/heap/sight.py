@@ -61,7 +61,9 @@ class Watched:
         return self._of_reference() if self._in_python else self._of_core()
 
     def _of_core(self) -> Generator[Sight]:
-        with closing(strides(self._setting.source, self._setting.policy)) as parts:
+        with closing(
+            strides(self._setting.source, self._setting.columns, self._setting.policy)
+        ) as parts:
             for part in parts:
                 sight = Sight.empty(len(part.op), len(self.names))
                 columns = sight._asdict()

@@ -10,10 +10,10 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap.footprint import Footprint, Timeline
-from simalloc.heap.run import Counters, Run
+from simalloc.heap.run import Costs, Counters, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Collection, Generator, Mapping
 
     from numpy.typing import NDArray
 
@@ -43,7 +43,7 @@ def replay_all(
     events done since its last call.
     """
     done, seconds = 0, 0.0
-    with closing(strides(setting.source, setting.policy)) as events:
+    with closing(strides(setting.source, setting.columns, setting.policy)) as events:
         for stride in events:
             reached = done + len(stride.op)
             started = time.perf_counter()
@@ -55,9 +55,14 @@ def replay_all(
     return seconds
 
 
-def strides(source: EventSource, policy: Policy | None = None) -> Generator[Stretch]:
-    """Yield the events of a trace, at most `STRIDE` at a time, or as many as a policy may take."""
-    with closing(source.stretches()) as stretches:
+def strides(
+    source: EventSource, columns: Collection[str], policy: Policy | None = None
+) -> Generator[Stretch]:
+    """Yield the events of a trace, at most `STRIDE` at a time, or as many as a policy may take.
+
+    They have the optional columns named.
+    """
+    with closing(source.stretches(columns)) as stretches:
         for stretch in stretches:
             yield from parts_of(stretch, policy)
 
@@ -100,8 +105,8 @@ def replay(
 
     `address`, if given, is filled with the objects', and so are the columns of a `sight`.
     """
-    op, size, slot, live, spans, alignment = events
-    columns = {"alignment": alignment, "address": address, **(sight or {})}
+    op, size, slot, live, spans, optional = events
+    columns = {**optional, "address": address, **(sight or {})}
     done, failure = simulation.replay(op, size, slot, live, spans, columns)
     if failure is not None:
         event = int(simulation.figures()["events"])
@@ -150,6 +155,7 @@ def run_of(
         ),
         addresses=addresses,
         seconds=seconds,
+        costs=Costs(figures["system_calls"], figures["faults"]),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.report.table import Table
 from simalloc.report.units import spell_share
-from simalloc.trace.statistics import COVERAGE, SHARES
+from simalloc.trace.statistics import COVERAGE, SHARES, threads_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,6 +106,10 @@ def _overview(statistics: Statistics) -> Iterator[tuple[str, Value]]:
     yield "never freed, % of the objects", 100 * statistics.never_freed.share_of_objects
     yield "never freed, bytes", statistics.never_freed.bytes
     yield "never freed, % of the bytes", 100 * statistics.never_freed.share_of_bytes
+    threads = statistics.threads
+    yield "threads", len(threads)
+    yield "most threads at once", threads_at_once(threads).amount
+    yield "bytes freed by another thread", sum(each.bytes_freed_for_others for each in threads)
 
 
 def _curve_table(all_statistics: Sequence[Statistics]) -> Table:

@@ -71,14 +71,25 @@ class TraceReader:
         """Yield the events, up to 2**20 at a time, each chunk in memory of its own."""
         return self._fill(self._empty_chunks(), Decoding(self.header))
 
-    def stretches(self) -> Iterator[Stretch]:
-        """Yield what a replay needs of the events, up to `STRETCH_EVENTS` at a time."""
-        decoding = Decoding(self.header)
+    def stretches(self, wanted: Collection[str] = ()) -> Iterator[Stretch]:
+        """Yield what a replay needs of the events, up to `STRETCH_EVENTS` at a time.
+
+        `wanted` names the optional columns that it needs.
+        """
+        decoding, clock = Decoding(self.header), Clock()
         for number, events in enumerate(self._lengths()):
             with self._errors(f"chunk {number} is damaged"):
-                self._begin(decoding, number, events)
+                planes = self._begin(decoding, number, events, wanted)
+                columns = {
+                    name: unpack_column(name, planes[name], clock)
+                    for name in planes
+                    if name in wanted
+                }
             for start in range(0, events, STRETCH_EVENTS):
-                stretch = Stretch.empty(min(STRETCH_EVENTS, events - start))
+                length = min(STRETCH_EVENTS, events - start)
+                stretch = Stretch.empty(length).with_columns(
+                    {name: values[start : start + length] for name, values in columns.items()}
+                )
                 with self._errors(f"chunk {number} is damaged"):
                     decoding.decode(stretch.op, stretch.size, stretch.slot, live=stretch.live)
                 yield stretch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -32,8 +33,8 @@ class Stretch(NamedTuple):
 
     `op`, `size` and `slot` are as in `Trace`. The other two do not depend on the policy, and are
     found once for all of them: `live` (int64) has the bytes live after each event, and `spans` what
-    is measured of each 256 events from the first on, of as many as are known. `alignment` is that
-    of `Trace`, where requests ask for any; a `TraceFile` leaves it out.
+    is measured of each 256 events from the first on, of as many as are known. `columns` has the
+    optional columns that were asked for, without those in which there is nothing but 0.
     """
 
     op: NDArray[np.uint8]
@@ -41,7 +42,7 @@ class Stretch(NamedTuple):
     slot: NDArray[np.uint32]
     live: NDArray[np.int64]
     spans: NDArray[np.void]
-    alignment: NDArray[np.int64] | None = None
+    columns: Mapping[str, NDArray[Any]] = MappingProxyType({})
 
     @classmethod
     def empty(cls, events: int) -> Stretch:
@@ -50,6 +51,12 @@ class Stretch(NamedTuple):
         sizes, lives, slots, ops = np.split(memory, (8 * events, 16 * events, 20 * events))
         return cls(
             ops, sizes.view(np.int64), slots.view(np.uint32), lives.view(np.int64), empty_spans(0)
+        )
+
+    def with_columns(self, columns: Mapping[str, NDArray[Any]]) -> Stretch:
+        """Return the same events with those of these optional columns that hold more than 0."""
+        return self._replace(
+            columns={name: values for name, values in columns.items() if values.any()}
         )
 
     def summed_up(self) -> Stretch:
@@ -68,7 +75,7 @@ class Stretch(NamedTuple):
             self.slot[part],
             self.live[part],
             self.spans[first_span : stop // SPAN_EVENTS],
-            None if self.alignment is None else self.alignment[part],
+            {name: values[part] for name, values in self.columns.items()},
         )
 
 
@@ -134,8 +141,11 @@ class EventSource(Protocol):
 
     def __len__(self) -> int: ...
 
-    def stretches(self) -> Generator[Stretch]:
-        """Yield all events from the first on, at most 2**20 at a time; may be called again."""
+    def stretches(self, columns: Collection[str] = ()) -> Generator[Stretch]:
+        """Yield all events from the first on, at most 2**20 at a time; may be called again.
+
+        `columns` names the optional columns that are wanted, if the trace has them.
+        """
 
     def chunks(self) -> Generator[Columns]:
         """Yield all events from the first on with all their columns; may be called again."""

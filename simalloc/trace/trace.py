@@ -133,17 +133,19 @@ class Trace(ShownAsTable):
         """All events, in this trace's own memory, and what is live after each (8 bytes more)."""
         live = np.empty(len(self), np.int64)
         live_bytes(self.op, self.size, self.slot, live, np.zeros(self.slots, np.int64))
-        asked = self.alignment if self.alignment is not None and self.alignment.any() else None
-        found = Stretch(self.op, self.size, self.slot, live, empty_spans(0), asked).summed_up()
-        for column in found:
-            if column is not None:
-                column.flags.writeable = False
+        found = Stretch(self.op, self.size, self.slot, live, empty_spans(0)).summed_up()
+        found.live.flags.writeable = found.spans.flags.writeable = False
         return found
 
-    def stretches(self) -> Generator[Stretch]:
-        """Yield the events, at most 2**20 at a time, in this trace's own memory."""
+    def stretches(self, columns: Collection[str] = ()) -> Generator[Stretch]:
+        """Yield the events, at most 2**20 at a time, in this trace's own memory.
+
+        `columns` names the optional columns that are wanted, if the trace has them.
+        """
+        wanted = {name: values for name, values in self.columns.items() if name in columns}
+        whole = self.stretch.with_columns(wanted)
         for start in range(0, len(self), CHUNK_EVENTS):
-            yield self.stretch.part(start, start + CHUNK_EVENTS)
+            yield whole.part(start, start + CHUNK_EVENTS)
 
     def chunks(self) -> Generator[Trace]:
         """Yield this trace: all its events at once."""

@@ -32,7 +32,8 @@ class TraceFile:
     """A trace of any length that stays in its file; `open_trace` makes one.
 
     What it takes in memory does not depend on its length: 2 MB for each of some ten stretches, up
-    to 17 MB for a chunk, and up to 100 bytes for each object live at once.
+    to 17 MB for a chunk and 16 MB for each optional column that is wanted, and up to 100 bytes for
+    each object live at once.
     """
 
     path: Path
@@ -75,15 +76,16 @@ class TraceFile:
     def __len__(self) -> int:
         return self.header.totals.events
 
-    def stretches(self) -> Generator[Stretch]:
+    def stretches(self, columns: Collection[str] = ()) -> Generator[Stretch]:
         """Yield the events some 100,000 at a time; a thread of their own reads ahead.
 
-        Raises `TraceError` at the first chunk that is damaged, and at the end if the events are not
+        `columns` names the optional columns that are wanted, if the trace has them. Raises
+        `TraceError` at the first chunk that is damaged, and at the end if the events are not
         what the header says.
         """
         with TraceReader(self.path) as reader:
             self._check(reader)
-            with closing(ahead(reader.stretches())) as stretches:
+            with closing(ahead(reader.stretches(columns))) as stretches:
                 for stretch in stretches:
                     yield stretch.summed_up()
 

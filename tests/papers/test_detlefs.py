@@ -3,13 +3,16 @@
 import pytest
 from paper_pages import DOCS, no_progress
 
-from experiments.detlefs.agreement import SAME_RUN
+from experiments.detlefs.agreement import NEAR, SAME_RUN
 from experiments.detlefs.behaviour import MOST_BYTES, OBJECTS, comparison
 from experiments.detlefs.bracket import bracket
+from experiments.detlefs.choices import COLLECTOR, ROOTS, collector_heap, heap, is_near
 from experiments.detlefs.exhibits import exhibits
 from experiments.detlefs.heaps import table_9, table_10
 from experiments.detlefs.measuring import measure
 from experiments.detlefs.page import PAGE, page
+from experiments.detlefs.verdict import space_order
+from experiments.detlefs.work import rank_correlation
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +72,41 @@ def test_table_10_is_table_9_over_the_peak(results):
     for (program, allocator), quotient in tenth.items():
         if program == "make":
             assert quotient == pytest.approx(1024 * ninth[program, allocator] / live)
+
+
+def test_what_can_be_compared_agrees_more_often_than_not(results):
+    ninth = [
+        abs(here / printed - 1) <= NEAR
+        for program, _, printed, here in table_9(results, stdio=True).pairs()
+        if program in SAME_RUN
+    ]
+    assert (sum(ninth), len(ninth)) == (9, 15)
+    order = space_order(results)
+    assert order["here"] >= order["printed"] >= 4
+
+
+def test_a_missing_buffer_does_not_explain_quick_fit_on_cfrac(results):
+    for name in ("gnu-1993", "g++-2.5"):
+        assert is_near("cfrac", name, heap(results.choices, "cfrac", 0, name))
+        assert not is_near("cfrac", name, heap(results.choices, "cfrac", 1, name))
+    assert not is_near("cfrac", "quick-fit", heap(results.choices, "cfrac", 1, "quick-fit"))
+
+
+def test_no_roots_bring_the_collector_to_print_on_espresso_and_gawk_both(results):
+    for roots in ROOTS:
+        near = [
+            is_near(
+                program,
+                COLLECTOR,
+                collector_heap(results.choices, program, results.buffered, roots),
+            )
+            for program in ("espresso", "gawk")
+        ]
+        assert not all(near)
+
+
+def test_instructions_go_with_visits_no_more_than_by_chance(results):
+    for name in ("g++-2.5", "quick-fit"):
+        found = rank_correlation(results, name)
+        assert 0 < found.value < 0.8
+        assert found.chance > 5

@@ -144,7 +144,12 @@ class Family:
         given = vars(self) | vars(self.applied_overhead)
         served = (self.aligning if self.memalign else None) or Aligning()
         given |= {"anyway": served.anyway, "natural": served.natural}
-        given |= {"piece": served.piece, "piece_unit": served.unit, "payload": self.payload}
+        given |= {
+            "columns": 0,
+            "piece": served.piece,
+            "piece_unit": served.unit,
+            "payload": self.payload,
+        }
         return {
             name: value.value if isinstance(value, Enum) else value for name, value in given.items()
         }

@@ -42,7 +42,11 @@ class PythonPolicy:
         """
 
     def malloc(self, heap: Heap, size: int) -> Block:
-        """Return a loose block of at least `size` scaled bytes."""
+        """Return a loose block of at least `size` scaled bytes.
+
+        A class whose `malloc` names `thread`, `time` (nanoseconds) or `site` behind a `*` gets them
+        of the request: `def malloc(self, heap, size, *, thread, site)`; 0 where a trace has none.
+        """
         raise NotImplementedError
 
     def free(self, heap: Heap, block: Block) -> None:

@@ -22,6 +22,9 @@ from simalloc.policy.python.base import PythonPolicy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+NAMED: Final = {"thread": 2, "time": 4, "site": 8}
+"""What `malloc` may name of a request, and the core's numbers for it (COLUMN_ in family.h)."""
+
 DIGITS: Final = 12
 """Of a source's SHA-256 where it stands in a policy's text."""
 
@@ -93,9 +96,29 @@ class PythonCode(Family):
         """Return a new object of the class, for one simulation of a trace."""
         return self.code.begin(dict(self.values), trace)
 
+    @property
+    def named_columns(self) -> tuple[str, ...]:
+        """The columns that the policy's `malloc` names, as keyword arguments only."""
+        parameters = inspect.signature(self.code.policy.malloc).parameters.values()
+        return tuple(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """The optional columns of a trace that are fed to it.
+
+        Raises `PolicyError` if its `malloc` names what no trace has.
+        """
+        wrong = [name for name in self.named_columns if name not in NAMED]
+        if wrong:
+            raise PolicyError(
+                f"{self.code.name}.malloc asks for {wrong[0]}; it may ask for {', '.join(NAMED)}"
+            )
+        return (*self.named_columns, *super().looked_at)
+
     def core_parameters(self) -> dict[str, int | str]:
         """Return what the core is told besides the object that decides."""
-        given = super().core_parameters()
+        columns = sum(NAMED.get(name, 0) for name in self.looked_at)
+        given = super().core_parameters() | {"columns": columns}
         return {name: value for name, value in given.items() if name not in {"code", "values"}}
 
 

@@ -1,7 +1,7 @@
 """Statistics of traces; `describe` gives them all."""
 
 from simalloc.trace.lives import Counting, Lives, lives_of
-from simalloc.trace.statistics.behaviour import NeverFreed, Reallocs, Thread
+from simalloc.trace.statistics.behaviour import NeverFreed, Reallocs
 from simalloc.trace.statistics.describe import Counts, Statistics, describe
 from simalloc.trace.statistics.lifetimes import (
     Lifetimes,
@@ -14,6 +14,7 @@ from simalloc.trace.statistics.passage import Ended, Passage, Passages
 from simalloc.trace.statistics.quantiles import SHARES, Quantiles
 from simalloc.trace.statistics.sizes import COVERAGE, SizeClass, Sizes
 from simalloc.trace.statistics.spread import Spread, Steps, spread_of
+from simalloc.trace.statistics.threads import Thread, threads_at_once
 
 __all__ = [
     "COVERAGE",
@@ -43,4 +44,5 @@ __all__ = [
     "neighbour_waits",
     "neighbours_of",
     "spread_of",
+    "threads_at_once",
 ]

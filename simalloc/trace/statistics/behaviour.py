@@ -1,4 +1,4 @@
-"""What a program does besides malloc and free: reallocs, objects left behind, threads."""
+"""What a program does besides malloc and free: reallocs, and objects left behind."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simalloc.trace.events import Op, allocates
+from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from simalloc.trace.statistics.passage import Passage, Passages
 
 
@@ -41,19 +39,6 @@ class NeverFreed:
     """Of all objects, reallocs counted as new; 0 if there are none."""
     share_of_bytes: float
     """Of all bytes allocated; 0 if there are none."""
-
-
-@dataclass(frozen=True)
-class Thread:
-    """What one thread does."""
-
-    thread: int
-    events: int
-    objects: int
-    """Objects it allocates, reallocs counted as new."""
-    bytes: int
-    freed_for_others: int
-    """Objects it frees or reallocates that another thread allocated or reallocated last."""
 
 
 class ReallocCounts:
@@ -110,35 +95,3 @@ class LeftCounts:
             share_of_objects=self._objects / objects if objects else 0.0,
             share_of_bytes=self._bytes / allocated if allocated else 0.0,
         )
-
-
-class ThreadCounts:
-    """Counts what each thread does; lives remember the thread of their birth."""
-
-    def __init__(self) -> None:
-        self._counts: dict[int, list[int]] = {}
-
-    def add(self, passage: Passage) -> None:
-        """Count the next events."""
-        if passage.last or passage.mark is None:
-            return
-        thread, ended = passage.mark, passage.ended
-        births = allocates(passage.op)
-        by = thread[ended.died - passage.first]
-        self._count(0, thread)
-        self._count(1, thread[births])
-        self._count(2, thread[births], passage.size[births])
-        self._count(3, by[by != ended.mark])
-
-    def threads(self) -> tuple[Thread, ...]:
-        """Return what each thread does, by number."""
-        return tuple(Thread(thread, *self._counts[thread]) for thread in sorted(self._counts))
-
-    def _count(
-        self, what: int, thread: NDArray[np.int64], amount: NDArray[np.int64] | None = None
-    ) -> None:
-        numbers, place = np.unique(thread, return_inverse=True)
-        sums = np.zeros(len(numbers), np.int64)
-        np.add.at(sums, place, 1 if amount is None else amount)
-        for number, count in zip(numbers.tolist(), sums.tolist(), strict=True):
-            self._counts.setdefault(number, [0, 0, 0, 0])[what] += count

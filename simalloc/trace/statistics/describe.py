@@ -14,8 +14,6 @@ from simalloc.trace.statistics.behaviour import (
     NeverFreed,
     ReallocCounts,
     Reallocs,
-    Thread,
-    ThreadCounts,
 )
 from simalloc.trace.statistics.lifetimes import (
     Lifetimes,
@@ -27,6 +25,7 @@ from simalloc.trace.statistics.liveness import Curve, LiveCurve, Peak, Peaks
 from simalloc.trace.statistics.passage import PART_EVENTS, Passages
 from simalloc.trace.statistics.quantiles import passes
 from simalloc.trace.statistics.sizes import SizeClass, SizeClasses, SizeCounts, Sizes
+from simalloc.trace.statistics.threads import Thread, ThreadCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

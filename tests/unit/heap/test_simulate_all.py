@@ -71,7 +71,9 @@ def test_nothing_to_do(file):
 def test_the_file_is_read_once(file, monkeypatch):
     opened = []
     read = type(file).stretches
-    monkeypatch.setattr(type(file), "stretches", lambda self: opened.append(self) or read(self))
+    monkeypatch.setattr(
+        type(file), "stretches", lambda self, columns: opened.append(self) or read(self, columns)
+    )
     simulate_all(file, list(HEAPS))
     assert opened == [file]
 

@@ -19,6 +19,7 @@ from simalloc.trace.statistics import (
     lives_of,
     neighbour_waits,
     neighbours_of,
+    threads_at_once,
 )
 from simalloc.trace.statistics.quantiles import passes
 
@@ -160,12 +161,24 @@ def test_never_freed():
     assert (left.share_of_objects, left.share_of_bytes) == (2 / 5, 44 / 80)
 
 
-def test_threads():
-    trace = made("m0:8 m1:16 f0 r1:32 f1", thread=[7, 3, 3, 7, 7])
-    assert describe(trace).threads == (
-        Thread(thread=3, events=2, objects=1, bytes=16, freed_for_others=1),
-        Thread(thread=7, events=3, objects=2, bytes=40, freed_for_others=1),
-    )
+@pytest.mark.parametrize("part_events", [1, 2, 100])
+def test_threads(part_events):
+    trace = made("m0:8 m1:16 f0 r1:32 m2:5 f1", thread=[7, 3, 3, 7, 9, 9])
+    assert describe(trace, part_events=part_events).threads == (
+        Thread(
+            thread=3, events=2, objects=1, bytes=16, freed_for_others=1, bytes_freed_for_others=8,
+            peak_live_bytes=16, final_live_bytes=0, first_event=1, last_event=2,
+        ),
+        Thread(
+            thread=7, events=2, objects=2, bytes=40, freed_for_others=1, bytes_freed_for_others=16,
+            peak_live_bytes=32, final_live_bytes=0, first_event=0, last_event=3,
+        ),
+        Thread(
+            thread=9, events=2, objects=1, bytes=5, freed_for_others=1, bytes_freed_for_others=32,
+            peak_live_bytes=5, final_live_bytes=5, first_event=4, last_event=5,
+        ),
+    )  # fmt: skip
+    assert threads_at_once(describe(trace).threads) == Peak(2, 1)
     assert describe(TRACE).threads == ()
 
 

@@ -8,6 +8,7 @@ from made_traces import random_events, same
 from patience import PATIENCE
 
 from simalloc.errors import TraceError
+from simalloc.heap import simulate, simulate_all
 from simalloc.trace import Trace, header, open_trace, write_trace
 from simalloc.trace.ahead import DEPTH, ahead
 from simalloc.trace.catalogue import open_source
@@ -43,6 +44,32 @@ def test_a_trace_in_memory_streams_the_same_stretches(path):
     for own, other in zip(TRACE.stretches(), streamed, strict=True):
         assert all(map(np.array_equal, own, other))
     assert TRACE.in_memory() is TRACE
+
+
+def test_the_columns_wanted_are_streamed_too(path):
+    for source in (TRACE, open_trace(path)):
+        stretches = list(source.stretches(("time", "site")))
+        assert all(stretch.columns.keys() == {"time"} for stretch in stretches)
+        times = [stretch.columns["time"] for stretch in stretches]
+        np.testing.assert_array_equal(np.concatenate(times), TRACE.time)
+
+
+def test_a_file_is_not_read_into_memory_for_the_columns_that_a_policy_looks_at(path, monkeypatch):
+    count = 300
+    aligned = Trace.from_events(
+        np.zeros(count, int),
+        np.arange(count),
+        np.full(count, 24),
+        alignment=np.arange(count) % 2 * 512,
+    )
+    write_trace(aligned, path)
+    policies = ["best-fit-ao:memalign=on", "best-fit-ao"]
+    expected = [simulate(aligned, each).peak_heap_bytes for each in policies]
+    monkeypatch.delattr("simalloc.trace.TraceFile.in_memory")
+    assert [simulate(open_trace(path), each).peak_heap_bytes for each in policies] == expected
+    runs = simulate_all(open_trace(path), policies)
+    assert [run.peak_heap_bytes for run in runs] == expected
+    assert expected[0] > 2 * expected[1]
 
 
 def test_a_trace_file_is_opened_and_a_log_is_read(path, tmp_path):

@@ -16,6 +16,7 @@ static const struct parameter settings[] = {
     {"anyway", offsetof(struct heap, setting.anyway), 1, 1 << 23, NULL},
     {"natural", offsetof(struct heap, setting.natural), 0, UINT64_C(1) << 50, NULL},
     {"piece", offsetof(struct heap, setting.piece), 0, UINT64_C(1) << 50, NULL},
+    {"columns", offsetof(struct heap, setting.columns), 0, 15, NULL},
     {"payload", offsetof(struct heap, setting.payload), 0, 1 << 20, NULL},
     {"piece_unit", offsetof(struct heap, setting.piece_unit), 1, UINT64_C(1) << 50, NULL},
     {"other_threads", offsetof(struct heap, setting.other_threads), 0, UINT32_MAX, NULL},

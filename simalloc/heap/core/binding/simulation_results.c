@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "space/residence.h"
+
 /* A footprint as a dict. */
 static PyObject *footprint_figures(const struct footprint *footprint)
 {
@@ -44,8 +46,9 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
         return NULL;
     const struct measures *measures = &replay->measures;
     const struct counters *counters = &replay->heap->counters;
+    const struct residence *residence = replay->heap->residence;
     return Py_BuildValue(
-        "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sN sN}",
+        "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sN sN}",
         "events", measures->events,
         "live", measures->live,
         "max_live", measures->max_live,
@@ -63,6 +66,8 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
         "visited_at_free", counters->visited_at_free,
         "visited_at_free_worst", counters->visited_at_free_worst,
         "coalescing_frees", counters->coalescing_frees,
+        "system_calls", counters->system_calls,
+        "faults", residence == NULL ? UINT64_C(0) : residence->faults,
         "mapped", footprint_figures(&measures->mapped),
         "series", series_figures(measures));
 }

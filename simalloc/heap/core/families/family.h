@@ -56,6 +56,8 @@ struct family {
     uint64_t (*loose)(const void *state, uint64_t *bytes);
     /* How many cached blocks the family itself keeps, by its lists; NULL: none. Asked in tests. */
     uint64_t (*cached)(const void *state);
+    /* Carries out events of which more is looked at than sizes; NULL: replay_requests(). */
+    replay_function *replay_requests;
     unsigned columns;   /* that it looks at, COLUMN_... together */
     bool writes_itself; /* notes by itself which bytes it writes, those that calloc zeroes too */
     void (*end_thread)(struct heap *heap); /* the request's thread ends; NULL: nothing is done */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "replay/replay.h"
+#include "replay/requests.h"
 
 PyObject *policy_error;
 
@@ -85,6 +85,45 @@ static void fail(struct python_policy *policy, const char *method, uint64_t size
     explain(policy, method, size);
 }
 
+/* What of the request a policy's malloc names, as keyword arguments; NULL with an exception set. */
+static PyObject *named_columns(const struct heap *heap)
+{
+    const struct request *request = &heap->request;
+    const struct {
+        const char *name;
+        uint64_t column;
+        uint64_t value;
+    } all[] = {{"thread", COLUMN_THREAD, request->thread},
+               {"time", COLUMN_TIME, request->time},
+               {"site", COLUMN_SITE, request->site}};
+    PyObject *named = PyDict_New();
+    for (size_t i = 0; named != NULL && i < sizeof all / sizeof *all; i++) {
+        if ((heap->setting.columns & all[i].column) == 0)
+            continue;
+        PyObject *value = PyLong_FromUnsignedLongLong(all[i].value);
+        if (value == NULL || PyDict_SetItemString(named, all[i].name, value) < 0)
+            Py_CLEAR(named);
+        Py_XDECREF(value);
+    }
+    return named;
+}
+
+/* Calls the policy's malloc, with what of the request it names. */
+static PyObject *decide_named(struct python_policy *policy, uint64_t size)
+{
+    PyObject *named = named_columns(&policy->open.heap);
+    PyObject *given = Py_BuildValue("(OK)", policy->heap_object, (unsigned long long)size);
+    PyObject *answer = NULL;
+    policy->stepped = 0;
+    policy->acting = true;
+    if (named != NULL && given != NULL)
+        answer = PyObject_Call(policy->decide_malloc, given, named);
+    policy->acting = false;
+    Py_XDECREF(named);
+    Py_XDECREF(given);
+    return answer;
+}
+
 /* Calls a method of the policy with one or two arguments, which it takes over. */
 static PyObject *decide(struct python_policy *policy, PyObject *method, PyObject *first,
                         PyObject *second)
@@ -131,7 +170,9 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         return NO_BLOCK;
     open_heap_begin(&policy->open);
     PyObject *answer =
-        decide(policy, policy->decide_malloc, PyLong_FromUnsignedLongLong(size), NULL);
+        heap->setting.columns != 0
+            ? decide_named(policy, size)
+            : decide(policy, policy->decide_malloc, PyLong_FromUnsignedLongLong(size), NULL);
     uint32_t id;
     if (UNLIKELY(answer == NULL || heap->failure != NULL || !accept(policy, answer, size, &id))) {
         fail(policy, "malloc", size);
@@ -229,6 +270,21 @@ static size_t replay(struct replay *replay, const struct events *events)
     return done;
 }
 
+/* The same for events of which it looks at more, or of which more is measured. */
+static size_t replay_with_requests(struct replay *replay, const struct events *events)
+{
+    struct python_policy *policy = (struct python_policy *)replay->heap;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    size_t done = 0;
+    while (done < events->count && replay->heap->failure == NULL) {
+        struct events one = events_from(events, done, 1);
+        policy->event++;
+        done += replay_requests(replay, &one);
+    }
+    PyGILState_Release(gil);
+    return done;
+}
+
 static const struct layer *next_layer(struct heap *heap)
 {
     (void)heap;
@@ -299,6 +355,7 @@ const struct family python_policy = {
     .init = init,
     .release = release_all,
     .next_layer = next_layer,
+    .replay_requests = replay_with_requests,
     .check = check,
     .loose = loose,
 };

@@ -168,8 +168,11 @@ size_t replay_all(struct replay *replay, const struct events *events)
         heap->front = layer;
         prefetch_columns(events, done + BATCH);
         struct events batch = events_from(events, done, BATCH - done % BATCH);
-        done += requests_are_needed(replay, events) ? replay_requests(replay, &batch)
-                                                    : layer->replay(replay, &batch);
+        replay_function *full = replay->family->replay_requests;
+        if (!requests_are_needed(replay, events))
+            done += layer->replay(replay, &batch);
+        else
+            done += full != NULL ? full(replay, &batch) : replay_requests(replay, &batch);
     }
     return done;
 }

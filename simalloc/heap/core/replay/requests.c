@@ -6,7 +6,7 @@
 bool requests_are_needed(const struct replay *replay, const struct events *events)
 {
     const struct heap *heap = replay->heap;
-    return replay->family->columns != 0 || replay->measures.series_count > 0 ||
+    return replay->family->columns != 0 || heap->setting.columns != 0 || replay->measures.series_count > 0 ||
            (heap->setting.memalign && events->alignment != NULL);
 }
 

@@ -49,7 +49,8 @@ uint64_t heap_unit(const struct heap *heap)
 static void discard_begun(struct heap *heap, uint64_t address, uint64_t size)
 {
     uint64_t page = heap->setting.page;
-    heap_discard(heap, address, round_up(address + size, page) - address);
+    if (heap->residence != NULL)
+        residence_set(heap, (address + page - 1) / page, (address + size + page - 1) / page, false);
 }
 
 bool heap_lower(struct heap *heap, uint64_t size)
@@ -57,6 +58,7 @@ bool heap_lower(struct heap *heap, uint64_t size)
     uint32_t id = heap_last(heap);
     struct block *last = &heap->blocks[id];
     heap->brk -= size;
+    heap->counters.system_calls++;
     discard_begun(heap, heap->brk, size);
     heap->mapped -= size;
     heap->heap_changed = true;
@@ -128,6 +130,7 @@ uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
     };
     heap->segments[heap->segment_count++] = edge;
     heap->mapped += size;
+    heap->counters.system_calls++;
     heap->heap_changed = true;
     return id;
 }
@@ -136,6 +139,7 @@ void heap_unmap_segment(struct heap *heap, uint32_t id)
 {
     uint32_t edge = heap->blocks[id].next;
     uint32_t number = heap->blocks[edge].family_data;
+    heap->counters.system_calls++;
     if (heap->blocks[id].index_slot != STATE_HOLE)
         heap->mapped -= heap->blocks[id].size;
     discard_begun(heap, heap->blocks[id].address, heap->blocks[id].size);
@@ -159,6 +163,7 @@ void heap_map(struct heap *heap, uint32_t id)
 {
     heap_mark(heap, id, STATE_WASTE);
     heap->mapped += heap->blocks[id].size;
+    heap->counters.system_calls++;
     heap->heap_changed = true;
 }
 

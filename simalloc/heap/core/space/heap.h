@@ -60,6 +60,7 @@ struct block {
 
 struct counters {
     uint64_t growths;
+    uint64_t system_calls; /* that map, unmap, move the break, or give pages back */
     uint64_t splits;
     uint64_t coalescings;
     uint64_t searches;
@@ -91,6 +92,7 @@ struct setting {
     uint64_t natural;   /* blocks lie at multiples of what divides this, if they are as large */
     uint64_t piece;     /* what is given back of a block for others has so many bytes; 0: none is */
     uint64_t piece_unit; /* and is a multiple of it */
+    uint64_t columns;    /* of the trace that a policy in Python looks at, COLUMN_... together */
     uint64_t payload;    /* bytes of a block in front of what the program may write */
     uint64_t other_threads; /* that the program starts before its first event, besides number 0 */
     bool program_writes; /* every byte that it asks for, or none */
@@ -305,6 +307,7 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
     heap->blocks[NO_BLOCK].previous = id;
     heap->brk += size;
     heap->mapped += size;
+    heap->counters.system_calls++;
     heap->heap_changed = true;
     return id;
 }

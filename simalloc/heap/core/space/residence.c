@@ -73,6 +73,7 @@ static void set_in_word(struct residence *residence, uint64_t *word, unsigned fi
     uint64_t count = (uint64_t)__builtin_popcountll(changed);
     *word ^= changed;
     residence->pages = resident ? residence->pages + count : residence->pages - count;
+    residence->faults += resident ? count : 0;
 }
 
 /* Changes the pages from `first` to before `end` of one group. */
@@ -82,8 +83,9 @@ static bool set_pages(struct residence *residence, struct page_group *group, uns
     if (group->of_pages == (resident ? ALL_RESIDENT : NULL))
         return true;
     if (end - first == PAGES_OF_GROUP) {
-        residence->pages -= pages_in(group);
-        residence->pages += resident ? PAGES_OF_GROUP : 0;
+        uint64_t before = pages_in(group);
+        residence->pages += (resident ? PAGES_OF_GROUP : 0) - before;
+        residence->faults += resident ? PAGES_OF_GROUP - before : 0;
         release_bits(group);
         group->of_pages = resident ? ALL_RESIDENT : NULL;
         return true;

@@ -11,6 +11,7 @@
 struct residence {
     uint64_t page;  /* its size in scaled bytes */
     uint64_t pages; /* that are resident now */
+    uint64_t faults; /* pages that have become resident, again or for the first time */
     struct page_table table; /* a bit a page; of a group without any NULL, with all ALL_RESIDENT */
 };
 
@@ -41,6 +42,7 @@ ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size
 /* Gives the pages back that lie wholly within these bytes, which remain mapped. */
 ALWAYS_INLINE void heap_discard(struct heap *heap, uint64_t address, uint64_t size)
 {
+    heap->counters.system_calls++;
     if (heap->residence == NULL)
         return;
     uint64_t page = heap->setting.page;

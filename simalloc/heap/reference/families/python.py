@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from simalloc.errors import PolicyError, SimallocError
@@ -32,7 +32,8 @@ class PythonHeap(Heap):
     def malloc(self, size: int) -> int:
         """Take the block that the policy answers."""
         self._heap.begin()
-        block = self._decide(self._policy.malloc, size)
+        named = {name: getattr(self.request, name) for name in self._description.named_columns}
+        block = self._decide(partial(self._policy.malloc, **named), size)
         self.visited = self._heap.visited
         return self._heap.hold(block, size)
 

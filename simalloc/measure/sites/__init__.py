@@ -1,0 +1,19 @@
+"""Which code: what each call site has live, and what of the free memory its objects pin."""
+
+from simalloc.measure.sites.apart import Apart, apart
+from simalloc.measure.sites.frames import WRAPPERS, Frame, frames_of, guilty_frame
+from simalloc.measure.sites.pinned import Held, held_by
+from simalloc.measure.sites.usage import Usage, usage_of
+
+__all__ = [
+    "WRAPPERS",
+    "Apart",
+    "Frame",
+    "Held",
+    "Usage",
+    "apart",
+    "frames_of",
+    "guilty_frame",
+    "held_by",
+    "usage_of",
+]

@@ -1,0 +1,61 @@
+"""Call paths as frames: which function, in which file and line, is meant by a site's name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from simalloc.trace.sites import PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PLACED: Final = re.compile(r"(?P<function>.*?) \((?P<file>[^()]*?):(?P<line>\d+)\)$", re.DOTALL)
+
+WRAPPERS: Final = (
+    r"(x|g_|xg_|ng_)?(m|c|re|val|mem|aligned_)?alloc\w*",
+    r"(x|g_)?(str|mem|wcs)n?dup\w*",
+    r"g_(slice|memdup|strdup|new)\w*",
+    r"operator new.*",
+    r"(std|__gnu_cxx|__cxx11|__gnu_debug|boost|absl|eastl)::.*",
+    r"(alloc|core|std|hashbrown)::.*|__rust_\w+|__rdl_\w+|<.* as (alloc|core)::.*",
+    r"Py(Mem|Object|DataMem|Mem_Raw)_\w*|_Py(Mem|Object)_\w*|PyType_GenericAlloc|_PyObject_GC_\w*",
+    r"xmalloc|xcalloc|xrealloc|zmalloc\w*|zcalloc\w*|zrealloc\w*|emalloc|safe_malloc",
+)
+"""Functions that allocate for others: who called them is meant."""
+
+
+class Frame(NamedTuple):
+    """One function of a call path; `file` is empty and `line` 0 where they are not known."""
+
+    function: str
+    file: str = ""
+    line: int = 0
+
+    @property
+    def is_wrapper(self) -> bool:
+        """Whether the function allocates for others."""
+        return is_wrapper(self.function)
+
+
+def is_wrapper(function: str, more: Sequence[str] = ()) -> bool:
+    """Say whether a function allocates for others: by `WRAPPERS`, or by more patterns."""
+    return any(re.fullmatch(pattern, function) for pattern in (*WRAPPERS, *more))
+
+
+def frames_of(name: str) -> list[Frame]:
+    """Return the frames of a site's name, the innermost first."""
+    found = []
+    for part in name.split(PATH):
+        placed = _PLACED.match(part)
+        found.append(
+            Frame(placed["function"], placed["file"], int(placed["line"]))
+            if placed
+            else Frame(part)
+        )
+    return found
+
+
+def guilty_frame(frames: Sequence[Frame], more: Sequence[str] = ()) -> Frame:
+    """Return the innermost frame that is no wrapper; the innermost if all are."""
+    return next((each for each in frames if not is_wrapper(each.function, more)), frames[0])

@@ -1,0 +1,107 @@
+"""The free bytes of pages that only some site's objects keep from being given back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simalloc.heap import HOLE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.heap import Moment
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What the objects of each site hold of a heap at one moment; an entry a site, bytes.
+
+    A page with a live byte in it cannot be given back. Its free bytes, which are all that are
+    mapped and not asked for by a live object, are **pinned** by a site if only its objects live in
+    the page; if those of several do, each of these sites has an equal **share** of them.
+    `rounding_bytes` are what its own blocks take beyond what was asked for; they are free bytes of
+    their pages too. The sums of `pinned_bytes` and `shared_bytes` are the free bytes of all
+    occupied pages.
+    """
+
+    pinned_bytes: NDArray[np.float64]
+    shared_bytes: NDArray[np.float64]
+    rounding_bytes: NDArray[np.float64]
+    free_bytes: float
+    """Mapped bytes of occupied pages that no live object has asked for."""
+
+
+def held_by(
+    moment: Moment,
+    site: NDArray[np.int64],
+    sites: int,
+    *,
+    scale: int,
+    page: int = 4096,
+    payload: int = 0,
+) -> Held:
+    """Return what each site holds, of `sites` in all; `site` has that of each block of the heap.
+
+    The `page` is in bytes of the program, of which the heap's are `scale` times as many; an
+    object begins `payload` scaled bytes after its block. Blocks that hold no object may have any
+    site.
+    """
+    taken = (moment.object >= 0) & (moment.requested > 0)
+    start = moment.exact_address[taken] + payload
+    size = moment.requested[taken] * scale
+    owner, unit = site[taken], page * scale
+    number, key, live = _edges(start, size, owner, unit)
+    pages, place = np.unique(number, return_inverse=True)
+    in_page = np.zeros(len(pages), np.int64)
+    np.add.at(in_page, place, live)
+    free = _mapped(moment, pages, unit) - in_page
+    pairs = np.unique(np.stack((place, key)), axis=1)
+    owners = np.bincount(pairs[0], minlength=len(pages))
+    alone = owners[pairs[0]] == 1
+    each = free[pairs[0]] / owners[pairs[0]] / scale
+
+    def total(of: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(of, values, minlength=sites).astype(np.float64)
+
+    return Held(
+        pinned_bytes=total(pairs[1][alone], each[alone]),
+        shared_bytes=total(pairs[1][~alone], each[~alone]),
+        rounding_bytes=total(owner, (moment.exact_size[taken] - size) / scale),
+        free_bytes=float(free.sum()) / scale,
+    )
+
+
+def _edges(
+    start: NDArray[np.int64],
+    size: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    page: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return for the first and the last page of each object its number, the owner, and live bytes.
+
+    The pages between are the object's alone, and full.
+    """
+    end = start + size
+    first, last = start // page, (end - 1) // page
+    several = first < last
+    number = np.concatenate((first, last[several]))
+    owners = np.concatenate((owner, owner[several]))
+    head = np.where(several, (first + 1) * page - start, size)
+    return number, owners, np.concatenate((head, (end - last * page)[several]))
+
+
+def _mapped(moment: Moment, pages: NDArray[np.int64], page: int) -> NDArray[np.int64]:
+    """Return how many bytes of some pages are mapped."""
+    mapped = moment.object != HOLE
+    start, size = moment.exact_address[mapped], moment.exact_size[mapped]
+    below = np.concatenate((np.zeros(1, np.int64), np.cumsum(size)))
+
+    def up_to(place: NDArray[np.int64]) -> NDArray[np.int64]:
+        index = np.maximum(np.searchsorted(start, place, side="right") - 1, 0)
+        found: NDArray[np.int64] = below[index] + np.clip(place - start[index], 0, size[index])
+        return found
+
+    return up_to((pages + 1) * page) - up_to(pages * page)

@@ -1,0 +1,83 @@
+"""What each call site asks for, whatever the policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simalloc.errors import SimallocError
+from simalloc.trace.events import allocates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Usage:
+    """An entry a site in every array (int64 but for `lifetime`), by the site's number.
+
+    A block belongs to the site that asked for it last: a realloc's, if there was one. `live_bytes`
+    are those at the peak of all live bytes, `final_bytes` at the end; `allocated_bytes` and
+    `allocations` are of the whole trace; `never_freed` and `temporary` count allocations, the
+    latter those that the very next event frees. `lifetime` is the mean number of events until the
+    block is freed or reallocated, of those that are (nan: none).
+    """
+
+    peak_event: int
+    live_bytes: NDArray[np.int64]
+    final_bytes: NDArray[np.int64]
+    allocated_bytes: NDArray[np.int64]
+    allocations: NDArray[np.int64]
+    never_freed: NDArray[np.int64]
+    temporary: NDArray[np.int64]
+    lifetime: NDArray[np.float64]
+
+
+def usage_of(trace: Trace) -> Usage:
+    """Return what each site of a trace asks for. Raises `SimallocError` if it has no sites."""
+    if trace.site is None:
+        raise SimallocError(
+            f"{trace.name} does not say where its calls are; record it with --sites"
+        )
+    start, end = stays(trace)
+    site, size = trace.site[start].astype(np.int64), trace.size[start]
+    count = int(trace.site.max(initial=0)) + 1
+    peak = int(np.argmax(trace.stretch.live)) if len(trace) else 0
+    ended = end < len(trace)
+
+    def total(values: NDArray[np.int64]) -> NDArray[np.int64]:
+        found = np.zeros(count, np.int64)
+        np.add.at(found, site, values)  # the weights of a bincount are floats, and round
+        return found
+
+    lived = total(np.where(ended, end - start, 0))
+    frees = total(ended.astype(np.int64))
+    return Usage(
+        peak_event=peak,
+        live_bytes=total(np.where((start <= peak) & (end > peak), size, 0)),
+        final_bytes=total(np.where(ended, 0, size)),
+        allocated_bytes=total(size),
+        allocations=total(np.ones(len(start), np.int64)),
+        never_freed=total((~ended).astype(np.int64)),
+        temporary=total((ended & (end == start + 1)).astype(np.int64)),
+        lifetime=np.divide(lived, frees, out=np.full(count, np.nan), where=frees > 0),
+    )
+
+
+def stays(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the event that begins each block, and the one that ends it.
+
+    A block ends with the free or the realloc of its object; the number of events: never.
+    """
+    begins = allocates(trace.op)
+    of_object = np.flatnonzero(trace.object >= 0)
+    order = of_object[np.argsort(trace.object[of_object], kind="stable")]
+    following = np.full(len(trace), len(trace), np.int64)
+    same = trace.object[order[:-1]] == trace.object[order[1:]]
+    following[order[:-1][same]] = order[1:][same]
+    start = np.flatnonzero(begins)
+    return start, following[start]

@@ -1,0 +1,65 @@
+"""`simalloc sites`, as other programs call it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from simalloc.trace import Op, Trace, write_trace
+from simalloc.trace.sites import PATH
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    """Sessions that stay between buffers that go."""
+    sites = [[0, 1, 2][event % 2 + 1] for event in range(400)]
+    op = [Op.MALLOC] * 400 + [Op.FREE] * 200
+    number = [*range(400), *range(0, 400, 2)]
+    size = [3000 if event % 2 == 0 else 40 for event in range(400)] + [0] * 200
+    names = ["", "temp_buffer (page.c:20)", PATH.join(["xmalloc", "remember (session.c:7)"])]
+    made = Trace.from_events(
+        op, number, size, site=sites + [1] * 200, provenance={"sites": names}, name="served"
+    )
+    path = tmp_path_factory.mktemp("sites") / "served.npz"
+    write_trace(made, path)
+    return str(path)
+
+
+def simalloc(*arguments):
+    command = [sys.executable, "-m", "simalloc", "sites", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_guilty_line_comes_first(trace):
+    rows = json.loads(simalloc(trace, "-p", "first-fit-ao", "--format", "json").stdout)
+    assert [row["function"] for row in rows] == ["remember", "temp_buffer"]
+    assert (rows[0]["file"], rows[0]["line"]) == ("session.c", 7)
+    assert rows[0]["stack"] == ["xmalloc", "remember (session.c:7)"]
+
+
+def test_what_a_region_of_its_own_saves(trace):
+    done = simalloc(trace, "-p", "first-fit-ao:trim=4K", "--apart", "remember")
+    assert done.returncode == 0
+    assert done.stderr.startswith("remember apart: ")
+    assert "temp_buffer (page.c:20)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--apart", "remember"], "name one with -p"),
+        (["-p", "first-fit-ao", "--apart", "nobody"], "no call site is in a function 'nobody'"),
+        (["-p", "nosuch"], "no policy 'nosuch'"),
+    ],
+)
+def test_what_cannot_be(trace, arguments, complaint):
+    done = simalloc(trace, *arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+
+
+def test_a_trace_without_sites():
+    done = simalloc("espresso")
+    assert done.returncode == 2
+    assert "record it with --sites" in done.stderr

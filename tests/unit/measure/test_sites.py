@@ -1,0 +1,168 @@
+"""Which code has the memory, and which code pins it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simalloc.errors import SimallocError
+from simalloc.heap import HOLE, moment, simulate
+from simalloc.measure.sites import apart, frames_of, guilty_frame, held_by, usage_of
+from simalloc.report.sites import by_function, site_records
+from simalloc.trace import Op, Trace
+from simalloc.trace.sites import PATH
+
+INNOCENT, GUILTY = 1, 2
+NAMES = [
+    "",
+    PATH.join(["xmalloc (util.c:9)", "temp_buffer (page.c:20)", "main (main.c:3)"]),
+    PATH.join(["xmalloc (util.c:9)", "remember_session (session.c:7)", "main (main.c:5)"]),
+]
+
+
+def sessions(pairs=500):
+    """Many buffers that are all freed, each with a small session between that stays."""
+    op, number, size, site = [], [], [], []
+    for i in range(pairs):
+        op += [Op.MALLOC, Op.MALLOC]
+        number += [2 * i, 2 * i + 1]
+        size += [3000, 40]
+        site += [INNOCENT, GUILTY]
+    op += [Op.FREE] * pairs
+    number += range(0, 2 * pairs, 2)
+    size += [0] * pairs
+    site += [INNOCENT] * pairs
+    return Trace.from_events(op, number, size, site=site, provenance={"sites": NAMES})
+
+
+def random_trace(seed, events=600):
+    """Objects of four sites that come, move and go."""
+    random = np.random.default_rng(seed)
+    live, rows, objects = [], [], 0
+    for _ in range(events):
+        if live and random.random() < 0.45:
+            rows.append((Op.FREE, live.pop(random.integers(len(live))), 0, 0))
+        elif live and random.random() < 0.2:
+            rows.append(
+                (Op.REALLOC, live[random.integers(len(live))], *random.integers(1, [9000, 4]))
+            )
+        else:
+            rows.append((Op.MALLOC, objects, *random.integers(1, [9000, 4])))
+            live.append(objects)
+            objects += 1
+    op, number, size, site = zip(*rows, strict=True)
+    return Trace.from_events(op, number, size, site=site)
+
+
+def held(trace, policy, page=4096, **options):
+    run = simulate(trace, policy, **options)
+    heap = moment(trace, run, len(trace) - 1)
+    site = np.where(heap.since >= 0, trace.site[np.maximum(heap.since, 0)], 0).astype(np.int64)
+    return heap, site, held_by(heap, site, 5, scale=run.scale, page=page), run.scale
+
+
+@pytest.mark.parametrize(
+    "policy", ["first-fit-ao", "binary-buddy", "ptmalloc", "best-fit-ao:trim=1"]
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_pinned_bytes_are_those_that_could_go_without_the_site(policy, seed):
+    """By brute force: take a site's objects away, and see which pages hold nothing live then."""
+    heap, site, found, scale = held(random_trace(seed), policy)
+    page = 4096 * scale
+
+    def occupied(without):
+        pages = {}
+        for address, size, number, owner in zip(
+            heap.exact_address, heap.requested * scale, heap.object, site, strict=True
+        ):
+            if number >= 0 and owner != without and size:
+                for each in range(address // page, (address + size - 1) // page + 1):
+                    inside = min(address + size, (each + 1) * page) - max(address, each * page)
+                    pages[each] = pages.get(each, 0) + inside
+        return pages
+
+    mapped = {}
+    for address, size, number in zip(heap.exact_address, heap.exact_size, heap.object, strict=True):
+        for each in range(address // page, (address + size - 1) // page + 1):
+            inside = min(address + size, (each + 1) * page) - max(address, each * page)
+            mapped[each] = mapped.get(each, 0) + inside * (number != HOLE)
+    everything = occupied(None)
+    free = {each: mapped[each] - live for each, live in everything.items()}
+    for number in range(1, 5):
+        rest = occupied(number)
+        gone = sum(free[each] for each in everything if each not in rest)
+        assert found.pinned_bytes[number] * scale == pytest.approx(gone)
+    assert found.free_bytes * scale == sum(free.values())
+    total = found.pinned_bytes.sum() + found.shared_bytes.sum()
+    assert total == pytest.approx(found.free_bytes)
+
+
+def test_what_each_site_has_and_how_long():
+    op = [Op.MALLOC, Op.FREE, Op.MALLOC, Op.MALLOC, Op.REALLOC, Op.FREE]
+    trace = Trace.from_events(
+        op, [0, 0, 1, 2, 1, 2], [10, 0, 20, 30, 50, 0], site=[1, 1, 1, 2, 2, 1]
+    )
+    usage = usage_of(trace)
+    assert usage.peak_event == 4
+    assert usage.live_bytes.tolist() == [0, 0, 80]
+    assert usage.final_bytes.tolist() == [0, 0, 50]
+    assert usage.allocated_bytes.tolist() == [0, 30, 80]
+    assert usage.never_freed.tolist() == [0, 0, 1]
+    assert usage.temporary.tolist() == [0, 1, 0]
+    assert usage.lifetime.tolist()[1:] == [1.5, 2]
+
+
+def test_the_guilty_function_comes_first_although_both_allocate_by_xmalloc():
+    trace = sessions()
+    _, _, found, _ = held(trace, "first-fit-ao:growth=4K,trim=4K", scale=1)
+    rows = by_function(site_records(trace.provenance, usage_of(trace), found))
+    assert (rows[0]["function"], rows[0]["file"], rows[0]["line"]) == (
+        "remember_session", "session.c", 7,
+    )  # fmt: skip
+    assert rows[0]["pinned_bytes"] > 1_400_000
+    assert rows[1]["pinned_bytes"] == 0
+
+
+def test_apart_says_what_the_heap_would_be():
+    trace = sessions()
+    found = apart(trace, "first-fit-ao:growth=4K,trim=4K", [GUILTY])
+    assert found.final_resident_bytes > 1_400_000
+    assert found.final_apart_bytes < 120_000
+    assert found.saved == found.final_resident_bytes - found.final_apart_bytes
+    together = apart(trace, "first-fit-ao:growth=4K,trim=4K", [])
+    assert together.peak_apart_bytes == together.peak_resident_bytes
+
+
+@pytest.mark.parametrize(
+    ("path", "guilty"),
+    [
+        (["xmalloc", "work (a.c:3)"], ("work", "a.c", 3)),
+        (["operator new(unsigned long)", "std::vector<int>::reserve (v.h:9)", "f() (f.cc:1)"],
+         ("f()", "f.cc", 1)),
+        (["__rust_alloc", "alloc::vec::Vec<T>::push", "app::run (src/main.rs:8)"],
+         ("app::run", "src/main.rs", 8)),
+        (["malloc"], ("malloc", "", 0)),
+    ],
+)  # fmt: skip
+def test_wrappers_are_folded(path, guilty):
+    assert tuple(guilty_frame(frames_of(PATH.join(path)))) == guilty
+
+
+def test_wrappers_of_ones_own():
+    frames = frames_of(PATH.join(["pool_get", "work"]))
+    assert guilty_frame(frames).function == "pool_get"
+    assert guilty_frame(frames, ["pool_.*"]).function == "work"
+
+
+def test_a_trace_without_sites_says_how_to_record_them():
+    trace = Trace.from_events([Op.MALLOC], [0], [1])
+    with pytest.raises(SimallocError, match="--sites"):
+        usage_of(trace)
+
+
+def test_the_page_on_sites_names_every_column():
+    page = (Path(__file__).parents[3] / "docs/sites.md").read_text("utf-8")
+    trace = sessions(5)
+    _, _, found, _ = held(trace, "first-fit-ao")
+    (record, *_) = site_records(trace.provenance, usage_of(trace), found)
+    assert not [name for name in record if f"`{name}`" not in page]
