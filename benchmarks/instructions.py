@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -30,7 +30,7 @@ EVENTS: Final = STRIDE
 """Of each trace, its first events: as many as `simulate` hands to the core in one call."""
 
 _OURS: Final = "simulation_replay"
-_ALLOCATORS: Final = "pass"
+_ALLOCATORS: Final = "trace_run"
 """The functions within which instructions are counted, ours and the allocators'."""
 
 
@@ -51,15 +51,19 @@ def count(
 
 
 def _native(trace: Trace, allocator: Allocator) -> int:
-    with columns_of(trace) as columns:
-        command = replay_command(columns, touch=False)
-        file = columns.file.fileno()
-        _, second = _callgrind(_ALLOCATORS, command, b"tt", file, allocator.preload)
+    with columns_of(trace) as columns, TemporaryFile() as samples:
+        command = replay_command(columns, samples, touch=False)
+        files = (columns.file.fileno(), samples.fileno())
+        _, second = _callgrind(_ALLOCATORS, command, b"tt", files, allocator.preload)
     return second
 
 
 def _callgrind(
-    function: str, command: Sequence[str], commands: bytes = b"", file: int = 0, preload: str = ""
+    function: str,
+    command: Sequence[str],
+    commands: bytes = b"",
+    files: Sequence[int] = (),
+    preload: str = "",
 ) -> list[int]:
     """Run a command and return the instructions of each call of one of its functions."""
     valgrind = shutil.which("valgrind")
@@ -73,7 +77,7 @@ def _callgrind(
             [valgrind, "--tool=callgrind", "--quiet", *options, *command],
             input=commands,
             capture_output=True,
-            pass_fds=[file] if file else [],
+            pass_fds=files,
             env={**os.environ, "LD_PRELOAD": preload},
             check=False,
         )

@@ -46,7 +46,11 @@ def compare(program: str) -> Compared:
     real = replay_natively(trace, [GLIBC], repeats=_REPEATS)[0]
     run = simulate(trace, MODEL, scale=SCALE, realloc=REALLOC)
     return Compared(
-        program, len(trace), run.max_live_bytes, real.peak.mapped, int(run.peak_heap_bytes)
+        program,
+        len(trace),
+        run.max_live_bytes,
+        int(real.mapped.peak_bytes),
+        int(run.peak_heap_bytes),
     )
 
 

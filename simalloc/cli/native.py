@@ -9,7 +9,7 @@ import click
 
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
-from simalloc.heap.real import REPEATS, find_allocator, installed, passes, replay_natively
+from simalloc.heap.real import REPEATS, find_allocators, installed, passes, replay_natively
 from simalloc.report import write_table
 from simalloc.report.native import native_records_table, native_table
 from simalloc.trace.catalogue import load
@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     "native",
     epilog="\b\nExamples:\n"
     "  simalloc native espresso\n"
-    "  simalloc native espresso my-program.npz -a glibc,jemalloc,./libmine.so --no-touch",
+    "  simalloc native espresso my-program.npz -a glibc,jemalloc,./libmine.so --no-touch\n"
+    "  simalloc native my-program.npz -a glibc,glibc:arena_max=2,jemalloc:MALLOC_CONF=narenas:1",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @click.option(
     "-a",
     "--allocators",
-    metavar="NAME,...",
+    multiple=True,
+    metavar="NAME[:SETTING=VALUE,...],...",
     help="glibc, jemalloc, mimalloc, tcmalloc, or the path of a shared library; "
-    "if not given, all of these names that are installed.",
+    "if not given, all of these names that are installed. Settings in lower case are its own, as "
+    "arena_max; those in capitals are variables of its environment. May be given several times.",
 )
 @click.option(
     "--touch/--no-touch",
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
 @format_option
 def command(
     traces: Sequence[str],
-    allocators: str | None,
+    allocators: Sequence[str],
     touch: bool,  # noqa: FBT001 - click passes every option by name
     repeats: int,
     table_format: Format,
@@ -59,17 +62,15 @@ def command(
     """Replay traces through real allocators and print what each needs.
 
     Each allocator has a process of its own, in which it takes the place of the C library's malloc.
-    Memory is the most that it took from the system. Time is processor time; a first pass is not
-    counted.
+    Memory is what it took from the system: the most, at the end and the mean. Each thread of a
+    trace is a thread, and they work in the trace's order. Time is processor time; a first pass is
+    not counted.
     """
-    chosen = installed() if allocators is None else _allocators(allocators)
+    named = [allocator for names in allocators for allocator in find_allocators(names)]
+    chosen = named if allocators else installed()
     runs = [run for name in traces for run in _run_all(name, chosen, touch=touch, repeats=repeats)]
     table = native_records_table if table_format in {"json", "csv"} else native_table
     write_table(table(runs), table_format, sys.stdout)
-
-
-def _allocators(names: str) -> list[Allocator]:
-    return [find_allocator(name.strip()) for name in names.split(",")]
 
 
 def _run_all(

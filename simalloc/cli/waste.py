@@ -13,7 +13,7 @@ from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate_all
-from simalloc.heap.real import MODELS, find_allocator, passes, replay_natively
+from simalloc.heap.real import MODELS, find_allocator, find_allocators, passes, replay_natively
 from simalloc.measure import real_waste, waste
 from simalloc.policy import expand_policies, with_and_without_mechanism
 from simalloc.report import write_table
@@ -94,7 +94,7 @@ def _allocators(names: str | None, policies: Sequence[Policy]) -> list[Allocator
     if names is None:
         modelled = dict.fromkeys(MODELS[p.name] for p in policies if p.name in MODELS)
         return [find_allocator(name) for name in modelled]
-    return [find_allocator(name.strip()) for name in names.split(",")]
+    return find_allocators(names)
 
 
 def _wastes(

@@ -135,7 +135,9 @@ def real_waste(run: NativeRun) -> Waste:
     Live are the most bytes that ever were: when the peak was reached is not known.
     """
     live = float(run.max_live_bytes)
-    return Waste(run.trace, run.allocator, None, live, untold=max(0.0, run.peak.mapped - live))
+    return Waste(
+        run.trace, run.allocator, None, live, untold=max(0.0, run.mapped.peak_bytes - live)
+    )
 
 
 def _in_state(heap: Moment, state: int) -> float:

@@ -96,14 +96,19 @@ def read_parameters(text: str, tail: str) -> dict[str, Value]:
     if tail.count("'") % 2:
         raise PolicyError(f"{text!r}: a single quote is not closed")
     given: dict[str, Value] = {}
-    for part in _COMMA.split(tail) if tail else ():
+    for part in split_at_commas(tail) if tail else ():
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise PolicyError(f"{text!r}: {part!r} is not of the form NAME=VALUE")
         if key.strip() in given:
             raise PolicyError(f"{text!r}: {key.strip()} is given twice")
-        given[key.strip()] = _unquoted(value.strip())
+        given[key.strip()] = unquoted(value.strip())
     return given
+
+
+def split_at_commas(text: str) -> list[str]:
+    """Return the parts of a text between its commas, but for those in single quotes."""
+    return _COMMA.split(text)
 
 
 def spell_parameters(name: str, values: Mapping[str, Value], known: Mapping[str, Value]) -> str:
@@ -123,7 +128,8 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _unquoted(text: str) -> str:
+def unquoted(text: str) -> str:
+    """Return what a value in single quotes is, or the text itself."""
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
     return text

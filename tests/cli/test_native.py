@@ -56,6 +56,24 @@ def test_a_row_a_trace_and_allocator(trace):
         assert row["nanoseconds"] > 0
 
 
+def test_figures_of_a_trace_with_threads(tmp_path):
+    path = tmp_path / "threads.npz"
+    op, key = [Op.MALLOC, Op.MALLOC, Op.FREE, Op.THREAD_END], [1, 2, 1, -1]
+    write_trace(
+        Trace.from_events(op, key, [50_000, 50_000, 0, 0], thread=[0, 1, 1, 1], name="two"), path
+    )
+    result = native(path, "-a", "glibc:arena_max=1", "-a", "glibc", "--format", "json")
+    one, default = json.loads(result.stdout)
+    assert (one["allocator"], default["allocator"]) == ("glibc:arena_max=1", "glibc")
+    assert (one["threads"], one["threads_known"]) == (2, True)
+    assert one["peak_mapped_bytes"] < default["peak_mapped_bytes"]
+    for kind in ("mapped", "resident"):
+        peak, final, mean = (one[f"{when}_{kind}_bytes"] for when in ("peak", "final", "mean"))
+        assert 0 < mean <= peak
+        assert 0 < final <= peak
+    assert "does not tell" not in native(path, "-a", "glibc").stdout
+
+
 def test_all_that_are_installed_by_default(trace):
     result = native(trace, "--repeats", 1, "--no-touch", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
@@ -66,8 +84,9 @@ def test_all_that_are_installed_by_default(trace):
 @pytest.mark.parametrize("table_format", ["table", "markdown"])
 def test_tables_for_people(trace, table_format):
     result = native(trace, "-a", "glibc", "--format", table_format)
-    assert re.search(r"small\W+glibc\W+50\W+\d", result.stdout)
+    assert re.search(r"small\W+glibc\W+1\W+50\W+\d", result.stdout)
     assert "never calls malloc" in result.stdout
+    assert "One thread replayed what does not tell its threads: small." in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from ctypes.util import find_library
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
+from simalloc.heap.real.settings import environment_of
+from simalloc.policy.description import spell_parameters, split_at_commas, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from simalloc.heap.real.settings import Settings
+
 
 @dataclass(frozen=True)
 class Allocator:
-    """A library whose malloc can take the place of the C library's.
+    """A library whose malloc can take the place of the C library's, and how it is set.
 
     `preload` is what the dynamic linker is asked to load first: the library's path, or its name
     where the linker looks for it; empty for the C library's own malloc.
@@ -24,6 +28,24 @@ class Allocator:
 
     name: str
     preload: str
+    settings: Settings = ()
+
+    def __str__(self) -> str:
+        given = dict(self.settings)
+        return spell_parameters(self.name, given, dict.fromkeys(given, ""))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of the environment that make a process use it, set as it is."""
+        return {"LD_PRELOAD": self.preload, **environment_of(self.name, self.settings)}
+
+    def set_to(self, settings: Settings) -> Allocator:
+        """Return the same allocator with other settings.
+
+        Raises `SimallocError` for a setting that it does not have.
+        """
+        environment_of(self.name, settings)
+        return replace(self, settings=settings)
 
 
 @dataclass(frozen=True)
@@ -49,6 +71,55 @@ MODELS: Final[Mapping[str, str]] = MappingProxyType({"ptmalloc": GLIBC.name})
 """Policies that are models of allocators that can be named, and of which."""
 
 
+def find_allocators(text: str) -> list[Allocator]:
+    """Return the allocators of a list such as `glibc:arena_max=2,top_pad=0,jemalloc`.
+
+    A comma is followed by another allocator, by another setting of the same, or, as in jemalloc's
+    `MALLOC_CONF=narenas:1,tcache:false`, by more of the same value; a value may also stand in
+    single quotes. Names in lower case are the allocator's own settings, those in capitals variables
+    of the environment.
+
+    Raises `SimallocError` as `find_allocator`, and for a setting that an allocator does not have.
+    """
+    given: list[tuple[str, list[str]]] = []
+    for part in split_at_commas(text):
+        name, colon, setting = part.partition(":")
+        open_list = given[-1][1] if given and not _is_allocator(name) else []
+        if open_list and ("=" in part or colon):
+            _add_setting(open_list, part)
+        else:
+            given.append((name.strip(), [setting] if colon else []))
+    return [_with_settings(text, name, settings) for name, settings in given]
+
+
+def _is_allocator(name: str) -> bool:
+    return name.strip() in NAMES or ("=" not in name and _is_path(name))
+
+
+def _is_path(text: str) -> bool:
+    return "/" in text or ".so" in text
+
+
+def _add_setting(settings: list[str], part: str) -> None:
+    """Add a setting of the form NAME=VALUE, or what only goes on with the value before it."""
+    if "=" in part:
+        settings.append(part)
+    else:
+        settings[-1] += f",{part}"
+
+
+def _with_settings(text: str, name: str, settings: list[str]) -> Allocator:
+    given: dict[str, str] = {}
+    for setting in settings:
+        key, _, value = (part.strip() for part in setting.partition("="))
+        if not key or not value:
+            raise SimallocError(f"{text!r}: {setting!r} is not of the form NAME=VALUE")
+        if key in given:
+            raise SimallocError(f"{text!r}: {key} is given twice")
+        given[key] = unquoted(value)
+    return find_allocator(name).set_to(tuple(given.items()))
+
+
 def find_allocator(text: str) -> Allocator:
     """Return the allocator that `text` names: one of `NAMES`, or a path of a shared library.
 
@@ -66,7 +137,7 @@ def find_allocator(text: str) -> Allocator:
                 "or give the path of the library instead of the name"
             )
         return Allocator(text, found)
-    if "/" not in text and ".so" not in text:
+    if not _is_path(text):
         raise SimallocError(
             f"there is no allocator {text!r}; it is {', '.join(NAMES)} or a path such as ./my.so"
         )

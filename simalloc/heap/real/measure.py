@@ -4,29 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
 
 from simalloc.heap.real.allocators import GLIBC
-from simalloc.heap.real.process import PeakMemory, columns_of, native_process
+from simalloc.heap.real.process import columns_of, native_process
+from simalloc.heap.states import footprint_of_states
 from simalloc.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
+    from simalloc.heap.footprint import Footprint
     from simalloc.heap.real.allocators import Allocator
-    from simalloc.heap.real.process import Columns
+    from simalloc.heap.real.process import Columns, Memory
 
 REPEATS: Final = 5
+
+
+class AtStart(NamedTuple):
+    """The bytes mapped and resident once a library is loaded, before the first event."""
+
+    mapped: int
+    resident: int
 
 
 @dataclass(frozen=True)
 class NativeRun:
     """One trace through one real allocator; memory in bytes.
 
-    `peak` is what the process had from the system, less what a process has that never calls malloc;
-    `start` is the part of it that the library takes when it is loaded. With `touch` the trace's
-    blocks were written to. `seconds` is the time of the processor, pass by pass, in a process that
-    had made one pass before.
+    `mapped` and `resident` are what the process had from the system after each event, less what a
+    process has that never calls malloc; `start` is the part of it that the library takes when it is
+    loaded. `peak_space` is the most address space, reserved or in use. With `touch` the trace's
+    blocks were written to. `threads` real threads replayed it; `threads_known` says whether the
+    trace tells which thread an event is of. `seconds` is the time of the processor (with several
+    threads: the time in them), pass by pass, in a process that had made one pass before.
     """
 
     trace: str
@@ -34,9 +49,13 @@ class NativeRun:
     library: str
     touch: bool
     events: int
+    threads: int
+    threads_known: bool
     max_live_bytes: int
-    start: PeakMemory
-    peak: PeakMemory
+    start: AtStart
+    mapped: Footprint
+    resident: Footprint
+    peak_space: int
     seconds: tuple[float, ...]
 
     @property
@@ -55,13 +74,13 @@ def replay_natively(
 ) -> list[NativeRun]:
     """Replay a trace through real allocators, each in processes of its own.
 
-    With `touch` every block is written to when it is allocated, one byte in every 64. Alignments
-    that the trace has are not asked for. `progress` is called with the number of passes done
-    since its last call, of `passes(repeats)` an allocator.
+    With `touch` every block is written to when it is allocated, one byte in every 64. Each of the
+    trace's threads is a thread, and one at a time works, in the trace's order. `progress` is called
+    with the number of passes done since its last call, of `passes(repeats)` an allocator.
 
-    Raises `SimallocError` if an allocator cannot be loaded, refuses an event or fails.
+    Raises `SimallocError` if an allocator cannot be loaded, refuses an event or fails, and if the
+    trace would take the memory that is free.
     """
-    live = int(trace.stretch.live.max(initial=0))
 
     def step() -> None:
         if progress is not None:
@@ -71,24 +90,36 @@ def replay_natively(
         rest = _memory(nothing, GLIBC, touch=touch)[1]
         runs = []
         for allocator in allocators:
-            start = _beyond(rest, _memory(nothing, allocator, touch=touch)[1])
-            library, peak = _memory(columns, allocator, touch=touch)
+            library, memory = _memory(columns, allocator, touch=touch)
             step()
             seconds = _seconds(columns, allocator, touch=touch, repeats=repeats, step=step)
+            start = AtStart(*np.maximum(0, memory.samples[0, 1:] - rest.samples[0, 1:]).tolist())
             runs.append(
                 NativeRun(
                     trace=trace.name,
-                    allocator=allocator.name,
+                    allocator=str(allocator),
                     library=library,
                     touch=touch,
                     events=len(trace),
-                    max_live_bytes=live,
+                    threads=columns.threads,
+                    threads_known=trace.thread is not None,
+                    max_live_bytes=int(trace.stretch.live.max(initial=0)),
                     start=start,
-                    peak=_beyond(rest, peak),
+                    mapped=_footprint(trace, memory.samples[:, [0, 1]], start.mapped),
+                    resident=_footprint(trace, memory.samples[:, [0, 2]], start.resident),
+                    peak_space=max(0, memory.peak_space - rest.peak_space),
                     seconds=seconds,
                 )
             )
     return runs
+
+
+def _footprint(trace: Trace, samples: NDArray[np.int64], start: int) -> Footprint:
+    """Return what samples (rows of an event and bytes) come to; `start` is that before events."""
+    event, size = samples.T
+    beyond = np.maximum(0, size - size[0] + start)
+    states = np.repeat(beyond, np.diff(np.append(event, len(trace))))[1:]
+    return footprint_of_states(trace.stretch.live, states, trace.size, 1)
 
 
 def passes(repeats: int) -> int:
@@ -96,10 +127,10 @@ def passes(repeats: int) -> int:
     return repeats + 2
 
 
-def _memory(columns: Columns, allocator: Allocator, *, touch: bool) -> tuple[str, PeakMemory]:
+def _memory(columns: Columns, allocator: Allocator, *, touch: bool) -> tuple[str, Memory]:
     """Measure a first pass: a peak of a later one would include what the earlier left behind."""
     with native_process(columns, allocator, touch=touch) as process:
-        return process.library, process.peak_memory()
+        return process.library, process.memory()
 
 
 def _seconds(
@@ -117,8 +148,3 @@ def _seconds(
             seconds.append(process.time_pass().cpu)
             step()
     return tuple(seconds[1:])
-
-
-def _beyond(rest: PeakMemory, memory: PeakMemory) -> PeakMemory:
-    """Subtract; the kernel's figures of two processes at rest may differ by a page or two."""
-    return PeakMemory(*(max(0, own - base) for own, base in zip(memory, rest, strict=True)))

@@ -12,57 +12,116 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap.real.room import room
 from simalloc.waiting import LOOK_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from simalloc.heap.real.allocators import Allocator
     from simalloc.trace import Trace
 
 PROGRAM: Final = str(files("simalloc.heap.real") / "simalloc-native")
 
+_FAILURES: Final = {
+    "refused": "{allocator} has no memory for event {event}, which asks for {size} bytes",
+    "full": "before event {event} {allocator} had taken nearly all memory that is free here",
+    "threadless": "the system starts no further thread for event {event}",
+}
+"""Why a pass ended before the trace: words of program/main.c."""
+
 
 class PassTime(NamedTuple):
-    """How long one pass over the trace took, in seconds: of the processor, and on the clock."""
+    """How long one pass over the trace took, in seconds: of the processor, and on the clock.
+
+    With several threads `cpu` is what the clock showed in them, without handing over.
+    """
 
     cpu: float
     wall: float
 
 
-class PeakMemory(NamedTuple):
-    """The most bytes that were mapped from the system, and that were resident, in one pass."""
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What a process had from the system over one pass, in bytes.
 
-    mapped: int
-    resident: int
+    `samples` has a row for each event after which one of the figures is another than before: the
+    event (-1: before the first), the bytes mapped, and the bytes resident (int64). `peak_space`
+    is the most address space, reserved or in use.
+    """
+
+    samples: NDArray[np.int64]
+    peak_space: int
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a trace in a file that processes can inherit."""
+    """The columns of a trace in a file that processes can inherit.
+
+    `threads` is the number of threads that the trace has, at least 1.
+    """
 
     trace: Trace
     file: IO[bytes]
+    threads: int
+    has_alignments: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """What a process has to know of the file."""
+        trace = self.trace
+        return len(trace), trace.slots, self.threads, int(self.has_alignments)
 
 
 @contextmanager
 def columns_of(trace: Trace) -> Iterator[Columns]:
     """Write a trace's columns to a temporary file, which is gone at the end of the block."""
+    thread = _numbered(trace.thread)
+    aligns = trace.alignment is not None and bool((trace.alignment > 1).any())
     with TemporaryFile(prefix="simalloc-") as file:
-        for column in (trace.size, trace.slot, trace.op):
-            column.tofile(file)
+        trace.size.tofile(file)
+        if aligns:
+            assert trace.alignment is not None
+            trace.alignment.tofile(file)
+        trace.slot.tofile(file)
+        if thread is not None:
+            thread.tofile(file)
+        trace.op.tofile(file)
         file.flush()
-        yield Columns(trace, file)
+        yield Columns(trace, file, int(thread.max()) + 1 if thread is not None else 1, aligns)
 
 
-def replay_command(columns: Columns, *, touch: bool) -> list[str]:
-    """Return the command of a process that replays; it has to inherit the columns' file."""
-    trace = columns.trace
-    sizes = (columns.file.fileno(), len(trace), trace.slots, int(touch))
-    return [PROGRAM, *map(str, sizes)]
+def _numbered(thread: NDArray[Any] | None) -> NDArray[np.uint32] | None:
+    """Return threads numbered in the order of their first events; None if there are not two."""
+    if thread is None:
+        return None
+    _, first, number = np.unique(thread, return_index=True, return_inverse=True)
+    if len(first) < 2:
+        return None
+    place = np.empty(len(first), np.uint32)
+    place[np.argsort(first)] = np.arange(len(first), dtype=np.uint32)
+    return place[number]
+
+
+def replay_command(
+    columns: Columns, samples: IO[bytes], *, touch: bool, most: int = 0
+) -> list[str]:
+    """Return the command of a process that replays; it has to inherit both files.
+
+    `samples` takes what is measured of memory, which stops at `most` resident bytes (0: never).
+    """
+    live = columns.trace.stretch.live
+    after_max = int(np.argmax(live)) if len(live) else 0
+    measuring = (samples.fileno(), most, after_max)
+    numbers = (columns.file.fileno(), *columns.shape, int(touch), *measuring)
+    return [PROGRAM, *map(str, numbers)]
 
 
 @contextmanager
@@ -72,24 +131,35 @@ def native_process(
     """Start a process whose malloc is that of an allocator; it ends with the block.
 
     With `touch` each block is written to when it is allocated, one byte in every cache line of 64.
-    Raises `SimallocError` if the allocator cannot be loaded or brings the process down.
+    Raises `SimallocError` if the allocator cannot be loaded or brings the process down, and if the
+    trace's live bytes, written to, would take the memory that is free.
     """
-    with TemporaryFile(prefix="simalloc-") as complaints, ExitStack() as stack:
+    free = room()
+    live = int(columns.trace.stretch.live.max(initial=0))
+    if touch and free is not None and live > free:
+        raise SimallocError(
+            f"{columns.trace.name}: it has {live:,} bytes live at its peak, and only "
+            f"{free:,} bytes of memory may be taken here; --no-touch does not write to them"
+        )
+    with ExitStack() as stack:
+        complaints, samples = (
+            stack.enter_context(TemporaryFile(prefix="simalloc-")) for _ in range(2)
+        )
         with _ctrl_c_waits():
             process = subprocess.Popen(  # noqa: S603 - our own program, and numbers
-                replay_command(columns, touch=touch),
+                replay_command(columns, samples, touch=touch, most=free or 0),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
-                pass_fds=[columns.file.fileno()],
+                pass_fds=[columns.file.fileno(), samples.fileno()],
                 process_group=0,  # the terminal's Ctrl-C is for this process alone
-                env={**os.environ, "LD_PRELOAD": allocator.preload},
+                env={**os.environ, **allocator.environment},
             )
             stack.callback(_end, process)
         # If a trace touches more memory than there is, this is the process that is to go.
         with suppress(OSError):
             Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
-        yield NativeProcess(columns.trace, allocator, process, complaints)
+        yield NativeProcess(columns.trace, allocator, process, samples, complaints)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -128,11 +198,13 @@ class NativeProcess:
         trace: Trace,
         allocator: Allocator,
         process: subprocess.Popen[bytes],
+        samples: IO[bytes],
         complaints: IO[bytes],
     ) -> None:
         self._trace = trace
         self._allocator = allocator
         self._process = process
+        self._samples = samples
         self._complaints = complaints
         origin, _, library = self._read_line().partition(" ")
         self.library: Final = library
@@ -144,25 +216,28 @@ class NativeProcess:
         cpu, wall = self._ask(b"t")
         return PassTime(cpu / 1e9, wall / 1e9)
 
-    def peak_memory(self) -> PeakMemory:
+    def memory(self) -> Memory:
         """Replay the trace once, slowly, watching what the process has from the system."""
-        return PeakMemory(*self._ask(b"m"))
+        (peak_space,) = self._ask(b"m")
+        self._samples.seek(0)
+        samples = np.frombuffer(self._samples.read(), np.int64).reshape(-1, 3)
+        return Memory(samples, peak_space)
 
     def _ask(self, command: bytes) -> list[int]:
         assert self._process.stdin is not None
         self._process.stdin.write(command)
         self._process.stdin.flush()
         word, *figures = self._read_line().split()
-        if word == "refused":
+        if word in _FAILURES:
             event = int(figures[0])
-            raise SimallocError(
-                f"{self._trace.name}: {self._allocator.name} has no memory for event {event}, "
-                f"which asks for {int(self._trace.size[event])} bytes"
+            why = _FAILURES[word].format(
+                allocator=self._allocator, event=event, size=int(self._trace.size[event])
             )
+            raise SimallocError(f"{self._trace.name}: {why}")
         if word == "unmeasurable":
             raise SimallocError(
                 "this system does not tell how much memory a process has "
-                "(/proc/self/status, maps and smaps_rollup)"
+                "(/proc/self/status, maps, statm and smaps_rollup)"
             )
         return [int(figure) for figure in figures]
 
@@ -195,9 +270,7 @@ class NativeProcess:
         why = (
             f": {said}" if said else ", as when memory runs out" if code == -signal.SIGKILL else ""
         )
-        raise SimallocError(
-            f"{self._trace.name}: the process with {self._allocator.name} {how}{why}"
-        )
+        raise SimallocError(f"{self._trace.name}: the process with {self._allocator} {how}{why}")
 
     def _said(self) -> str:
         """Return the last line that the process wrote to stderr."""

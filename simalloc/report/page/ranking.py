@@ -65,9 +65,9 @@ def _policies(findings: Findings) -> Iterator[_Row]:
 def _natives(findings: Findings) -> Iterator[_Row]:
     live = findings.best.max_live_bytes
     for run in findings.natives:
-        excess = run.peak.resident / live - 1 if live else math.nan
+        excess = run.resident.peak_bytes / live - 1 if live else math.nan
         cells = ("", "", "", _percent(excess), "")
-        yield _Row("native", f"{run.allocator}, really", run.peak.resident, cells)
+        yield _Row("native", f"{run.allocator}, really", run.resident.peak_bytes, cells)
 
 
 def _row(row: _Row, most: float, live: float) -> str:

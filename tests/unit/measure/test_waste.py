@@ -1,10 +1,12 @@
 """Where the bytes of a heap go: every part on heaps worked out by hand, and that they add up."""
 
+import numpy as np
 import pytest
 
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
-from simalloc.heap.real import NativeRun, PeakMemory
+from simalloc.heap.real import AtStart, NativeRun
+from simalloc.heap.states import footprint_of_states
 from simalloc.measure import real_waste, waste
 from simalloc.measure.waste import PARTS
 from simalloc.policy import policy, with_and_without_mechanism
@@ -92,16 +94,20 @@ def test_no_such_event_is_an_error():
 
 
 def test_a_real_allocator_tells_no_more_than_its_memory():
-    peak = PeakMemory(1000, 900)
+    live, mapped, resident = (np.array([bytes_]) for bytes_ in (600, 1000, 900))
     run = NativeRun(
         trace="t",
         allocator="glibc",
         library="libc.so",
         touch=True,
-        events=5,
+        events=1,
+        threads=1,
+        threads_known=False,
         max_live_bytes=600,
-        peak=peak,
-        start=peak,
+        start=AtStart(0, 0),
+        mapped=footprint_of_states(live, mapped, live, 1),
+        resident=footprint_of_states(live, resident, live, 1),
+        peak_space=1000,
         seconds=(1.0,),
     )
     assert parts(real_waste(run)) == {"live": 600, "untold": 400}

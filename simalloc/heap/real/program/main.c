@@ -1,17 +1,22 @@
-/* simalloc-native FILE EVENTS SLOTS TOUCH: replays a trace through the malloc of its own process.
+/* simalloc-native FILE EVENTS SLOTS THREADS ALIGNS TOUCH SAMPLES MOST MAX_LIVE: replays a trace through
+ * the malloc of its own process, each of the trace's threads in a thread of its own.
  *
- * FILE is the number of an inherited file that holds the columns size, slot and op; TOUCH is 0 or 1.
+ * FILE is the number of an inherited file that holds the columns size, alignment (if ALIGNS is 1),
+ * slot, thread (if THREADS is above 1) and op; TOUCH is 0 or 1. SAMPLES is one that takes what is
+ * measured of memory (memory.h), MOST the resident bytes at which that stops, MAX_LIVE an event.
+ *
  * It first writes whether malloc is the C library's (`system`) or another's (`preloaded`), and the
- * path of the library. Then each byte read from stdin is a command, answered by a line: `t` times
+ * path of the library. Then each byte read from stdin is a command, replied to by a line: `t` times
  * one pass over the trace (nanoseconds of CPU and of the clock on the wall), `m` measures memory
- * over one pass (bytes mapped and resident at their peak). The answer to a pass in which the
- * allocator refused an event is `refused EVENT`.
+ * over one pass and writes the peak of address space. The reply to a pass in which the allocator
+ * refused an event is `refused EVENT`; `full EVENT` and `threadless EVENT` are others that failed.
  *
  * Nothing here calls malloc but the trace: stdio is not used but to complain. */
+#include "allocator.h"
 #include "memory.h"
+#include "threads.h"
 #include "trace.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,7 +27,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool answer(const char *line)
+struct timing {
+    const struct trace *trace;
+    bool touch;
+    int64_t inside; /* nanoseconds in which threads did what the trace says, on the clock */
+};
+
+static bool reply(const char *line)
 {
     size_t length = strlen(line);
     return write(STDOUT_FILENO, line, length) == (ssize_t)length;
@@ -35,56 +46,66 @@ static int64_t nanoseconds(clockid_t clock)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+static bool fail(const char *how, size_t event)
+{
+    char line[64];
+    snprintf(line, sizeof line, "%s %zu\n", how, event);
+    return reply(line);
+}
+
+static size_t timed_run(void *context, size_t begin, size_t end)
+{
+    struct timing *timing = context;
+    int64_t since = nanoseconds(CLOCK_MONOTONIC);
+    size_t done = trace_run(timing->trace, begin, end, timing->touch);
+    timing->inside += nanoseconds(CLOCK_MONOTONIC) - since;
+    return done;
+}
+
 static bool time_pass(const struct trace *trace, bool touch)
 {
     char line[64];
+    struct timing timing = {.trace = trace, .touch = touch};
+    int error;
     int64_t wall = nanoseconds(CLOCK_MONOTONIC);
     int64_t cpu = nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
-    size_t granted = trace_pass(trace, touch);
+    size_t done = threads_pass(trace, timed_run, &timing, &error);
     cpu = nanoseconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     wall = nanoseconds(CLOCK_MONOTONIC) - wall;
-    if (granted < trace->events)
-        snprintf(line, sizeof line, "refused %zu\n", granted);
-    else
-        snprintf(line, sizeof line, "time %" PRId64 " %" PRId64 "\n", cpu, wall);
     trace_clear(trace);
-    return answer(line);
+    threads_end();
+    if (done < trace->events)
+        return fail(error == 0 ? "refused" : "threadless", done);
+    /* Handing over takes longer than malloc, and is not its time. */
+    snprintf(line, sizeof line, "time %" PRId64 " %" PRId64 "\n",
+             trace->threads > 1 ? timing.inside : cpu, wall);
+    return reply(line);
 }
 
-static bool measure_memory(const struct trace *trace, bool touch)
+static bool measure_memory(struct memory *memory)
 {
     char line[64];
-    struct memory memory;
-    if (!memory_begin(&memory))
-        return answer("unmeasurable\n");
-    size_t granted = memory_pass(&memory, trace, touch);
-    if (granted < trace->events)
-        snprintf(line, sizeof line, "refused %zu\n", granted);
-    else
-        snprintf(line, sizeof line, "memory %zu %zu\n", memory.mapped, memory.resident);
-    return answer(line);
-}
-
-/* Where the dynamic linker found a function; the address in the program's own table of calls, which
- * `malloc` can mean, does not tell. */
-static Dl_info library_of(const char *function)
-{
-    Dl_info library = {0};
-    void *found = dlsym(RTLD_DEFAULT, function);
-    if (found != NULL)
-        dladdr(found, &library);
-    return library;
+    int error;
+    if (!memory_begin(memory))
+        return reply("unmeasurable\n");
+    size_t done = threads_pass(memory->trace, memory_run, memory, &error);
+    if (!memory_end(memory))
+        return reply("unmeasurable\n");
+    if (done < memory->trace->events)
+        return fail(memory->is_full ? "full" : error == 0 ? "refused" : "threadless", done);
+    snprintf(line, sizeof line, "memory %" PRId64 "\n", memory->peak_space);
+    return reply(line);
 }
 
 static bool name_allocator(void)
 {
     char line[4096];
-    Dl_info allocator = library_of("malloc");
-    bool system = allocator.dli_fbase == library_of("getpid").dli_fbase;
-    if (allocator.dli_fname == NULL)
+    Dl_info library;
+    bool is_system;
+    if (!allocator_find(&library, &is_system))
         return false;
-    snprintf(line, sizeof line, "%s %s\n", system ? "system" : "preloaded", allocator.dli_fname);
-    return answer(line);
+    snprintf(line, sizeof line, "%s %s\n", is_system ? "system" : "preloaded", library.dli_fname);
+    return reply(line);
 }
 
 /* Sees to it that no malloc that hangs outlives who asked for it; false if that one is gone already
@@ -98,22 +119,31 @@ static bool end_with_parent(void)
 
 int main(int count, char **arguments)
 {
+    enum { ARGUMENTS = 10 };
+    int64_t number[ARGUMENTS] = {0};
     struct trace trace;
     char command;
-    if (count != 5)
+    if (count != ARGUMENTS)
         return 2;
-    bool touch = arguments[4][0] == '1';
+    for (int i = 1; i < ARGUMENTS; i++)
+        number[i] = strtoll(arguments[i], NULL, 10);
+    bool touch = number[6] != 0;
     if (!end_with_parent())
         return 0;
-    if (!trace_map(&trace, atoi(arguments[1]), strtoull(arguments[2], NULL, 10),
-                   strtoull(arguments[3], NULL, 10))) {
+    if (!trace_map(&trace, (int)number[1], (size_t)number[2], (size_t)number[3],
+                   (uint32_t)number[4], number[5] != 0)) {
         perror("the trace's columns");
         return 1;
     }
+    struct memory memory = {.trace = &trace,
+                            .touch = touch,
+                            .samples = (int)number[7],
+                            .most = number[8],
+                            .max_live = (size_t)number[9]};
     if (!name_allocator())
         return 1;
     while (read(STDIN_FILENO, &command, 1) == 1)
-        if (!(command == 'm' ? measure_memory(&trace, touch) : time_pass(&trace, touch)))
+        if (!(command == 'm' ? measure_memory(&memory) : time_pass(&trace, touch)))
             return 1;
     return 0;
 }

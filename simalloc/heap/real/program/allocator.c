@@ -1,0 +1,90 @@
+#include "allocator.h"
+
+#include <string.h>
+
+/* Symbols of the next libraries in line, since this program defines two of them itself. */
+static void *found(const char *function)
+{
+    return dlsym(RTLD_NEXT, function);
+}
+
+struct allocator allocator;
+
+static Dl_info library_of(const char *function)
+{
+    Dl_info library = {0};
+    void *address = found(function);
+    if (address != NULL)
+        dladdr(address, &library);
+    return library;
+}
+
+/* A function only if it stands in the library of malloc: the C library has all others too. */
+static void *beside_malloc(const char *function)
+{
+    return library_of(function).dli_fbase == library_of("malloc").dli_fbase ? found(function)
+                                                                            : NULL;
+}
+
+/* For a library that has a malloc and no calloc: the next one's would be another allocator's. */
+static void *zeroed(size_t count, size_t size)
+{
+    void *block = allocator.malloc(count * size);
+    return block == NULL ? NULL : memset(block, 0, count * size);
+}
+
+/* How an allocator gives back, and what glibc says of itself (mallinfo2(3), since 2.33; its fields by
+ * their names there). Weak, so that the linker looks for them: dlsym would ask malloc for the text of
+ * its complaint about each that is not there, in the heap that is to be measured. */
+struct account {
+    size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+
+#define WEAK __attribute__((weak))
+extern WEAK int mallctl(const char *, void *, size_t *, void *, size_t); /* jemalloc */
+extern WEAK void mi_collect(bool);                                       /* mimalloc */
+extern WEAK void MallocExtension_ReleaseFreeMemory(void);                /* tcmalloc */
+extern WEAK int malloc_trim(size_t);                                     /* glibc */
+extern WEAK int mallopt(int, int);                                       /* Scudo */
+extern WEAK struct account mallinfo2(void);                              /* glibc */
+
+static bool is_glibc, is_scudo;
+
+bool allocator_find(Dl_info *library, bool *is_system)
+{
+    *library = library_of("malloc");
+    *is_system = library->dli_fbase == library_of("getpid").dli_fbase;
+    allocator.malloc = (typeof(allocator.malloc))found("malloc");
+    allocator.calloc = (typeof(allocator.calloc))beside_malloc("calloc");
+    if (allocator.calloc == NULL)
+        allocator.calloc = zeroed;
+    allocator.realloc = (typeof(allocator.realloc))found("realloc");
+    allocator.free = (typeof(allocator.free))found("free");
+    allocator.memalign = (typeof(allocator.memalign))beside_malloc("memalign");
+    is_glibc = *is_system && malloc_trim != NULL;
+    is_scudo = !*is_system && mallopt != NULL && beside_malloc("mallopt") != NULL;
+    return library->dli_fname != NULL;
+}
+
+void allocator_give_back(void)
+{
+    enum { SCUDO_PURGE = -101 };
+    if (mallctl != NULL)
+        mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* 4096: all arenas */
+    else if (mi_collect != NULL)
+        mi_collect(true);
+    else if (MallocExtension_ReleaseFreeMemory != NULL)
+        MallocExtension_ReleaseFreeMemory();
+    else if (is_scudo)
+        mallopt(SCUDO_PURGE, 0);
+    else if (is_glibc)
+        malloc_trim(0);
+}
+
+int64_t allocator_mapped(void)
+{
+    if (!is_glibc || mallinfo2 == NULL)
+        return -1;
+    struct account account = mallinfo2();
+    return (int64_t)(account.arena + account.hblkhd); /* of all arenas, and mapped by themselves */
+}

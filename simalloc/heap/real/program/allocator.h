@@ -1,0 +1,33 @@
+/* The malloc of this process, which may be another library's than the C library's. */
+#ifndef SIMALLOC_NATIVE_ALLOCATOR_H
+#define SIMALLOC_NATIVE_ALLOCATOR_H
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The trace calls these, not those that the linker would bind: threads.c has a calloc and a free of
+ * its own. `memalign` is NULL if the library of malloc has none. */
+struct allocator {
+    void *(*malloc)(size_t size);
+    void *(*calloc)(size_t count, size_t size);
+    void *(*realloc)(void *old, size_t size);
+    void (*free)(void *object);
+    void *(*memalign)(size_t alignment, size_t size);
+};
+
+extern struct allocator allocator;
+
+/* Finds the functions; false if there is no malloc. `library` is where malloc is, and `is_system`
+ * says whether that is the C library. */
+bool allocator_find(Dl_info *library, bool *is_system);
+
+/* Has the allocator give back to the system what it keeps for later, if it has a way to. */
+void allocator_give_back(void);
+
+/* The bytes that the allocator itself says it has from the system, or -1 if it does not say. Slow: it
+ * may look at every free block. */
+int64_t allocator_mapped(void);
+
+#endif

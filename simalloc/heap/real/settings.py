@@ -1,0 +1,89 @@
+"""Settings of real allocators: what is set in the environment of the process that replays."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import SimallocError
+from simalloc.policy.parts import parse_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Settings = tuple[tuple[str, str], ...]
+"""Names with their values, in the order in which they were given."""
+
+_VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9_]*")
+_OWN_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+
+_TUNABLES: Final = (
+    *("arena_max", "arena_test", "check", "hugetlb", "mmap_max", "mmap_threshold", "mxfast"),
+    *("perturb", "tcache_count", "tcache_max", "tcache_unsorted_limit", "top_pad"),
+    "trim_threshold",
+)
+"""glibc's own, of which it passes over in silence those that it does not know."""
+
+
+@dataclass(frozen=True)
+class _Convention:
+    """How an allocator takes settings of its own names from the environment.
+
+    `variables` returns the variables that stand for settings; `yes` and `no` are its words for on
+    and off.
+    """
+
+    variables: Callable[[Settings], dict[str, str]]
+    yes: str
+    no: str
+
+
+def _tunables(settings: Settings) -> dict[str, str]:
+    for name, _ in settings:
+        if name not in _TUNABLES:
+            raise SimallocError(f"glibc has no setting {name!r}; it has {', '.join(_TUNABLES)}")
+    given = (f"glibc.malloc.{name}={parse_size(value)}" for name, value in settings)
+    return {"GLIBC_TUNABLES": ":".join(given)}
+
+
+def _malloc_conf(settings: Settings) -> dict[str, str]:
+    return {"MALLOC_CONF": ",".join(f"{name}:{value}" for name, value in settings)}
+
+
+def _prefixed(prefix: str) -> Callable[[Settings], dict[str, str]]:
+    return lambda settings: {f"{prefix}_{name.upper()}": value for name, value in settings}
+
+
+_CONVENTIONS: Final[Mapping[str, _Convention]] = MappingProxyType(
+    {
+        "glibc": _Convention(_tunables, "1", "0"),
+        "jemalloc": _Convention(_malloc_conf, "true", "false"),
+        "mimalloc": _Convention(_prefixed("MIMALLOC"), "1", "0"),
+        "tcmalloc": _Convention(_prefixed("TCMALLOC"), "1", "0"),
+    }
+)
+
+
+def environment_of(allocator: str, settings: Settings) -> dict[str, str]:
+    """Return the environment variables that stand for an allocator's settings.
+
+    A name in capitals is a variable as it is; one in lower case is the allocator's own name of a
+    setting, such as glibc's `arena_max`, and `on` and `off` are said in its words.
+
+    Raises `SimallocError` for a name that is neither, or is not known.
+    """
+    variables = {name: value for name, value in settings if _VARIABLE.fullmatch(name)}
+    own = tuple(each for each in settings if each[0] not in variables)
+    for name, _ in own:
+        if not _OWN_NAME.fullmatch(name) or allocator not in _CONVENTIONS:
+            raise SimallocError(
+                f"{allocator}: {name!r} is no setting; a variable of the environment is in capitals"
+            )
+    if not own:
+        return variables
+    convention = _CONVENTIONS[allocator]
+    words = {"on": convention.yes, "off": convention.no}
+    said = tuple((name, words.get(value, value)) for name, value in own)
+    return {**convention.variables(said), **variables}
