@@ -24,6 +24,7 @@ from simalloc.policy.families.dlmalloc import Dlmalloc
 from simalloc.policy.families.double_buddy import DoubleBuddy
 from simalloc.policy.families.gnu import Gnu
 from simalloc.policy.families.gxx import Gxx
+from simalloc.policy.families.jemalloc import Jemalloc, Version
 from simalloc.policy.families.lea import Lea
 from simalloc.policy.families.mimalloc import Mimalloc, ReclaimOnFree
 from simalloc.policy.families.modified_buddy import ModifiedBuddy
@@ -305,6 +306,27 @@ PARAMETERS = {
         "divisor": st.sampled_from([1, 4, 1 << 30]),
         "increment": st.sampled_from([1, 16]),
         "most": st.sampled_from([2, 512]),
+    },
+    Jemalloc: {
+        "version": st.sampled_from(Version),
+        "narenas": st.sampled_from([0, 1, 3]),
+        "dirty_decay_ms": st.sampled_from([-1, 0, 20, 10_000]),
+        "muzzy_decay_ms": st.sampled_from([-1, 0, 40]),
+        "tcache": st.booleans(),
+        "tcache_max": st.sampled_from([8, 1000, 32768, 1 << 20]),
+        "lg_tcache_nslots_mul": st.sampled_from([-3, 1]),
+        "tcache_nslots_small_min": st.sampled_from([1, 20]),
+        "tcache_nslots_small_max": st.sampled_from([3, 200]),
+        "tcache_nslots_large": st.sampled_from([1, 20]),
+        "tcache_gc_incr_bytes": st.sampled_from([100, 65536]),
+        "experimental_tcache_gc": st.booleans(),
+        "oversize_threshold": st.sampled_from([0, 50_000, 8 << 20]),
+        "lg_extent_max_active_fit": st.sampled_from([0, 6]),
+        "disable_large_size_classes": st.booleans(),
+        "calloc_madvise_threshold": st.sampled_from([0, 8 << 20]),
+        "background_thread": st.booleans(),
+        "cache_oblivious": st.booleans(),
+        "tick": st.sampled_from([0, 1000, 5_000_000]),
     },
     Lea: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Mimalloc: {

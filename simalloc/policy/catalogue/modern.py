@@ -6,6 +6,7 @@ from typing import Final
 
 from simalloc.policy.description import Policy
 from simalloc.policy.families.dlmalloc import Dlmalloc
+from simalloc.policy.families.jemalloc import Jemalloc
 from simalloc.policy.families.mimalloc import Mimalloc
 from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.policy.families.tcmalloc import Tcmalloc
@@ -31,6 +32,14 @@ POLICIES: Final = (
         reading="The program is a C one that the library is loaded into before it starts.",
         scale=1,
         groups=_REAL,
+    ),
+    Policy(
+        "jemalloc",
+        Jemalloc(mechanism=True, word=8),
+        source="jemalloc 5.3.1 and 5.3.0, source; recorded runs of Debian's libraries",
+        reading="Mappings lie as Linux places those of an empty process; seeds are fixed.",
+        groups=_REAL,
+        scale=1,
     ),
     Policy(
         "dlmalloc-2.8.6",

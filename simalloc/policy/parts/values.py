@@ -57,7 +57,8 @@ def read_value(name: str, value: object, kind: type[Any]) -> Any:
         return value
     try:
         if kind is int:
-            return parse_size(str(value))
+            text = str(value)
+            return -parse_size(text[1:]) if text.startswith("-") else parse_size(text)
         if kind is bool:
             return _SWITCH[str(value).lower()]
         if issubclass(kind, Enum):

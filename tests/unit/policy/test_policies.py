@@ -125,7 +125,7 @@ def test_what_is_spelled_is_read_again(name):
         ("first-fit-ao:mechanism=on,header=8", "the allocator's own header"),
         ("first-fit-ao:growth=4K,growth=8K", "growth is given twice"),
         ("first-fit-ao:growth=0", "takes a size"),
-        ("first-fit-ao:growth=-4096", "growth is '-4096'; it takes"),
+        ("first-fit-ao:growth=-4096", "growth is -4096; it takes"),
         ("first-fit-ao:growth=99999999999999999999", "takes a size"),
         ("first-fit-ao:order=random", "lifo, fifo, ao"),
         ("binary-buddy:growth=6K", "power of two"),

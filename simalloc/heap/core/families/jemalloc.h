@@ -1,0 +1,229 @@
+/* What jemalloc's model keeps (policy/families/jemalloc.md). The parts are headers of static
+ * functions, each over those before it:
+ *
+ *   jemalloc_sizes.h     classes of sizes
+ *   jemalloc_pairing.h   heaps of extents, by address
+ *   jemalloc_extents.h   caches of extents that are not in use
+ *   jemalloc_space.h     metadata, mappings, extents side by side
+ *   jemalloc_decay.h     random numbers, and how many pages may stay
+ *   jemalloc_pages.h     how an arena gets pages and gives them back
+ *   jemalloc_arena.h     slabs and large objects
+ *   jemalloc_cache.h     what a thread keeps
+ *   jemalloc_collect.h   what its cache gives back
+ *
+ * Mappings have ever higher addresses, so that "older mapping first, then lower address" is just
+ * "lower address first". */
+#ifndef SIMALLOC_JEMALLOC_H
+#define SIMALLOC_JEMALLOC_H
+
+#include "replay/replay.h"
+#include "space/residence.h"
+
+enum {
+    SMALL_CLASSES = 36,
+    MOST_CLASSES = 80,  /* that are cached, of all sizes */
+    MOST_REGIONS = 512, /* of a slab */
+    REGION_WORDS = MOST_REGIONS / 64,
+    PAGE_BINS = 224,
+    DECAY_STEPS = 200,
+    NO_EXTENT = 0,
+};
+
+#define PAGE UINT64_C(4096)
+#define HUGE_PAGE (UINT64_C(2) << 20)
+#define LARGEST_SMALL UINT64_C(14336)
+#define SMALLEST_LARGE UINT64_C(16384)
+
+enum version { V5_3_0, V5_3_1 };
+enum use { ACTIVE, DIRTY, MUZZY, RETAINED };
+
+/* A run of pages of one mapping in one use. */
+struct extent {
+    uint64_t address;
+    uint64_t size;
+    uint64_t is_free[REGION_WORDS]; /* of a slab: its regions */
+    uint32_t *regions;              /* of a slab: their blocks; NULL: it is none */
+    uint32_t block;                 /* that it is; or the object's in it */
+    uint32_t arena;
+    uint32_t mapping;
+    uint32_t below; /* the neighbours in the mapping */
+    uint32_t above;
+    uint32_t child; /* in a pairing heap */
+    uint32_t sibling;
+    uint32_t before;
+    uint32_t older; /* in its cache */
+    uint32_t newer; /* while the number is unused, the next unused one */
+    uint16_t free_regions;
+    uint8_t class; /* of a slab */
+    uint8_t use;
+    bool is_zero; /* its pages were given back, or never used */
+};
+
+struct extent_table {
+    struct extent *at;
+    uint32_t used; /* numbers below this have been in use; 0 is no extent */
+    uint32_t capacity;
+    uint32_t unused; /* chain of numbers given back */
+};
+
+/* A pairing heap; behind its root waits a chain of siblings that are not yet under it. */
+struct pairing {
+    uint32_t root;
+    uint32_t waiting; /* how many have joined the chain since all was merged, or the root is new */
+};
+
+/* The extents of one use, in bins by size and in the order in which they came. */
+struct extent_cache {
+    struct pairing bins[PAGE_BINS];
+    uint32_t least[PAGE_BINS]; /* the first extent of each bin */
+    uint64_t filled[(PAGE_BINS + 63) / 64];
+    uint64_t pages;
+    uint64_t most; /* extents this power of two times larger than asked are not found */
+    uint32_t oldest;
+    uint32_t newest;
+    enum use use;
+};
+
+struct random {
+    uint64_t state;
+};
+
+/* How many dirty or muzzy pages may stay. */
+struct decay {
+    int64_t milliseconds;
+    struct random random;
+    uint64_t interval;
+    uint64_t epoch;
+    uint64_t deadline;
+    uint64_t backlog[DECAY_STEPS];
+    uint64_t unpurged;
+    uint64_t limit;
+};
+
+struct table_block {
+    uint64_t address;
+    uint64_t size;
+    uint64_t used;
+};
+
+/* The tables of an arena: blocks that are filled and never given back. */
+struct metadata {
+    struct table_block *blocks;
+    uint32_t count;
+    uint64_t allocated;
+};
+
+/* The slabs of a class: a current one, and others that are not full. */
+struct bin {
+    uint32_t current;
+    struct pairing nonfull;
+};
+
+struct arena {
+    struct metadata metadata;
+    struct extent_cache dirty;
+    struct extent_cache muzzy;
+    struct extent_cache retained;
+    struct decay dirty_decay;
+    struct decay muzzy_decay;
+    struct bin bins[SMALL_CLASSES];
+    uint64_t eager_from; /* extents this large are purged when they are freed */
+    uint64_t next_mapping;
+    uint64_t allocated; /* bytes of objects, those in thread caches too */
+    uint64_t active;    /* bytes of their extents */
+    uint64_t records;
+    uint64_t most_records;
+    uint32_t threads;
+    uint32_t number;
+};
+
+/* The cached objects of one class, the newest last. */
+struct stack {
+    uint32_t *objects;
+    uint64_t end; /* of its table, which grows downwards */
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t low;   /* the fewest objects since the last collection */
+    uint32_t shift; /* a fill takes capacity >> (shift - burst) */
+    uint32_t burst;
+    bool refilled;
+};
+
+struct thread {
+    struct random random;
+    uint64_t ticks_left;
+    struct arena *arena; /* NULL: it has not allocated yet */
+    bool has_cache;
+    uint32_t table; /* the block of the stacks' table; NO_BLOCK: none */
+    uint32_t early_frees;
+    uint64_t allocated; /* bytes since the last collection for them */
+    uint64_t freed;
+    struct stack stacks[MOST_CLASSES];
+    uint32_t cursor;
+    uint32_t large_cursor;
+    uint64_t next_time; /* when a collection may be done again */
+};
+
+struct mapping {
+    uint64_t address;
+    uint64_t shift; /* from there to where Linux would have put it, modulo 2**64 */
+};
+
+struct jemalloc {
+    struct heap heap; /* the family_data of an object's block is its extent */
+    /* Parameters; those that may be negative are so modulo 2**64. */
+    uint64_t version;
+    uint64_t cores;
+    uint64_t narenas;
+    uint64_t dirty_decay_ms;
+    uint64_t muzzy_decay_ms;
+    uint64_t tcache;
+    uint64_t tcache_max;
+    uint64_t lg_tcache_nslots_mul;
+    uint64_t tcache_nslots_small_min;
+    uint64_t tcache_nslots_small_max;
+    uint64_t tcache_nslots_large;
+    uint64_t tcache_gc_incr_bytes;
+    uint64_t experimental_tcache_gc;
+    uint64_t oversize_threshold;
+    uint64_t lg_extent_max_active_fit;
+    uint64_t retain;
+    uint64_t background_thread;
+    uint64_t disable_large_size_classes;
+    uint64_t calloc_madvise_threshold;
+    uint64_t cache_oblivious;
+    uint64_t tick;
+    uint64_t started_threads;
+    uint64_t seed;
+    uint64_t dirty_seed;
+    uint64_t muzzy_seed;
+    /* What follows from them. */
+    uint64_t pad;        /* bytes that a large object's extent has beyond it */
+    bool page_multiples; /* large objects are rounded up to pages only */
+    bool by_clock;       /* caches are collected as in 5.3.1 */
+    uint32_t classes;    /* that are cached */
+    uint32_t capacities[MOST_CLASSES];
+    uint64_t shares[DECAY_STEPS]; /* of pages that stay, times 2**24 */
+
+    struct extent_table extents;
+    struct mapping *mappings;
+    uint32_t mapping_count;
+    uint64_t top; /* where Linux puts the next mapping, below this */
+    uint64_t *leaves; /* of the tree of addresses: pairs of number and address */
+    uint32_t leaf_count;
+    struct arena **arenas; /* NULL: not made yet; the last is the huge one */
+    struct thread **threads;
+    uint64_t thread_count;
+    uint32_t *flushed; /* blocks under way, and the slabs that became empty */
+    uint32_t *emptied;
+    uint64_t internal; /* bytes of the tables of stacks */
+    uint64_t now;
+    uint64_t events;
+};
+
+ALWAYS_INLINE struct extent *extent_at(struct jemalloc *state, uint32_t number)
+{
+    return &state->extents.at[number];
+}
+
+#endif

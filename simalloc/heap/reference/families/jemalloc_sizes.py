@@ -1,0 +1,120 @@
+"""jemalloc's sizes: classes of objects, slabs, and classes of extents."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from math import lcm
+from typing import TYPE_CHECKING, Final
+
+from simalloc.heap.reference.parts.overhead import round_up
+
+if TYPE_CHECKING:
+    from simalloc.policy.families.jemalloc import Jemalloc
+
+PAGE: Final = 4096
+HUGE_PAGE: Final = 2 << 20
+SMALLEST_LARGE: Final = 16384
+"""Objects of this size have extents of their own."""
+_CACHE_LINE: Final = 64
+
+
+def power_above(number: int) -> int:
+    """Return the least power of two that is not below a number."""
+    return 1 << max(number - 1, 0).bit_length()
+
+
+def class_above(size: int, grain: int) -> int:
+    """Return the least class of at least `size`: multiples of `grain`, from 4 on 4 a doubling."""
+    if size <= 4 * grain:
+        return round_up(max(size, 1), grain)
+    return round_up(size, 1 << ((size - 1).bit_length() - 3))
+
+
+def class_below(size: int, grain: int) -> int:
+    """Return the greatest class of at most `size`; 0: there is none."""
+    width = grain if size < 4 * grain else 1 << (size.bit_length() - 3)
+    return size // width * width
+
+
+def _small_classes() -> tuple[int, ...]:
+    classes = [8]
+    while (size := class_above(classes[-1] + 1, 16)) < SMALLEST_LARGE:
+        classes.append(size)
+    return tuple(classes)
+
+
+SMALL_CLASSES: Final = _small_classes()
+
+
+def small_class(size: int) -> int:
+    """Return the number of the class that a small size belongs to."""
+    return bisect_left(SMALL_CLASSES, size)
+
+
+def class_number(size: int) -> int:
+    """Return the number of the class, small or large, that a size belongs to."""
+    if size <= SMALL_CLASSES[-1]:
+        return small_class(size)
+    doublings = (size - 1).bit_length() - 1
+    quarters = (size - 1 - (1 << doublings)) >> (doublings - 2)
+    return len(SMALL_CLASSES) + 4 * (doublings - 13) + quarters - 3
+
+
+def slab_size(number: int) -> int:
+    """Return the bytes of a slab of this class: the fewest pages without a rest."""
+    return lcm(SMALL_CLASSES[number], PAGE)
+
+
+def regions_of(number: int) -> int:
+    """Return how many objects a slab of this class has."""
+    return slab_size(number) // SMALL_CLASSES[number]
+
+
+class Sizes:
+    """What the options make of sizes."""
+
+    def __init__(self, description: Jemalloc) -> None:
+        self.pad = description.pad
+        self.page_multiples = description.page_multiples
+
+    def usable(self, size: int) -> int:
+        """Return the bytes of the object that is given for `size`."""
+        if size <= SMALL_CLASSES[-1]:
+            return SMALL_CLASSES[small_class(size)]
+        return round_up(size, PAGE) if self.page_multiples else class_above(size, 16)
+
+    def aligned(self, size: int, alignment: int) -> int:
+        """Return the bytes of the object that is given for `size` at an alignment."""
+        if size <= SMALL_CLASSES[-1] and alignment <= PAGE:
+            usable = self.usable(round_up(size, alignment))
+            if usable < SMALLEST_LARGE:
+                return usable
+        return self.usable(max(size, SMALLEST_LARGE))
+
+    def floor(self, size: int) -> int:
+        """Return the greatest size of a large object's extent that is not above `size`."""
+        below = class_below(size - self.pad, PAGE) if size > self.pad else 0
+        return below + self.pad if below else size
+
+    def bin_of(self, size: int) -> int:
+        """Return the page class in whose bin an extent lies."""
+        return class_above(self.floor(size), PAGE)
+
+    def first_bin(self, size: int) -> int:
+        """Return the least page class whose bin has only extents of at least `size`."""
+        floor = self.floor(size)
+        if floor < size:
+            floor = class_above(max(floor - self.pad, 0) + 1, PAGE) + self.pad
+        return class_above(floor, PAGE)
+
+    def batched(self, size: int) -> int:
+        """Return how much is taken at once of addresses that are not in use, for `size`."""
+        if not self.page_multiples:
+            return size
+        return min(class_above(size, 16), round_up(size, HUGE_PAGE))
+
+
+def offset_step(alignment: int) -> int:
+    """Return what an object's random offset in its first page is a multiple of."""
+    width = round_up(max(alignment, 1), _CACHE_LINE)
+    return 1 << (width.bit_length() - 1)

@@ -1,0 +1,156 @@
+"""A pairing heap whose inserts are merged late, as jemalloc keeps its extents."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Generic, Protocol, TypeVar
+
+
+class HeapNode(Protocol):
+    """What lies in a pairing heap: it knows its key, and its place."""
+
+    child: Any
+    sibling: Any
+    before: Any
+    """The parent of a first child; else the sibling in front."""
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """What heaps are ordered by."""
+
+
+Node = TypeVar("Node", bound=HeapNode)
+
+
+class PairingHeap(Generic[Node]):
+    """Nodes of which the least is found; the shape is part of the rules.
+
+    Behind the root waits a chain of siblings, the newest first, that are not yet under it.
+    """
+
+    def __init__(self) -> None:
+        self._root: Node | None = None
+        self._waiting = 0
+
+    def __bool__(self) -> bool:
+        """Say whether there is a node."""
+        return self._root is not None
+
+    def insert(self, node: Node) -> None:
+        """Put a node in the chain, of which the first pairs are merged at times."""
+        node.child = node.sibling = node.before = None
+        root = self._root
+        if root is None:
+            self._root = node
+        elif node.key < root.key:
+            node.child, root.before = root, node
+            self._root, self._waiting = node, 0
+            return
+        else:
+            self._waiting += 1
+            _link(node, root.sibling)
+            _link(root, node)
+        if self._waiting > 1:
+            count = self._waiting
+            for _ in range((count & -count).bit_length() - 1):
+                if not self._merge_pair():
+                    break
+
+    def least(self) -> Node:
+        """Return the least node; merges the chain."""
+        self._merge_chain()
+        assert self._root is not None, "the heap has a node"
+        return self._root
+
+    def remove(self, node: Node) -> None:
+        """Take a node out; its children are merged and take its place."""
+        if node is self._root:
+            if node.child is None:
+                self._root = node.sibling
+                if self._root is not None:
+                    self._root.before = None
+                return
+            self._merge_chain()
+            if node is self._root:
+                self._root = _merge_siblings(node.child)
+                return
+        place = _merge_siblings(node.child)
+        if place is None:
+            place = node.sibling
+            if place is not None:
+                place.before = node.before
+        else:
+            place.before = node.before
+            _link(place, node.sibling)
+        if node.before.child is node:
+            node.before.child = place
+        else:
+            node.before.sibling = place
+
+    def breadth_first(self, most: int) -> list[Node]:
+        """Return the first nodes from the root on: of each its child, then its sibling."""
+        queue = deque([self._root] if self._root is not None else [])
+        found: list[Node] = []
+        while queue and len(found) < most:
+            node = queue.popleft()
+            found.append(node)
+            queue.extend(other for other in (node.child, node.sibling) if other is not None)
+        return found
+
+    def _merge_pair(self) -> bool:
+        """Merge the first two of the chain; say whether there are more."""
+        assert self._root is not None, "the chain hangs on the root"
+        first = self._root.sibling
+        second = None if first is None else first.sibling
+        if second is None:
+            return False
+        rest = second.sibling
+        merged = _merge(first, second)
+        _link(merged, rest)
+        _link(self._root, merged)
+        return rest is not None
+
+    def _merge_chain(self) -> None:
+        """Merge all that waits with the root."""
+        self._waiting = 0
+        root = self._root
+        if root is not None and root.sibling is not None:
+            chain, root.sibling = root.sibling, None
+            self._root = _merge(root, _merge_siblings(chain))
+
+
+def _link(node: Any, sibling: Any) -> None:
+    node.sibling = sibling
+    if sibling is not None:
+        sibling.before = node
+
+
+def _merge(one: Any, other: Any) -> Any:
+    """Make the greater of two roots the first child of the lesser."""
+    low, high = (one, other) if one.key < other.key else (other, one)
+    low.before = low.sibling = None
+    high.before = low
+    _link(high, low.child)
+    low.child = high
+    return low
+
+
+def _merge_siblings(first: Any) -> Any:
+    """Merge the two first of a queue and put the result at its end, until one is left."""
+    queue: deque[Any] = deque()
+    while first is not None:
+        queue.append(first)
+        first = first.sibling
+    if len(queue) > 1:
+        pairs = len(queue) // 2
+        odd = len(queue) % 2
+        merged = deque(_merge(queue.popleft(), queue.popleft()) for _ in range(pairs))
+        if odd:
+            merged.append(queue.popleft())
+        queue = merged
+    while len(queue) > 1:
+        queue.append(_merge(queue.popleft(), queue.popleft()))
+    if not queue:
+        return None
+    queue[0].before = queue[0].sibling = None
+    return queue[0]

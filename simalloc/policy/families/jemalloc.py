@@ -1,0 +1,166 @@
+"""jemalloc 5.3."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Overhead, Range
+
+_Bytes = Annotated[int, Range(0, 1 << 46)]
+_Milliseconds = Annotated[int, Range(-1, 1 << 40)]
+_Slots = Annotated[int, Range(1, 8191)]
+
+
+class Version(Enum):
+    """A release of jemalloc."""
+
+    V5_3_0 = "5.3.0"
+    """May 2022."""
+    V5_3_1 = "5.3.1"
+    """2026: large sizes are multiples of a page, and the thread cache collects by the clock."""
+
+
+@dataclass(frozen=True)
+class Jemalloc(Family):
+    """Slabs and extents of pages in arenas, behind caches that belong to threads.
+
+    The parameters have the names of jemalloc's own options.
+    """
+
+    family: ClassVar[str] = "jemalloc"
+    reference: ClassVar[str] = "jemalloc:JemallocHeap"
+    columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
+    writes_itself: ClassVar[bool] = True
+
+    version: Version = Version.V5_3_1
+    """The release whose rules are used."""
+    cores: Annotated[int, Range(1, 1 << 12)] = 8
+    """The processors that the number of arenas depends on."""
+    narenas: Annotated[int, Range(0, 1 << 12)] = 0
+    """How many arenas threads are spread over; 0: four a core, of a single core one."""
+    dirty_decay_ms: _Milliseconds = 10_000
+    """Within this time freed pages are given back; 0: at once, -1: never."""
+    muzzy_decay_ms: _Milliseconds = 0
+    """The same of pages that the system may take (MADV_FREE); 0: there are none."""
+    tcache: bool = True
+    """Whether threads have caches."""
+    tcache_max: _Bytes = 32 * 1024
+    """The largest object that a thread's cache takes; of 5.3.1 at most 32 KiB."""
+    lg_tcache_nslots_mul: Annotated[int, Range(-16, 16)] = 1
+    """A cache holds this power of two times the regions of a slab, of each small class."""
+    tcache_nslots_small_min: _Slots = 20
+    """It holds at least this many, of a small class."""
+    tcache_nslots_small_max: _Slots = 200
+    """It holds at most this many, of a small class."""
+    tcache_nslots_large: _Slots = 20
+    """It holds this many objects of a large class."""
+    tcache_gc_incr_bytes: Annotated[int, Range(1, 1 << 46)] = 65536
+    """After this many bytes allocated, or freed, some classes of the cache are collected."""
+    experimental_tcache_gc: bool = True
+    """Whether 5.3.1 collects by the clock and by distance; else as 5.3.0."""
+    oversize_threshold: _Bytes = 8 << 20
+    """Larger requests are served by an arena of their own; below 16,384: none are."""
+    lg_extent_max_active_fit: Annotated[int, Range(0, 63)] = 6
+    """Dirty extents more than this power of two times larger than the request are not cut."""
+    retain: bool = True
+    """Whether addresses once mapped are kept for use again."""
+    background_thread: bool = False
+    """Whether threads of jemalloc's own give pages back when it is time."""
+    disable_large_size_classes: bool = True
+    """Whether large objects of 5.3.1 are multiples of a page; else of the classes of 5.3.0."""
+    calloc_madvise_threshold: _Bytes = 8 << 20
+    """5.3.1 clears by writing what is smaller, and by giving its pages back what is not."""
+    cache_oblivious: bool = True
+    """With mechanism: large objects have a page more and begin at a random place in the first."""
+    tick: Annotated[int, Range(0, 1 << 50)] = 0
+    """Nanoseconds that the clock goes an event; 0: as the trace says."""
+    started_threads: Annotated[int, Range(-1, 1 << 20)] = -1
+    """Threads that are started before the first event, for each of which the C library allocates
+    288 bytes; -1: the trace's."""
+    seed: Annotated[int, Range(0, (1 << 64) - 1)] = 0
+    """Where random numbers of threads begin; 0: as in the recordings of the tests."""
+    dirty_seed: Annotated[int, Range(0, (1 << 64) - 1)] = 0
+    """Where those of the dirty pages' decay begin; 0: the same."""
+    muzzy_seed: Annotated[int, Range(0, (1 << 64) - 1)] = 0
+    """Where those of the muzzy pages' decay begin; 0: the same."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """Nothing is added to an object: all tables lie apart."""
+        return Overhead()
+
+    @property
+    def is_5_3_1(self) -> bool:
+        """Whether the rules of 5.3.1 are meant."""
+        return self.version is Version.V5_3_1
+
+    @property
+    def page_multiples(self) -> bool:
+        """Whether large objects are rounded up to pages only."""
+        return self.is_5_3_1 and self.disable_large_size_classes
+
+    @property
+    def collects_by_clock(self) -> bool:
+        """Whether the thread cache is collected as 5.3.1 does."""
+        return self.is_5_3_1 and self.experimental_tcache_gc
+
+    @property
+    def arenas(self) -> int:
+        """How many arenas threads are spread over."""
+        return self.narenas or (4 * self.cores if self.cores > 1 else 1)
+
+    @property
+    def pad(self) -> int:
+        """What a large object's extent has beyond it."""
+        return 4096 if self.mechanism and self.cache_oblivious else 0
+
+    @property
+    def largest_cached(self) -> int:
+        """The option `tcache_max` as it is taken."""
+        return min(self.tcache_max, 32 * 1024) if self.is_5_3_1 else min(self.tcache_max, 8 << 20)
+
+    def seeds(self) -> tuple[int, int, int]:
+        """Return where the random numbers of threads, of dirty and of muzzy decays begin."""
+        recorded = _RECORDED_SEEDS[self.version]
+        given = (self.seed, self.dirty_seed, self.muzzy_seed)
+        thread, dirty, muzzy = (own or other for own, other in zip(given, recorded, strict=True))
+        return thread, dirty, muzzy
+
+    def spell_location(self, region: int, number: int, offset: int) -> str:  # noqa: ARG002
+        """Return a place as mapping, counted from 0, and offset in it."""
+        return f"{number}:{offset}"
+
+    def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the mapping and the offset of an object before what jemalloc reports."""
+        return ["map", "offset", *names]
+
+    def spell_figures(
+        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+    ) -> Sequence[object]:
+        """Return the values of those columns; after a free there is no place."""
+        place = ("", "") if location is None else location[1:]
+        return [*place, *figures.values()]
+
+    def core_parameters(self) -> dict[str, int | str]:
+        """Return the parameters as the core takes them: seeds in full, -1 as the largest number."""
+        thread, dirty, muzzy = self.seeds()
+        mask = (1 << 64) - 1
+        return super().core_parameters() | {
+            "narenas": self.arenas,
+            "dirty_decay_ms": self.dirty_decay_ms & mask,
+            "muzzy_decay_ms": self.muzzy_decay_ms & mask,
+            "started_threads": self.started_threads & mask,
+            "lg_tcache_nslots_mul": self.lg_tcache_nslots_mul & mask,
+            "seed": thread,
+            "dirty_seed": dirty,
+            "muzzy_seed": muzzy,
+        }
+
+
+_RECORDED_SEEDS = {
+    Version.V5_3_0: (0x7FFFF7CD2B78, 0x7FFFEDA11F88, 0x7FFFEDA12680),
+    Version.V5_3_1: (0x7FFFF7CD2B88, 0x7FFFEDA12560, 0x7FFFEDA12C58),
+}
+"""The addresses that jemalloc takes its seeds from, in a process without address randomisation."""
