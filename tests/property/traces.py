@@ -31,6 +31,7 @@ from simalloc.policy.families.modified_buddy import ModifiedBuddy
 from simalloc.policy.families.phk import PageOrder, Phk
 from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.policy.families.quick_fit import QuickFit
+from simalloc.policy.families.scudo import Config, Purge, Scudo
 from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.policy.families.sequential_fit import SequentialFit
@@ -364,6 +365,19 @@ PARAMETERS = {
         "cache_length": st.sampled_from([0, 1, 7]),
     },
     QuickFit: {"growth": _unit, "area": st.sampled_from([100, 4096])},
+    Scudo: {
+        "config": st.sampled_from(Config),
+        "seed": st.sampled_from([0, 1, 12345, (1 << 32) - 1]),
+        "release_to_os_interval_ms": st.sampled_from([-1, 0, 1, 5000, 2_000_000]),
+        "cache_count_max": st.sampled_from([0, 1, 3, 256]),
+        "cache_size_max": st.sampled_from([-1, 0, 8192, 1 << 40]),
+        "tsds_count_max": st.sampled_from([1, 3]),
+        "quarantine_size_kb": st.sampled_from([0, 10, 100]),
+        "thread_local_quarantine_size_kb": st.sampled_from([0, 1, 9, 50]),
+        "quarantine_max_chunk_size": st.sampled_from([0, 100, 10_000, 1 << 20]),
+        "purge": st.sampled_from(Purge),
+        "tick": st.sampled_from([0, 1000, 10**9]),
+    },
     Solaris: {"growth": _unit, "ring": st.sampled_from([1, 3, 32])},
     Solaris3x: {
         "cells": st.sampled_from([2, 100]),

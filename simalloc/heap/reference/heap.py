@@ -103,6 +103,16 @@ class Heap(ABC):
         """
         return 0, 0, address
 
+    @property
+    def resident(self) -> int:
+        """The bytes of all resident pages; 0 if nobody asks for them."""
+        return 0 if self.blocks.residence is None else self.blocks.residence.bytes
+
+    def resident_in(self, address: int, size: int) -> int:
+        """Return the bytes of the resident pages that begin in these bytes; 0 if nobody asks."""
+        residence = self.blocks.residence
+        return 0 if residence is None else residence.bytes_in(address, size)
+
     def touch(self, address: int, size: int) -> None:
         """Note that these bytes are written: their pages are resident now."""
         if self.blocks.residence is not None:

@@ -163,11 +163,9 @@ class Objects:
         Then come the bytes of occupied pages, for each size that is looked at.
         """
         heap = self.heap
-        residence = heap.blocks.residence
-        resident = 0 if residence is None else residence.bytes
         occupied = [self._occupied(size) for size in self._setting.occupied]
         counts = self._live, heap.blocks.mapped, heap.allocated, heap.free_block_count
-        return *counts, resident, *occupied
+        return *counts, heap.resident, *occupied
 
     def _occupied(self, size: int) -> int:
         """Return the scaled bytes of the pages of a size in which there is a live byte."""

@@ -9,6 +9,7 @@ from simalloc.policy.families.dlmalloc import Dlmalloc
 from simalloc.policy.families.jemalloc import Jemalloc
 from simalloc.policy.families.mimalloc import Mimalloc
 from simalloc.policy.families.ptmalloc import Ptmalloc
+from simalloc.policy.families.scudo import Scudo
 from simalloc.policy.families.tcmalloc import Tcmalloc
 from simalloc.policy.families.tlsf import Tlsf
 
@@ -64,5 +65,13 @@ POLICIES: Final = (
         reading="Where the first arena lies is random; here it is a parameter.",
         scale=1,
         groups=_REAL,
+    ),
+    Policy(
+        "scudo",
+        Scudo(mechanism=True, word=8),
+        source="LLVM 19.1.7, compiler-rt/lib/scudo/standalone",
+        reading="The random numbers are those of a seed; the addresses of mappings are not random.",
+        groups=_REAL,
+        scale=1,
     ),
 )

@@ -26,6 +26,7 @@ static void take_request(const struct replay *replay, const struct events *event
     heap->request = (struct request){
         .size = (uint64_t)events->size[event],
         .alignment = aligns && op == OP_MALLOC ? alignment_of(heap, events, event) : 0,
+        .event = replay->measures.events + event,
         .time = events->time == NULL ? 0 : (uint64_t)events->time[event],
         .thread = events->thread == NULL ? 0 : events->thread[event],
         .site = events->site == NULL ? 0 : events->site[event],

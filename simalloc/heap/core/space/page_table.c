@@ -32,6 +32,12 @@ static bool is_known(const struct page_group *group)
     return group->of_pages != NULL || group->huge != 0;
 }
 
+const struct page_group *page_table_find(const struct page_table *table, uint64_t number)
+{
+    const struct page_group *group = &table->groups[place_of(table, number + 1)];
+    return group->key == 0 ? NULL : group;
+}
+
 /* Makes the table larger, and drops groups of which nothing is known any more. */
 static bool grow(struct page_table *table)
 {

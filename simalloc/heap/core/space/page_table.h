@@ -35,6 +35,9 @@ void page_table_release(struct page_table *table);
 /* Adds an entry that is not the latest; NULL when memory is exhausted. */
 struct page_group *page_table_look_up(struct page_table *table, uint64_t number);
 
+/* The group of a number; NULL: nothing was ever known of its pages. */
+const struct page_group *page_table_find(const struct page_table *table, uint64_t number);
+
 /* The group of a number, to be changed before the next is asked for; NULL when memory is exhausted. */
 static inline struct page_group *page_table_group(struct page_table *table, uint64_t number)
 {

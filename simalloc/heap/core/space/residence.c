@@ -152,6 +152,38 @@ void heap_use_huge_pages(struct heap *heap, uint64_t address, uint64_t size)
     }
 }
 
+/* The resident pages from `first` to before `end` of one group. */
+static uint64_t count_in_group(const struct page_group *group, unsigned first, unsigned end)
+{
+    if (group == NULL || group->of_pages == NULL)
+        return 0;
+    if (group->of_pages == ALL_RESIDENT)
+        return end - first;
+    const uint64_t *bits = group->of_pages;
+    uint64_t count = 0;
+    for (unsigned page = first; page < end; page++)
+        count += bits[page / 64] >> page % 64 & 1;
+    return count;
+}
+
+uint64_t heap_resident_in(const struct heap *heap, uint64_t address, uint64_t size)
+{
+    const struct residence *residence = heap->residence;
+    if (residence == NULL)
+        return 0;
+    uint64_t count = 0;
+    uint64_t end = (address + size + residence->page - 1) / residence->page;
+    for (uint64_t first = (address + residence->page - 1) / residence->page; first < end;) {
+        uint64_t number = first / PAGES_OF_GROUP;
+        uint64_t start = number * PAGES_OF_GROUP;
+        uint64_t stop = end < start + PAGES_OF_GROUP ? end : start + PAGES_OF_GROUP;
+        count += count_in_group(page_table_find(&residence->table, number),
+                                (unsigned)(first - start), (unsigned)(stop - start));
+        first = stop;
+    }
+    return count * residence->page;
+}
+
 void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool resident)
 {
     struct residence *residence = heap->residence;

@@ -30,6 +30,9 @@ void heap_use_huge_pages(struct heap *heap, uint64_t address, uint64_t size);
 /* The scaled bytes of all resident pages; 0 if they are not kept track of. */
 uint64_t heap_resident(const struct heap *heap);
 
+/* The scaled bytes of the resident pages that begin in these bytes. */
+uint64_t heap_resident_in(const struct heap *heap, uint64_t address, uint64_t size);
+
 /* Notes that the program or the allocator writes these bytes. */
 ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size)
 {

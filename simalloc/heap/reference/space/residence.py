@@ -30,6 +30,12 @@ class Residence:
         """The scaled bytes of all resident pages."""
         return self.page * (sum(self.runs[1::2]) - sum(self.runs[::2]))
 
+    def bytes_in(self, address: int, size: int) -> int:
+        """Return the scaled bytes of the resident pages that begin in these bytes."""
+        first, end = -(-address // self.page), -(-(address + size) // self.page)
+        runs = zip(self.runs[::2], self.runs[1::2], strict=True)
+        return self.page * sum(max(0, min(end, b) - max(first, a)) for a, b in runs)
+
     def touch(self, address: int, size: int) -> None:
         """Make the pages of these bytes resident."""
         if size > 0:

@@ -1,0 +1,287 @@
+/* Scudo's heap and its parts (policy/families/scudo.md).
+ *
+ *   region   the memory of one class of blocks: so much is mapped, and so much of that made blocks
+ *   group    the free blocks in one stretch of a region
+ *   batch    an array of blocks of one group
+ *   record   a block of class 0, in which a group or a batch is kept; known by its number
+ *   local    what a thread has of its own, or several share: a stack of blocks of each class
+ *   mapping  a segment for one large block
+ *
+ * An allocated block's `family_data` has its class and the bytes asked for; that of a large block,
+ * whose class is 0, the number of its mapping. */
+#ifndef SIMALLOC_SCUDO_PARTS_H
+#define SIMALLOC_SCUDO_PARTS_H
+
+#include "space/heap.h"
+
+enum {
+    PAGE = 4096,
+    GRAIN = 16,        /* blocks begin at multiples of it */
+    SMALL_BELOW = 256, /* smaller blocks are released by thresholds of their own */
+    MOST_CLASSES = 45,
+    MOST_CACHED = 14,
+    MOST_GROUPS = 2048,
+    MOST_MAPPINGS_CACHED = 256,
+    SIZE_BITS = 26, /* of an allocated block's family_data */
+    NOTHING = 0,    /* the number of no batch, no record and no mapping */
+    FALLBACK = 0    /* the local cache of all threads that have only freed so far */
+};
+
+#define NO_LOCAL UINT32_MAX
+
+enum config { CONFIG_DEFAULT, CONFIG_ANDROID };
+enum purge { PURGE_FORCED, PURGE_ALL };
+
+/* What one build of Scudo has for constants; sizes in bytes. */
+struct configuration {
+    const uint32_t *sizes; /* of each class's blocks */
+    uint32_t classes;
+    uint32_t most_cached;  /* blocks go to a local cache in such numbers, and fill a batch */
+    uint32_t cached_bytes; /* or fewer, if they have more bytes together; but one always */
+    uint32_t runs;         /* a region makes so many times as many blocks */
+    uint64_t region;
+    uint32_t group_bits; /* a group's stretch is two to the power of this */
+    uint64_t gain; /* bytes that small blocks must have gained for another release */
+};
+
+extern const struct configuration scudo_configurations[2];
+
+struct batch_of_blocks {
+    uint32_t blocks[MOST_CACHED];
+    uint32_t record;
+    uint32_t older; /* in its group; or the next unused one */
+};
+
+struct group {
+    uint64_t mark;   /* free bytes after the last release, or the least since */
+    uint32_t count;  /* free blocks */
+    uint32_t newest; /* batch */
+    uint32_t newest_count;
+    uint32_t record;
+};
+
+/* When a region gave pages back, and what was free then. */
+struct release_state {
+    uint64_t threshold;
+    uint64_t mark;
+    uint64_t last;
+};
+
+struct region {
+    uint64_t block; /* the size of one */
+    uint64_t start; /* the address of the first one */
+    uint64_t mapped;
+    uint64_t made; /* bytes cut into blocks */
+    uint64_t first; /* where the first block is in the region's slot */
+    uint32_t slot;
+    uint32_t tail; /* what is mapped and not made yet, a free block; or NO_BLOCK */
+    uint32_t hole; /* what is not mapped yet; or NO_BLOCK */
+    uint32_t refill; /* blocks that a local cache takes at once */
+    uint32_t random;
+    uint64_t count; /* free blocks in all groups */
+    struct group *groups;
+    uint32_t group_capacity;
+    bool is_full;
+    uint64_t has_blocks[MOST_GROUPS / 64]; /* a bit a group */
+    struct release_state release;
+};
+
+/* The free blocks of class 0, which record themselves. */
+struct records {
+    uint32_t group; /* the record of the one group; NOTHING: there is none */
+    uint32_t newest;
+    uint32_t newest_count;
+};
+
+struct stack {
+    uint32_t blocks[2 * MOST_CACHED]; /* of class 0: records */
+    uint32_t count;
+};
+
+struct quarantine_batch;
+
+/* Freed blocks that wait, the oldest first. */
+struct quarantine {
+    struct quarantine_batch *oldest;
+    struct quarantine_batch *newest;
+    uint64_t weight;
+    uint64_t batches;
+};
+
+struct local {
+    struct stack stacks[MOST_CLASSES];
+    struct quarantine quarantine;
+    uint32_t next_unused; /* of those no longer in use, NO_LOCAL at the end */
+};
+
+struct mapping {
+    uint64_t base;
+    uint64_t size;
+    uint64_t start; /* of what is accessible, from here to `end` */
+    uint64_t end;
+    uint64_t time;    /* when it was cached; 0: nothing is written since the system gave its pages */
+    uint64_t asked;   /* bytes by the program */
+    uint64_t ordinal; /* among all that ever were */
+    uint32_t block;   /* all of it while it is cached; else the next unused mapping */
+};
+
+struct secondary {
+    struct mapping *mappings; /* from 1 on */
+    uint32_t used;
+    uint32_t capacity;
+    uint32_t unused; /* the first of those no longer in use; or NOTHING */
+    uint32_t live;
+    uint64_t count; /* that ever were */
+    uint64_t mapped;
+    uint32_t cached[MOST_MAPPINGS_CACHED]; /* or NOTHING */
+    uint64_t oldest; /* time at which one of them was cached; 0: none has pages */
+    uint32_t found_full;
+};
+
+struct scudo {
+    struct heap heap;
+    /* The parameters. */
+    uint64_t config;
+    uint64_t seed;
+    uint64_t purge;
+    uint64_t tick;
+    uint64_t primary_interval;   /* milliseconds, plus 1; 0: nothing is ever given back */
+    uint64_t secondary_interval; /* likewise */
+    uint64_t cache_count_max;
+    uint64_t largest_cached;
+    uint64_t caches; /* that threads share; 0: each has its own */
+    uint64_t quarantine_size_kb;
+    uint64_t thread_local_quarantine_size_kb;
+    uint64_t quarantine_max_chunk_size;
+    /* The state. */
+    const struct configuration *configuration;
+    uint8_t *class_of; /* by size / GRAIN, rounded up */
+    struct region regions[MOST_CLASSES];
+    struct records records;
+    struct batch_of_blocks *batches; /* from 1 on */
+    uint32_t batches_used;
+    uint32_t batch_capacity;
+    uint32_t batch_unused;
+    struct local **locals; /* the fallback or the shared ones first */
+    uint32_t local_count;
+    uint32_t local_capacity;
+    uint32_t local_unused;
+    uint32_t *local_of; /* by thread, or NO_LOCAL */
+    uint32_t thread_capacity;
+    uint64_t threads; /* that have been given a shared one */
+    struct secondary secondary;
+    struct quarantine quarantine;
+    uint64_t *bits; /* for releases */
+    uint64_t bit_words;
+    uint64_t madvise_calls;
+    uint64_t madvise_bytes;
+};
+
+static inline uint32_t class_of_block(const struct scudo *state, uint32_t id)
+{
+    return state->heap.blocks[id].family_data >> SIZE_BITS;
+}
+
+static inline uint32_t size_asked(const struct scudo *state, uint32_t id)
+{
+    return state->heap.blocks[id].family_data & ((1U << SIZE_BITS) - 1);
+}
+
+static inline bool is_large(const struct scudo *state, uint32_t id)
+{
+    return class_of_block(state, id) == 0;
+}
+
+static inline struct mapping *mapping_of(const struct scudo *state, uint32_t id)
+{
+    return &state->secondary.mappings[state->heap.blocks[id].family_data];
+}
+
+static inline uint32_t random_next(uint32_t *random)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 17;
+    *random ^= *random << 5;
+    return *random;
+}
+
+/* Puts items in a random order. */
+void scudo_shuffle(uint32_t *random, uint32_t *items, uint32_t count);
+
+/* The bytes of the header in front of what the program gets. */
+static inline uint64_t payload_of(const struct scudo *state)
+{
+    return state->heap.setting.mechanism ? GRAIN : 0;
+}
+
+/* Gives pages of memory back that remains mapped, and counts that. */
+void scudo_give_back(struct scudo *state, uint64_t address, uint64_t size);
+
+/* Regions: scudo_region.c, scudo_records.c. */
+
+void scudo_draw_regions(struct scudo *state);
+/* Takes free memory for new blocks, which is one block so far; NO_BLOCK if the region is full, or if
+ * memory is exhausted, with the heap's failure set. */
+uint32_t scudo_make(struct scudo *state, uint32_t number);
+/* Gives cached blocks back; what records them comes from the local cache. */
+void scudo_push(struct scudo *state, struct local *local, uint32_t number, const uint32_t *blocks,
+                uint32_t count);
+/* Takes at most `most` blocks, which are cached then; returns how many there are. */
+uint32_t scudo_pop(struct scudo *state, struct local *local, uint32_t number, uint32_t *blocks,
+                   uint32_t most);
+/* Returns an unused batch, NOTHING with the heap's failure set when memory is exhausted. */
+uint32_t scudo_new_batch(struct scudo *state);
+void scudo_drop_batch(struct scudo *state, uint32_t batch);
+
+/* The same of the records, class 0. */
+void scudo_push_records(struct scudo *state, const uint32_t *records, uint32_t count);
+uint32_t scudo_pop_records(struct scudo *state, uint32_t *records);
+
+/* Takes a record from a local cache, in which something is kept from now on, and gives it back.
+ * NOTHING without a mechanism, or if memory is exhausted. */
+uint32_t scudo_take_record(struct scudo *state, struct local *local);
+void scudo_drop_record(struct scudo *state, struct local *local, uint32_t record);
+
+/* Releases: scudo_release.c. */
+
+enum release_kind { RELEASE_NORMAL, RELEASE_FORCED, RELEASE_ALL };
+void scudo_release(struct scudo *state, uint32_t number, enum release_kind kind, uint64_t now);
+
+/* Large blocks: scudo_secondary.c. */
+
+/* Returns the block, NO_BLOCK with the heap's failure set if it cannot be. */
+uint32_t scudo_allocate_large(struct scudo *state, uint64_t size, uint64_t alignment);
+void scudo_free_large(struct scudo *state, uint32_t id, uint64_t now);
+void scudo_clear_cached(struct scudo *state);
+
+/* Local caches: scudo_local.c. */
+
+bool scudo_init_locals(struct scudo *state);
+void scudo_release_locals(struct scudo *state);
+/* What the request's thread uses for an operation; NULL, with the heap's failure set, when memory
+ * is exhausted. */
+struct local *scudo_local(struct scudo *state, bool only_frees);
+/* Takes the block on top of a class's stack, a cached one; NO_BLOCK if the region is full. */
+uint32_t scudo_pop_local(struct scudo *state, struct local *local, uint32_t number);
+/* Puts a cached block on top; returns whether the oldest have gone to the region. */
+bool scudo_push_local(struct scudo *state, struct local *local, uint32_t number, uint32_t id);
+void scudo_empty_local(struct scudo *state, struct local *local);
+/* Ends the request's thread: what only it has goes to what all share. */
+void scudo_end_thread(struct heap *heap);
+/* Empties the local caches that the request's thread empties for all. */
+void scudo_empty_reached(struct scudo *state);
+
+/* Quarantine: scudo_quarantine.c. */
+
+/* Whether a freed block has to wait. */
+bool scudo_is_quarantined(const struct scudo *state, uint32_t id);
+void scudo_quarantine(struct scudo *state, struct local *local, uint32_t id);
+/* Takes over what waits in a local list; if that is too much, frees the oldest. */
+void scudo_collect(struct scudo *state, struct local *local);
+/* Takes over what waits in a local list, and frees all. */
+void scudo_recycle_all(struct scudo *state, struct local *local);
+/* The number of blocks in a list. */
+uint64_t scudo_quarantined(const struct quarantine *quarantine);
+void scudo_release_quarantine(struct quarantine *quarantine);
+
+#endif

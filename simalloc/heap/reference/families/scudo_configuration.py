@@ -1,0 +1,99 @@
+"""What Scudo is built with: its default configuration and Android's (policy/families/scudo.md)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Final
+
+from simalloc.policy.families.scudo import Config
+
+PAGE: Final = 4096
+
+GROWTH: Final = 256 << 10
+"""A region is made accessible by multiples of this."""
+
+SMALL_BELOW: Final = 256
+"""Blocks smaller than this are released by thresholds of their own."""
+
+BATCHES: Final = 0
+"""The class of the blocks in which the groups and batches of all others are recorded."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The constants of one build; sizes in bytes.
+
+    `sizes` has the block size of each class. At most `most_cached` blocks, of at most
+    `cached_bytes` together, go to a local cache at once, but one always; a batch has room for
+    `most_cached`. A region of `region` bytes that has no free block makes `runs` times as many.
+    `release_pages` is what small blocks must have gained for another release.
+    """
+
+    sizes: tuple[int, ...]
+    most_cached: int
+    cached_bytes: int
+    runs: int
+    region: int
+    group: int
+    release_pages: int
+    largest_cached: int
+    """Larger mappings are not cached, unless `cache_size_max` says so."""
+    primary_interval: tuple[int, int] | None = None
+    """The least and most milliseconds between two releases of a class; None: as the option says."""
+    secondary_interval: tuple[int, int] | None = None
+    """The same of the cached mappings."""
+    is_shared: bool = False
+    """Whether threads share a few local caches; else each has its own."""
+
+    def class_for(self, size: int) -> int:
+        """Return the class of the smallest blocks of at least `size`, the class count if none."""
+        return bisect_left(self.sizes, size, lo=1)
+
+    def refill(self, number: int) -> int:
+        """Return how many blocks of a class a local cache takes or gives back at once."""
+        return max(1, min(self.most_cached, self.cached_bytes // self.sizes[number]))
+
+
+def _default_sizes() -> tuple[int, ...]:
+    """Return the class sizes of the default configuration: four to each power of two from 256."""
+    small = range(32, 257, 32)
+    large = [power * quarter // 4 for power in _powers(256, 65536) for quarter in (5, 6, 7, 8)]
+    return (128, *small, *large)
+
+
+def _powers(least: int, most: int) -> list[int]:
+    return [1 << bits for bits in range(least.bit_length() - 1, most.bit_length())]
+
+
+_ANDROID_SIZES = (
+    *(64, 32, 48, 64, 80, 96, 112, 144, 176, 192, 224, 288, 352, 448, 592, 800, 1104, 1648),
+    *(2096, 2576, 3120, 4112, 4624, 7120, 8720, 11664, 14224, 16400, 18448, 23056, 29456),
+    *(33296, 65552),
+)
+
+CONFIGURATIONS: Final = {
+    Config.DEFAULT: Configuration(
+        sizes=_default_sizes(),
+        most_cached=14,
+        cached_bytes=1024,
+        runs=8,
+        region=4 << 30,
+        group=2 << 20,
+        release_pages=15,
+        largest_cached=512 << 10,
+    ),
+    Config.ANDROID: Configuration(
+        sizes=_ANDROID_SIZES,
+        most_cached=13,
+        cached_bytes=8192,
+        runs=4,
+        region=256 << 20,
+        group=1 << 20,
+        release_pages=7,
+        largest_cached=2 << 20,
+        primary_interval=(1000, 1000),
+        secondary_interval=(0, 1000),
+        is_shared=True,
+    ),
+}

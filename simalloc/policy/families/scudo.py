@@ -1,0 +1,133 @@
+"""Scudo, the hardened allocator of LLVM and Android."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar, Final
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Amount, Overhead, Range
+
+_FIRST_SLOT: Final = 7
+"""So many figures come before those of the slots."""
+
+
+class Config(Enum):
+    """What Scudo is built for."""
+
+    DEFAULT = "default"
+    """As LLVM's library is."""
+    ANDROID = "android"
+    """As in Android's C library: other classes, shared caches, a release every second."""
+
+
+class Purge(Enum):
+    """What an event that gives back what is cached stands for."""
+
+    PURGE = "purge"
+    """mallopt's M_PURGE: releases without waiting."""
+    ALL = "all"
+    """mallopt's M_PURGE_ALL: empties the local caches first, and releases every free page."""
+
+
+@dataclass(frozen=True)
+class Scudo(Family):
+    """Shuffled blocks of a size in groups and batches behind local caches, and a mapping cache."""
+
+    family: ClassVar[str] = "scudo"
+    reference: ClassVar[str] = "scudo:ScudoHeap"
+    columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
+    writes_itself: ClassVar[bool] = True
+
+    config: Config = Config.DEFAULT
+    """Which configuration is meant."""
+    seed: Annotated[int, Range(0, (1 << 32) - 1)] = 1
+    """What all random numbers come from; a process draws it at its start."""
+    release_to_os_interval_ms: Annotated[int, Range(-1, 1 << 31)] = 5000
+    """Pages go back this many milliseconds after the last ones, or at once; -1: never."""
+    cache_count_max: Annotated[int, Range(0, 256)] = 32
+    """How many freed mappings are cached."""
+    cache_size_max: Annotated[int, Range(-1, 1 << 50)] = -1
+    """The largest mapping that is cached; -1: 512 KiB, or 2 MiB under Android."""
+    tsds_count_max: Annotated[int, Range(1, 8)] = 2
+    """How many local caches the threads share under Android."""
+    quarantine_size_kb: Amount = 0
+    """How much freed memory waits in all before it is used again."""
+    thread_local_quarantine_size_kb: Amount = 0
+    """How much of it a thread keeps for itself; 0: none waits."""
+    quarantine_max_chunk_size: Amount = 0
+    """Larger blocks do not wait."""
+    purge: Purge = Purge.PURGE
+    """What `e` in a trace stands for."""
+    tick: Amount = 0
+    """Nanoseconds that pass with every event, besides what the trace's clock says."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """Nothing: the family adds headers by itself."""
+        return Overhead()
+
+    @property
+    def payload(self) -> int:
+        """The header's 16 bytes lie in front of what the program gets."""
+        return 16 if self.mechanism else 0
+
+    @property
+    def primary_interval(self) -> int:
+        """The milliseconds between two releases of a class of small blocks; -1: there is none."""
+        return 1000 if self._is_android else self.release_to_os_interval_ms
+
+    @property
+    def secondary_interval(self) -> int:
+        """The milliseconds for which a cached mapping keeps its pages; -1: for ever."""
+        interval = self.release_to_os_interval_ms
+        return min(max(interval, 0), 1000) if self._is_android else interval
+
+    @property
+    def largest_cached(self) -> int:
+        """The accessible bytes of the largest mapping that is cached."""
+        if self.cache_size_max >= 0:
+            return self.cache_size_max
+        return 2 << 20 if self._is_android else 512 << 10
+
+    @property
+    def caches(self) -> int:
+        """How many local caches the threads share; 0: each has its own."""
+        return self.tsds_count_max if self._is_android else 0
+
+    @property
+    def _is_android(self) -> bool:
+        return self.config is Config.ANDROID
+
+    def core_parameters(self) -> dict[str, int | str]:
+        """Return what the core has: an interval plus 1, or 0 for none."""
+        given = super().core_parameters()
+        for name in ("release_to_os_interval_ms", "cache_size_max", "tsds_count_max"):
+            del given[name]
+        return given | {
+            "primary_interval": self.primary_interval + 1,
+            "secondary_interval": self.secondary_interval + 1,
+            "largest_cached": self.largest_cached,
+            "caches": self.caches,
+        }
+
+    def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the columns: `classes` stands for all slots."""
+        return [*names[:_FIRST_SLOT], "classes"]
+
+    def spell_figures(
+        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+    ) -> Sequence[object]:
+        """Return the figures; of each class number, KiB mapped and pages resident, by slot."""
+        del location
+        values = list(figures.values())
+        classes = [
+            f"{told >> 42}:{(told >> 21) % (1 << 21) * 4}:{told % (1 << 21)}"
+            for told in values[_FIRST_SLOT:]
+            if told
+        ]
+        return [*values[:_FIRST_SLOT], " ".join(classes)]
+
+    def spell_location(self, region: int, number: int, offset: int) -> str:
+        """Return where a block is: in a class's region, or in a mapping."""
+        return f"{'s' if region else 'c'}{number}:{offset}"

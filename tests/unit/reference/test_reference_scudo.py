@@ -1,0 +1,164 @@
+"""Scudo's rules, one by one, on heaps small enough to follow them by hand."""
+
+import pytest
+
+from simalloc.heap.reference import heap_for
+from simalloc.heap.reference.families.scudo_configuration import CONFIGURATIONS
+from simalloc.heap.reference.families.scudo_primary import draw_slots
+from simalloc.heap.reference.heap import Request
+from simalloc.heap.reference.space import State
+from simalloc.policy.families.scudo import Config, Purge, Scudo
+
+MS = 1_000_000
+
+
+def made(**parameters):
+    return heap_for(Scudo(mechanism=True, word=8, **parameters))
+
+
+def malloc(heap, size, **asked):
+    heap.request = Request(size, **asked)
+    return heap.malloc(size)
+
+
+def test_the_seed_decides_slots_and_first_blocks():
+    # Read out of the library's memory, seed 1: class 0, 1, 2, 28 and 43 of 45.
+    slots = draw_slots(CONFIGURATIONS[Config.DEFAULT], 1)
+    places = {number: (slots[number].number, slots[number].first) for number in (0, 1, 2, 9, 18)}
+    assert places == {
+        0: (40, 45056),
+        1: (1, 24576),
+        2: (30, 20480),
+        9: (15, 36864),
+        18: (12, 61440),
+    }
+
+
+@pytest.mark.parametrize(
+    ("config", "sizes"),
+    [
+        (Config.DEFAULT, {1: 32, 16: 32, 17: 64, 48: 64, 241: 320, 131_056: 131_072}),
+        (Config.ANDROID, {1: 32, 32: 48, 97: 144, 64_000: 65_552, 65_536: 65_552}),
+    ],
+)
+def test_a_block_holds_the_header_too(config, sizes):
+    heap = made(config=config)
+    assert {size: heap.rounded(size) for size in sizes} == sizes
+    assert heap_for(Scudo()).rounded(32) == 32
+
+
+def test_new_blocks_are_shuffled_and_freed_ones_come_back_newest_first():
+    heap = made()
+    blocks = [malloc(heap, 16) for _ in range(112)]
+    assert blocks != sorted(blocks)
+    assert sorted(blocks) == list(range(min(blocks), min(blocks) + 112 * 32, 32))
+    for address in blocks[:3]:
+        heap.free(address)
+    assert [malloc(heap, 10) for _ in range(3)] == blocks[2::-1]
+    heap.check()
+
+
+def test_the_lowest_group_is_used_first():
+    heap = made()
+    sizes = 4 << 20 >> 17  # blocks of 128 KiB: 16 in a group
+    blocks = sorted(malloc(heap, 131_056) for _ in range(2 * sizes))
+    for address in reversed(blocks):
+        heap.free(address)
+    cached = {malloc(heap, 131_056) for _ in range(2)}
+    assert cached == set(blocks[:2]), "what the local cache still has"
+    assert malloc(heap, 131_056) in blocks[:16]
+    heap.check()
+
+
+def test_an_aligned_block_has_waste_in_front():
+    heap = made()
+    address = malloc(heap, 100, alignment=256)
+    assert (address + 16) % 256 == 0
+    waste = heap.blocks.in_state(State.WASTE)
+    assert sum(size for _, size in waste) + heap.block_size(address) == 384
+    heap.free(address)
+    assert heap.blocks.in_state(State.WASTE) == []
+    heap.check()
+
+
+def test_realloc_moves_what_gets_smaller_by_a_page():
+    heap = made()
+    address = malloc(heap, 10_000)
+    heap.request = Request(10_200)
+    assert heap.reallocate(address, 10_200) == address
+    heap.request = Request(6105)
+    assert heap.reallocate(address, 6105) == address
+    heap.request = Request(2009)
+    assert heap.reallocate(address, 2009) != address
+
+
+def test_large_blocks_end_at_their_guard_page_and_are_cached():
+    heap = made()
+    address = malloc(heap, 200_000)
+    base = heap.blocks.before(heap.blocks.before(address))
+    assert (address + 16 + 200_000) % 4096 == 0
+    assert heap.locate(address) == (1, 0, address + 16 - base)
+    mapped = heap.blocks.mapped
+    heap.free(address)
+    assert heap.blocks.mapped == mapped
+    assert malloc(heap, 190_000) == address + 10_000, "5 percent in front of it are no matter"
+    assert heap.blocks.mapped == mapped
+    small = made(cache_count_max=0)
+    small.free(malloc(small, 200_000))
+    assert small.blocks.mapped == 0
+
+
+def test_pages_of_large_blocks_go_back_after_the_interval():
+    heap = made(release_to_os_interval_ms=10)
+    one, other = malloc(heap, 200_000), malloc(heap, 200_000)
+    heap.free(one)
+    assert heap.figures()["madvise_calls"] == 0
+    heap.request = Request(time=10 * MS)
+    heap.free(other)
+    assert heap.figures()["madvise_calls"] == 1
+    heap.give_back()
+    assert heap.figures()["madvise_bytes"] == 2 * (200_000 // 4096 + 1) * 4096
+
+
+def test_a_purge_of_all_empties_the_local_cache():
+    given_back = {}
+    for purge in Purge:
+        heap = made(purge=purge)
+        for address in [malloc(heap, 8000) for _ in range(2)]:
+            heap.free(address)
+        heap.give_back()
+        given_back[purge] = heap.figures()["madvise_bytes"]
+        heap.check()
+    assert 0 < given_back[Purge.PURGE] < given_back[Purge.ALL] == 8 * 8192
+
+
+def test_threads_have_caches_of_their_own_or_share_two():
+    heap = made()
+    address = malloc(heap, 16, thread=1)
+    heap.request = Request(thread=2)
+    heap.free(address)  # into the cache of those that have only freed
+    assert malloc(heap, 16, thread=2) != address
+    shared = made(config=Config.ANDROID)
+    address = malloc(shared, 16, thread=7)
+    shared.request = Request(thread=8)
+    shared.free(address)
+    assert malloc(shared, 16, thread=9) != address
+    assert malloc(shared, 16, thread=10) == address, "the fourth thread has the cache of the second"
+
+
+def test_the_quarantine_keeps_freed_blocks_for_a_while():
+    heap = made(
+        quarantine_size_kb=16, thread_local_quarantine_size_kb=8, quarantine_max_chunk_size=100
+    )
+    first = malloc(heap, 100)
+    heap.free(first)
+    assert malloc(heap, 100) != first
+    assert heap.blocks.in_state(State.TABLE), "the batch has a block of its own"
+    large = malloc(heap, 101)
+    heap.free(large)
+    assert malloc(heap, 101) == large
+    for _ in range(200):
+        heap.free(malloc(heap, 100))
+    assert heap.cached()
+    assert first in [malloc(heap, 100) for _ in range(300)]
+    heap.check()
