@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -77,13 +77,19 @@ class Columns:
     def shape(self) -> tuple[int, ...]:
         """What a process has to know of the file."""
         trace = self.trace
-        return len(trace), trace.slots, self.threads, int(self.has_alignments)
+        starts = not _is_recorded(trace)
+        return len(trace), trace.slots, self.threads, int(self.has_alignments), int(starts)
+
+
+def _is_recorded(trace: Trace) -> bool:
+    """Whether what the C library asks for to start a thread is among the events."""
+    return "recorder" in trace.provenance
 
 
 @contextmanager
 def columns_of(trace: Trace) -> Iterator[Columns]:
     """Write a trace's columns to a temporary file, which is gone at the end of the block."""
-    thread = _numbered(trace.thread)
+    thread, threads = _numbered(trace)
     aligns = trace.alignment is not None and bool((trace.alignment > 1).any())
     with TemporaryFile(prefix="simalloc-") as file:
         trace.size.tofile(file)
@@ -91,23 +97,25 @@ def columns_of(trace: Trace) -> Iterator[Columns]:
             assert trace.alignment is not None
             trace.alignment.tofile(file)
         trace.slot.tofile(file)
-        if thread is not None:
+        if threads > 1:
             thread.tofile(file)
         trace.op.tofile(file)
         file.flush()
-        yield Columns(trace, file, int(thread.max()) + 1 if thread is not None else 1, aligns)
+        yield Columns(trace, file, threads, aligns)
 
 
-def _numbered(thread: NDArray[Any] | None) -> NDArray[np.uint32] | None:
-    """Return threads numbered in the order of their first events; None if there are not two."""
-    if thread is None:
-        return None
-    _, first, number = np.unique(thread, return_index=True, return_inverse=True)
-    if len(first) < 2:
-        return None
-    place = np.empty(len(first), np.uint32)
-    place[np.argsort(first)] = np.arange(len(first), dtype=np.uint32)
-    return place[number]
+def _numbered(trace: Trace) -> tuple[NDArray[np.uint32], int]:
+    """Return the events' threads, numbered without gaps, and how many there are.
+
+    0 is the process's own: of a recorded program the one that came first, else that of number 0,
+    which is there even if it asks for nothing.
+    """
+    if trace.thread is None or not len(trace):
+        return np.zeros(len(trace), np.uint32), 1
+    own = trace.thread[0] if _is_recorded(trace) else 0
+    others = np.setdiff1d(trace.thread, [own])
+    number = np.searchsorted(others, trace.thread) + 1
+    return np.where(trace.thread == own, 0, number).astype(np.uint32), len(others) + 1
 
 
 def replay_command(

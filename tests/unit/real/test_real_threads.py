@@ -10,6 +10,9 @@ from simalloc.trace import Op, Trace
 
 PAGE = 4096
 
+RECORDED = {"recorder": "ours"}
+"""In such a trace the C library's requests are events, and the first thread is the process's."""
+
 BY_THREAD = """
 #include <pthread.h>
 #include <sys/mman.h>
@@ -50,7 +53,8 @@ def asking(*threads, ends=()):
     op = [Op.MALLOC] * count + [Op.THREAD_END] * len(ends)
     key = [*range(count), *[-1] * len(ends)]
     size = [8] * count + [0] * len(ends)
-    return Trace.from_events(op, key, size, thread=[*threads, *ends], name="made")
+    columns = {"thread": [*threads, *ends]}
+    return Trace.from_events(op, key, size, **columns, provenance=RECORDED)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +79,17 @@ def test_a_thread_that_ended_may_come_again(by_thread):
     op = [Op.MALLOC, *[Op.MALLOC, Op.THREAD_END] * 50]
     key, size = [0, *[1, -1] * 50], [8, *[8, 0] * 50]
     key[1::2] = range(1, 51)
-    trace = Trace.from_events(op, key, size, thread=[0, *[1, 1] * 50])
+    trace = Trace.from_events(op, key, size, thread=[0, *[1, 1] * 50], provenance=RECORDED)
     (run,) = replay_natively(trace, [by_thread], touch=False, repeats=1)
     mean = (run.mapped.mean_bytes - run.start.mapped) / PAGE
     assert mean == pytest.approx((16 + 50 * (32 + 16)) / 101)
+
+
+def test_thread_0_is_the_process_unless_the_trace_was_recorded(by_thread):
+    trace = Trace.from_events([Op.MALLOC], [0], [8], thread=[5])
+    (run,) = replay_natively(trace, [by_thread], touch=False, repeats=1)
+    assert run.threads == 2
+    assert (run.mapped.final_bytes - run.start.mapped) / PAGE == 32  # it started the other
 
 
 def test_without_the_column_one_thread_replays():
@@ -111,11 +122,20 @@ def test_what_arenas_of_idle_threads_hold(idle):
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is about glibc's arenas")
-def test_starting_threads_asks_the_allocator_for_nothing():
-    """82 chunks of 1,296 bytes and 42 tables of 656 fill the first 132 KiB but for 1,344 bytes."""
+@pytest.mark.parametrize(("provenance", "grown"), [(RECORDED, 0), ({}, 1)])
+def test_what_starting_threads_takes_is_asked_for_once(provenance, grown):
+    """82 chunks of 1,296 bytes and 42 tables of 656 fill the first 132 KiB but for 1,344 bytes.
+
+    What the C library asks for to start 41 threads, 288 bytes each, is among a program's events
+    where it was recorded; else it comes before them, and the heap has to grow.
+    """
     trace = Trace.from_events(
-        [Op.MALLOC] * 82, range(82), [1288] * 82, thread=[each % 2 * each for each in range(82)]
+        [Op.MALLOC] * 82,
+        range(82),
+        [1288] * 82,
+        thread=[each % 2 * each for each in range(82)],
+        provenance=provenance,
     )
     (run,) = replay_natively(trace, find_allocators("glibc:arena_max=1"), repeats=1)
     assert run.threads == 42
-    assert run.mapped.final_bytes == 132 << 10
+    assert (run.mapped.final_bytes > 132 << 10) == grown

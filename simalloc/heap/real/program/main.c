@@ -1,9 +1,11 @@
-/* simalloc-native FILE EVENTS SLOTS THREADS ALIGNS TOUCH SAMPLES MOST MAX_LIVE: replays a trace through
- * the malloc of its own process, each of the trace's threads in a thread of its own.
+/* simalloc-native FILE EVENTS SLOTS THREADS ALIGNS STARTS TOUCH SAMPLES MOST MAX_LIVE: replays a trace
+ * through the malloc of its own process, each of the trace's threads in a thread of its own.
  *
  * FILE is the number of an inherited file that holds the columns size, alignment (if ALIGNS is 1),
- * slot, thread (if THREADS is above 1) and op; TOUCH is 0 or 1. SAMPLES is one that takes what is
- * measured of memory (memory.h), MOST the resident bytes at which that stops, MAX_LIVE an event.
+ * slot, thread (if THREADS is above 1) and op. STARTS and TOUCH are 0 or 1: whether what the C library
+ * asks for to start threads has to be added, and whether blocks are written to. SAMPLES is a file that
+ * takes what is measured of memory (memory.h), MOST the resident bytes at which that stops, MAX_LIVE
+ * an event.
  *
  * It first writes whether malloc is the C library's (`system`) or another's (`preloaded`), and the
  * path of the library. Then each byte read from stdin is a command, replied to by a line: `t` times
@@ -119,7 +121,7 @@ static bool end_with_parent(void)
 
 int main(int count, char **arguments)
 {
-    enum { ARGUMENTS = 10 };
+    enum { ARGUMENTS = 11 };
     int64_t number[ARGUMENTS] = {0};
     struct trace trace;
     char command;
@@ -127,7 +129,7 @@ int main(int count, char **arguments)
         return 2;
     for (int i = 1; i < ARGUMENTS; i++)
         number[i] = strtoll(arguments[i], NULL, 10);
-    bool touch = number[6] != 0;
+    bool touch = number[7] != 0;
     if (!end_with_parent())
         return 0;
     if (!trace_map(&trace, (int)number[1], (size_t)number[2], (size_t)number[3],
@@ -137,9 +139,10 @@ int main(int count, char **arguments)
     }
     struct memory memory = {.trace = &trace,
                             .touch = touch,
-                            .samples = (int)number[7],
-                            .most = number[8],
-                            .max_live = (size_t)number[9]};
+                            .samples = (int)number[8],
+                            .most = number[9],
+                            .max_live = (size_t)number[10]};
+    trace.starts_threads = number[6] != 0;
     if (!name_allocator())
         return 1;
     while (read(STDIN_FILENO, &command, 1) == 1)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { STACK_BYTES = 1 << 18, OWN_BYTES = 1 << 12, NOBODY = -1 };
+enum { STACK_BYTES = 1 << 18, OWN_BYTES = 1 << 12, TABLE_BYTES = 272, NOBODY = -1 };
 
 /* A thread's memory is a page for what the C library callocs when it is started, and its stack. */
 struct runner {
@@ -186,6 +186,9 @@ static bool prepare(const struct trace *trace)
     runners[0].is_running = true;
     relay.trace = trace;
     relay.runners = runners;
+    for (uint32_t i = 1; trace->starts_threads && i < trace->threads; i++)
+        if (allocator.calloc(1, TABLE_BYTES) == NULL)
+            return false;
     return true;
 }
 

@@ -1,8 +1,9 @@
 /* The threads of a trace, as many real ones, of which one at a time works: in the trace's order.
  *
- * The first event's thread is the process's own. The others are started at their first event, and
- * ended where the trace says so: they are joined before the next event. What starting a thread
- * takes comes from elsewhere than malloc, and lies in shared memory, which is not counted. */
+ * Thread 0 is the process's own. The others are started at their first event, and ended where the trace
+ * says so: they are joined before the next event. What starting a thread takes comes from elsewhere
+ * than malloc, and lies in shared memory, which is not counted: in a recorded trace it is among the
+ * events. For other traces thread 0 asks for it before the first event, as if it had started all. */
 #ifndef SIMALLOC_NATIVE_THREADS_H
 #define SIMALLOC_NATIVE_THREADS_H
 

@@ -13,11 +13,12 @@
 struct trace {
     size_t events;
     size_t slots;
-    uint32_t threads;         /* 1, or as many as `thread` has */
+    uint32_t threads;         /* 1, or more if there is a column of threads */
+    bool starts_threads;      /* what the C library asks for to start them is not among the events */
     const int64_t *size;      /* bytes requested; 0 for a free */
     const int64_t *alignment; /* bytes; 0 or 1: none; NULL: no event asks for one */
     const uint32_t *slot;     /* which of `objects`; below `slots` */
-    const uint32_t *thread;   /* that of the first event is 0; NULL: all events are of one thread */
+    const uint32_t *thread;   /* 0 is the process's own; NULL: all events are of one thread */
     const uint8_t *op;
     void **objects; /* NULL: no object in this slot, or one of 0 bytes that malloc gave no block */
 };
