@@ -31,10 +31,10 @@ def codes(name):
 
 def in_changing_forms(trace, name, between, *, portable, **options):
     """Return the run for which the form was changed every so many events."""
-    events = trace.stretch
     setting = Setting.of(
         trace, name, options.get("scale", 16), options.get("realloc", Realloc.FREE_FIRST)
     )
+    (events,) = trace.stretches(setting.columns) if len(trace) else (trace.stretch,)
     simulation = setting.simulation(portable=portable)
     placed = np.empty(len(trace), np.int64)
     for start in range(0, len(trace), between):
