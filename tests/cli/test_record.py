@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 from patience import PATIENCE, ending
 
@@ -64,6 +65,31 @@ def test_the_command_runs_as_it_is(tmp_path):
     assert trace.provenance["whole"] is True
     assert set(trace.columns) == {"alignment", "thread"}
     assert re.search(r"simalloc: out\.npz: \w+ \(\d+\), \d+ events on \d+ objects", done.stderr)
+
+
+def test_what_the_process_held_while_it_ran(tmp_path):
+    script = """
+import time
+time.sleep(0.1)
+block = bytearray(64 << 20)
+block[::4096] = b"x" * (len(block) // 4096)
+time.sleep(0.2)
+del block
+time.sleep(0.2)
+"""
+    run(tmp_path, "-o", "out.npz", "--", sys.executable, "-c", script)
+    trace = read_trace(tmp_path / "out.npz")
+    event, time, resident, mapped = np.array(trace.provenance["resident"]).T
+    assert (np.diff(event) >= 0).all()
+    assert (np.diff(time) > 0).all()
+    assert (resident <= mapped).all()
+    allocated = int(np.argmax(trace.size >= 64 << 20))
+    freed = int(np.flatnonzero(trace.object == trace.object[allocated])[1])
+    held = resident[(allocated < event) & (event <= freed)].max()
+    assert held > resident[event <= allocated].max() + (60 << 20)
+    assert held > resident[event > freed].min() + (60 << 20)
+    assert trace.provenance["malloc"] == "glibc " + os.confstr("CS_GNU_LIBC_VERSION").split()[1]
+    assert trace.provenance["cores"] == len(os.sched_getaffinity(0))
 
 
 def test_a_command_that_is_killed_has_a_trace(tmp_path):

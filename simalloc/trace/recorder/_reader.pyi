@@ -10,6 +10,8 @@ class _Header(TypedDict):
     started: int
     executable: bytes
     command: bytes
+    allocator: bytes
+    libc: bytes
     time: bool
     site: bool
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +19,11 @@ from simalloc.trace.writer import TraceWriter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from simalloc.trace.recorder.raw import RawEvents
+    from simalloc.trace.recorder.resident import Sample
 
 _MAGIC_BYTES: Final = 8
 
@@ -71,13 +78,15 @@ def convert_all(
     complain: Callable[[TraceError], None] = give_up,
     *,
     alone: bool = False,
+    samples: Mapping[Path, Sequence[Sample]] = MappingProxyType({}),
 ) -> Iterator[Recorded]:
     """Write a trace for each recording, and remove the recording when that is done.
 
     The last program that process `main_process` became goes to `output`, and the last of another
     process to NAME.PROCESS.npz beside it. Where a process became another program (exec), the
     earlier ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... If `alone`, there is only the
-    first of these. Of a recording that is damaged, which stays, `complain` is told.
+    first of these. Of a recording that is damaged, which stays, `complain` is told. `samples`
+    has what was seen of the memory of each recording's process.
     """
     last_image = {raw.process: raw.image for raw in sorted(recordings, key=lambda raw: raw.image)}
     for raw in recordings:
@@ -88,7 +97,7 @@ def convert_all(
         if is_main or not alone:
             target = output if is_main else output.with_name(name)
             try:
-                recorded = convert(raw, target, is_main=is_main)
+                recorded = convert(raw, target, is_main=is_main, samples=samples.get(raw.path, ()))
             except TraceError as error:
                 complain(error)
                 continue
@@ -96,23 +105,48 @@ def convert_all(
         raw.path.unlink()
 
 
-def convert(raw: RawRecording, output: Path, *, is_main: bool = True) -> Recorded:
+def convert(
+    raw: RawRecording, output: Path, *, is_main: bool = True, samples: Sequence[Sample] = ()
+) -> Recorded:
     """Write the trace of one recording.
 
     Times never run backwards in it: threads read the clock at about the time when their events
     are ordered, so a time that is less than the one before is raised to it.
     """
-    latest = 0
+    resident = []
     with TraceWriter(output, columns=raw.columns) as writer:
-        for chunk in raw.chunks():
-            columns: dict[str, Any] = {name: getattr(chunk, name) for name in raw.columns}
-            if "time" in columns:
-                columns["time"] = np.maximum(np.maximum.accumulate(chunk.time), latest)
-                latest = int(columns["time"][-1])
-            writer.append(Events(chunk.op, chunk.object, chunk.size, columns=columns))
-        writer.provenance = dict(_provenance(raw))
+        clock = _Clock()
+        for sample in samples:
+            _append(raw.chunks(sample.records), raw.columns, clock, writer)
+            resident.append([writer.events, *sample[1:]])
+        _append(raw.chunks(), raw.columns, clock, writer)
+        writer.provenance = {**_provenance(raw), **({"resident": resident} if resident else {})}
     totals = Totals.of(writer.table, writer.events)
     return Recorded(output, raw.process, raw.executable, is_main, totals, raw.counts)
+
+
+class _Clock:
+    """Times that never run backwards."""
+
+    def __init__(self) -> None:
+        self._latest = 0
+
+    def raised(self, time: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the next times, at least one, none before another that came earlier."""
+        times = np.maximum(np.maximum.accumulate(time), self._latest)
+        self._latest = int(times[-1])
+        return times
+
+
+def _append(
+    chunks: Iterator[RawEvents], names: Sequence[str], clock: _Clock, writer: TraceWriter
+) -> None:
+    """Add events to a trace, with their optional columns of these names."""
+    for chunk in chunks:
+        columns: dict[str, Any] = {name: getattr(chunk, name) for name in names}
+        if "time" in columns:
+            columns["time"] = clock.raised(chunk.time)
+        writer.append(Events(chunk.op, chunk.object, chunk.size, columns=columns))
 
 
 def _provenance(raw: RawRecording) -> Mapping[str, Any]:
@@ -123,6 +157,8 @@ def _provenance(raw: RawRecording) -> Mapping[str, Any]:
         "command": raw.command,
         "process": raw.process,
         "parent_process": raw.parent,
+        "malloc": raw.malloc,
+        "cores": len(os.sched_getaffinity(0)),
         "started": datetime.fromtimestamp(raw.started, UTC).isoformat(timespec="milliseconds"),
         "frees_of_unknown": counts.frees_of_unknown,
         "reallocs_of_unknown": counts.reallocs_of_unknown,

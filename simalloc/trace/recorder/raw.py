@@ -30,7 +30,8 @@ _NOTHING_LOST: Final = 2**64 - 1
 class RawEvents:
     """A run of events in the global order; every column has one entry an event.
 
-    `op` (uint8, see `Op`), `object` (int64, numbered in allocation order), `address` (int64, of
+    `op` (uint8, see `Op`), `object` (int64, numbered in allocation order; -1 of the end of a
+    thread), `address` (int64, of
     the object after the event, or of what is freed), `size` (int64, bytes; 0 for a free),
     `alignment` (int64, bytes asked for; 0 for none), `thread` (uint32), `time` (int64,
     nanoseconds since the recording began) and `site` (uint32). Time and site are 0 unless they
@@ -88,6 +89,8 @@ class RawRecording:
         self.executable = os.fsdecode(header["executable"])
         words = os.fsdecode(header["command"]).removesuffix("\0")
         self.command = words.split("\0")
+        self.malloc = _name_of(os.fsdecode(header["allocator"]), header["libc"].decode())
+        """Which malloc served the program: "glibc 2.36", or the file of its library."""
         self.image = int(self.path.stem.rpartition(".")[2])
         """1 for a process' first program, 2 for the one it has replaced itself with, ..."""
         optional = [name for name in ("time", "site") if header[name]]
@@ -158,6 +161,12 @@ class RawRecording:
     def _damage(self, error: ValueError) -> TraceError:
         reason, offset = error.args
         return TraceError(f"the file {reason} (byte {offset})", path=self.path)
+
+
+def _name_of(library: str, libc: str) -> str:
+    if Path(library).name.startswith("libc.so"):
+        return f"glibc {libc}"
+    return str(Path(library).resolve()) if library else ""
 
 
 def is_running(recording: RawRecording) -> bool:

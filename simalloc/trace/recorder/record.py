@@ -16,6 +16,7 @@ from simalloc.errors import SimallocError, TraceError
 from simalloc.files import naming
 from simalloc.trace.recorder.convert import convert_all, raw_recordings
 from simalloc.trace.recorder.launch import Signals, preload_library, start
+from simalloc.trace.recorder.resident import Sampler
 from simalloc.trace.recorder.watch import Watch, processes_of
 
 if TYPE_CHECKING:
@@ -75,13 +76,16 @@ def record(
     if os.geteuid() == 0:  # programs may become other users, who must be able to go on recording
         directory.chmod(0o733)
     try:
-        process = _run(command, directory, observer, columns, wait=wait)
+        with Sampler(directory) as sampler:
+            process = _run(command, directory, observer, columns, wait=wait)
     except BaseException:
         _remove_if_empty(directory)
         raise
     with _recoverable(directory, output):
         recordings = raw_recordings(directory)
-        recorded = list(convert_all(recordings, output, process.pid, alone=alone))
+        recorded = list(
+            convert_all(recordings, output, process.pid, alone=alone, samples=sampler.samples())
+        )
     shutil.rmtree(directory)
     code = process.returncode
     return Outcome(_SIGNALLED - code if code < 0 else code, recorded)

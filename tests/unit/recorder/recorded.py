@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = Path(__file__).with_name("programs")
 MARK = 1234567
-LETTERS = {Op.MALLOC: "m", Op.FREE: "f", Op.REALLOC: "r"}
+LETTERS = {Op.MALLOC: "m", Op.CALLOC: "c", Op.FREE: "f", Op.REALLOC: "r", Op.THREAD_END: "x"}
 
 Event = tuple[str, int, int, int]
 

@@ -18,6 +18,7 @@ from recorded import (
 )
 
 from simalloc.trace import Op
+from simalloc.trace.events import begins
 
 
 def test_every_function_and_its_corner_cases(tmp_path):
@@ -25,7 +26,7 @@ def test_every_function_and_its_corner_cases(tmp_path):
     run = run_recorded([program], tmp_path / "raw")
     assert run.code == 0
     said = said_by(run.output)
-    assert {event[0] for event in said} == {"m", "f", "r"}
+    assert {event[0] for event in said} == {"m", "c", "f", "r"}
     assert between_marks(events_of(read_all(run.raw))) == said
     assert_nothing_missing(run.raw)
     assert run.raw.counts.reallocs_failed == 1
@@ -77,7 +78,8 @@ def test_threads_are_recorded_in_one_order(tmp_path, monkeypatch, threads, gap):
     recorded = {number: events_of(events, number) for number in np.unique(events.thread)}
     assert len(accounts) == threads
     for account in accounts:
-        number = next(n for n, of_thread in recorded.items() if of_thread == account)
+        ended = [*account, ("x", 0, 0, 0)]
+        number = next(n for n, of_thread in recorded.items() if of_thread == ended)
         del recorded[number]
     assert len(recorded) == 1  # the first thread
     # No free of an unknown block and none unseen: at no time is an address seen held twice.
@@ -90,7 +92,8 @@ def test_many_short_threads_share_their_streams(tmp_path):
     events = read_all(run.raw)
     assert np.count_nonzero(events.size == 77) == 3000
     assert np.count_nonzero(events.size == 78) == 3000
-    assert len(np.unique(events.thread)) > 3000
+    ended = events.thread[events.op == Op.THREAD_END]
+    assert len(ended) == len(np.unique(ended)) == len(np.unique(events.thread)) - 1 == 3000
     assert_nothing_missing(run.raw)
     assert run.raw.path.stat().st_size < 500_000
 
@@ -124,7 +127,7 @@ def test_each_process_has_a_recording_however_it_was_forked(tmp_path):
         if raw.executable != str(program):
             continue
         last = read_all(raw)
-        mallocs = last.size[last.op == Op.MALLOC]
+        mallocs = last.size[begins(last.op)]
         sizes.append(int(mallocs[-1]))
         is_parent = sizes[-1] == 1006
         assert raw.counts.frees_of_unknown == (0 if is_parent else 1)

@@ -133,10 +133,14 @@ static PyObject *reader_header(PyObject *object, void *closure)
     (void)closure;
     const struct recording_header *header = header_of(object);
     size_t name = strnlen(header->executable, EXECUTABLE_BYTES);
-    return Py_BuildValue("{s:I,s:I,s:K,s:y#,s:y#,s:O,s:O}", "process", header->process, "parent",
+    size_t allocator = strnlen(header->allocator, EXECUTABLE_BYTES);
+    size_t libc = strnlen(header->libc, VERSION_BYTES);
+    return Py_BuildValue("{s:I,s:I,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process", header->process, "parent",
                          header->parent, "started", (unsigned long long)header->started,
                          "executable", header->executable, (Py_ssize_t)name, "command",
-                         header->command, (Py_ssize_t)header->command_bytes, "time",
+                         header->command, (Py_ssize_t)header->command_bytes, "allocator",
+                         header->allocator, (Py_ssize_t)allocator, "libc", header->libc,
+                         (Py_ssize_t)libc, "time",
                          header->columns & COLUMN_TIME ? Py_True : Py_False, "site",
                          header->columns & COLUMN_SITE ? Py_True : Py_False);
 }

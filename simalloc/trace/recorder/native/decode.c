@@ -69,7 +69,8 @@ static enum decode_answer get_tag(struct decoder *decoder, struct input *input,
         *tag = get_byte(input);
         record->kind = *tag & TAG_KIND;
         record->special = *tag >> TAG_SPECIAL_SHIFT;
-        if (record->kind != KIND_SPECIAL || record->special <= SPECIAL_RELEASED)
+        if (record->kind != KIND_SPECIAL || record->special <= SPECIAL_RELEASED ||
+            record->special == SPECIAL_THREAD_END)
             return DECODED;
         if (record->special == SPECIAL_THREAD)
             decoder->thread = (uint32_t)get_number(input);
@@ -77,6 +78,8 @@ static enum decode_answer get_tag(struct decoder *decoder, struct input *input,
             record->alignment = get_number(input);
         else if (record->special == SPECIAL_OFFSET)
             record->address = get_number(input) % (1 << GRANULE_SHIFT);
+        else if (record->special == SPECIAL_ZEROED)
+            record->zeroed = true;
         else if (record->special == SPECIAL_SITE)
             answer = get_site(input, listener);
         else

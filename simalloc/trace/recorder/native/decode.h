@@ -7,7 +7,8 @@
 
 struct record {
     enum kind kind;
-    enum special special; /* if the kind is KIND_SPECIAL: one of those that end a realloc */
+    enum special special; /* if the kind is KIND_SPECIAL: the end of a realloc or of a thread */
+    bool zeroed;
     uint32_t thread;
     uint32_t site; /* 0: unknown */
     uint64_t sequence;

@@ -72,10 +72,11 @@ static enum objects_answer allocate(struct objects *objects, const struct record
 {
     int64_t object, key = (int64_t)record->address;
     vacate(objects, record, out);
-    enum reason why = enter(objects, OP_MALLOC, key, (int64_t)record->size, key, &object);
+    enum op op = record->zeroed ? OP_CALLOC : OP_MALLOC;
+    enum reason why = enter(objects, op, key, (int64_t)record->size, key, &object);
     if (why != REASON_NONE)
         return answer_to(why);
-    emit(out, OP_MALLOC, object, record);
+    emit(out, op, object, record);
     return OBJECTS_DONE;
 }
 
@@ -183,6 +184,10 @@ enum objects_answer objects_enter(struct objects *objects, const struct record *
     case KIND_REALLOC:
         return begin_realloc(objects, record, stream, pendings);
     case KIND_SPECIAL:
+        if (record->special == SPECIAL_THREAD_END) {
+            emit(out, OP_THREAD_END, NO_OBJECT, record);
+            return OBJECTS_DONE;
+        }
         return end_realloc(objects, record, stream, pendings, out);
     }
     return OBJECTS_DAMAGED;

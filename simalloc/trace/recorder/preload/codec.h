@@ -37,6 +37,8 @@ enum special {
     SPECIAL_ALIGNMENT, /* of the next malloc, in bytes */
     SPECIAL_OFFSET,    /* of the next address from a multiple of 16 */
     SPECIAL_SITE,      /* site number, offset in its module, the module's path after its length */
+    SPECIAL_ZEROED,    /* the next malloc is a calloc */
+    SPECIAL_THREAD_END, /* the thread that writes has ended */
 };
 
 enum {

@@ -18,6 +18,7 @@
 enum {
     SMALLEST_UNIT = 16 << 10, /* a unit is also at least a page */
     EXECUTABLE_BYTES = 1024,
+    VERSION_BYTES = 32,
     COMMAND_BYTES = 4096,
 };
 
@@ -40,6 +41,8 @@ struct recording_header {
     uint32_t command_bytes;       /* of `command` in use: arguments, each ended by a zero byte */
     char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */
     char command[COMMAND_BYTES];
+    char allocator[EXECUTABLE_BYTES]; /* the library whose malloc is recorded; ended by a zero byte */
+    char libc[VERSION_BYTES];         /* the version of the C library; likewise */
 };
 
 struct segment_header {

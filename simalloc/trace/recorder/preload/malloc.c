@@ -35,7 +35,7 @@ EXPORT void *calloc(size_t count, size_t size)
         return bootstrap_malloc(bytes);
     void *address = next.calloc(count, size);
     if (address != NULL)
-        record_malloc(address, bytes, 0, CALLER);
+        record_calloc(address, bytes, CALLER);
     return address;
 }
 

@@ -1,7 +1,11 @@
 #include "process.h"
 
+#include "next.h"
+
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +24,7 @@ static bool off; /* the environment does not ask for a recording */
 static uint32_t columns;
 static char directory[PATH_BYTES];
 static char path[PATH_BYTES + 64];
+static char allocator[EXECUTABLE_BYTES]; /* found once: a forked child had better not ask */
 static struct {
     int descriptor; /* below 0: none. The program may have closed it and reused its number */
     dev_t device;
@@ -167,6 +172,14 @@ static uint32_t read_command(char *into)
     return bytes < 0 ? 0 : (uint32_t)bytes;
 }
 
+static void find_allocator(void)
+{
+    Dl_info found;
+    if (allocator[0] == '\0' && next_is_known() &&
+        dladdr((void *)(uintptr_t)next.malloc, &found) != 0 && found.dli_fname != NULL)
+        snprintf(allocator, sizeof allocator, "%s", found.dli_fname);
+}
+
 static uint32_t unit_bytes(void)
 {
     long page = sysconf(_SC_PAGESIZE);
@@ -188,6 +201,9 @@ static bool begin(void)
     header->command_bytes = read_command(header->command);
     ssize_t length = readlink("/proc/self/exe", header->executable, EXECUTABLE_BYTES - 1);
     header->executable[length < 0 ? 0 : length] = '\0';
+    find_allocator();
+    memcpy(header->allocator, allocator, sizeof allocator);
+    snprintf(header->libc, sizeof header->libc, "%s", gnu_get_libc_version());
     __atomic_store_n(&header->magic, RECORDING_MAGIC, __ATOMIC_RELEASE);
     process->header = header;
     return true;

@@ -5,6 +5,7 @@
 #include "sites.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
@@ -20,6 +21,7 @@ struct event {
     uint64_t address;
     uint64_t size;
     uint64_t alignment; /* 0: none asked for */
+    bool zeroed;
     uint64_t sequence;
     const void *caller;
 };
@@ -38,6 +40,7 @@ struct stream {
     struct event aside[ASIDE];
     volatile sig_atomic_t aside_count;
     uint32_t number;
+    int farewells; /* how often the thread's end has been told of */
     uint64_t bytes;           /* of all its segments */
     struct stream *next_idle; /* for the list in struct process */
 };
@@ -111,29 +114,14 @@ static struct stream *take_stream(struct process *process)
     return stream;
 }
 
-static void give_stream_back(void *ended)
-{
-    sigset_t all, before;
-    struct stream *stream = ended;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    current = NULL;
-    struct process *process = process_begun();
-    if (process != NULL && stream->segment != NULL) { /* NULL: a parent's stream */
-        process_lock(process);
-        stream->next_idle = process->idle;
-        process->idle = stream;
-        process_unlock(process);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
+static void end_thread(void *stream);
 
 static struct stream *stream_with_room(struct process *process)
 {
     if (current != NULL && current->segment != NULL)
         return current->cursor < current->limit || add_segment(process, current) ? current : NULL;
     if (!thread_end_known)
-        thread_end_known = pthread_key_create(&thread_end, give_stream_back) == 0;
+        thread_end_known = pthread_key_create(&thread_end, end_thread) == 0;
     current = take_stream(process);
     if (current != NULL && thread_end_known)
         pthread_setspecific(thread_end, current);
@@ -175,6 +163,8 @@ static always_inline uint8_t *put_before(struct stream *stream, uint8_t *out, st
         out = put_new_site(out, event.caller, site);
     if (event.alignment != 0)
         out = put_number(put_special(out, SPECIAL_ALIGNMENT), event.alignment);
+    if (event.zeroed)
+        out = put_special(out, SPECIAL_ZEROED);
     if (event.address % (1 << GRANULE_SHIFT) != 0)
         out = put_number(put_special(out, SPECIAL_OFFSET), event.address % (1 << GRANULE_SHIFT));
     return out;
@@ -271,6 +261,15 @@ void record_malloc(const void *address, size_t size, size_t alignment, const voi
                           .caller = caller});
 }
 
+void record_calloc(const void *address, size_t size, const void *caller)
+{
+    record((struct event){.kind = KIND_MALLOC,
+                          .address = (uintptr_t)address,
+                          .size = size,
+                          .zeroed = true,
+                          .caller = caller});
+}
+
 void record_free(const void *address, const void *caller)
 {
     record((struct event){.kind = KIND_FREE, .address = (uintptr_t)address, .caller = caller});
@@ -288,4 +287,33 @@ void record_realloc_end(enum special what, const void *address)
 {
     record((struct event){
         .kind = KIND_SPECIAL, .special = what, .address = (uintptr_t)address});
+}
+
+static void give_stream_back(struct stream *stream)
+{
+    struct process *process = process_begun();
+    if (process == NULL || stream->segment == NULL) /* NULL: a parent's stream */
+        return;
+    record((struct event){.kind = KIND_SPECIAL, .special = SPECIAL_THREAD_END});
+    current = NULL;
+    stream->farewells = 0;
+    process_lock(process);
+    stream->next_idle = process->idle;
+    process->idle = stream;
+    process_unlock(process);
+}
+
+/* Called when a thread ends, and again as long as it asks for that: the destructors of the
+ * program's own data may still allocate and free, and come in any order. */
+static void end_thread(void *ended)
+{
+    sigset_t all, before;
+    struct stream *stream = ended;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    if (++stream->farewells < PTHREAD_DESTRUCTOR_ITERATIONS)
+        pthread_setspecific(thread_end, stream);
+    else
+        give_stream_back(stream);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

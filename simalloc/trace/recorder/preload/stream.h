@@ -8,6 +8,7 @@
 
 /* Records a block that the program has got. `caller` is where it asked for it. */
 void record_malloc(const void *address, size_t size, size_t alignment, const void *caller);
+void record_calloc(const void *address, size_t size, const void *caller);
 
 /* Records that a block is about to be freed. */
 void record_free(const void *address, const void *caller);

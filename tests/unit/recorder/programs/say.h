@@ -1,5 +1,5 @@
 /* What a test program says it did, kept out of the heap and written at the end: lines of
- * "OP ADDRESS SIZE ALIGNMENT" with OP m, f or r; a realloc is said with its new address. */
+ * "OP ADDRESS SIZE ALIGNMENT" with OP m, c, f or r; a realloc is said with its new address. */
 #ifndef SAY_H
 #define SAY_H
 

@@ -1,0 +1,127 @@
+"""Looks from outside how much memory recorded processes hold while they run."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Thread
+from time import time_ns
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from simalloc.errors import TraceError
+from simalloc.trace.recorder.raw import RAW_SUFFIX, RawRecording
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SECONDS: Final = 0.01
+"""How long it waits between two looks."""
+MOST: Final = 1000
+"""How many samples of a process are kept at most."""
+
+_PAGE: Final = os.sysconf("SC_PAGESIZE")
+
+
+class Sample(NamedTuple):
+    """What a process held when it had begun so many records; bytes, of the whole process."""
+
+    records: int
+    time: int
+    """Nanoseconds since the recording began."""
+    resident: int
+    mapped: int
+
+
+class Samples:
+    """The samples of a process. When they become too many, the larger one of each two is kept."""
+
+    def __init__(self) -> None:
+        self._kept: list[Sample] = []
+        self._group: list[Sample] = []
+        self._group_length = 1
+
+    def add(self, sample: Sample) -> None:
+        """Take another sample."""
+        self._group.append(sample)
+        if len(self._group) == self._group_length:
+            self._kept.append(max(self._group, key=_resident))
+            self._group.clear()
+        if len(self._kept) == MOST:
+            pairs = zip(self._kept[::2], self._kept[1::2], strict=True)
+            self._kept = [max(pair, key=_resident) for pair in pairs]
+            self._group_length *= 2
+
+    def kept(self) -> Sequence[Sample]:
+        """Return the samples that are kept, the earliest first."""
+        return [*self._kept, *([max(self._group, key=_resident)] if self._group else [])]
+
+
+class Sampler:
+    """Samples, while in use, the processes that record into a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._seen_change = 0
+        self._known: set[Path] = set()
+        self._running: dict[int, RawRecording] = {}
+        self._samples: dict[Path, Samples] = {}
+        self._stopped = Event()
+        self._thread = Thread(target=self._work, name="sample-resident", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+        self._running.clear()
+
+    def samples(self) -> Mapping[Path, Sequence[Sample]]:
+        """Return what was seen of each recording."""
+        return {path: samples.kept() for path, samples in self._samples.items()}
+
+    def _work(self) -> None:
+        while not self._stopped.wait(SECONDS):
+            with suppress(OSError):  # the directory is gone: the recording has ended
+                self._find()
+            for raw in list(self._running.values()):
+                self._look_at(raw)
+
+    def _find(self) -> None:
+        """Look for new recordings; of a process that has called exec only the last counts."""
+        changed = self._directory.stat().st_mtime_ns
+        if changed == self._seen_change:
+            return
+        begun = True
+        for path in sorted(self._directory.glob(f"*{RAW_SUFFIX}")):
+            if path in self._known:
+                continue
+            try:
+                raw = RawRecording(path)
+            except TraceError:
+                begun = False  # its header is not written yet, or never will be
+                continue
+            self._known.add(path)
+            before = self._running.get(raw.process)
+            if before is None or before.image < raw.image:
+                self._running[raw.process] = raw
+        if begun:
+            self._seen_change = changed
+
+    def _look_at(self, raw: RawRecording) -> None:
+        try:
+            pages = Path(f"/proc/{raw.process}/statm").read_text("ascii").split()
+        except OSError:
+            pages = ["0"]
+        if pages[0] == "0":  # it has ended
+            del self._running[raw.process]
+            return
+        since = time_ns() - round(raw.started * 1e9)
+        sample = Sample(raw.counts.records, max(since, 0), *(int(n) * _PAGE for n in pages[1::-1]))
+        self._samples.setdefault(raw.path, Samples()).add(sample)
+
+
+def _resident(sample: Sample) -> int:
+    return sample.resident
