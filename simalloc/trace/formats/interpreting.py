@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op
+from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op, allocates
 from simalloc.trace.formats.grammar import NO_EVENT
 from simalloc.trace.formats.log import Batch
 from simalloc.trace.intake import Events
@@ -103,7 +103,7 @@ class Interpreter:
         old = rows.fields.get("old", np.zeros_like(rows.fields["key"]))
         op = np.where(realloc & (old == 0), np.uint8(Op.MALLOC), op)
         frees = realloc & (old != 0) & null & (rows.fields["size"] == 0)
-        failed = null & ((op == Op.MALLOC) | (op == Op.REALLOC)) & ~frees
+        failed = null & allocates(op) & ~frees
         if failed.any():
             line = rows.first_line + int(np.argmax(failed))
             self._log.leave_out("allocations that failed", int(np.count_nonzero(failed)), line)

@@ -12,7 +12,7 @@ from simalloc.trace.formats.line_format import LineFormat
 _CALLS: Final = {
     "free({!}{key:p})": Op.FREE,
     "malloc({!}{size:u})={key:p}": Op.MALLOC,
-    "calloc({!}{count:u},{size:u})={key:p}": Op.MALLOC,
+    "calloc({!}{count:u},{size:u})={key:p}": Op.CALLOC,
     "realloc({!}{old:p},{size:u})={key:p}": Op.REALLOC,
     "memalign({!}{alignment},{size:u})={key:p}": Op.MALLOC,
     "posix_memalign({!}{alignment},{size:u})={key:p}": Op.MALLOC,

@@ -37,7 +37,7 @@ _LINES: Final = re.compile(rb"(?:[^\n]*\n)*?" + _PREFIX.pattern + rb"[^\n]*(?:\)
 # The arguments that a call begins with; ltrace shows others behind them, whatever they may be.
 _ALLOCATIONS: Final = {
     "malloc({size:u}": Op.MALLOC,
-    "calloc({count:u}, {size:u}": Op.MALLOC,
+    "calloc({count:u}, {size:u}": Op.CALLOC,
     "realloc({old:p}, {size:u}": Op.REALLOC,
     "reallocarray({old:p}, {count:u}, {size:u}": Op.REALLOC,
     "memalign({alignment}, {size:u}": Op.MALLOC,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _CALLS: Final = {
     "malloc {key:p} {size:u}": Op.MALLOC,
     "free {key:p}": Op.FREE,
-    "calloc {key:p} {count:u} {size:u}": Op.MALLOC,
+    "calloc {key:p} {count:u} {size:u}": Op.CALLOC,
     "realloc {key:p} {old:p} {size:u}": Op.REALLOC,
     "memalign {key:p} {alignment} {size:u}": Op.MALLOC,
 }
@@ -27,7 +27,7 @@ _LINE: Final = (
 _TIMED_LINE: Final = re.compile(_LINE + rb" \d+ \d+\s")
 
 
-def _with(times: str) -> LineFormat:
+def _with(times: str, ends: dict[str, Op | None]) -> LineFormat:
     return LineFormat(
         name="memory_replay",
         title="Android memory_replay",
@@ -35,7 +35,7 @@ def _with(times: str) -> LineFormat:
         grammar=Grammar(
             {
                 **{f"{{thread}}: {call}{times}": op for call, op in _CALLS.items()},
-                "{thread}: thread_done {...}": None,
+                **ends,
             }
         ),
         pointers=True,
@@ -43,8 +43,11 @@ def _with(times: str) -> LineFormat:
     )
 
 
-_PLAIN: Final = _with("")
-_TIMED: Final = _with(" {time} {end}")
+_PLAIN: Final = _with("", {"{thread}: thread_done {...}": Op.THREAD_END})
+_TIMED: Final = _with(
+    " {time} {end}",
+    {"{thread}: thread_done {} {time}": Op.THREAD_END, "{thread}: thread_done {...}": None},
+)
 
 
 class _MemoryReplay:

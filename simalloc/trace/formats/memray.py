@@ -47,6 +47,7 @@ _COLUMNS: Final = ("thread", "site")
 
 # memray's AllocatorType: a realloc is recorded as a free and an allocation.
 _FREES: Final = (1, 5)
+_CALLOCS: Final = (3, 8)
 _MAPPINGS: Final = (14, 15)
 _KNOWN: Final = tuple(range(1, 16))
 
@@ -99,7 +100,8 @@ def _events(log: Log, names: str, threads: Numbering, sites: Numbering) -> Itera
         mapped = np.isin(allocator, _MAPPINGS)
         log.leave_out("mappings of memory (mmap and munmap)", int(np.count_nonzero(mapped)))
         free = np.isin(allocator, _FREES)
-        op = np.where(free, Op.FREE, Op.MALLOC).astype(np.uint8)
+        new = np.where(np.isin(allocator, _CALLOCS), Op.CALLOC, Op.MALLOC)
+        op = np.where(free, Op.FREE, new).astype(np.uint8)
         columns: dict[str, Any] = {
             "thread": threads(thread).astype(np.uint32),
             "site": np.where(free, 0, sites(site)).astype(np.uint32),

@@ -22,7 +22,7 @@ _CALLS: Final = {
     "_Zd{>(}{key:p})": Op.FREE,
     "_Zn{>(}{size:u}) = {key:p}": Op.MALLOC,
     "_Zn{>(}size {size:u}, al {alignment}) = {key:p}": Op.MALLOC,
-    "calloc({count:u},{size:u}) = {key:p}": Op.MALLOC,
+    "calloc({count:u},{size:u}) = {key:p}": Op.CALLOC,
     "memalign(al {alignment}, size {size:u}) = {key:p}": Op.MALLOC,
     "realloc({old:p},{size:u}) = {key:p}": Op.REALLOC,
     "realloc(0x0,{size:u})malloc({>)} = {key:p}": Op.MALLOC,

@@ -19,6 +19,7 @@ from recorded import (
 
 from simalloc.trace import Op
 from simalloc.trace.events import begins
+from simalloc.trace.recorder.resident import MOST, Sample, Samples
 
 
 def test_every_function_and_its_corner_cases(tmp_path):
@@ -96,6 +97,30 @@ def test_many_short_threads_share_their_streams(tmp_path):
     assert len(ended) == len(np.unique(ended)) == len(np.unique(events.thread)) - 1 == 3000
     assert_nothing_missing(run.raw)
     assert run.raw.path.stat().st_size < 500_000
+
+
+def test_a_thread_ends_after_its_destructors(tmp_path):
+    run = run_recorded([compile_program("farewell.c", tmp_path)], tmp_path / "raw")
+    assert run.code == 0
+    events = read_all(run.raw)
+    ended = np.flatnonzero(events.op == Op.THREAD_END)
+    assert len(ended) == 3
+    for end in ended:
+        (of_thread,) = np.nonzero(events.thread == events.thread[end])
+        assert of_thread[-1] == end
+        assert np.count_nonzero(events.size[of_thread] == 99) == 3
+    assert_nothing_missing(run.raw)
+
+
+def test_samples_of_memory_are_bounded_and_keep_the_peak():
+    samples = Samples()
+    resident = [100, *range(5 * MOST), 9999999, 7]
+    for event, size in enumerate(resident):
+        samples.add(Sample(event, event, size, size))
+    kept = samples.kept()
+    assert MOST / 4 < len(kept) <= MOST
+    assert max(sample.resident for sample in kept) == 9999999
+    assert [sample.time for sample in kept] == sorted(sample.time for sample in kept)
 
 
 def test_killed_while_threads_allocate(tmp_path):

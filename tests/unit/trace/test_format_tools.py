@@ -11,7 +11,7 @@ from simalloc.trace.formats.importing import import_log, load_log, open_log
 from simalloc.trace.sites import site_name
 
 LOGS = Path(__file__).parents[2] / "data" / "logs"
-M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
+M, F, R, C, X = Op.MALLOC, Op.FREE, Op.REALLOC, Op.CALLOC, Op.THREAD_END
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_valgrind_ends_no_line_behind_a_calloc_that_overflows(load):
         "--7--  = 0x0\n"
         "--7-- calloc(3,4)realloc(0x20,7) = 0x30\n"
     )
-    assert events(trace) == [(M, 0, 50), (M, 1, 12), (F, 0, 0), (R, 1, 7)]
+    assert events(trace) == [(M, 0, 50), (C, 1, 12), (F, 0, 0), (R, 1, 7)]
     assert trace.provenance["left_out"] == {"allocations that failed": 6}
 
 
@@ -191,7 +191,7 @@ SAMPLES = [
         "valgrind",
         VALGRIND,
         [
-            *[(M, 0, 100), (M, 1, 21), (R, 0, 200), (M, 2, 30), (F, 0, 0), (M, 3, 500)],
+            *[(M, 0, 100), (C, 1, 21), (R, 0, 200), (M, 2, 30), (F, 0, 0), (M, 3, 500)],
             *[(M, 4, 8), (M, 5, 384), (F, 4, 0)],
         ],
         {"alignment": [0, 0, 0, 0, 0, 256, 0, 64, 0]},
@@ -200,7 +200,7 @@ SAMPLES = [
         "ltrace",
         LTRACE,
         [
-            *[(M, 0, 100), (M, 1, 21), (R, 0, 200_000), (M, 2, 5), (F, 2, 0), (M, 3, 500)],
+            *[(M, 0, 100), (C, 1, 21), (R, 0, 200_000), (M, 2, 5), (F, 2, 0), (M, 3, 500)],
             *[(M, 4, 31), (F, 4, 0), (F, 1, 0)],
         ],
         {"alignment": [0, 0, 0, 0, 0, 256, 0, 0, 0]},
@@ -224,20 +224,20 @@ SAMPLES = [
     (
         "logalloc",
         LOGALLOC,
-        [(M, 0, 32), (M, 1, 21), (R, 0, 64), (M, 2, 240), (F, 1, 0), (M, 3, 5)],
+        [(M, 0, 32), (C, 1, 21), (R, 0, 64), (M, 2, 240), (F, 1, 0), (M, 3, 5)],
         {"alignment": [0, 0, 0, 256, 0, 0], "thread": [8, 8, 9, 9, 9, 8]},
     ),
     (
         "memory_replay",
         REPLAY,
-        [(M, 0, 100), (M, 1, 21), (R, 0, 200), (M, 2, 50), (F, 1, 0)],
-        {"alignment": [0, 0, 0, 256, 0], "thread": [12, 12, 13, 13, 13]},
+        [(M, 0, 100), (C, 1, 21), (R, 0, 200), (M, 2, 50), (F, 1, 0), (X, -1, 0)],
+        {"alignment": [0, 0, 0, 256, 0, 0], "thread": [12, 12, 13, 13, 13, 13]},
     ),
     (
         "memory_replay",
         TIMED_REPLAY,
-        [(M, 0, 100), (R, 0, 200), (F, 0, 0)],
-        {"alignment": [0] * 3, "thread": [12, 13, 13], "time": [0, 500, 950]},
+        [(M, 0, 100), (R, 0, 200), (F, 0, 0), (X, -1, 0)],
+        {"alignment": [0] * 4, "thread": [12, 13, 13, 13], "time": [0, 500, 950, 990]},
     ),
 ]
 

@@ -1,0 +1,41 @@
+/* Threads whose data have a destructor that allocates and frees when the recorder has been told of
+ * the thread's end, and that asks to be called again. */
+#include "say.h"
+
+#include <pthread.h>
+
+enum { THREADS = 3 };
+
+static pthread_key_t key;
+
+static void say_farewell(void *data)
+{
+    free(malloc(99));
+    size_t *left = data;
+    if (--*left > 0)
+        pthread_setspecific(key, left);
+    else
+        free(left);
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    size_t *left = malloc(sizeof *left);
+    *left = 3;
+    pthread_setspecific(key, left);
+    return NULL;
+}
+
+int main(void)
+{
+    free(malloc(1)); /* so that the recorder's destructor is made first, and called first */
+    if (pthread_key_create(&key, say_farewell) != 0)
+        return 1;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, work, NULL) != 0 || pthread_join(thread, NULL) != 0)
+            return 1;
+    }
+    return 0;
+}
