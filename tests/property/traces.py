@@ -28,6 +28,7 @@ from simalloc.policy.families.jemalloc import Jemalloc, Version
 from simalloc.policy.families.lea import Lea
 from simalloc.policy.families.mimalloc import Mimalloc, ReclaimOnFree
 from simalloc.policy.families.modified_buddy import ModifiedBuddy
+from simalloc.policy.families.musl import Musl
 from simalloc.policy.families.phk import PageOrder, Phk
 from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.policy.families.quick_fit import QuickFit
@@ -350,6 +351,7 @@ PARAMETERS = {
         "generic_collect": st.sampled_from([0, 1000]),
         "disallow_arena_alloc": st.booleans(),
     },
+    Musl: {"bounce": st.booleans(), "madv_free": st.booleans()},
     Phk: {
         "page": _page,
         "keep": st.sampled_from([4096, 65536]),

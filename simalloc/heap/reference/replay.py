@@ -206,6 +206,8 @@ class Objects:
             footer = self._overhead.footer
             heap.touch(address, self._overhead.header)
             heap.touch(address + heap.block_size(address) - footer, footer)
+        if self._description.writes_objects:
+            return
         if self._setting.writes or (request.is_zeroed and by_allocator):
             heap.touch(address + self._description.payload, request.size * scale)
 

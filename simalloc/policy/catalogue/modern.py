@@ -8,6 +8,7 @@ from simalloc.policy.description import Policy
 from simalloc.policy.families.dlmalloc import Dlmalloc
 from simalloc.policy.families.jemalloc import Jemalloc
 from simalloc.policy.families.mimalloc import Mimalloc
+from simalloc.policy.families.musl import Musl
 from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.policy.families.scudo import Scudo
 from simalloc.policy.families.tcmalloc import Tcmalloc
@@ -39,6 +40,14 @@ POLICIES: Final = (
         Jemalloc(mechanism=True, word=8),
         source="jemalloc 5.3.1 and 5.3.0, source; recorded runs of Debian's libraries",
         reading="Mappings lie as Linux places those of an empty process; seeds are fixed.",
+        groups=_REAL,
+        scale=1,
+    ),
+    Policy(
+        "musl",
+        Musl(mechanism=True, word=8),
+        source="musl 1.2.3, src/malloc/mallocng",
+        reading="The program is linked statically, so no slots are donated to the heap.",
         groups=_REAL,
         scale=1,
     ),

@@ -32,6 +32,8 @@ class Family:
     """The optional columns of a trace that a placement depends on: only these are fed to it."""
     writes_itself: ClassVar[bool] = False
     """Whether it says by itself which bytes it writes: headers, tables, what calloc zeroes."""
+    writes_objects: ClassVar[bool] = False
+    """Whether it also says what the program writes: objects begin anywhere in their blocks."""
     is_slow: ClassVar[bool] = False
     """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
 

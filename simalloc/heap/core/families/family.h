@@ -60,6 +60,7 @@ struct family {
     replay_function *replay_requests;
     unsigned columns;   /* that it looks at, COLUMN_... together */
     bool writes_itself; /* notes by itself which bytes it writes, those that calloc zeroes too */
+    bool writes_objects; /* and those that the program writes: they begin anywhere in a block */
     void (*end_thread)(struct heap *heap); /* the request's thread ends; NULL: nothing is done */
     void (*give_back)(struct heap *heap); /* what is cached, as malloc_trim does; NULL: nothing */
     /* What the allocator itself reports, by its own names; NULL: nothing. */

@@ -69,6 +69,8 @@ static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
         heap_touch(heap, block->address, setting->header);
     if (by_allocator && setting->footer > 0)
         heap_touch(heap, block->address + block->size - setting->footer, setting->footer);
+    if (replay->family->writes_objects)
+        return;
     if (setting->program_writes || (op == OP_CALLOC && by_allocator))
         heap_touch(heap, block->address + payload, heap->request.size * setting->scale);
 }

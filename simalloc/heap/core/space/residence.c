@@ -200,3 +200,33 @@ void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool residen
         first = stop;
     }
 }
+
+/* Whether a page is resident; the next one that may be otherwise is noted. */
+static bool is_resident(const struct residence *residence, uint64_t page, uint64_t *next)
+{
+    const struct page_group *group = page_table_find(&residence->table, page / PAGES_OF_GROUP);
+    *next = (page / PAGES_OF_GROUP + 1) * PAGES_OF_GROUP;
+    if (group == NULL || group->of_pages == NULL || group->of_pages == ALL_RESIDENT)
+        return group != NULL && group->of_pages != NULL;
+    *next = page + 1;
+    const uint64_t *bits = group->of_pages;
+    return bits[page % PAGES_OF_GROUP / 64] >> page % 64 & 1;
+}
+
+void heap_take_pages(struct heap *heap, uint64_t address, uint64_t source, uint64_t size)
+{
+    struct residence *residence = heap->residence;
+    if (residence == NULL)
+        return;
+    uint64_t faults = residence->faults;
+    uint64_t first = source / residence->page, to = address / residence->page;
+    uint64_t end = (source + size + residence->page - 1) / residence->page;
+    for (uint64_t page = first, next; page < end; page = next) {
+        bool resident = is_resident(residence, page, &next);
+        if (next > end)
+            next = end;
+        if (resident)
+            residence_set(heap, to + (page - first), to + (next - first), true);
+    }
+    residence->faults = faults;
+}

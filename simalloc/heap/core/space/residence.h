@@ -33,6 +33,10 @@ uint64_t heap_resident(const struct heap *heap);
 /* The scaled bytes of the resident pages that begin in these bytes. */
 uint64_t heap_resident_in(const struct heap *heap, uint64_t address, uint64_t size);
 
+/* Makes pages from `address` on resident if those of `size` bytes from `source` on are: both are at
+ * the beginning of a page, and mremap has moved what lay there. */
+void heap_take_pages(struct heap *heap, uint64_t address, uint64_t source, uint64_t size);
+
 /* Notes that the program or the allocator writes these bytes. */
 ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size)
 {

@@ -52,6 +52,13 @@ class Residence:
         whole = HUGE * self.page
         self._huge.update(range(-(-address // whole), (address + size) // whole))
 
+    def within(self, address: int, size: int) -> list[tuple[int, int]]:
+        """Return start and end of each run of resident pages among those of these bytes."""
+        first, end = address // self.page, -(-(address + size) // self.page)
+        runs = zip(self.runs[::2], self.runs[1::2], strict=True)
+        cut = [(max(low, first), min(high, end)) for low, high in runs]
+        return [(low * self.page, high * self.page) for low, high in cut if low < high]
+
     def _set(self, first: int, end: int, *, resident: bool) -> None:
         """Make the pages from `first` to before `end` resident, or no longer so."""
         for huge in range(first // HUGE, (end - 1) // HUGE + 1) if self._huge else ():

@@ -1,0 +1,72 @@
+"""The size classes of musl's malloc, and how many slots a new group has."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+UNIT = 16
+"""Slots begin at multiples of it, and are as large."""
+
+PAGE = 4096
+
+COUNTED = range(7, 39)
+"""The classes for which it is counted how often their groups come and go."""
+
+_UNITS = (
+    *(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15),
+    *(18, 20, 25, 31, 36, 42, 50, 63, 72, 84, 102, 127, 146, 170, 204, 255),
+    *(292, 340, 409, 511, 584, 682, 818, 1023, 1169, 1364, 1637, 2047),
+    *(2340, 2730, 3276, 4095, 4680, 5460, 6552, 8191),
+)
+
+SIZES = tuple(UNIT * units for units in _UNITS)
+
+_SMALL_COUNTS = (
+    (30, 30, 30),
+    (31, 15, 15),
+    (20, 10, 10),
+    (31, 15, 7),
+    (25, 12, 6),
+    (21, 10, 5),
+    (18, 8, 4),
+    (31, 15, 7),
+    (28, 14, 6),
+)
+_COUNTS = (28, 24, 20, 32)
+
+
+def class_of(size: int) -> int:
+    """Return the smallest class whose slots have at least `size` bytes."""
+    return bisect_left(SIZES, size)
+
+
+def slot_count(number: int, usage: int, head: int) -> int:
+    """Return how many slots a new group of a class has at first sight.
+
+    It has many if the class has many slots already: `usage` of them. `head` bytes are in front.
+    """
+    size = SIZES[number]
+    if number < len(_SMALL_COUNTS):
+        counts = _SMALL_COUNTS[number]
+        count = next((count for count in counts[:2] if 4 * count <= usage), counts[2])
+    else:
+        count = _COUNTS[number % 4]
+        while count % 2 == 0 and 4 * count > usage:
+            count //= 2
+        while size * count >= 1 << 20:
+            count //= 2
+    return 2 if count == 1 and size + head <= PAGE // 2 else count
+
+
+def lowered_count(number: int, count: int) -> int:
+    """Return how many slots a group with a mapping of its own has if the class has few."""
+    size = SIZES[number] * count
+    if number % 4 == 1 and size > 8 * PAGE:
+        return 2
+    if number % 4 == 2 and size > 4 * PAGE:
+        return 3
+    if number % 4 == 0 and size > 8 * PAGE:
+        return 3
+    if number % 4 == 0 and size > 2 * PAGE:
+        return 5
+    return count

@@ -1,0 +1,99 @@
+"""Groups of slots, and what their memory says of where the objects in them lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_UNIT = 16
+_TELLING = (13, 14)
+
+
+class Memory:
+    """Of each unit of a mapping the two bytes that decide where in a slot an object lies.
+
+    Byte 13 of the unit before a slot says whether byte 14 counts, which has the latest offset.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._bytes = {place: bytearray(size // _UNIT) for place in _TELLING}
+
+    def fill(self, at: int, size: int, value: int) -> None:
+        """Write a value into so many bytes."""
+        for place, values in self._bytes.items():
+            first, end = _units(at, size, place)
+            values[first:end] = bytes([value]) * (end - first)
+
+    def copy(self, at: int, source: Memory, start: int, size: int) -> None:
+        """Copy bytes from `start` on of another mapping, which is as far from a unit's start."""
+        for place, values in self._bytes.items():
+            first, end = _units(at, size, place)
+            low, _ = _units(start, size, place)
+            values[first:end] = source._bytes[place][low : low + end - first]
+
+    def write(self, at: int, value: int) -> None:
+        """Write one byte, of which is kept what is looked at."""
+        if at % _UNIT in _TELLING:
+            self._bytes[at % _UNIT][at // _UNIT] = value
+
+    def read(self, at: int) -> int:
+        """Return one of the bytes that are looked at."""
+        return self._bytes[at % _UNIT][at // _UNIT]
+
+
+def _units(at: int, size: int, place: int) -> tuple[int, int]:
+    """Return the units, from the first to before the end, whose byte `place` is in some bytes."""
+    return -((place - at) // _UNIT), -((place - at - size) // _UNIT)
+
+
+@dataclass(eq=False)
+class Mapping:
+    """What was got by one call of mmap; `memory` is there unless it is one object's."""
+
+    number: int
+    base: int
+    size: int
+    memory: Memory | None = None
+
+
+@dataclass(eq=False)
+class Group:
+    """Slots of one class; bits of `avail` and `freed` are those of slots, the lowest the first.
+
+    Slots that are neither available nor freed are in use. Those above `active` are not handed out
+    yet. `host` is the slot that the group lies in, and the group which that is of.
+    """
+
+    number: int
+    mapping: Mapping
+    first: int
+    """Where slot 0 begins."""
+    stride: int
+    count: int
+    active: int
+    host: tuple[Group, int] | None = None
+    avail: int = field(init=False)
+    freed: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.avail = (2 << self.active) - 1
+        self.freed = self.all - self.avail
+
+    @property
+    def all(self) -> int:
+        """The bits of all slots."""
+        return (1 << self.count) - 1
+
+    def start(self, slot: int) -> int:
+        """Return where a slot begins."""
+        return self.first + slot * self.stride
+
+    def activate(self) -> None:
+        """Make what has been freed available."""
+        self.avail = self.freed & (2 << self.active) - 1
+        self.freed -= self.avail
+
+    def take(self) -> int:
+        """Take the lowest available slot."""
+        slot = (self.avail & -self.avail).bit_length() - 1
+        self.avail -= 1 << slot
+        return slot

@@ -1,0 +1,46 @@
+"""musl's malloc, mallocng, as of 1.2.3."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Overhead
+
+
+@dataclass(frozen=True)
+class Musl(Family):
+    """Groups of up to 32 slots of a class; small groups lie in slots of larger ones."""
+
+    family: ClassVar[str] = "musl"
+    reference: ClassVar[str] = "musl:MuslHeap"
+    columns: ClassVar[tuple[str, ...]] = ("alignment",)
+    writes_itself: ClassVar[bool] = True
+
+    writes_objects: ClassVar[bool] = True
+
+    bounce: bool = True
+    """Whether a group that was unmapped and mapped again too often is kept."""
+    madv_free: bool = True
+    """Whether free pages inside slots are offered to the system, as up to 1.2.3."""
+
+    @property
+    def overhead(self) -> Overhead:
+        """Nothing that is the same for all: a block is a slot."""
+        return Overhead()
+
+    def spell_location(self, region: int, number: int, offset: int) -> str:
+        """Return `MAP:OFFSET`: the number of the mapping, and where in it the object begins."""
+        del number
+        return f"{region}:{offset}"
+
+    def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
+        """Return where the object is, and the names of the figures."""
+        return ("map", "offset", *names)
+
+    def spell_figures(
+        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+    ) -> Sequence[object]:
+        """Return the values of those columns after an event."""
+        where = ("-", "-") if location is None else (location[0], location[2])
+        return (*where, *figures.values())

@@ -1,0 +1,67 @@
+"""The model of musl's malloc against what the real one did: tests/data/mallocs/musl.
+
+At every event each figure is the same: where the object is, mapped and resident bytes, those of
+metadata, and how often the system was called.
+"""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from simalloc import read_trace
+from simalloc.heap.setting import Setting
+from simalloc.policy import policy
+from simalloc.report.placements import write_placements
+
+MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "musl"
+PAGE = 4096
+CASES = sorted(path.name.removesuffix(".csv.zst") for path in MEASURED.glob("*.csv.zst"))
+
+
+def measured(case):
+    """Return what the library did, a row an event."""
+    with zstandard.open(MEASURED / f"{case}.csv.zst", "rt") as lines:
+        return list(csv.DictReader(lines))
+
+
+def replayed(case, engine):
+    """Return what the model does, a row an event."""
+    trace, _, unwritten = case.partition("@")
+    setting = Setting.of(
+        read_trace(MEASURED / f"{trace}.txt.zst"),
+        policy("musl"),
+        None,
+        None,
+        resident=True,
+        writes=not unwritten,
+    )
+    rows = io.StringIO()
+    write_placements(setting, rows, engine=engine)
+    return list(csv.DictReader(rows.getvalue().splitlines()))
+
+
+def in_bytes(real):
+    """Return what was measured, pages in bytes."""
+    told = {name: value for name, value in real.items() if value}
+    if "resident" in told:
+        told["resident"] = str(int(told["resident"]) * PAGE)
+    return told
+
+
+def differing(case, engine):
+    """Return each row of the library's that the model's is not equal to, and the model's."""
+    pairs = zip(map(in_bytes, measured(case)), replayed(case, engine), strict=True)
+    return [(real, model) for real, model in pairs if not real.items() <= model.items()]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_figure_is_the_librarys(case):
+    assert differing(case, "core") == []
+
+
+@pytest.mark.parametrize("case", ["large", "realloc@unwritten"])
+def test_the_reference_says_the_same(case):
+    assert differing(case, "reference") == []
