@@ -92,14 +92,15 @@ def impossible_pairs() -> list[tuple[str, str, Printed, Printed]]:
     """Return the cells of table 3 that lie below those of table 4, as (policy, program, #3, #4).
 
     Both divide the same peak heap, #3 by the live bytes at that point and #4 by the most live
-    bytes ever, so #3 cannot be the smaller.
+    bytes ever, so #3 cannot be the smaller. Nor can it round to less than #4 does, as the same
+    number of places is printed.
     """
     return [
         (policy, program, third, fourth)
         for policy in table(3).rows
         for program, third in table(3).row(policy).items()
         for fourth in [table(4).cells[policy][program]]
-        if fourth.value - third.value > third.half_unit + fourth.half_unit + 1e-9
+        if third.value < fourth.value and third.decimals >= fourth.decimals
     ]
 
 

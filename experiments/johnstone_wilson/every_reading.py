@@ -34,6 +34,7 @@ from experiments.output import Exhibit, fill_page, listed, print_tables, write_t
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.heap import Realloc
+from simalloc.plural import counted
 from simalloc.report import Rounded, Table, write_table
 
 if TYPE_CHECKING:
@@ -170,6 +171,18 @@ def places(found: Rankings) -> str:
     )
 
 
+def nearer(found: Rankings) -> str:
+    """Say how many readings are nearer on each program on which some are."""
+    counts = {name: place(fits) - 1 for name, fits in found.items()}
+    return listed(
+        [
+            f"{counted(count, 'reading')} {'is' if count == 1 else 'are'} nearer on {label(name)}"
+            for name, count in counts.items()
+            if count
+        ]
+    )
+
+
 def exhibits(found: Rankings) -> dict[str, Exhibit]:
     """Return a table that sums up, and one a program."""
     tables = {"summary": summary(found)} | {
@@ -239,7 +252,8 @@ def _program_table(program: str, fits: Mapping[Reading, Fitness]) -> Table:
 
 def page(found: Rankings, shown: Mapping[str, Exhibit]) -> str:
     """Return the page as Markdown."""
-    return fill_page(_WORDS, {"places": places(found)}, shown)
+    facts = {"places": places(found), "nearer": nearer(found)}
+    return fill_page(_WORDS, facts, shown)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from experiments.coverage import coverage_table
 from experiments.johnstone_wilson import (
     evidence,
     figure,
@@ -12,8 +14,10 @@ from experiments.johnstone_wilson import (
     growth_steps,
     outliers,
     pinned,
+    places,
     rank_order,
     readings,
+    sections,
     sensitivity,
     statistics,
 )
@@ -24,6 +28,8 @@ from experiments.output import Exhibit
 
 if TYPE_CHECKING:
     from experiments.johnstone_wilson.measuring import Results
+
+_COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
 def exhibits(results: Results) -> dict[str, Exhibit]:
@@ -44,6 +50,9 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
         **{choice.policy: sensitivity.choice_table(choice, runs) for choice in sensitivity.CHOICES},
         "agreement": pinned.agreement_table(runs),
         **{f"pinned-{name}": pinned.program_table(name, runs) for name in GENUINE},
+        "places": places.places_table(runs),
+        "sections": sections.sections_table(described),
+        "coverage": coverage_table(_COVERAGE),
         "outliers": outliers.outliers_table(runs),
         "ghostscript-excess": findings.excess_table(results),
         "readings-fitted": readings.fitted_table(results.read),

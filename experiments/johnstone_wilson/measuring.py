@@ -11,6 +11,7 @@ from experiments.johnstone_wilson import (
     fragmentation,
     outliers,
     pinned,
+    places,
     readings,
     sensitivity,
     statistics,
@@ -70,6 +71,9 @@ def measure(
     more = outliers.second_jobs(runs)
     with progress("Looking again", total_events(more, traces)) as advance:
         runs |= replay_all(more, traces, advance)
+    most = places.jobs(runs)
+    with progress("Every row there", total_events(most, traces)) as advance:
+        runs |= replay_all(most, traces, advance)
     if read is None:
         with progress("Reading otherwise", total_events(readings.OWN_JOBS, traces)) as advance:
             read = outcomes(replay_apart(readings.OWN_JOBS, advance))

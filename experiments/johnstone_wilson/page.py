@@ -19,6 +19,8 @@ from experiments.johnstone_wilson import (
     growth_unit,
     outliers,
     pinned,
+    places,
+    sections,
 )
 from experiments.johnstone_wilson.alterations import STDIO_BUFFER
 from experiments.johnstone_wilson.fragmentation import NUMBERS, comparison
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
     from experiments.johnstone_wilson.fragmentation import Runs
     from experiments.johnstone_wilson.measuring import Results
+    from experiments.johnstone_wilson.rank_order import Tau
     from experiments.johnstone_wilson.readings import Outcomes
     from experiments.output import Exhibit
 
@@ -101,6 +104,7 @@ def _setting() -> dict[str, Any]:
         "reconstructed": listed([label(program) for program in RECONSTRUCTED]),
         "missing": " ".join(MISSING.values()),
         "impossible": listed(impossible),
+        "impossible_count": len(impossible),
     }
 
 
@@ -162,6 +166,7 @@ def _agreement(results: Results) -> dict[str, Any]:
     gaps = findings.statistics_gaps(results.described, ("espresso", "p2c"))
     equal, near_by, cells = findings.equal_steps(runs)
     return {
+        **sections.verdicts(results.described),
         "classes_gap": gaps[2],
         "sizes_gap": gaps[7],
         "range_best_fit": _range("best-fit-ao-8k", runs),
@@ -216,7 +221,11 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
 
 
 def _readings(read: Outcomes) -> dict[str, Any]:
-    taus = {program: fitness(program, CHOSEN, read).taus[3] for program in TESTED_ON}
+    by_number = {
+        number: {program: fitness(program, CHOSEN, read).taus[number] for program in TESTED_ON}
+        for number in NUMBERS
+    }
+    taus = by_number[3]
     choices = {"chosen_tau": CHOSEN, "enters_tau": replace(CHOSEN, enters=True)}
     told_apart = [FITTED_ON, *(program for program, tau in taus.items() if tau.value is not None)]
     return {
@@ -226,14 +235,20 @@ def _readings(read: Outcomes) -> dict[str, Any]:
             for name, one in choices.items()
         },
         "places": every_reading.places(every_reading.rankings(every_reading.kept())),
-        "tested_taus": listed(
-            [
-                f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
-                for program, tau in taus.items()
-                if tau.value is not None
-            ]
-        ),
+        "tested_taus": _spelled(by_number[3]),
+        "tested_taus_4": _spelled(by_number[4]),
     }
+
+
+def _spelled(taus: Mapping[str, Tau]) -> str:
+    """Return the orders of those programs of which print tells pairs apart, with intervals."""
+    return listed(
+        [
+            f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
+            for program, tau in taus.items()
+            if tau.value is not None
+        ]
+    )
 
 
 def _espresso(results: Results) -> dict[str, Any]:
@@ -256,7 +271,24 @@ def _espresso(results: Results) -> dict[str, Any]:
         "first_fit": first_fit,
         "next_fit": next_fit,
         "printed_heaps": {row: printed_heap("espresso", row).spell() for row in outliers.ROWS},
+        **_places(results.runs),
         "both_places": len({*first_fit.reached} & {*next_fit.reached}),
+    }
+
+
+def _places(runs: Runs) -> dict[str, Any]:
+    """Return how many of Espresso's cells equal print, by where the missing bytes lie."""
+    found = places.places(runs)
+    cells: dict[str, list[int]] = {}
+    for one in found:
+        cells.setdefault(one.outlier, []).append(one.cells)
+    (_, front), first_fit, next_fit = cells[""], cells["first-fit-ao"], cells["next-fit-ao"]
+    return {
+        "all_cells": places.CELLS,
+        "front_cells": front,
+        "first_fit_cells": (min(first_fit), max(first_fit)),
+        "next_fit_cells": (min(next_fit), max(next_fit)),
+        "next_fit_as_many": sum(number >= front for number in next_fit),
     }
 
 
@@ -268,6 +300,7 @@ def _other_programs(results: Results) -> dict[str, Any]:
     at_request = findings.perl_at_request(results)
     heaps = {heap for heap, _ in at_request.values()}
     ((_, live),) = {(0, live) for _, live in at_request.values()}
+    objects = table(1).cells["ghostscript"]["num objects"].value
     large = next(change for change in CHANGES if change.key == "gcc-large-objects")
     return {
         "perl_request": int(results.traces["perl"].size[findings.PERL_REQUEST]),
@@ -283,6 +316,7 @@ def _other_programs(results: Results) -> dict[str, Any]:
         "large_objects": sum(sizes.values()),
         "large_sizes": listed([f"{size:,}" for size in sizes]),
         "large_kib": LARGE // 1024,
+        "fewer_objects": 100 * (1 - results.described["ghostscript"].counts.objects / objects),
         "ghostscript_objects": results.described["ghostscript"].counts.objects,
         "perl_heap": heap,
         "perl_heap_steps": heap // PRINTED,

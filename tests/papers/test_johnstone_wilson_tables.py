@@ -11,6 +11,7 @@ from experiments.johnstone_wilson import (
     growth_unit,
     outliers,
     pinned,
+    places,
 )
 from experiments.johnstone_wilson.every_reading import kept, key
 from experiments.johnstone_wilson.exhibits import exhibits
@@ -26,6 +27,7 @@ from experiments.johnstone_wilson.rank_order import orders, tau_of
 from experiments.johnstone_wilson.readings import CHANGES as READINGS
 from experiments.johnstone_wilson.readings import CHOSEN, OWN_JOBS, Reading, fitness, fits
 from experiments.johnstone_wilson.replays import Job, percent, replay_all
+from experiments.johnstone_wilson.sections import verdicts
 from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES
 from experiments.johnstone_wilson.statistics import comparisons
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED, VARIANTS
@@ -215,6 +217,27 @@ def test_espresso_outliers_come_out_where_the_missing_bytes_lie_so(results):
     assert (round(next_fit.third, 1), round(next_fit.fourth, 2)) == (27.2, 1.77)
     assert 0 < len(next_fit.reached) <= next_fit.at_request < next_fit.tried / 10
     assert not set(first_fit.reached) & set(next_fit.reached)
+
+
+def test_an_outlier_met_costs_other_rows(results):
+    found = places.places(results.runs)
+    by_outlier = {
+        row: [one.cells for one in found if one.outlier == row] for row in ("", *outliers.ROWS)
+    }
+    recorded, front = by_outlier[""]
+    assert recorded < front == 12
+    assert len(by_outlier["first-fit-ao"]) == 12
+    assert max(by_outlier["first-fit-ao"]) <= front
+    assert front < max(by_outlier["next-fit-ao"]) < 0.6 * places.CELLS
+    for one in found:
+        if one.outlier == "first-fit-ao":
+            assert min(one.third) > 25, "rows that print has at 1.6"
+
+
+def test_sections_6_3_and_6_4_hold(results):
+    found = verdicts(results.described)
+    for column in (found["waits"]["90%"], found["sizes"]["90%"], found["sizes"]["99.9%"]):
+        assert column.here == pytest.approx(column.printed, rel=0.2)
 
 
 def test_the_reading_of_the_catalogue_is_the_nearest_on_p2c_alone(results):

@@ -1,0 +1,64 @@
+"""The paper's sections 6.3 and 6.4, which rest on tables 5 to 7, held against our traces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import mean
+from typing import TYPE_CHECKING, Final
+
+from experiments.johnstone_wilson.programs import GENUINE
+from experiments.johnstone_wilson.published import table
+from experiments.johnstone_wilson.statistics import comparisons
+from simalloc.report import Rounded, Table
+
+if TYPE_CHECKING:
+    from experiments.johnstone_wilson.statistics import Described
+    from simalloc.report.table import Value
+
+_WAITS: Final = 5
+_SIZES: Final = 7
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A column's mean over the genuine programs, in print and here."""
+
+    printed: float
+    here: float
+
+
+def verdicts(described: Described) -> dict[str, dict[str, Verdict]]:
+    """Return the columns of tables 5 (K until both neighbours are free) and 7 (sizes) by name."""
+    by_number = {one.published.number: one for one in comparisons(described)}
+    return {
+        name: {
+            column: _verdict(by_number[number].pairs(), column) for column in table(number).columns
+        }
+        for name, number in (("waits", _WAITS), ("sizes", _SIZES))
+    }
+
+
+def _verdict(pairs: list[tuple[str, str, float, float]], wanted: str) -> Verdict:
+    cells = [
+        (printed, here)
+        for program, column, printed, here in pairs
+        if column == wanted and program in GENUINE
+    ]
+    return Verdict(mean(cell[0] for cell in cells), mean(cell[1] for cell in cells))
+
+
+def sections_table(described: Described) -> Table:
+    """Return a row a column of tables 5 and 7: the means over the genuine programs."""
+    found = verdicts(described)
+    rows: list[tuple[Value, ...]] = [
+        *(
+            (f"6.3: {share} of objects, K", Rounded(one.printed, 1), Rounded(one.here, 1))
+            for share, one in found["waits"].items()
+        ),
+        *(
+            (f"6.4: {share} of objects, sizes", Rounded(one.printed, 0), Rounded(one.here, 0))
+            for share, one in found["sizes"].items()
+        ),
+    ]
+    title = f"Tables 5 and 7: means over the {len(GENUINE)} genuine programs"
+    return Table(title, ("section", "published", "here"), rows)
