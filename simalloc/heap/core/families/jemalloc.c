@@ -3,6 +3,7 @@
 #include "families/jemalloc.h"
 
 #include "families/jemalloc_report.h"
+#include "replay/requests.h"
 
 /* Returns an object, out of the thread's cache if there are some of its class. */
 ALWAYS_INLINE uint32_t allocate_object(struct jemalloc *state, struct thread *thread, uint64_t size,
@@ -18,8 +19,7 @@ ALWAYS_INLINE uint32_t allocate_object(struct jemalloc *state, struct thread *th
         if (!fill_stack(state, thread, class))
             return NO_BLOCK;
     }
-    uint32_t block = stack_pop(stack);
-    heap_mark(&state->heap, block, STATE_ALLOCATED);
+    uint32_t block = stack_pop(&state->heap, stack);
     if (UNLIKELY(state->heap.request.is_zeroed))
         heap_touch(&state->heap, state->heap.blocks[block].address, usable);
     return block;
@@ -36,8 +36,7 @@ ALWAYS_INLINE void free_object(struct jemalloc *state, struct thread *thread, ui
     struct stack *stack = &thread->stacks[class];
     if (UNLIKELY(stack->count == stack->capacity))
         flush_stack(state, thread, class, stack->capacity / 2);
-    heap_mark(&state->heap, block, STATE_CACHED);
-    stack->objects[stack->count++] = block;
+    stack_push(&state->heap, stack, block);
     write_stack(state, stack, 1);
 }
 
@@ -170,6 +169,16 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
 DEFINE_ONLY_LAYER(jemalloc, true, allocate, release, heap_reserve, .resize = resize,
                   .reallocate = resize_or_move, .rounded = rounded)
 
+/* Without columns, and but for the end of a thread, a batch is one of sizes. */
+static size_t replay_columns(struct replay *replay, const struct events *events)
+{
+    bool has_columns = events->alignment != NULL || events->thread != NULL ||
+                       events->time != NULL || replay->measures.series_count > 0 ||
+                       memchr(events->op, OP_THREAD_END, events->count) != NULL;
+    return has_columns ? replay_requests(replay, events)
+                       : replay->heap->front->replay(replay, events);
+}
+
 /* The thread leaves its arena, whose pages are purged if it was the last there. */
 static void end_thread(struct heap *heap)
 {
@@ -281,6 +290,7 @@ const struct family jemalloc = {
     .next_layer = next_layer,
     .check = check,
     .cached = count_cached,
+    .replay_requests = replay_columns,
     .columns = COLUMN_ALIGNMENT | COLUMN_THREAD | COLUMN_TIME,
     .writes_itself = true,
     .end_thread = end_thread,

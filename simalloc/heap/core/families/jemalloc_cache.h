@@ -82,12 +82,27 @@ ALWAYS_INLINE void write_stack(struct jemalloc *state, const struct stack *stack
         heap_touch(&state->heap, stack->end - UINT64_C(8) * stack->count, UINT64_C(8) * count);
 }
 
-ALWAYS_INLINE uint32_t stack_pop(struct stack *stack)
+/* Takes the newest object out of a stack that has some; it is allocated then. */
+ALWAYS_INLINE uint32_t stack_pop(struct heap *heap, struct stack *stack)
 {
-    uint32_t block = stack->objects[--stack->count];
+    uint32_t id = stack->objects[--stack->count];
+    struct block *block = &heap->blocks[id];
     if (stack->count < stack->low)
         stack->low = stack->count;
-    return block;
+    block->index_slot = STATE_ALLOCATED;
+    heap->counters.cached_blocks--;
+    heap->counters.allocated += block->size;
+    return id;
+}
+
+/* Puts an allocated object in a stack that has room. */
+ALWAYS_INLINE void stack_push(struct heap *heap, struct stack *stack, uint32_t id)
+{
+    struct block *block = &heap->blocks[id];
+    stack->objects[stack->count++] = id;
+    block->index_slot = STATE_CACHED;
+    heap->counters.cached_blocks++;
+    heap->counters.allocated -= block->size;
 }
 
 /* The greatest number of objects that a fill takes, and the least in `least`. */
