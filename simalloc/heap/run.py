@@ -109,6 +109,10 @@ class Run(ShownAsTable):
     final_live_bytes: int
     mapped: Footprint
     counters: Counters
+    threads: int = 1
+    """How many threads the trace's events are of."""
+    replayed_threads: int = 1
+    """How many of them the policy tells apart."""
     resident: Footprint | None = None
     occupied: Mapping[int, Footprint] = field(default_factory=dict)
     page: int = PAGE

@@ -94,7 +94,7 @@ def run_of_states(
     Both have one entry an event that was carried out: bytes of the program, and scaled bytes; so
     have `scaled_resident` and `scaled_occupied`, where those are asked for.
     """
-    sizes = trace.size[: len(live)]
+    sizes, looked_at = trace.size[: len(live)], policy.description.looked_at
     resident = (
         None
         if scaled_resident is None
@@ -110,6 +110,8 @@ def run_of_states(
         max_live_bytes=int(_or_zero(live).max()),
         final_live_bytes=int(_or_zero(live)[-1]),
         mapped=footprint_of_states(live, scaled_heap, sizes, scale),
+        threads=trace.threads,
+        replayed_threads=trace.threads if device or "thread" in looked_at else 1,
         resident=resident,
         occupied={
             size: footprint_of_states(live, scaled, sizes, scale)

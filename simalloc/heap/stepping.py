@@ -136,6 +136,8 @@ def run_of(
         max_live_bytes=int(figures["max_live"]),
         final_live_bytes=int(figures["live"]),
         mapped=_footprint(mapped, figures, scale),
+        threads=setting.source.threads,
+        replayed_threads=setting.source.threads if "thread" in setting.columns else 1,
         resident=others.pop(0) if setting.resident else None,
         occupied=dict(zip(setting.occupied, others, strict=True)),
         page=setting.page,

@@ -30,6 +30,9 @@ MEASURES_NOTES: Final = (
 Of = Literal["mapped", "resident"]
 """Which bytes the measures are of."""
 
+_NAMED: Final = 6
+"""Policies that a note names; of more it says how many."""
+
 _BY_NUMBER: Final = {f"#{number}": f"fragmentation_{number}" for number in MEASURES}
 
 
@@ -63,6 +66,8 @@ def record(run: Run, of: Of = "mapped") -> dict[str, Any]:
         "realloc": run.realloc.value,
         "events": run.events,
         "objects": run.objects,
+        "threads": run.replayed_threads,
+        "trace_threads": run.threads,
         "peak_heap_bytes": run.peak_heap_bytes,
         "final_heap_bytes": run.final_heap_bytes,
         "max_live_bytes": run.max_live_bytes,
@@ -132,7 +137,27 @@ def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) ->
         for run in runs
         if run.device is not None and run.device.first_oom_event
     )
-    return Table("Fragmentation", list(columns), rows, (*MEASURES_NOTES, *found, *out))
+    notes = (*MEASURES_NOTES, *threads_notes(runs), *found, *out)
+    return Table("Fragmentation", list(columns), rows, notes)
+
+
+def threads_notes(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return a sentence for each trace with threads that policies have replayed as one."""
+    alike: dict[tuple[str, int], list[str]] = {}
+    for run in runs:
+        if run.replayed_threads < run.threads:
+            alike.setdefault((run.trace, run.threads), []).append(spell(run.policy))
+    return tuple(
+        f"{trace} has {threads} threads, replayed as one under {_listed(names)}."
+        for (trace, threads), names in alike.items()
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names in a sentence, the first of them if there are many."""
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_NAMED])} and {counted(len(names) - _NAMED, 'other')}"
 
 
 def runs_records_table(runs: Sequence[Run], of: Of = "mapped") -> Table:

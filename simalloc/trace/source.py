@@ -12,7 +12,7 @@ from simalloc.trace._native import live_spans
 from simalloc.trace.memory import borrow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping
     from typing import Any
 
     from numpy.typing import NDArray
@@ -139,6 +139,10 @@ class EventSource(Protocol):
     def provenance(self) -> Mapping[str, Any]:
         """Where the trace comes from."""
 
+    @property
+    def threads(self) -> int:
+        """How many threads its events are of; 1 if it does not tell."""
+
     def __len__(self) -> int: ...
 
     def stretches(self, columns: Collection[str] = ()) -> Generator[Stretch]:
@@ -168,6 +172,14 @@ class EventSource(Protocol):
 
     def renamed(self, name: str) -> EventSource:
         """Return the same trace under another name."""
+
+
+def count_threads(chunks: Iterable[ReplayedColumns]) -> int:
+    """Return how many threads a run of events is of, piece by piece; 1 if it does not tell."""
+    found: set[int] = set()
+    for chunk in chunks:
+        found.update(np.unique(chunk.columns.get("thread", ())).tolist())
+    return max(1, len(found))
 
 
 def entries_at(source: EventSource, column: str, events: NDArray[np.int64]) -> NDArray[Any] | None:

@@ -23,7 +23,7 @@ from simalloc.trace.events import (
     optional_columns,
 )
 from simalloc.trace.optional import Clock, pack_column
-from simalloc.trace.source import Stretch, empty_spans
+from simalloc.trace.source import Stretch, count_threads, empty_spans
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping
@@ -116,6 +116,11 @@ class Trace(ShownAsTable):
         """Whether it tells of a device's memory: of streams, of pools, or of a device."""
         told = self.stream is not None or self.pool is not None or "device" in self.provenance
         return told or bool((self.op == Op.USE).any())
+
+    @cached_property
+    def threads(self) -> int:
+        """How many threads its events are of; 1 if it does not tell."""
+        return count_threads([self])
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:

@@ -12,6 +12,7 @@ from simalloc.trace.ahead import ahead
 from simalloc.trace.events import DEVICE_COLUMNS, Op
 from simalloc.trace.intake import Chunk
 from simalloc.trace.reader import TraceReader
+from simalloc.trace.source import count_threads
 
 if TYPE_CHECKING:
     import os
@@ -72,6 +73,14 @@ class TraceFile:
     def allocated_bytes(self) -> int:
         """Bytes requested in all."""
         return self.header.totals.allocated_bytes
+
+    @cached_property
+    def threads(self) -> int:
+        """How many threads its events are of; 1 if it does not tell. The file may be read."""
+        if "thread" not in self.header.columns:
+            return 1
+        with closing(self.chunks()) as chunks:
+            return count_threads(chunks)
 
     def __len__(self) -> int:
         return self.header.totals.events

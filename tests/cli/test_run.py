@@ -76,6 +76,16 @@ def test_json_is_the_contract(trace):
     assert second["parameters"]["growth"] == 8192
 
 
+def test_threads_that_a_policy_does_not_know_are_said(tmp_path):
+    path = tmp_path / "two.npz"
+    write_trace(Trace.from_events([0, 0], [1, 2], [10, 20], thread=[3, 7], name="two"), path)
+    note = "two has 2 threads, replayed as one under best-fit-ao."
+    args = ("-p", "best-fit-ao", "-p", "tcmalloc")
+    assert note in simalloc("run", path, *args).stdout
+    rows = json.loads(simalloc("run", path, *args, "--format", "json").stdout)
+    assert [(row["threads"], row["trace_threads"]) for row in rows] == [(1, 2), (2, 2)]
+
+
 def test_all_policies_in_every_format(trace):
     for form in ("table", "markdown"):
         result = simalloc("run", trace, "-p", "all", "--format", form)

@@ -22,6 +22,7 @@ from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import ranking_table
 from simalloc.report.page.svg import png, svg
 from simalloc.report.page.words import about_trace, excess, verdict
+from simalloc.report.runs import threads_notes
 from simalloc.report.units import spell_bytes, spell_percent
 from simalloc.report.waste import waste_table
 
@@ -84,6 +85,7 @@ def _ranking(findings: Findings) -> str:
         if findings.natives
         else "<p>No real allocator was asked for or could be loaded.</p>"
     )
+    real += "".join(f"<p>{escape(note)}</p>" for note in threads_notes(findings.runs))
     if findings.possible is None:
         real += (
             f"<p>The trace has more than {WHOLE_EVENTS:,} events, so it is read piece by piece: "
