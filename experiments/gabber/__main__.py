@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.gabber import figures
+from experiments.gabber.choices import measure_choices
 from experiments.gabber.exhibits import exhibits
 from experiments.gabber.jitter import measure_jitter
 from experiments.gabber.measuring import measure, measure_full, results
 from experiments.gabber.outcome import (
+    CHOICES,
     FULL,
     FULL_FIT,
     JITTER,
@@ -57,6 +59,13 @@ if TYPE_CHECKING:
     "little, ten times each: some minutes.",
 )
 @click.option(
+    "--choices",
+    "chosen",
+    is_flag=True,
+    help="Replay a twentieth of Hummingbird anew by ten seeds, and by other free choices: some "
+    "minutes.",
+)
+@click.option(
     "--full",
     is_flag=True,
     help="Replay the generated traces in full, 58 and 20 million events, and draw figures 7 to 9: "
@@ -69,18 +78,22 @@ if TYPE_CHECKING:
     help="With --measure or --full: replay only under this policy; what is kept of the others "
     "stays. May be given several times.",
 )
-def command(out: Path, *, again: bool, shaken: bool, full: bool, only: tuple[str, ...]) -> None:
+def command(
+    out: Path, *, again: bool, shaken: bool, chosen: bool, full: bool, only: tuple[str, ...]
+) -> None:
     """Print the tables of Gabber and others 2001 beside those of traces generated like theirs.
 
     Tables go to stdout, published figures beside measured ones; the folder gets them as Markdown
     and CSV, with a page on what agrees and what does not. What the simulations came to is kept in
-    files of the experiment, which --measure, --jitter and --full write.
+    files of the experiment, which --measure, --jitter, --choices and --full write.
     """
     out.mkdir(parents=True, exist_ok=True)
     if again:
         _keep_outcomes(QUICK, _outcomes(measure(progress, only)), only)
     if shaken:
         _keep_outcomes(JITTER, measure_jitter(load_traces(), progress), only)
+    if chosen:
+        _keep_outcomes(CHOICES, measure_choices(progress), only)
     if full:
         runs, fit = measure_full(progress, only)
         _keep_outcomes(FULL, _outcomes(runs), only)

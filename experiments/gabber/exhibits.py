@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from experiments.coverage import coverage_table
 from experiments.gabber import fit, fragmentation
 from experiments.gabber.bounds import bounds_table
+from experiments.gabber.choices import choices_table, longer_table
 from experiments.gabber.jitter import jitter_table
 from experiments.gabber.outcome import read_full_fit
 from experiments.gabber.programs import EMACS, GENERATED, HUMMINGBIRD
@@ -14,6 +17,8 @@ from experiments.output import Exhibit
 
 if TYPE_CHECKING:
     from experiments.gabber.measuring import Results
+
+_COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
 def exhibits(results: Results) -> dict[str, Exhibit]:
@@ -42,5 +47,8 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
         "jitter": jitter_table(results),
         "bounds": bounds_table(results),
         "ranks": ranks_table(results),
+        "choices": choices_table(results.chosen),
+        "choices-longer": longer_table(results.chosen),
+        "coverage": coverage_table(_COVERAGE),
     }
     return shown | {name: Exhibit.plain(table) for name, table in plain.items()}

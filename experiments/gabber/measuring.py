@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from experiments.gabber.fit import prose_table
-from experiments.gabber.outcome import FULL, JITTER, QUICK, Outcomes, read_outcomes
+from experiments.gabber.outcome import CHOICES, FULL, JITTER, QUICK, Outcomes, read_outcomes
 from experiments.gabber.paper import PAPER
 from experiments.gabber.programs import (
     CACHES,
@@ -47,19 +47,21 @@ VARIED: Final = (HUMMINGBIRD, *CACHES)
 class Results:
     """The generated traces by key, and what came out of the simulations.
 
-    They are the quick ones, those in full, and those on traces with changed sizes.
+    They are the quick ones, those in full, those on traces with changed sizes, and those by seeds
+    and free choices.
     """
 
     traces: Mapping[str, Trace]
     outcomes: Outcomes
     full: Outcomes
     jittered: Outcomes
+    chosen: Outcomes
 
 
 def results() -> Results:
     """Generate a tenth of Hummingbird and Emacs, and read what is kept of the simulations."""
     traces = {key: generate(key) for key in GENERATED}
-    return Results(traces, read_outcomes(QUICK), read_outcomes(FULL), read_outcomes(JITTER))
+    return Results(traces, read_outcomes(QUICK), *map(read_outcomes, (FULL, JITTER, CHOICES)))
 
 
 def measure(progress: Progress, only: Collection[str] = ()) -> Runs:

@@ -25,6 +25,9 @@ QUICK: Final = FULL.with_name("quick.csv")
 JITTER: Final = FULL.with_name("jitter.csv")
 """Outcomes on traces with changed sizes, from the same run."""
 
+CHOICES: Final = FULL.with_name("choices.csv")
+"""Outcomes on a twentieth of Hummingbird by seeds and free choices: `--choices`."""
+
 FIT_COLUMNS: Final = ("trace", "figure", "printed", "generated")
 
 FULL_FIT: Final = FULL.with_name("full-fit.csv")

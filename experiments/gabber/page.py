@@ -8,6 +8,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from experiments.gabber.choices import (
+    FEW,
+    OTHERWISE,
+    SEEDS,
+    SHARE,
+    chosen,
+    drawn,
+    in_order,
+    rank_of_leader,
+    spread,
+    spread_longer,
+)
 from experiments.gabber.fragmentation import NUMBERS
 from experiments.gabber.jitter import jitter_leads
 from experiments.gabber.measuring import PLAIN, VARIANTS
@@ -67,6 +79,7 @@ def _facts(results: Results) -> dict[str, Any]:
         "large_pages": varied["pages of 8 KiB"],
         "alone": varied["as it is"],
         "kept_all": varied["nothing given back"],
+        **_choices(results),
         "phk": phk,
         "phk_peak": phk.peak_heap / MEGABYTE,
         "phk_final": phk.final_heap / MEGABYTE,
@@ -82,6 +95,36 @@ def _facts(results: Results) -> dict[str, Any]:
         "solaris_3x_final": results.full[HUMMINGBIRD, with_mechanism("solaris-3x")].final_heap
         / MEGABYTE,
         "plain": {name: results.full[HUMMINGBIRD, name] for name in PLAIN},
+    }
+
+
+def _choices(results: Results) -> dict[str, Any]:
+    """Return what ten seeds and other free choices come to, on a twentieth of Hummingbird."""
+    keys = {
+        "seeds": [drawn(seed) for seed in SEEDS],
+        "choices": [drawn(SEEDS[0]), *map(chosen, OTHERWISE)],
+    }
+    kept = results.chosen
+    return {
+        "longer": {name: spread_longer(kept, name) for name in FEW},
+        "share": SHARE,
+        "seeds_count": len(SEEDS),
+        "choices_count": len(OTHERWISE),
+        "all_pairs": len(PAPER.policies) * (len(PAPER.policies) - 1) // 2,
+        "spread": {
+            what: {name: spread(kept, name, some) for name in PAPER.policies}
+            for what, some in keys.items()
+        },
+        "ordered": {
+            what: (min(found), max(found))
+            for what, some in keys.items()
+            for found in [[in_order(kept, key) for key in some]]
+        },
+        "leads": {
+            what: " to ".join(map(str, dict.fromkeys((min(found), max(found)))))
+            for what, some in keys.items()
+            for found in [[rank_of_leader(kept, key) for key in some]]
+        },
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -29,13 +29,18 @@ SIMPLE: Final = ("sqf-ff", "sqf-bf", "abt-ff", "abt-bf", "abt-better")
 COALESCING: Final = tuple(f"{name}wc" for name in SIMPLE)
 SEGREGATED: Final = ("sgf-ff", "sgf-bf", "sbt-ff", "sbt-bf", "sbt-better")
 ALLOCATORS: Final = SIMPLE + COALESCING + SEGREGATED
-"""In the order of the paper's figure 3, better fit last of each kind."""
+"""In the order of the paper's figure 3, better fit last of each kind. The paper has twelve: for a
+tree it has one fit besides first fit, which it calls better fit in some places and BF in others.
+Here both better and best fit are measured; `Results.fit` says which of them is read as the
+paper's."""
 
 SEGREGATED_COALESCING: Final = (
     *(f"{name}:coalescing=all" for name in ("sgf-ff", "sgf-bf")),
     *(f"{name}:coalescing=one" for name in ("sbt-ff", "sbt-better")),
 )
 SBT_BETTER_WC: Final = "sbt-better:coalescing=one"
+SBT_WC: Final = ("sbt-ff:coalescing=one", SBT_BETTER_WC)
+"""Eight trees with coalescing, of which the paper's text tells but not its figures."""
 MERGED: Final = ("abt-ffwc:coalescing=all", "sbt-better:coalescing=all")
 NINE: Final = "sbt-better:trees=9,coalescing=one"
 REBALANCED: Final = tuple(f"abt-ffwc:rebalance={period}" for period in (10_000, 1_000, 100))
@@ -53,18 +58,52 @@ assert set(GROUPS["rezaei"]) >= set(ALLOCATORS)
 
 @dataclass(frozen=True)
 class Results:
-    """The traces by name, and each allocator's run on each of them, by trace and policy."""
+    """The traces by name, and each allocator's run on each of them, by trace and policy.
+
+    Medians are over the traces of `names`. `fit` is what the paper's BF of a tree is read as:
+    `better` or `bf`, best fit.
+    """
 
     traces: Mapping[str, Trace]
     runs: Mapping[tuple[str, str], Run]
+    names: tuple[str, ...]
+    fit: str = "better"
+
+    @property
+    def simple(self) -> tuple[str, ...]:
+        """The paper's four without coalescing and segregation."""
+        return ("sqf-ff", "sqf-bf", "abt-ff", f"abt-{self.fit}")
+
+    @property
+    def coalescing(self) -> tuple[str, ...]:
+        """The same with coalescing."""
+        return tuple(f"{name}wc" for name in self.simple)
+
+    @property
+    def segregated(self) -> tuple[str, ...]:
+        """The same with segregation."""
+        return ("sgf-ff", "sgf-bf", "sbt-ff", f"sbt-{self.fit}")
+
+    @property
+    def twelve(self) -> tuple[str, ...]:
+        """The allocators of the paper's figure 3, as they are read."""
+        return self.simple + self.coalescing + self.segregated
+
+    def over(self, *names: str) -> Results:
+        """Return the same with medians over other traces."""
+        return replace(self, names=names)
+
+    def read_as(self, fit: str) -> Results:
+        """Return the same with another fit for the paper's BF of a tree."""
+        return replace(self, fit=fit)
 
     def run(self, trace: str, policy: str) -> Run:
         """Return one run."""
         return self.runs[trace, policy]
 
     def median(self, policy: str, figure: Callable[[Run], float]) -> float:
-        """Return the median of a figure over the paper's eight programs, generated."""
-        return float(np.median([figure(self.run(name, policy)) for name in generated()]))
+        """Return the median of a figure over the traces looked at."""
+        return float(np.median([figure(self.run(name, policy)) for name in self.names]))
 
     def frees(self, trace: str) -> int:
         """Return how many deallocations a trace has."""
@@ -76,7 +115,7 @@ def policies(trace: str) -> tuple[str, ...]:
     if trace == SWEPT:
         return SHAPED
     if trace in RECORDED:
-        return (*ALLOCATORS, SBT_BETTER_WC)
+        return (*ALLOCATORS, *SBT_WC)
     return (*ALLOCATORS, *VARIANTS, *(REBALANCED if trace == IN_ANY_ORDER else ()))
 
 
@@ -110,4 +149,15 @@ def measure(
             texts = policies(name)
             done = simulate_all(trace, texts, scale=SCALE, progress=advance)
             runs |= {(name, text): run for text, run in zip(texts, done, strict=True)}
-    return Results(traces, runs)
+    return Results(traces, runs, generated())
+
+
+def measure_seed(seed: int, advance: Callable[[float], None]) -> Results:
+    """Replay the eight programs as a seed draws them, under all that the statements speak of."""
+    texts = (*ALLOCATORS, *SBT_WC)
+    traces = {f"{program.name} (generated)": generate(program, seed) for program in programs()}
+    runs: dict[tuple[str, str], Run] = {}
+    for name, trace in traces.items():
+        done = simulate_all(trace, texts, scale=SCALE, progress=advance)
+        runs |= {(name, text): run for text, run in zip(texts, done, strict=True)}
+    return Results(traces, runs, generated())

@@ -7,17 +7,30 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from experiments.output import markdown
-from experiments.rezaei.claims import claims, claims_table
+from experiments.coverage import coverage_table
+from experiments.output import markdown, wrapped
 from experiments.rezaei.measuring import (
     ALLOCATORS,
     IN_ANY_ORDER,
+    RECORDED,
     SBT_BETTER_WC,
+    SBT_WC,
     SWEPT,
     VARIANTS,
     generated,
 )
-from experiments.rezaei.metrics import nodes
+from experiments.rezaei.metrics import nodes, nodes_with_free
+from experiments.rezaei.seeds import (
+    DEPENDS,
+    FAILS,
+    FITS,
+    HOLDS,
+    SEEDS,
+    Kept,
+    spreads_table,
+    standings,
+    standings_table,
+)
 from experiments.rezaei.tables import (
     allocators_table,
     coalescing_percent,
@@ -38,12 +51,15 @@ PAGE: Final = "rezaei.md"
 FIGURES: Final = "rezaei-figures.png"
 
 _WORDS: Final = Path(__file__).with_name("page.md")
+_COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
-def exhibits(results: Results) -> dict[str, Table]:
-    """Return every table by its name."""
+def exhibits(results: Results, found: Kept) -> dict[str, Table]:
+    """Return every table by its name; `found` is what the seeds came to."""
     return {
-        "claims": claims_table(results),
+        "claims": standings_table(results, found),
+        "spreads": spreads_table(found, (*ALLOCATORS, *SBT_WC)),
+        "coverage": coverage_table(_COVERAGE),
         "allocators": allocators_table(results),
         "variants": variants_table(results),
         "shape": shape_table(results),
@@ -52,26 +68,42 @@ def exhibits(results: Results) -> dict[str, Table]:
     }
 
 
-def page(results: Results, tables: Mapping[str, Table]) -> str:
+def page(results: Results, found: Kept, tables: Mapping[str, Table]) -> str:
     """Return the page as Markdown."""
-    said = claims(results)
+    verdicts = {
+        fit: [one.verdict for one in standings(results.read_as(fit), found)] for fit in FITS
+    }
 
     def at_free(trace: str, policy: str) -> float:
         return results.run(trace, policy).counters.visited_at_free_mean
 
     merging = [coalescing_percent(results, name, SBT_BETTER_WC) for name in generated()]
-    return _WORDS.read_text(encoding="utf-8").format(
+    text = _WORDS.read_text(encoding="utf-8").format(
         tables={name: markdown(table) for name, table in tables.items()},
-        claims=len(said),
-        agree=sum(one.holds for one in said),
+        claims=len(verdicts["better"]),
+        hold={fit: said.count(HOLDS) for fit, said in verdicts.items()},
+        fail={fit: said.count(FAILS) for fit, said in verdicts.items()},
+        depend={fit: said.count(DEPENDS) for fit, said in verdicts.items()},
+        alone=sum(one.seeds >= len(SEEDS) - 1 for one in standings(results, found)),
+        seeds=len(SEEDS),
+        real={
+            name: {
+                text: (nodes(run), nodes_with_free(run))
+                for text in ("abt-ff", "sqf-ff", "abt-ffwc", "sqf-ffwc")
+                for run in [results.run(name, text)]
+            }
+            for name in RECORDED
+        },
         swept_free=at_free(SWEPT, "abt-ffwc"),
         any_free=at_free(IN_ANY_ORDER, "abt-ffwc"),
         mended_free=at_free(SWEPT, "abt-ffwc:rebalance=100"),
         nodes=_medians(results, nodes),
+        with_free=_medians(results, nodes_with_free),
         free=_medians(results, lambda run: run.counters.visited_at_free_mean),
         blocks=_medians(results, lambda run: run.counters.free_blocks_mean),
         sbt_percent=float(np.median(merging)),
     )
+    return "\n\n".join(map(wrapped, text.split("\n\n")))
 
 
 def _medians(results: Results, figure: Callable[[Run], float]) -> dict[str, float]:

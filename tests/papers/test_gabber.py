@@ -3,6 +3,15 @@
 import pytest
 from paper_pages import DOCS
 
+from experiments.gabber.choices import (
+    OTHERWISE,
+    SEEDS,
+    chosen,
+    drawn,
+    rank_of_leader,
+    spread,
+    trace_of,
+)
 from experiments.gabber.exhibits import exhibits
 from experiments.gabber.jitter import jitter_leads, jittered
 from experiments.gabber.measuring import results as read_results
@@ -104,3 +113,20 @@ def test_the_worst_three_on_hummingbird_come_in_the_printed_order(results):
     here = ranks(results, HUMMINGBIRD, full=True)
     assert [here[name] for name in ("csri-1.18", "solaris-3x", "vmalloc")] == [7, 8, 9]
     assert full(results, with_mechanism("csri-1.18")) > 1000
+
+
+def test_seeds_and_choices_move_the_figures(results):
+    kept = results.chosen
+    seeds, choices = [*map(drawn, SEEDS)], [*map(chosen, OTHERWISE)]
+    assert len({rank_of_leader(kept, key) for key in seeds}) > 1
+    for keys in (seeds, choices):
+        least, most = spread(kept, "solaris-default", keys)
+        assert most > 2 * least
+
+
+def test_what_is_kept_of_a_choice_is_what_a_replay_gives(results):
+    words, choice = next(iter(OTHERWISE.items()))
+    text = with_mechanism("modified-binary-buddy")
+    kept = results.chosen[chosen(words), text]
+    again = simulate(trace_of(SEEDS[0], choice), text, scale=SCALE, realloc=REALLOC)
+    assert (again.peak_heap_bytes, again.final_heap_bytes) == (kept.peak_heap, kept.final_heap)

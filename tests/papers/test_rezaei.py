@@ -3,19 +3,14 @@
 import pytest
 from paper_pages import DOCS, no_progress
 
-from experiments.rezaei.claims import claims
 from experiments.rezaei.figures import draw
 from experiments.rezaei.generated import generate
 from experiments.rezaei.measuring import IN_ANY_ORDER, SBT_BETTER_WC, SWEPT, generated, measure
 from experiments.rezaei.metrics import nodes, nodes_with_free
 from experiments.rezaei.page import PAGE, exhibits, page
 from experiments.rezaei.published import programs
+from experiments.rezaei.seeds import FAILS, HOLDS, SEEDS, kept, of_seed, standings
 from simalloc.trace import Op
-
-AGREEING = {
-    "trees", "coalescing", "segregation", "level", "internal", "frequency", "17 + 12", "110",
-    "compared", "level free blocks", "live", "operations", "worst", "90 percent",
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +19,38 @@ def results():
 
 
 def test_the_page_in_docs_is_the_one_that_comes_out(results):
-    made = page(results, exhibits(results))
+    made = page(results, kept(), exhibits(results, kept()))
     assert (DOCS / PAGE).read_text(encoding="utf-8") == made, "run `make papers`"
 
 
-def test_which_statements_hold(results):
-    assert {one.name for one in claims(results) if one.holds} == AGREEING
+def test_what_is_kept_of_a_seed_is_what_a_replay_gives(results):
+    again = of_seed(SEEDS[0], results)
+    found = kept()
+    assert again.keys() >= {which for which in found if which[0] == SEEDS[0]}
+    for which, value in found.items():
+        if which[0] == SEEDS[0]:
+            assert again[which] == pytest.approx(value)
+
+
+def test_a_verdict_takes_the_seeds_and_all_real_programs(results):
+    found = {one.claim.name: one for one in standings(results, kept())}
+    for one in found.values():
+        agreed = [one.seeds >= len(SEEDS) - 1, *one.real.values()]
+        assert (one.verdict == HOLDS) is all(agreed)
+    assert found["both ends"].real == {"javap": True, "make": False, "p2c": False}
+    assert found["17 + 12"].seeds == 0, "6 is not within a factor of two of 17"
+    assert found["frequency"].seeds == 0, "eight trees merge far less often"
+    assert found["live"].verdict == HOLDS
+    assert found["never freed"].verdict == FAILS
+
+
+def test_how_bf_of_a_tree_is_read_decides_statements(results):
+    better, best = (
+        {one.claim.name: one.verdict for one in standings(results.read_as(fit), kept())}
+        for fit in ("better", "bf")
+    )
+    assert any(better[name] != best[name] for name in better)
+    assert len(results.twelve) == len(results.read_as("bf").twelve) == 12
 
 
 def test_what_the_page_says_of_searches(results):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import cycle
-from typing import TYPE_CHECKING
+from itertools import cycle, product
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -15,7 +15,7 @@ from simalloc.report.figures.axes import bytes_axis, events_axis
 from simalloc.report.figures.style import new_figure, styled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from simalloc.heap import Run, Timeline
     from simalloc.report.figures.picture import Picture
     from simalloc.report.figures.style import Palette, Theme
+
+Dashes = Literal["solid", "dashed", "dotted"]
+_DASHES: Final[tuple[Dashes, ...]] = ("solid", "dashed", "dotted")
 
 
 def draw_timelines(
@@ -44,8 +47,8 @@ def draw_timelines(
         line = runs[0].timeline
         _draw_live(axes, line, palette)
         order = sorted(range(len(runs)), key=lambda place: -runs[place].peak_heap_bytes)
-        for place, colour in zip(order, cycle(palette.lines), strict=False):
-            _draw_heap(axes, runs[place], colour)
+        for place, (dashes, colour) in zip(order, _strokes(palette), strict=False):
+            _draw_heap(axes, runs[place], colour, dashes)
         axes.set_xlim(events or (0, runs[0].events))
         top = max(run.peak_heap_bytes for run in runs)
         axes.set_ylim(0, 1.05 * top)
@@ -59,10 +62,22 @@ def draw_timelines(
     return figure
 
 
+def _strokes(palette: Palette) -> Iterator[tuple[Dashes, str]]:
+    """Return dashes and colours for one run after the other: where colours recur, dashes differ."""
+    return cycle(product(_DASHES, palette.lines))
+
+
 def _key(axes: Axes, runs: Sequence[Run], palette: Palette) -> None:
     handles: list[Line2D | Patch] = [
-        Line2D([], [], color=colour, linewidth=1.5, label=f"{spell(run.policy)}, {_excess(run)}")
-        for run, colour in zip(runs, cycle(palette.lines), strict=False)
+        Line2D(
+            [],
+            [],
+            color=colour,
+            linestyle=dashes,
+            linewidth=1.5,
+            label=f"{spell(run.policy)}, {_excess(run)}",
+        )
+        for run, (dashes, colour) in zip(runs, _strokes(palette), strict=False)
     ]
     handles.append(Patch(facecolor=palette.faint, edgecolor=palette.ink, label="live bytes"))
     axes.legend(
@@ -85,10 +100,13 @@ def _draw_live(axes: Axes, line: Timeline, palette: Palette) -> None:
     axes.plot(time, live, color=palette.ink, linewidth=0.6)
 
 
-def _draw_heap(axes: Axes, run: Run, colour: str) -> None:
+def _draw_heap(axes: Axes, run: Run, colour: str, dashes: Dashes) -> None:
     line = run.timeline
     axes.plot(
-        *_both_extremes(line.interval, line.heap_low, line.heap_high), color=colour, linewidth=1.2
+        *_both_extremes(line.interval, line.heap_low, line.heap_high),
+        color=colour,
+        linestyle=dashes,
+        linewidth=1.2,
     )
 
 

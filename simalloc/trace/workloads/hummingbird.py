@@ -18,9 +18,9 @@ The trace was never published where it can be had. What is taken from the paper 
 - Deallocations tell nothing of the next allocation: the order is random.
 - About 58 million events, allocations without a deallocation among them.
 
-Free choice: which size of meta-data stays for ever (24 bytes), the mean lives of clusters and of
-files above their size (`_PASSING`) and of all other meta-data (`_BRIEF`), and that a quarter of the
-files is used frequently and stays 13 times as long as the rest. No figure of fragmentation went
+Free choice: which size of meta-data stays for ever (24 bytes), and what `FreeChoice` has: lives of
+clusters, of files above their size and of all other meta-data, and that a quarter of the files is
+used frequently and stays 13 times as long as the rest. No figure of fragmentation went
 into it, so table 3 and figures 7 and 8 are a test.
 """
 
@@ -65,13 +65,28 @@ _FILE_META: Final = 56
 _CLUSTER_META: Final = 40
 _KEPT_META: Final = 24
 
-_PASSING: Final = 16_000
-_BRIEF: Final = 1_000
-"""Mean lives in objects allocated meanwhile; exponentially distributed."""
 
-_RARE, _FREQUENT = 0.75, 0.25
-_RARE_STAY, _FREQUENT_STAY = 0.25, 3.25
-"""Shares of the files, and how long they stay by the mean of all files."""
+@dataclass(frozen=True)
+class FreeChoice:
+    """What the paper does not say of the lives of objects.
+
+    `passing` and `brief` are mean lives in objects allocated meanwhile, exponentially distributed:
+    of clusters and files above their size, and of meta-data that is not a file's. The share
+    `frequent` of the files stays `stay` times the mean of all files; the others make up for it.
+    """
+
+    passing: int = 16_000
+    brief: int = 1_000
+    frequent: float = 0.25
+    stay: float = 3.25
+
+    @property
+    def rare_stay(self) -> float:
+        """How long the other files stay, by the mean of all."""
+        return (1 - self.frequent * self.stay) / (1 - self.frequent)
+
+
+CHOSEN: Final = FreeChoice()
 
 
 @dataclass(frozen=True)
@@ -86,14 +101,14 @@ class _Numbers:
     """All other meta-data, by size."""
 
 
-def hummingbird(seed: int = SEED, *, objects: int = OBJECTS) -> Trace:
+def hummingbird(seed: int = SEED, *, objects: int = OBJECTS, choice: FreeChoice = CHOSEN) -> Trace:
     """Return a trace like that of Hummingbird: live memory as in the paper, whatever its length."""
     generator = np.random.default_rng(seed)
     numbers = _numbers(objects, generator)
     size, kind, follows = _sequence(numbers, generator)
     return trace_of_lives(
         size,
-        _ends(size, kind, follows, generator),
+        _ends(size, kind, follows, choice, generator),
         name="hummingbird (generated)",
         provenance=_provenance(seed, objects),
     )
@@ -171,21 +186,22 @@ def _ends(
     size: NDArray[np.int64],
     kind: NDArray[np.uint8],
     follows: NDArray[np.int64],
+    choice: FreeChoice,
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Return just before which object each is freed (`trace_of_lives`)."""
     objects = len(size)
     until = np.full(objects, objects + 1)
     for which, mean in (
-        (kind > _KEPT, _BRIEF),
-        ((kind == _LARGE_FILE) | (kind == _CLUSTER_KIND), _PASSING),
+        (kind > _KEPT, choice.brief),
+        ((kind == _LARGE_FILE) | (kind == _CLUSTER_KIND), choice.passing),
     ):
         born = np.flatnonzero(which)
         # Its meta-data is allocated before it can die.
         until[born] = born + 2 + generator.exponential(mean, len(born)).astype(np.int64)
     until[follows] = until[follows - 1]
     files = follows[kind[follows] == _FILE] - 1
-    until[files] = _evictions(size, until, files, generator)
+    until[files] = _evictions(size, until, files, choice, generator)
     until[files + 1] = until[files]
     until[until >= objects] = objects + 1  # what would be freed later is not freed
     return until
@@ -195,6 +211,7 @@ def _evictions(
     size: NDArray[np.int64],
     until: NDArray[np.int64],
     files: NDArray[np.int64],
+    choice: FreeChoice,
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Return when files end: at random, as many bytes of them as must make room at each allocation.
@@ -213,20 +230,22 @@ def _evictions(
     evicted = np.maximum.accumulate(np.maximum(arrived - room, 0))
     going = np.diff(evicted, prepend=0.0)
     time = np.cumsum(np.log1p(going / np.maximum(arrived - evicted, 1)))
-    ends = time[files] + _stays(generator, time[files] == 0)
+    ends = time[files] + _stays(choice, generator, time[files] == 0)
     return np.maximum(np.searchsorted(time, ends), files + 2)
 
 
-def _stays(generator: np.random.Generator, filling: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _stays(
+    choice: FreeChoice, generator: np.random.Generator, filling: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """Return how long files stay, 1 on average.
 
     While memory is `filling` nothing is evicted. Files that are there when it is full are in the
     proportion of a steady state: those that stay long are more.
     """
     frequent = generator.random(len(filling)) < np.where(
-        filling, _FREQUENT * _FREQUENT_STAY, _FREQUENT
+        filling, choice.frequent * choice.stay, choice.frequent
     )
-    mean = np.where(frequent, _FREQUENT_STAY, _RARE_STAY)
+    mean = np.where(frequent, choice.stay, choice.rare_stay)
     return np.asarray(mean * generator.exponential(size=len(filling)))
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from experiments.coverage import COLUMNS, coverage_table
 from experiments.detlefs.paper import PAPER as DETLEFS
+from experiments.gabber.paper import PAPER as GABBER
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 ANSWERS = {"yes", "partly", "no"}
@@ -27,7 +28,7 @@ def test_a_row_that_hides_something_is_refused(tmp_path):
         coverage_table(path)
 
 
-@pytest.mark.parametrize(("experiment", "paper"), [("detlefs", DETLEFS)])
+@pytest.mark.parametrize(("experiment", "paper"), [("detlefs", DETLEFS), ("gabber", GABBER)])
 def test_all_that_is_transcribed_is_in_the_table(experiment, paper):
     rows = " ".join(
         row[0] for row in coverage_table(EXPERIMENTS / experiment / "coverage.csv").rows
