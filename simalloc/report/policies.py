@@ -68,7 +68,7 @@ def policy_tables(policy: Policy) -> list[Table]:
         ("source", policy.source),
         ("reading", policy.reading),
         ("mechanism=on", _overhead(policy)),
-        ("memalign=on", str(policy.description.aligning or "an asked alignment is not served")),
+        ("memalign=on", _aligning(policy)),
     ]
     return [
         Table(f"Policy {spell(policy)}", ("", ""), [fact for fact in facts if fact[1]]),
@@ -88,6 +88,12 @@ def _overhead(policy: Policy) -> str:
     """Say what the allocator's own mechanism adds to a request."""
     overhead = asdict(policy.description.overhead)
     return ", ".join(f"{name} {size}" for name, size in overhead.items()) + " bytes"
+
+
+def _aligning(policy: Policy) -> str:
+    if "alignment" in policy.description.columns:
+        return "its own rules serve an asked alignment, on or off"
+    return str(policy.description.aligning or "an asked alignment is not served")
 
 
 def _title(group: str) -> str:

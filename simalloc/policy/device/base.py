@@ -34,6 +34,7 @@ class Device:
     is_slow: ClassVar[bool] = False
     memalign: ClassVar[bool] = False
     looked_at: ClassVar[tuple[str, ...]] = ("stream", "pool")
+    columns: ClassVar[tuple[str, ...]] = ()
     aligning: ClassVar[None] = None
     """Blocks have one alignment, of 256 or 512 bytes; no program asks for another."""
 

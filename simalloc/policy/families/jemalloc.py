@@ -61,7 +61,7 @@ class Jemalloc(Family):
     experimental_tcache_gc: bool = True
     """Whether 5.3.1 collects by the clock and by distance; else as 5.3.0."""
     oversize_threshold: _Bytes = 8 << 20
-    """Larger requests are served by an arena of their own; below 16,384: none are."""
+    """Requests this large are served by an arena of their own; below 16,384: none are."""
     lg_extent_max_active_fit: Annotated[int, Range(0, 63)] = 6
     """Dirty extents more than this power of two times larger than the request are not cut."""
     retain: bool = True
