@@ -12,7 +12,7 @@ from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import ENGINES
 from simalloc.heap.stepping import parts_of, replay
 from simalloc.trace import Op, Stretch, Trace
-from simalloc.trace.source import empty_spans
+from simalloc.trace.shapes import empty_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from simalloc.heap.stepping import parts_of, replay
 from simalloc.heap.ways import way_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,15 +39,6 @@ class Onlooker(Protocol):
 
     def look(self, heap: HeapReplay) -> None:
         """Look at the heap as it is now."""
-
-
-class Placed(NamedTuple):
-    """Events as `Passages` takes them, with a column `address`: where their objects lie."""
-
-    op: NDArray[np.uint8]
-    size: NDArray[np.int64]
-    slot: NDArray[np.uint32]
-    columns: Mapping[str, NDArray[np.int64]]
 
 
 def check_run(source: EventSource, run: Run) -> None:
@@ -102,20 +93,24 @@ class HeapReplay:
 
     def go(self) -> None:
         """Go through the events for the onlookers alone."""
-        for _ in self.chunks():
+        for _ in self.stretches():
             pass
 
-    def chunks(self) -> Generator[Placed]:
-        """Yield the events from the first on; addresses are int64, in scaled bytes.
+    def stretches(self, columns: Collection[str] = ()) -> Generator[Stretch]:
+        """Yield the events from the first on, with a column `address` if it is wanted.
 
-        An onlooker sees the heap when the events before have been taken.
+        Addresses are int64, in scaled bytes. An onlooker sees the heap when the events before have
+        been taken.
         """
         self._begin()
         with closing(self._setting.source.stretches(self._setting.columns)) as stretches:
             while self._done < self._end:
                 stretch = next(stretches)
                 for part in self._cut(stretch):
-                    yield Placed(part.op, part.size, part.slot, {"address": self._carry_out(part)})
+                    address = self._carry_out(part)
+                    yield part._replace(
+                        columns={"address": address} if "address" in columns else {}
+                    )
                     self._let_look()
 
     def free_sizes(self) -> NDArray[np.int64]:

@@ -2,9 +2,9 @@
 
 from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op
 from simalloc.trace.header import Header, Totals
-from simalloc.trace.intake import Chunk, Events
 from simalloc.trace.reader import TraceReader, read_trace
-from simalloc.trace.source import EventSource, Stretch
+from simalloc.trace.shapes import Chunk, Events, Stretch
+from simalloc.trace.source import EventSource
 from simalloc.trace.trace import Trace
 from simalloc.trace.trace_file import TraceFile, open_trace
 from simalloc.trace.writer import TraceWriter, write_trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,131 +12,11 @@ from simalloc.errors import TraceError
 from simalloc.trace._native import LiveTable
 from simalloc.trace.chunk import CHUNK_EVENTS
 from simalloc.trace.events import OPTIONAL_COLUMNS, Reason, allocates, complaint
+from simalloc.trace.shapes import Chunk, Events
 from simalloc.trace.trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-
-@dataclass(frozen=True, eq=False)
-class Events:
-    """A run of events as a log has them, before they are checked.
-
-    `op` (uint8), `key` and `size` (int64) have one entry an event. `key` identifies an object among
-    the live ones, by a number or an address; where `new_key` is given, it is that of a realloc's
-    object from then on. `columns` holds optional columns in their dtypes.
-    """
-
-    op: NDArray[np.uint8]
-    key: NDArray[np.int64]
-    size: NDArray[np.int64]
-    new_key: NDArray[np.int64] | None = None
-    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.op)
-
-    def part(self, start: int, stop: int | None = None) -> Events:
-        """Return the events from `start` to before `stop`."""
-        return self.taken(slice(start, stop))
-
-    def taken(self, which: slice | NDArray[Any]) -> Events:
-        """Return the events that a slice or an array of numbers or truths picks."""
-        return Events(
-            self.op[which],
-            self.key[which],
-            self.size[which],
-            None if self.new_key is None else self.new_key[which],
-            {name: values[which] for name, values in self.columns.items()},
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Chunk:
-    """A run of a trace's events, as in `Trace`; `columns` holds the optional columns it has."""
-
-    op: NDArray[np.uint8]
-    object: NDArray[np.int64]
-    size: NDArray[np.int64]
-    slot: NDArray[np.uint32]
-    columns: Mapping[str, NDArray[Any]]
-
-    @classmethod
-    def empty(cls, events: int, columns: Collection[str] = ()) -> Chunk:
-        """Return a chunk whose columns are still to be filled."""
-        return cls(
-            np.empty(events, np.uint8),
-            np.empty(events, np.int64),
-            np.empty(events, np.int64),
-            np.empty(events, np.uint32),
-            {name: np.empty(events, OPTIONAL_COLUMNS[name]) for name in columns},
-        )
-
-    def part(self, start: int, stop: int | None = None) -> Chunk:
-        """Return the events from `start` to before `stop`, sharing this chunk's memory."""
-        return self.taken(slice(start, stop))
-
-    def taken(self, which: slice | NDArray[Any]) -> Chunk:
-        """Return the events that a slice or an array of numbers or truths picks."""
-        columns = {name: values[which] for name, values in self.columns.items()}
-        return Chunk(
-            self.op[which], self.object[which], self.size[which], self.slot[which], columns
-        )
-
-    def with_columns(self, names: Collection[str]) -> Chunk:
-        """Return the events with these optional columns; those that were not there are 0."""
-        columns = {
-            name: self.columns[name]
-            if name in self.columns
-            else np.zeros(len(self), OPTIONAL_COLUMNS[name])
-            for name in names
-        }
-        return replace(self, columns=columns)
-
-    def copy(self) -> Chunk:
-        """Return the same events in memory of their own."""
-        columns = {name: values.copy() for name, values in self.columns.items()}
-        return Chunk(
-            self.op.copy(), self.object.copy(), self.size.copy(), self.slot.copy(), columns
-        )
-
-    @classmethod
-    def join(cls, chunks: Sequence[Chunk]) -> Chunk:
-        """Return the events of one or more chunks, one after the other."""
-        return cls(
-            np.concatenate([chunk.op for chunk in chunks]),
-            np.concatenate([chunk.object for chunk in chunks]),
-            np.concatenate([chunk.size for chunk in chunks]),
-            np.concatenate([chunk.slot for chunk in chunks]),
-            {
-                name: np.concatenate([chunk.columns[name] for chunk in chunks])
-                for name in chunks[0].columns
-            },
-        )
-
-    def freeze(
-        self, *, slots: int, objects: int, name: str, provenance: Mapping[str, Any]
-    ) -> Trace:
-        """Return events that have been checked and numbered as an immutable trace."""
-        columns: list[NDArray[Any]] = [self.op, self.object, self.size, self.slot]
-        for column in columns + list(self.columns.values()):
-            column.flags.writeable = False
-        return Trace(
-            self.op,
-            self.object,
-            self.size,
-            self.slot,
-            slots=slots,
-            objects=objects,
-            name=name,
-            provenance=dict(provenance),
-            **self.columns,
-        )
-
-    def __len__(self) -> int:
-        return len(self.op)
+    from collections.abc import Collection, Mapping
 
 
 @dataclass(frozen=True)
@@ -290,7 +170,8 @@ class Collector(Intake):
         """Return what was taken in as a trace."""
         self.flush()
         chunks = self._chunks or [Chunk.empty(0, self.columns)]
-        return Chunk.join([chunk.with_columns(self.columns) for chunk in chunks]).freeze(
+        return Trace.of_checked(
+            Chunk.join([chunk.with_columns(self.columns) for chunk in chunks]),
             slots=self.table.slots,
             objects=self.table.objects,
             name=name,

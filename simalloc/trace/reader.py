@@ -17,10 +17,10 @@ from simalloc.trace.digests import Identity
 from simalloc.trace.earlier import LAST_EARLIER
 from simalloc.trace.events import DEVICE_COLUMNS, bytes_in_memory
 from simalloc.trace.header import Header
-from simalloc.trace.intake import Chunk
 from simalloc.trace.memory import PIECE
 from simalloc.trace.optional import Clock, unpack_column
-from simalloc.trace.source import BYTES_AN_EVENT, SPAN_EVENTS, Stretch
+from simalloc.trace.shapes import BYTES_AN_EVENT, SPAN_EVENTS, Chunk, Stretch
+from simalloc.trace.trace import Trace
 
 if TYPE_CHECKING:
     import os
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from simalloc.trace.trace import Trace
 
 SUFFIX: Final = ".npz"
 _HEADER_LIMIT: Final = 1 << 24
@@ -87,8 +85,9 @@ class TraceReader:
                 }
             for start in range(0, events, STRETCH_EVENTS):
                 length = min(STRETCH_EVENTS, events - start)
-                stretch = Stretch.empty(length).with_columns(
-                    {name: values[start : start + length] for name, values in columns.items()}
+                part = slice(start, start + length)
+                stretch = Stretch.empty(length)._replace(
+                    columns={name: values[part] for name, values in columns.items()}
                 )
                 with self._errors(f"chunk {number} is damaged"):
                     decoding.decode(stretch.op, stretch.size, stretch.slot, live=stretch.live)
@@ -110,7 +109,8 @@ class TraceReader:
         parts = (whole.part(at, at + CHUNK_EVENTS) for at in range(0, events, CHUNK_EVENTS))
         for part in self._fill(parts, Decoding(self.header)):
             progress(len(part) / events)
-        return whole.freeze(
+        return Trace.of_checked(
+            whole,
             slots=self.header.totals.max_live_objects,
             objects=self.header.totals.objects,
             name=self.header.name,

@@ -23,7 +23,8 @@ from simalloc.trace.events import (
     optional_columns,
 )
 from simalloc.trace.optional import Clock, pack_column
-from simalloc.trace.source import Stretch, count_threads, empty_spans
+from simalloc.trace.shapes import Chunk, Stretch, empty_spans
+from simalloc.trace.source import count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping
@@ -89,19 +90,33 @@ class Trace(ShownAsTable):
         slots = np.empty(len(ops), np.uint32)
         table = LiveTable()
         enter(table, ops, keys, sizes, objects, slots)
-        optional = optional_columns(columns, len(ops))
-        for column in (ops, objects, sizes, slots, *optional.values()):
-            column.flags.writeable = False
-        return cls(
-            ops,
-            objects,
-            sizes,
-            slots,
+        checked = Chunk(ops, objects, sizes, slots, optional_columns(columns, len(ops)))
+        return cls.of_checked(
+            checked,
             slots=table.slots,
             objects=table.objects,
             name=name,
-            provenance=dict(provenance or {}),
-            **optional,
+            provenance=provenance or {},
+        )
+
+    @classmethod
+    def of_checked(
+        cls, events: Chunk, *, slots: int, objects: int, name: str, provenance: Mapping[str, Any]
+    ) -> Trace:
+        """Return all events of a trace, checked and numbered, as a trace; they become immutable."""
+        columns: list[NDArray[Any]] = [events.op, events.object, events.size, events.slot]
+        for column in columns + list(events.columns.values()):
+            column.flags.writeable = False
+        return cls(
+            events.op,
+            events.object,
+            events.size,
+            events.slot,
+            slots=slots,
+            objects=objects,
+            name=name,
+            provenance=dict(provenance),
+            **events.columns,
         )
 
     def __len__(self) -> int:
@@ -120,7 +135,7 @@ class Trace(ShownAsTable):
     @cached_property
     def threads(self) -> int:
         """How many threads its events are of; 1 if it does not tell."""
-        return count_threads([self])
+        return count_threads(self.chunks())
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -148,13 +163,13 @@ class Trace(ShownAsTable):
         `columns` names the optional columns that are wanted, if the trace has them.
         """
         wanted = {name: values for name, values in self.columns.items() if name in columns}
-        whole = self.stretch.with_columns(wanted)
+        whole = self.stretch._replace(columns=wanted)
         for start in range(0, len(self), CHUNK_EVENTS):
             yield whole.part(start, start + CHUNK_EVENTS)
 
-    def chunks(self) -> Generator[Trace]:
-        """Yield this trace: all its events at once."""
-        yield self
+    def chunks(self) -> Generator[Chunk]:
+        """Yield all events at once, in this trace's own memory."""
+        yield Chunk(self.op, self.object, self.size, self.slot, self.columns)
 
     def in_memory(self) -> Trace:
         """Return this trace."""

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from simalloc.errors import TraceError
 from simalloc.trace.ahead import ahead
 from simalloc.trace.events import DEVICE_COLUMNS, Op
-from simalloc.trace.intake import Chunk
 from simalloc.trace.reader import TraceReader
+from simalloc.trace.shapes import Chunk
 from simalloc.trace.source import count_threads
+from simalloc.trace.trace import Trace
 
 if TYPE_CHECKING:
     import os
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
     from simalloc.trace.digests import Identity
     from simalloc.trace.header import Header
-    from simalloc.trace.source import Stretch
-    from simalloc.trace.trace import Trace
+    from simalloc.trace.shapes import Stretch
 
 _CHUNKS_AHEAD: Final = 1
 """Chunks hold some 21 to 57 bytes an event."""
@@ -125,7 +125,8 @@ class TraceFile:
                 chunks.append(chunk)
                 if sum(map(len, chunks)) >= events:
                     break
-        whole = Chunk.join(chunks).freeze(
+        whole = Trace.of_checked(
+            Chunk.join(chunks),
             slots=self.slots,
             objects=self.objects,
             name=self.name,

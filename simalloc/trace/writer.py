@@ -15,8 +15,9 @@ from simalloc.trace.chunk import CHUNK_EVENTS, pack, to_planes
 from simalloc.trace.digests import Digests
 from simalloc.trace.events import begins
 from simalloc.trace.header import Header, Totals
-from simalloc.trace.intake import Chunk, Events, Intake
+from simalloc.trace.intake import Intake
 from simalloc.trace.optional import Clock, pack_column
+from simalloc.trace.shapes import Chunk, Events
 
 if TYPE_CHECKING:
     import os

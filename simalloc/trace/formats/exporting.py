@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from simalloc.trace.header import Header, Totals
-    from simalloc.trace.intake import Chunk
+    from simalloc.trace.shapes import Chunk
 
 STDOUT: Final = "-"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from simalloc.trace.header import Header
-    from simalloc.trace.intake import Chunk
+    from simalloc.trace.shapes import Chunk
 
 FORMAT: Final = LineFormat(
     name="gabber",

@@ -9,7 +9,7 @@ import numpy as np
 from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op, allocates
 from simalloc.trace.formats.grammar import NO_EVENT
 from simalloc.trace.formats.log import Batch
-from simalloc.trace.intake import Events
+from simalloc.trace.shapes import Events
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

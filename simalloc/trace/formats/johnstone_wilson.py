@@ -21,7 +21,7 @@ import numpy as np
 from simalloc.trace.events import MAX_SIZE, Op
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.stream import HEAD_BYTES
-from simalloc.trace.intake import Events
+from simalloc.trace.shapes import Events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import NO_EVENT, Grammar
 from simalloc.trace.formats.lines import printed, scan
 from simalloc.trace.formats.log import Batch, Reading
-from simalloc.trace.intake import Events
+from simalloc.trace.shapes import Events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from simalloc.trace.formats.log import Log
     from simalloc.trace.header import Header
-    from simalloc.trace.intake import Chunk
+    from simalloc.trace.shapes import Chunk
 
 _TITLE: Final = "id,lower,upper,size"
 _ROW: Final = "{id},{lower},{upper},{size}"

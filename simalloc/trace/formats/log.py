@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.formats.stream import LogStream
-    from simalloc.trace.intake import Events
+    from simalloc.trace.shapes import Events
 
 
 Deaths = Literal["newest", "oldest"]

@@ -18,7 +18,7 @@ import numpy as np
 from simalloc.trace.events import Op
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.numbering import Numbering
-from simalloc.trace.intake import Events
+from simalloc.trace.shapes import Events
 from simalloc.trace.sites import FRAMES, PATH
 
 if TYPE_CHECKING:

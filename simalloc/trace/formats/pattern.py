@@ -12,7 +12,7 @@ import numpy as np
 from simalloc.errors import TraceError
 from simalloc.trace.events import Op
 from simalloc.trace.formats.log import Batch, Reading
-from simalloc.trace.intake import Events
+from simalloc.trace.shapes import Events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

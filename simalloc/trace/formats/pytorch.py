@@ -18,7 +18,7 @@ from simalloc.trace.formats import pytorch_pickle as entries
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.formats.pytorch_history import History, live_blocks, max_split, settings_text
-from simalloc.trace.intake import Events
+from simalloc.trace.shapes import Events
 from simalloc.trace.sites import FRAMES, PATH
 
 if TYPE_CHECKING:

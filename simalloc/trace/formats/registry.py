@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simalloc.trace.formats.log import Format
     from simalloc.trace.formats.stream import LogStream
     from simalloc.trace.header import Header
-    from simalloc.trace.intake import Chunk
+    from simalloc.trace.shapes import Chunk
 
 
 _FORMATS: Final[tuple[Format, ...]] = (

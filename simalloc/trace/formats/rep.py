@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from simalloc.trace.formats.log import Batch, Log
     from simalloc.trace.header import Header
-    from simalloc.trace.intake import Chunk
+    from simalloc.trace.shapes import Chunk
 
 _EVENTS: Final = {"a {key} {size}": Op.MALLOC, "f {key}": Op.FREE, "r {key} {size}": Op.REALLOC}
 _PRINTED: Final = Grammar(_EVENTS)  # in the order of the ops

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from simalloc.trace.formats.lines import Rows
     from simalloc.trace.formats.log import Batch, Log
     from simalloc.trace.header import Header
-    from simalloc.trace.intake import Chunk
+    from simalloc.trace.shapes import Chunk
 
 _TOLD: Final = {"alignment": 1, "thread": 2, "time": 4, "stream": 8}
 """The columns that lines can tell of, and what stands in the field `told` of those that do."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from simalloc.errors import TraceError
 from simalloc.trace.header import Totals
-from simalloc.trace.intake import Events
 from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
+from simalloc.trace.shapes import Events
 from simalloc.trace.writer import TraceWriter
 
 if TYPE_CHECKING:

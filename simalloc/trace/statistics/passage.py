@@ -10,11 +10,11 @@ import numpy as np
 from simalloc.trace._native import Lives as LifeTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
-    from simalloc.trace.source import ReplayedColumns
+    from simalloc.trace.shapes import Stretch
 
 PART_EVENTS: Final = 1 << 16
 """The most events of a passage: what is computed of them stays in the processor's caches."""
@@ -92,8 +92,8 @@ class Source(Protocol):
     def slots(self) -> int:
         """How many objects are live at once at most."""
 
-    def chunks(self) -> Iterator[ReplayedColumns]:
-        """Yield all events from the first on."""
+    def stretches(self, columns: Collection[str]) -> Iterator[Stretch]:
+        """Yield all events from the first on, with the optional columns named."""
 
 
 class Passages:
@@ -113,7 +113,6 @@ class Passages:
         self._ended = np.empty(part_events, _ENDED)
         self._settled = np.empty(_SETTLED_AN_EVENT * part_events, _SETTLED)
         self._first = 0
-        self._live = 0
 
     @property
     def reallocated(self) -> int:
@@ -131,42 +130,41 @@ class Passages:
         return lifetimes, weighted, lengths
 
     def __iter__(self) -> Iterator[Passage]:
-        for chunk in self._source.chunks():
-            for start in range(0, len(chunk.op), self._part_events):
-                yield self._enter(chunk, slice(start, start + self._part_events))
+        columns = () if self._mark is None else (self._mark,)
+        for stretch in self._source.stretches(columns):
+            for start in range(0, len(stretch.op), self._part_events):
+                yield self._enter(stretch.part(start, start + self._part_events))
         while True:
             yield (passage := self._finish())
             if not len(passage.settled.wait):
                 break
 
-    def _enter(self, chunk: ReplayedColumns, part: slice) -> Passage:
-        op, size = chunk.op[part], chunk.size[part]
-        marks = None if self._mark is None else chunk.columns.get(self._mark)
-        mark = None if marks is None else marks[part].astype(np.int64)
-        told = self._table.enter(op, size, chunk.slot[part], mark, self._ended, self._settled)
-        return self._passage(op, size, mark, told)
+    def _enter(self, events: Stretch) -> Passage:
+        marks = None if self._mark is None else events.columns.get(self._mark)
+        mark = None if marks is None else marks.astype(np.int64)
+        told = self._table.enter(
+            events.op, events.size, events.slot, mark, self._ended, self._settled
+        )
+        return self._passage(events.op, events.size, mark, events.live, told)
 
     def _finish(self) -> Passage:
         most = self._part_events
         told = self._table.finish(most, self._ended, self._settled)
         none = np.empty(0, np.int64)
-        return self._passage(np.empty(0, np.uint8), none, none, told)
+        return self._passage(np.empty(0, np.uint8), none, none, none, told)
 
     def _passage(
         self,
         op: NDArray[np.uint8],
         size: NDArray[np.int64],
         mark: NDArray[np.int64] | None,
+        live: NDArray[np.int64],
         told: tuple[int, int],
     ) -> Passage:
         ended = Ended(*_columns(self._ended[: told[0]]))
         settled = Settled(*_columns(self._settled[: told[1]]))
-        first, live = self._first, size.copy()
-        if len(op):
-            live[ended.died - first] -= ended.size
-            live[0] += self._live
-            np.cumsum(live, out=live)
-            self._first, self._live = first + len(op), int(live[-1])
+        first = self._first
+        self._first += len(op)
         return Passage(first, op, size, mark, live, ended, settled)
 
 

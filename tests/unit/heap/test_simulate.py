@@ -17,7 +17,7 @@ from simalloc.policy.families.base import parameter_ranges
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
-from simalloc.trace.source import empty_spans
+from simalloc.trace.shapes import empty_spans
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 

@@ -1,0 +1,175 @@
+"""A run of events in its three shapes: as a log has it, as a trace has it, as a replay needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from simalloc.trace._native import live_spans
+from simalloc.trace.events import OPTIONAL_COLUMNS
+from simalloc.trace.memory import borrow
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+BYTES_AN_EVENT: Final = 21
+"""What the columns of a stretch take."""
+
+SPAN_EVENTS: Final = 256
+"""The events of a span (native/live_span.h)."""
+_SPAN_BYTES: Final = 48
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """A run of events as a log has them, before they are checked.
+
+    `op` (uint8), `key` and `size` (int64) have one entry an event. `key` identifies an object among
+    the live ones, by a number or an address; where `new_key` is given, it is that of a realloc's
+    object from then on. `columns` holds optional columns in their dtypes.
+    """
+
+    op: NDArray[np.uint8]
+    key: NDArray[np.int64]
+    size: NDArray[np.int64]
+    new_key: NDArray[np.int64] | None = None
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    def part(self, start: int, stop: int | None = None) -> Events:
+        """Return the events from `start` to before `stop`."""
+        return self.taken(slice(start, stop))
+
+    def taken(self, which: slice | NDArray[Any]) -> Events:
+        """Return the events that a slice or an array of numbers or truths picks."""
+        return Events(
+            self.op[which],
+            self.key[which],
+            self.size[which],
+            None if self.new_key is None else self.new_key[which],
+            {name: values[which] for name, values in self.columns.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """A run of a trace's events, as in `Trace`; `columns` holds the optional columns it has."""
+
+    op: NDArray[np.uint8]
+    object: NDArray[np.int64]
+    size: NDArray[np.int64]
+    slot: NDArray[np.uint32]
+    columns: Mapping[str, NDArray[Any]]
+
+    @classmethod
+    def empty(cls, events: int, columns: Collection[str] = ()) -> Chunk:
+        """Return a chunk whose columns are still to be filled."""
+        return cls(
+            np.empty(events, np.uint8),
+            np.empty(events, np.int64),
+            np.empty(events, np.int64),
+            np.empty(events, np.uint32),
+            {name: np.empty(events, OPTIONAL_COLUMNS[name]) for name in columns},
+        )
+
+    def part(self, start: int, stop: int | None = None) -> Chunk:
+        """Return the events from `start` to before `stop`, sharing this chunk's memory."""
+        return self.taken(slice(start, stop))
+
+    def taken(self, which: slice | NDArray[Any]) -> Chunk:
+        """Return the events that a slice or an array of numbers or truths picks."""
+        columns = {name: values[which] for name, values in self.columns.items()}
+        return Chunk(
+            self.op[which], self.object[which], self.size[which], self.slot[which], columns
+        )
+
+    def with_columns(self, names: Collection[str]) -> Chunk:
+        """Return the events with these optional columns; those that were not there are 0."""
+        columns = {
+            name: self.columns[name]
+            if name in self.columns
+            else np.zeros(len(self), OPTIONAL_COLUMNS[name])
+            for name in names
+        }
+        return replace(self, columns=columns)
+
+    def copy(self) -> Chunk:
+        """Return the same events in memory of their own."""
+        columns = {name: values.copy() for name, values in self.columns.items()}
+        return Chunk(
+            self.op.copy(), self.object.copy(), self.size.copy(), self.slot.copy(), columns
+        )
+
+    @classmethod
+    def join(cls, chunks: Sequence[Chunk]) -> Chunk:
+        """Return the events of one or more chunks, one after the other."""
+        return cls(
+            np.concatenate([chunk.op for chunk in chunks]),
+            np.concatenate([chunk.object for chunk in chunks]),
+            np.concatenate([chunk.size for chunk in chunks]),
+            np.concatenate([chunk.slot for chunk in chunks]),
+            {
+                name: np.concatenate([chunk.columns[name] for chunk in chunks])
+                for name in chunks[0].columns
+            },
+        )
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+class Stretch(NamedTuple):
+    """A run of events, in what a replay needs of them.
+
+    `op`, `size` and `slot` are as in `Trace`. The other two do not depend on the policy, and are
+    found once for all of them: `live` (int64) has the bytes live after each event, and `spans` what
+    is measured of each 256 events from the first on, of as many as are known. `columns` has the
+    optional columns that were asked for.
+    """
+
+    op: NDArray[np.uint8]
+    size: NDArray[np.int64]
+    slot: NDArray[np.uint32]
+    live: NDArray[np.int64]
+    spans: NDArray[np.void]
+    columns: Mapping[str, NDArray[Any]] = MappingProxyType({})
+
+    @classmethod
+    def empty(cls, events: int) -> Stretch:
+        """Return a stretch whose columns are still to be filled, without spans."""
+        memory = borrow(events * BYTES_AN_EVENT)
+        sizes, lives, slots, ops = np.split(memory, (8 * events, 16 * events, 20 * events))
+        return cls(
+            ops, sizes.view(np.int64), slots.view(np.uint32), lives.view(np.int64), empty_spans(0)
+        )
+
+    def summed_up(self) -> Stretch:
+        """Return the same events with all their spans."""
+        spans = empty_spans(len(self.op) // SPAN_EVENTS)
+        live_spans(self.live, self.size, spans)
+        return self._replace(spans=spans)
+
+    def part(self, start: int, stop: int) -> Stretch:
+        """Return the events from `start` to before `stop`, sharing this stretch's memory."""
+        part = slice(start, stop)
+        first_span = start // SPAN_EVENTS if start % SPAN_EVENTS == 0 else len(self.spans)
+        return Stretch(
+            self.op[part],
+            self.size[part],
+            self.slot[part],
+            self.live[part],
+            self.spans[first_span : stop // SPAN_EVENTS],
+            {name: values[part] for name, values in self.columns.items()},
+        )
+
+
+def empty_spans(count: int) -> NDArray[np.void]:
+    """Return so many spans to be filled."""
+    return np.empty(count, f"V{_SPAN_BYTES}")
