@@ -107,7 +107,8 @@ def test_a_realloc_asks_for_nothing():
 
 def test_nothing_is_served_unless_that_is_wanted():
     trace = asking((10, 0), (100, 64))
-    for name in HEAPS:
+    unasked = [name for name, row in HEAPS.items() if "alignment" not in row.description.columns]
+    for name in unasked:
         assert (
             simulate(trace, name).peak_heap_bytes
             == simulate(asking((10, 0), (100, 0)), name).peak_heap_bytes
