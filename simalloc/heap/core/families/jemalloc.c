@@ -86,7 +86,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     if (UNLIKELY(thread == NULL))
         return NO_BLOCK;
     uint64_t alignment = power_above(heap->request.alignment);
-    uint64_t usable = alignment > 1 ? aligned_size(state, size, alignment) : usable_size(state, size);
+    uint64_t usable =
+        alignment > 1 ? aligned_size(state, size, alignment) : usable_size(state, size);
     uint32_t block = alignment > 1 && usable >= SMALLEST_LARGE
                          ? allocate_past_cache(state, thread, usable, usable, alignment)
                          : allocate_object(state, thread, size, usable);
@@ -183,6 +184,8 @@ static size_t replay_columns(struct replay *replay, const struct events *events)
 static void end_thread(struct heap *heap)
 {
     struct jemalloc *state = (struct jemalloc *)heap;
+    if (state->events == 0 && !start_others(state))
+        return;
     struct thread *thread = begin(state, false);
     if (thread == NULL)
         return;

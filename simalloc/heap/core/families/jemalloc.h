@@ -10,6 +10,8 @@
  *   jemalloc_arena.h     slabs and large objects
  *   jemalloc_cache.h     what a thread keeps
  *   jemalloc_collect.h   what its cache gives back
+ *   jemalloc_threads.h   arenas, and how threads come to them
+ *   jemalloc_report.h    statistics, and checks
  *
  * Mappings have ever higher addresses, so that "older mapping first, then lower address" is just
  * "lower address first". */

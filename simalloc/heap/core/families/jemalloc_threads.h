@@ -112,8 +112,8 @@ ALWAYS_INLINE struct arena *arena_for(struct jemalloc *state, const struct threa
     return huge != NULL ? huge : add_arena(state, (uint32_t)state->narenas);
 }
 
-/* Notes what calloc writes past the cache: small objects; of large ones only what was in use before,
- * unless its pages are given back instead. */
+/* Notes what calloc writes past the cache: small objects; of large ones only what was in use
+ * before, unless its pages are given back instead. */
 static inline void clear_object(struct jemalloc *state, uint32_t block)
 {
     struct heap *heap = &state->heap;
