@@ -31,9 +31,9 @@ from experiments.bounds.sites import keep_sites, read_sites
 from experiments.bounds.small import compare_many
 from experiments.output import write_figure, write_text
 from experiments.run import experiment, out_option, run_command
+from experiments.shipped import shipped
 from simalloc.adversary import ADVERSARIES
 from simalloc.cli.progress import progress
-from simalloc.trace.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ def command(out: Path, sites: Path | None) -> None:
     if sites is not None:
         keep_sites(sites.glob("*.npz"))
     games = len(ADVERSARIES) * (len(online()) + len(playing_large()))
-    steps = 2 * len(catalogue()) + 2 + games + len(GROWING) * len(playing_large())
+    steps = 2 * len(shipped()) + 2 + games + len(GROWING) * len(playing_large())
     with progress("bounds", steps) as advance:
         measured = _Measuring(Kept(out / RESULTS), advance).everything()
     write_figure(partial(draw, measured.rows), out / FIGURE)
@@ -82,7 +82,7 @@ class _Measuring:
         """Measure all that is not kept yet."""
         rows = [
             Possible(**self._step(f"possible {name}", partial(_possible, name)))
-            for name in catalogue()
+            for name in shipped()
         ]
         return Measured(
             rows=rows,

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from experiments.growth.synthetic import SYNTHETIC, growing_block
 from experiments.output import write_text
+from experiments.shipped import shipped
 from experiments.todays_programs.programs import ROWS
 from simalloc.heap import simulate_all
 from simalloc.policy import policy as find_policy
 from simalloc.report import Table, write_table
-from simalloc.trace.catalogue import catalogue, load
+from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -107,7 +108,7 @@ def measure(name: str, policies: Sequence[str], units: Sequence[int]) -> list[Ou
 def measure_everything(progress: Progress) -> list[Outcome]:
     """Replay every shipped trace under every policy with every unit: some ten minutes."""
     found = []
-    names = [*catalogue(), SYNTHETIC]
+    names = [*shipped(), SYNTHETIC]
     with progress("growth units", len(names)) as advance:
         for name in names:
             if name in CLOSELY:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from experiments.mallocs import REALLOC, SCALE
+from experiments.shipped import shipped
 from simalloc import read_trace
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap.real import GLIBC, passes, replay_natively
-from simalloc.trace import catalogue
 
 if TYPE_CHECKING:
     from experiments.mallocs import Progress
@@ -59,7 +59,7 @@ def measure(progress: Progress) -> list[Compared]:
     if not version():
         raise SimallocError("the C library here is not glibc, so there is nothing to compare with")
     compared = []
-    names = list(catalogue.catalogue())
+    names = list(shipped())
     with progress("traces", len(names) * passes(_REPEATS)) as advance:
         for name in names:
             compared.append(compare(name))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from experiments.shipped import shipped
 from simalloc.policy import CATALOGUE
 from simalloc.policy.catalogue.johnstone_wilson import POLICIES
-from simalloc.trace.catalogue import catalogue
 
 PROGRAMS: Final = tuple(
     name
-    for name, entry in catalogue().items()
+    for name, entry in shipped().items()
     if (entry.path.parent / "recipes" / f"{name}.sh").exists()
 )
 

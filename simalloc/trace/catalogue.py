@@ -43,6 +43,8 @@ class Entry:
     departures: str
     totals: Totals
     sha256: str
+    for_threads: bool = False
+    """Whether it was recorded for its threads."""
 
     def check(self) -> None:
         """Read the whole file; raises `TraceError` if it is not the trace described here."""

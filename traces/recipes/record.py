@@ -34,6 +34,8 @@ RECIPES: Final = Path(__file__).resolve().parent
 CATALOGUE: Final = RECIPES.parent / "catalogue.toml"
 SYSTEM_PATH: Final = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 TEXTS: Final = ("program", "input", "kind", "genuine", "departures")
+RECORDER: Final = ("recorder",)
+"""Says that what the C library asked for to start threads is in the trace."""
 COUNTS: Final = ("frees_of_unknown", "reallocs_of_unknown", "reallocs_failed", "frees_unseen")
 
 
@@ -159,7 +161,9 @@ def repeatable(trace: Trace, name: str, texts: Mapping[str, str]) -> Trace:
     if not trace.provenance["whole"]:
         raise SimallocError("the recording ended before the program did")
     counts = {key: trace.provenance[key] for key in COUNTS if trace.provenance[key]}
-    provenance: dict[str, Any] = {**texts, "recipe": f"recipes/{name}.sh", **counts}
+    recorder = {key: trace.provenance[key] for key in RECORDER if key in trace.provenance}
+    recipe = {"recipe": f"recipes/{name}.sh"}
+    provenance: dict[str, Any] = {**texts, **recorder, **recipe, **counts}
     empty: dict[str, Any] = {
         column: None for column, values in trace.columns.items() if not values.any()
     }

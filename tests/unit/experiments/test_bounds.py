@@ -30,11 +30,11 @@ from experiments.bounds.measuring import (
 )
 from experiments.bounds.page import answer
 from experiments.bounds.sites import read_sites
+from experiments.shipped import shipped
 from simalloc.adversary import ADVERSARIES
 from simalloc.bound import robson_bound
 from simalloc.heap import simulate
 from simalloc.trace import Trace
-from simalloc.trace.catalogue import catalogue
 
 PAGE = (Path(__file__).parents[3] / "docs" / "bounds.md").read_text("utf-8")
 
@@ -75,7 +75,7 @@ def test_what_call_sites_tell_is_what_is_kept():
 
 
 def test_every_shipped_trace_and_every_policy_is_on_the_page():
-    assert all(printed("Heap beyond peak live**", name) for name in catalogue())
+    assert all(printed("Heap beyond peak live**", name) for name in shipped())
     assert all(printed("Peak heap / live bytes, every row", name) for name in online())
     assert all(printed("Peak heap / live bytes, with 2^20", name) for name in playing_large())
     assert all(printed("Robson's adversary by live bytes", name) for name in playing_large())
@@ -83,8 +83,8 @@ def test_every_shipped_trace_and_every_policy_is_on_the_page():
 
 
 def test_exact_traces_are_counted():
-    exact = sum(printed("Heap beyond peak live**", name)[3] == "0" for name in catalogue())
-    assert re.search(rf"on {exact}\s+of {len(catalogue())} traces", PAGE)
+    exact = sum(printed("Heap beyond peak live**", name)[3] == "0" for name in shipped())
+    assert re.search(rf"on {exact}\s+of {len(shipped())} traces", PAGE)
 
 
 def test_a_game_of_the_page():

@@ -11,6 +11,7 @@ import pytest
 
 from simalloc.errors import SimallocError
 from simalloc.trace import Op, Trace
+from simalloc.trace.catalogue import open_source
 
 TRACES = Path(__file__).parents[3] / "traces"
 RECIPES = sorted((TRACES / "recipes").glob("*.sh"))
@@ -19,7 +20,8 @@ record = runpy.run_path(str(TRACES / "recipes" / "record.py"))
 
 
 def test_a_recipe_for_each_trace_recorded_by_one_and_no_others():
-    by_recipe = [name for name, entry in CATALOGUE.items() if entry["recorded"] == "recipe"]
+    recorded = ("recipe", "threads")
+    by_recipe = [name for name, entry in CATALOGUE.items() if entry["recorded"] in recorded]
     assert sorted(by_recipe) == [path.stem for path in RECIPES]
 
 
@@ -35,6 +37,9 @@ def test_a_recipe_is_a_script_that_records_one_program_of_a_package(path):
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_the_traces_are_of_useful_size(path):
     totals = CATALOGUE[path.stem]["totals"]
+    if CATALOGUE[path.stem].get("for_threads"):
+        assert open_source(TRACES / f"{path.stem}.npz").threads > 3
+        return
     assert 200_000 <= totals["events"] <= 10_000_000
     assert 100_000 <= totals["max_live_bytes"] <= 200_000_000
 
