@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 KEPT: Final = Path(__file__).with_name("kept.csv")
 """What the replays came to: `python -m experiments.growth --measure` writes it anew."""
 
+KEPT_RESIDENT: Final = KEPT.with_name("kept-resident.csv")
+"""The same of resident pages, under the paper's best two policies."""
+
 SCALE: Final = 16
 """By which sizes are multiplied, as in the paper."""
 
@@ -52,7 +55,8 @@ WITHOUT_TAIL: Final = "best-fit-ao:count_tail=off"
 class Outcome:
     """What a trace came to under a policy that grows by `unit` scaled bytes.
 
-    `peak_heap` and `peak_live` are bytes of the program.
+    `peak_heap` and `peak_live` are bytes of the program. Of resident pages, `peak_heap` has the
+    bytes of those that were written.
     """
 
     trace: str
@@ -93,15 +97,20 @@ def load_trace(name: str) -> Trace:
     return growing_block() if name == SYNTHETIC else load(name)
 
 
-def measure(name: str, policies: Sequence[str], units: Sequence[int]) -> list[Outcome]:
-    """Replay the trace of a name under each policy with each unit, a policy at a time."""
+def measure(
+    name: str, policies: Sequence[str], units: Sequence[int], *, resident: bool = False
+) -> list[Outcome]:
+    """Replay the trace of a name under each policy with each unit, a policy at a time.
+
+    The peak is that of mapped bytes, or of those in `resident` pages of 4 KiB.
+    """
     trace, found = load_trace(name), []
     for policy in policies:
-        runs = simulate_all(trace, [grown_by(policy, unit) for unit in units], scale=SCALE)
-        found += [
-            Outcome(name, policy, unit, run.peak_heap_bytes, run.max_live_bytes)
-            for unit, run in zip(units, runs, strict=True)
-        ]
+        texts = [grown_by(policy, unit) for unit in units]
+        runs = simulate_all(trace, texts, scale=SCALE, resident=resident)
+        for unit, run in zip(units, runs, strict=True):
+            peak = (run.resident or run.mapped).peak_bytes
+            found.append(Outcome(name, policy, unit, peak, run.max_live_bytes))
     return found
 
 
@@ -119,17 +128,28 @@ def measure_everything(progress: Progress) -> list[Outcome]:
     return found
 
 
-def keep(outcomes: Iterable[Outcome]) -> None:
-    """Write what was measured to the file that is kept."""
+def measure_resident(policies: Sequence[str], progress: Progress) -> list[Outcome]:
+    """Replay every shipped trace, and the synthetic one, for its resident pages: some minutes."""
+    found = []
+    names = [*catalogue(), SYNTHETIC]
+    with progress("resident pages", len(names)) as advance:
+        for name in names:
+            found += measure(name, policies, UNITS, resident=True)
+            advance(1)
+    return found
+
+
+def keep(outcomes: Iterable[Outcome], path: Path = KEPT) -> None:
+    """Write what was measured to a file that is kept."""
     columns = tuple(part.name for part in fields(Outcome))
     stream = StringIO()
     write_table(Table("Growth units", columns, [astuple(one) for one in outcomes]), "csv", stream)
-    write_text(stream.getvalue(), KEPT)
+    write_text(stream.getvalue(), path)
 
 
-def read_kept() -> list[Outcome]:
+def read_kept(path: Path = KEPT) -> list[Outcome]:
     """Return what was measured, in the order of the file."""
-    with KEPT.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         return [
             Outcome(
                 row["trace"],

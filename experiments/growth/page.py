@@ -32,10 +32,11 @@ SHOWN: Final = 24
 _WORDS: Final = Path(__file__).with_name("page.md")
 
 
-def page(found: Findings) -> str:
-    """Return the page as Markdown."""
-    tables = {name: markdown(table) for name, table in all_tables(found).items()}
-    text = _WORDS.read_text(encoding="utf-8").format_map({**_facts(found), "tables": tables})
+def page(found: Findings, resident: Findings) -> str:
+    """Return the page as Markdown, of mapped bytes and of those in resident pages."""
+    tables = {name: markdown(table) for name, table in all_tables(found, resident).items()}
+    facts = {**_facts(found), **_of_resident(resident), "tables": tables}
+    text = _WORDS.read_text(encoding="utf-8").format_map(facts)
     return "\n\n".join(map(wrapped, text.split("\n\n")))
 
 
@@ -52,6 +53,19 @@ def holes(policy: str, unit: int) -> Pieces:
     """Return what is free at the peak of the growing block's heap."""
     trace = growing_block()
     return pieces(trace, simulate(trace, grown_by(policy, unit), addresses=True), STEP)
+
+
+def _of_resident(resident: Findings) -> dict[str, Any]:
+    wide = ("perl5", "ginsh")
+    return {
+        "resident_first": max(resident.waste_width(name, FIRST) for name in resident.traces),
+        "resident_best": max(
+            resident.waste_width(name, BEST) for name in resident.traces if name not in wide
+        ),
+        "resident_perl5": [
+            resident.outcome("perl5", BEST, unit).waste for unit in (UNITS[0], DESCRIBED * SCALE)
+        ],
+    }
 
 
 def _facts(found: Findings) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from experiments.growth.measuring import (
     UNITS,
     WITHOUT_TAIL,
 )
+from experiments.growth.synthetic import SYNTHETIC
 from experiments.johnstone_wilson.published import label
 from simalloc.report import Rounded, Table
 
@@ -29,9 +30,10 @@ LOOKED_AT: Final = (PAIR[0], WITHOUT_TAIL, PAIR[1], "lea-2.6.1")
 _NAMES: Final = {WITHOUT_TAIL: "best fit AO, the end not counted"}
 
 
-def all_tables(found: Findings) -> dict[str, Table]:
-    """Return every table by its name on the page."""
+def all_tables(found: Findings, resident: Findings) -> dict[str, Table]:
+    """Return every table by its name on the page; `found` has mapped bytes."""
     return {
+        "resident": resident_table(resident),
         "units": units_table(found),
         "policies": policies_table(found),
         "medians": medians_table(found),
@@ -111,6 +113,23 @@ def far_table(found: Findings) -> Table:
     ]
     columns = ("policy", "trace", *map(spell_unit, UNITS))
     return Table(f"Traces whose figure moves by more than {_FAR} point, percent", columns, rows)
+
+
+def resident_table(found: Findings) -> Table:
+    """Return the waste in resident pages of each trace and policy on which it moves far."""
+    rows: list[tuple[Value, ...]] = [
+        (
+            label(policy),
+            trace,
+            *(Rounded(found.outcome(trace, policy, unit).waste, 2) for unit in UNITS),
+        )
+        for policy in PAIR
+        for trace in (*found.traces, SYNTHETIC)
+        if found.waste_width(trace, policy) > _FAR
+    ]
+    columns = ("policy", "trace", *map(spell_unit, UNITS))
+    title = f"Resident pages: traces whose waste moves by more than {_FAR} point, percent"
+    return Table(title, columns, rows)
 
 
 def paper_table(found: Findings) -> Table:

@@ -107,8 +107,10 @@ def command(
         resident=of == "resident",
         writes=writes,
     )
+    if values is not None and sort is not None:
+        raise click.UsageError("--range and --sort exclude each other.")
     if values is not None:
-        table = _over_range(Range.read(values), traces, described, simulated)
+        table = _over_range(Range.read(values), traces, described, simulated, of)
         write_table(table, table_format, sys.stdout)
         return
     runs: list[Run] = []
@@ -129,6 +131,7 @@ def _over_range(
     traces: Sequence[str],
     policies: Sequence[Policy],
     simulated: Callable[..., list[Run]],
+    of: Of,
 ) -> Table:
     """Return a row a trace and policy: what it comes to over the values, from least to most."""
     spread = values.over(policies)
@@ -140,7 +143,7 @@ def _over_range(
             (policy, list(islice(runs, len(many))))
             for policy, many in zip(policies, spread, strict=True)
         ]
-    return ranges_table(rows, str(values))
+    return ranges_table(rows, str(values), of)
 
 
 def _run_all(

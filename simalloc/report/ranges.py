@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.heap import fragmentation
 from simalloc.policy import spell
-from simalloc.report.runs import MEASURES_NOTES
+from simalloc.report.runs import MEASURES_NOTES, footprint
 from simalloc.report.table import Table
 
 if TYPE_CHECKING:
@@ -16,12 +16,9 @@ if TYPE_CHECKING:
 
     from simalloc.heap import Run
     from simalloc.policy import Policy
+    from simalloc.report.runs import Of
     from simalloc.report.table import Value
 
-_FIGURES: Final[dict[str, Callable[[Run], float]]] = {
-    "#4 %": lambda run: 100 * fragmentation(run)[4],
-    "peak heap": lambda run: run.peak_heap_bytes,
-}
 _SPREAD: Final[dict[str, Callable[[list[float]], float]]] = {
     "min": min,
     "median": median,
@@ -29,18 +26,27 @@ _SPREAD: Final[dict[str, Callable[[list[float]], float]]] = {
 }
 
 
-def ranges_table(spreads: Sequence[tuple[Policy, Sequence[Run]]], what: str) -> Table:
+def ranges_table(
+    spreads: Sequence[tuple[Policy, Sequence[Run]]], what: str, of: Of = "mapped"
+) -> Table:
     """Return a row a policy and its runs, with least, median and most of some figures.
 
-    `what` names the parameter and its values. A figure that is not defined in some run is left out.
+    `what` names the parameter and its values, `of` the bytes that are measured. A figure that is
+    not defined in some run is left out.
     """
-    columns = ("trace", "policy", "runs", *(f"{f} {s}" for f in _FIGURES for s in _SPREAD))
+    figures: dict[str, Callable[[Run], float]] = {
+        "#4 %": lambda run: 100 * fragmentation(run, of)[4],
+        "peak heap" if of == "mapped" else "peak resident": lambda run: (
+            footprint(run, of).peak_bytes
+        ),
+    }
+    columns = ("trace", "policy", "runs", *(f"{f} {s}" for f in figures for s in _SPREAD))
     rows: list[Sequence[Value]] = [
         (
             runs[0].trace,
             spell(policy),
             len(runs),
-            *(value for figure in _FIGURES.values() for value in _spread(figure, runs)),
+            *(value for figure in figures.values() for value in _spread(figure, runs)),
         )
         for policy, runs in spreads
     ]

@@ -119,11 +119,11 @@ def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) ->
         "policy": [spell(run.policy) for run in runs],
         **_differing(runs),
         **{f"#{number} %": [_percent(run, of, int(number)) for run in runs] for number in MEASURES},
-        f"peak {name}": [_footprint(run, of).peak_bytes for run in runs],
+        f"peak {name}": [footprint(run, of).peak_bytes for run in runs],
         "peak live": [run.max_live_bytes for run in runs],
     }
     if of == "resident":
-        columns["final resident"] = [_footprint(run, of).final_bytes for run in runs]
+        columns["final resident"] = [footprint(run, of).final_bytes for run in runs]
     if speed:
         columns["ns/event"] = [_nanoseconds(run) for run in runs]
     rows = list(zip(*columns.values(), strict=True))
@@ -176,7 +176,8 @@ def _differing(runs: Sequence[Run]) -> dict[str, list[Value]]:
     return {name: values for name, values in columns.items() if len(set(values)) > 1}
 
 
-def _footprint(run: Run, of: Of) -> Footprint:
+def footprint(run: Run, of: Of) -> Footprint:
+    """Return what was measured of the bytes asked for."""
     found = run.resident if of == "resident" else run.mapped
     assert found is not None, "the measures have been asked for"
     return found

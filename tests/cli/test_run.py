@@ -121,6 +121,12 @@ def test_a_range_comes_to_the_least_median_and_most_of_its_runs(trace):
     assert alone["runs"] == 3
 
 
+def test_a_range_of_resident_bytes(trace):
+    given = ("-p", "best-fit-ao", "--range", "growth=1,1M", "--of", "resident", "--format", "json")
+    (row,) = json.loads(simalloc("run", trace, *given).stdout)
+    assert row["peak resident min"] == row["peak resident max"] == 4096
+
+
 def test_a_policy_without_the_parameter_is_replayed_once(trace):
     given = ("-p", "first-fit-ao", "tlsf", "--range", "fit=first,best", "--format", "json")
     first, other = json.loads(simalloc("run", trace, *given).stdout)
