@@ -16,7 +16,7 @@ from simalloc.heap.real import GLIBC, passes, replay_natively
 if TYPE_CHECKING:
     from experiments.mallocs import Progress
 
-MODEL: Final = "ptmalloc:mechanism=on,word=8"
+MODEL: Final = "ptmalloc:version=2.36"
 MODELLED: Final = (2, 36)
 """The version whose source the model follows."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -74,13 +75,25 @@ class Setting:
     def other_threads(self) -> int:
         """How many threads but number 0 are there from the start, if the policy looks at threads.
 
-        For each of them the C library has allocated something before the first event; where the
-        program was recorded, that is among the events.
+        For each of them the C library has allocated something before the first event.
         """
-        if "thread" not in self.columns or "recorder" in self.source.provenance:
-            return 0
-        thread = self.source.in_memory().thread
-        return 0 if thread is None else len(np.setdiff1d(thread, [0]))
+        allocates = self.family().allocates_for_threads(self.source.provenance)
+        return self.threads - 1 if allocates else 0
+
+    @cached_property
+    def _threads(self) -> frozenset[int]:
+        """The numbers of all threads, if the policy looks at threads, and 0."""
+        found = {0}
+        if "thread" in self.columns:
+            with closing(self.source.chunks()) as chunks:
+                for chunk in chunks:
+                    found.update(np.unique(chunk.columns.get("thread", ())).tolist())
+        return frozenset(found)
+
+    @property
+    def threads(self) -> int:
+        """How many threads there are, as far as is known."""
+        return len(self._threads)
 
     def simulation(
         self, *, checked: bool = False, portable: bool = False, events: int | None = None
@@ -97,7 +110,8 @@ class Setting:
             self.realloc.value,
             checked,
             portable,
-            description.core_parameters() | {"other_threads": self.other_threads},
+            description.core_parameters()
+            | {"other_threads": self.other_threads, "threads": self.threads},
             self.page,
             self.resident,
             self.occupied,

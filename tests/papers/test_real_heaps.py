@@ -45,7 +45,7 @@ MODELS = {
     "csri": "csri-1.18",
     "gc26": "bw-gc-2.6",
     "vmalloc": "vmalloc",
-    "glibc": "ptmalloc",
+    "glibc": "ptmalloc:version=2.36",
     "tlsf": "tlsf",
     "kbsd42": "kingsley",
     "kbsd44": "kingsley-4.4bsd",

@@ -30,7 +30,7 @@ from simalloc.policy.families.mimalloc import Mimalloc, ReclaimOnFree
 from simalloc.policy.families.modified_buddy import ModifiedBuddy
 from simalloc.policy.families.musl import Musl
 from simalloc.policy.families.phk import PageOrder, Phk
-from simalloc.policy.families.ptmalloc import Ptmalloc
+from simalloc.policy.families.ptmalloc import GlibcVersion, Ptmalloc, ThreadBlocks
 from simalloc.policy.families.quick_fit import QuickFit
 from simalloc.policy.families.scudo import Config, Purge, Scudo
 from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
@@ -211,19 +211,39 @@ def palettes(draw):
 
 
 @st.composite
-def traces(draw, *, max_phases=12, aligned=False):
+def traces(draw, *, max_phases=12, aligned=False, threaded=False):
     """Draw a valid trace of up to a few hundred events, with sizes from 0 to 2**40.
 
-    With `aligned` some requests may ask for an alignment.
+    With `aligned` some requests may ask for an alignment; with `threaded` there are threads, some
+    of which end, and callocs, and what is cached may be given back.
     """
     script = Script(draw(palettes()))
     for name, *arguments in draw(st.lists(_phase, min_size=1, max_size=max_phases)):
         getattr(script, name)(*arguments)
     script.probe(draw(st.lists(_number, max_size=4)))
+    if threaded:
+        script.events = draw(_threaded(script.events))
     columns = zip(*script.events, strict=True) if script.events else ((), (), ())
     asked = draw(st.lists(_alignment, max_size=4)) if aligned else []
-    more = {"alignment": np.resize(asked, len(script.events))} if asked else {}
+    threads = draw(st.lists(st.integers(0, 3), max_size=9)) if threaded else []
+    drawn = {"alignment": asked, "thread": threads}
+    more = {name: np.resize(some, len(script.events)) for name, some in drawn.items() if some}
     return Trace.from_events(*columns, name="drawn", **more)
+
+
+@st.composite
+def _threaded(draw, events):
+    """Draw which of the mallocs are callocs, and where threads end or caches are given back."""
+    zeroed = draw(st.lists(st.booleans(), min_size=1, max_size=4))
+    ends = st.sampled_from([None] * 6 + [Op.THREAD_END, Op.EMPTY])
+    before = draw(st.lists(ends, min_size=1, max_size=20))
+    changed = []
+    for place, (op, number, size) in enumerate(events):
+        end = before[place % len(before)]
+        changed += [] if end is None else [(end, -1, 0)]
+        is_calloc = op == Op.MALLOC and zeroed[place % len(zeroed)]
+        changed.append((Op.CALLOC if is_calloc else op, number, size))
+    return changed
 
 
 _alignment = st.sampled_from([0, 0, 1, 2, 8, 24, 64, 4096])
@@ -358,13 +378,19 @@ PARAMETERS = {
         "chunk_pages": st.sampled_from(PageOrder),
     },
     Ptmalloc: {
+        "version": st.sampled_from(GlibcVersion),
+        "arena_max": st.sampled_from([0, 1, 2, 3]),
+        "arena_test": st.sampled_from([1, 2]),
+        "cores": st.sampled_from([1, 3]),
         "growth": _unit,
         "top_pad": _threshold,
-        "trim": _threshold,
-        "map_from": _threshold,
-        "fast": st.sampled_from([0, 4, 16, 100]),
-        "cache_lists": st.sampled_from([1, 4, 64]),
-        "cache_length": st.sampled_from([0, 1, 7]),
+        "trim_threshold": _threshold,
+        "mmap_threshold": _threshold,
+        "mmap_max": st.sampled_from([0, 1, 3]),
+        "mxfast": st.sampled_from([0, 50, 160]),
+        "tcache_count": st.sampled_from([0, 1, 7]),
+        "tcache_max": st.sampled_from([0, 100, 3000, 1 << 20]),
+        "thread_blocks": st.sampled_from(ThreadBlocks),
     },
     QuickFit: {"growth": _unit, "area": st.sampled_from([100, 4096])},
     Scudo: {
@@ -450,11 +476,15 @@ _pages = st.fixed_dictionaries(
 )
 
 
+THREADED = ("ptmalloc", "tcmalloc")
+"""Policies that are drawn with threads."""
+
+
 def cases(policy=None, *, parts=True):
     """Draw a simulation, of variants of `policy` or of any policy of the catalogue."""
     return st.builds(
         Case,
-        trace=traces(aligned=True),
+        trace=traces(aligned=True, threaded=policy is not None and policy.name in THREADED),
         policy=policies() if policy is None else variants(policy, parts=parts),
         scale=st.sampled_from([1, 16, 3]),
         realloc=st.sampled_from([*Realloc, Realloc.IN_PLACE]),

@@ -55,8 +55,10 @@ class Heap(ABC):
         self.visited_at_free_worst = 0
         self.coalescing_frees = 0
         self.event = 0
+        self.scale = 1
         self.trace: Trace | None = None
         self.request = Request()
+        self.threads = 1
         self.other_threads = 0
         self.program_writes = True
 

@@ -125,10 +125,11 @@ class Objects:
     def __init__(self, setting: Setting) -> None:
         description = setting.family()
         heap = heap_for(description)
+        heap.scale = setting.scale
         heap.blocks.page = setting.page * setting.scale
         if setting.resident:
             heap.blocks.residence = Residence(heap.blocks.page)
-        heap.other_threads = setting.other_threads
+        heap.threads, heap.other_threads = setting.threads, setting.other_threads
         heap.program_writes = setting.writes
         self.heap = heap
         self._setting = setting

@@ -21,9 +21,9 @@ _REAL: Final = ("real",)
 POLICIES: Final = (
     Policy(
         "ptmalloc",
-        Ptmalloc(),
-        source="glibc 2.36, malloc.c; Gloger, ptmalloc",
-        reading="One thread, whose cache is part of the model; arenas of other threads are not.",
+        Ptmalloc(mechanism=True, word=8),
+        source="glibc 2.36 to 2.44, malloc.c and arena.c; Gloger, ptmalloc",
+        reading="Calls come one at a time, so that no thread finds an arena locked.",
         groups=_REAL,
         scale=1,
     ),

@@ -104,6 +104,13 @@ class Family:
         """The optional columns of a trace that a placement with these parameters depends on."""
         return (*self.columns, *(["alignment"] if self.memalign else []))
 
+    def allocates_for_threads(self, provenance: Mapping[str, Any]) -> bool:
+        """Say whether what the C library allocates for each thread comes before the first event.
+
+        Where the program was recorded, that is among the events.
+        """
+        return "recorder" not in provenance
+
     def spell_location(self, region: int, number: int, offset: int) -> str:
         """Return in the allocator's own words where an object is, as its heap has told it."""
         del region, number

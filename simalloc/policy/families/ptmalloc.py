@@ -1,33 +1,97 @@
-"""glibc's malloc, 2.36."""
+"""glibc's malloc, of several versions."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Amount, Overhead, Range, Unit
+from simalloc.policy.parts import Aligning, Auto, Overhead, Range, RangeOrAuto
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+HEAP: Final = 64 << 20
+"""The address space of one heap of an arena; glibc's HEAP_MAX_SIZE."""
+
+_DEFAULT_AMOUNT: Final = 128 * 1024
+"""What top_pad, trim_threshold and mmap_threshold are at first."""
+
+_DEFAULT_MMAP_MAX: Final = 65536
+
+_FIGURES: Final = (
+    "arenas",
+    "system",
+    "attached",
+    "mapped",
+    "resident",
+    "resident_mapped",
+    "resident_total",
+)
+
+Tunable = Annotated[int | Auto, RangeOrAuto(0, 1 << 40)]
+"""A setting that may be left to glibc."""
+
+
+class GlibcVersion(Enum):
+    """A release of glibc; those between two of them differ from both in little."""
+
+    GLIBC_2_36 = "2.36"
+    GLIBC_2_41 = "2.41"
+    GLIBC_2_43 = "2.43"
+    GLIBC_2_44 = "2.44"
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        """The version as it is compared: 2.41 is (2, 41)."""
+        return tuple(map(int, self.value.split(".")))
+
+
+class ThreadBlocks(Enum):
+    """Whether the blocks that creating threads allocates come before the first event."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
 
 
 @dataclass(frozen=True)
 class Ptmalloc(Family):
-    """A thread cache and fast lists of blocks that do not merge, over bins and a top."""
+    """Arenas of bins and a top, under a cache for each thread."""
 
     family: ClassVar[str] = "ptmalloc"
     reference: ClassVar[str] = "ptmalloc:PtmallocHeap"
+    columns: ClassVar[tuple[str, ...]] = ("alignment", "thread")
+    writes_itself: ClassVar[bool] = True
 
-    growth: Unit = 4096
-    """The page: the break rises and falls by multiples of it."""
-    top_pad: Amount = 128 * 1024
-    """What a growth brings beyond the request, and what stays when the break falls."""
-    trim: Amount = 128 * 1024
-    """The break is lowered when the top has this many bytes; rises with `map_from`."""
-    map_from: Amount = 128 * 1024
-    """Requests this large get a segment of their own; rises when one is freed; 0: none does."""
-    fast: Annotated[int, Range(0, 1 << 16)] = 16
-    """Blocks of up to so many words are kept in fast lists, unmerged."""
-    cache_lists: Annotated[int, Range(1, 1 << 16)] = 64
-    """How many sizes, 16 bytes apart, the thread cache has."""
-    cache_length: Annotated[int, Range(0, 1 << 16)] = 7
-    """How many blocks of a size the thread cache holds."""
+    version: GlibcVersion = GlibcVersion.GLIBC_2_44
+    """The release of glibc."""
+    arena_max: Annotated[int, Range(0, 1 << 16)] = 0
+    """The most arenas there are, the main one included; 0: as `arena_test` and `cores` say."""
+    arena_test: Annotated[int, Range(1, 1 << 16)] = 8
+    """Up to so many arenas are made without a look at the number of cores."""
+    cores: Annotated[int, Range(1, 1 << 13)] = 8
+    """The processors that are online."""
+    tcache_count: Annotated[int | Auto, RangeOrAuto(0, 65535)] = Auto.AUTO
+    """Blocks in each list of a thread's cache; auto: 7, from version 2.43 on 16."""
+    tcache_max: Annotated[int | Auto, RangeOrAuto(0, 4194280)] = Auto.AUTO
+    """The largest request that a thread's cache serves; auto, and before 2.43 the most: 1032."""
+    mxfast: Annotated[int | Auto, RangeOrAuto(0, 160)] = Auto.AUTO
+    """The largest request that is kept in a fast list (none from 2.43 on); auto: 16 words."""
+    top_pad: Tunable = Auto.AUTO
+    """What a growth of the main arena brings beyond the request, and what trimming leaves; 128K."""
+    trim_threshold: Tunable = Auto.AUTO
+    """A top of this size is trimmed; auto: 128K, and it rises with `mmap_threshold`."""
+    mmap_threshold: Tunable = Auto.AUTO
+    """Requests this large are mapped; auto: 128K, and it rises when a mapped block is freed."""
+    mmap_max: Tunable = Auto.AUTO
+    """The most mapped blocks at a time; auto: 65536."""
+    thread_blocks: ThreadBlocks = ThreadBlocks.AUTO
+    """Whether the main thread first allocates a block for each other thread, as creating them does;
+    auto: if the trace has threads, and not from a recorder that has recorded these blocks."""
+    growth: Annotated[int, Range(1, HEAP)] = 4096
+    """The page: memory is asked for and given back by multiples of it."""
 
     @property
     def overhead(self) -> Overhead:
@@ -36,5 +100,85 @@ class Ptmalloc(Family):
 
     @property
     def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
+        """By taking a larger block and freeing what is over: always, whether `memalign` is on."""
         return self.cutting(self.growth)
+
+    @property
+    def payload(self) -> int:
+        """Two words: the object also has the first word of the block above."""
+        return 2 * self.word if self.mechanism else super().payload
+
+    def allocates_for_threads(self, provenance: Mapping[str, Any]) -> bool:
+        """Say whether the main thread allocates a block for each other one before all events."""
+        if self.thread_blocks is ThreadBlocks.AUTO:
+            return self.mechanism and super().allocates_for_threads(provenance)
+        return self.thread_blocks is ThreadBlocks.ON
+
+    @property
+    def most_arenas(self) -> int:
+        """How many arenas there can be at most, with threads enough."""
+        if self.arena_max:
+            return self.arena_max
+        if self.since(44):
+            return max(self.arena_test, self.cores)
+        return max(self.arena_test + 1, 8 * self.cores)
+
+    def core_parameters(self) -> dict[str, int | str]:
+        """Return all parameters by the names that the core has for them, in plain values."""
+        given = super().core_parameters() | self.resolved | {"most_arenas": self.most_arenas}
+        del given["thread_blocks"]
+        return given
+
+    def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
+        """Return glibc's figures; three of them have a number for each arena."""
+        del names
+        return _FIGURES
+
+    def spell_figures(
+        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+    ) -> Sequence[object]:
+        """Return the values of those columns; lists as text, with spaces between the arenas."""
+        del location
+        arenas = range(figures["arenas"])
+        return [
+            figures[name]
+            if name in figures
+            else " ".join(str(figures[f"{name}.{arena}"]) for arena in arenas)
+            for name in _FIGURES
+        ]
+
+    def spell_location(self, region: int, number: int, offset: int) -> str:
+        """Return `ARENA:OFFSET`, with the number of a later heap `ARENA.HEAP:OFFSET`; m: mapped."""
+        if region < 0:
+            return "m"
+        return f"{region}.{number}:{offset}" if number else f"{region}:{offset}"
+
+    def since(self, minor: int) -> bool:
+        """Say whether the version is glibc 2.`minor` or a later one."""
+        return self.version.number >= (2, minor)
+
+    @property
+    def resolved(self) -> dict[str, int]:
+        """The tunables that may be left to glibc, as they are at first.
+
+        `adjusts` says whether freeing mapped blocks changes the thresholds: it does if none of four
+        tunables is given. `tcache_max` and `mxfast` are sizes of blocks.
+        """
+        word = self.word
+        amounts = ("top_pad", "trim_threshold", "mmap_threshold")
+        values = {name: _or(getattr(self, name), _DEFAULT_AMOUNT) for name in amounts}
+        values["mmap_max"] = _or(self.mmap_max, _DEFAULT_MMAP_MAX)
+        fixed = any(getattr(self, name) is not Auto.AUTO for name in (*amounts, "mmap_max"))
+        small = 16 * 63 + 4 * word
+        cached = max(4 * word, (_or(self.tcache_max, small - word) + word + 15) // 16 * 16)
+        return values | {
+            "adjusts": int(not fixed),
+            "tcache_count": _or(self.tcache_count, 16 if self.since(43) else 7),
+            "tcache_max": cached if self.since(43) else min(cached, small),
+            "mxfast": 0 if self.since(43) else (_or(self.mxfast, 16 * word) + word) // 16 * 16,
+        }
+
+
+def _or(value: int | Auto, default: int) -> int:
+    """Return a tunable's value, or its default if it is left to glibc."""
+    return default if isinstance(value, Auto) else value

@@ -11,12 +11,14 @@ from simalloc.policy.parts.ranges import (
     Extra,
     Granule,
     Range,
+    RangeOrAuto,
     Unit,
     check_unit,
 )
 from simalloc.policy.parts.sizes import Series
 from simalloc.policy.parts.splitting import Splitting
 from simalloc.policy.parts.values import (
+    Auto,
     Value,
     format_size,
     parse_size,
@@ -29,6 +31,7 @@ __all__ = [
     "MAX_UNIT",
     "Aligning",
     "Amount",
+    "Auto",
     "Coalescing",
     "Extra",
     "Fit",
@@ -36,6 +39,7 @@ __all__ = [
     "Order",
     "Overhead",
     "Range",
+    "RangeOrAuto",
     "Series",
     "Spacing",
     "Splitting",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.parts.values import format_size
+from simalloc.policy.parts.values import Auto, format_size
 
 MAX_UNIT: Final = 1 << 40
 """The largest growth unit, in scaled bytes."""
@@ -31,6 +31,18 @@ class Range:
         """Raise `PolicyError` unless the parameter `name` may have this value."""
         if not self.low <= value <= self.high or value % self.multiple:
             raise PolicyError(f"{name} is {value}; it takes {self}")
+
+
+class RangeOrAuto(Range):
+    """The same, or `auto`: what the allocator itself takes."""
+
+    def __str__(self) -> str:
+        return f"auto, or {super().__str__()}"
+
+    def check(self, name: str, value: int | Auto) -> None:
+        """Raise `PolicyError` unless the parameter `name` may have this value."""
+        if not isinstance(value, Auto):
+            super().check(name, value)
 
 
 Unit = Annotated[int, Range(1, MAX_UNIT)]

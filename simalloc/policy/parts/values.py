@@ -16,6 +16,12 @@ _SWITCH: Final = {"on": True, "true": True, "yes": True, "off": False, "false": 
 _FACTOR: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
+class Auto(Enum):
+    """The value of a number that is left to the allocator."""
+
+    AUTO = "auto"
+
+
 def parse_size(text: str) -> int:
     """Return the bytes that text such as `4096`, `64K` or `1M` stands for; K is 1024."""
     match = _SIZE.fullmatch(text.strip().upper())
@@ -56,6 +62,8 @@ def read_value(name: str, value: object, kind: type[Any]) -> Any:
     if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
         return value
     try:
+        if kind == int | Auto:
+            return Auto.AUTO if str(value).lower() == "auto" else parse_size(str(value))
         if kind is int:
             text = str(value)
             return -parse_size(text[1:]) if text.startswith("-") else parse_size(text)
@@ -70,6 +78,8 @@ def read_value(name: str, value: object, kind: type[Any]) -> Any:
 
 def _words(kind: type[Any]) -> str:
     """Say what a parameter of a kind takes."""
+    if kind == int | Auto:
+        return f"auto, or {_words(int)}"
     if issubclass(kind, Enum):
         return f"one of {', '.join(str(choice.value) for choice in kind)}"
     if kind is bool:

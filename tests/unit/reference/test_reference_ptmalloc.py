@@ -1,13 +1,27 @@
 """glibc's malloc on heaps small enough to follow the rules by hand."""
 
+import pytest
 from small_traces import trace
 
-from simalloc.heap.reference import heap_for, replay
+from simalloc.heap.reference import heap_for
+from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.space import State
 from simalloc.heap.run import Realloc
-from simalloc.policy.families.ptmalloc import Ptmalloc
+from simalloc.heap.simulate import simulate
+from simalloc.policy import policy
+from simalloc.policy.families.ptmalloc import GlibcVersion, Ptmalloc
+from simalloc.trace.trace import Trace
 
-PLAIN = {"growth": 1000, "top_pad": 0, "map_from": 0, "fast": 0, "cache_length": 0, "word": 8}
+OLDEST = GlibcVersion.GLIBC_2_36
+PLAIN = {
+    "version": OLDEST,
+    "growth": 1000,
+    "top_pad": 0,
+    "mmap_max": 0,
+    "mxfast": 0,
+    "tcache_count": 0,
+    "word": 8,
+}
 
 
 def heap(*sizes, **parameters):
@@ -18,17 +32,35 @@ def heap(*sizes, **parameters):
     return made
 
 
+def process(threads=1, **parameters):
+    """Return the heap of a 64-bit program, and what lets one of its threads call."""
+    made = heap_for(Ptmalloc(mechanism=True, word=8, **{"version": OLDEST} | parameters))
+    made.threads = threads
+
+    def call(thread, size=0, *, free=None, is_zeroed=False):
+        made.request = Request(size=size, thread=thread, is_zeroed=is_zeroed)
+        if free is None:
+            return made.malloc(max((size + 23) // 16 * 16, 32))
+        return made.free(free)
+
+    return made, call
+
+
+def arena_of(made, address):
+    return made.locate(address)[0]
+
+
 def test_the_thread_cache_comes_first_and_holds_so_many():
-    made = heap(20, 20, 20, 20, cache_length=2)
+    made = heap(20, 20, 20, 20, tcache_count=2)
     for address in (0, 20, 60):
         made.free(address)
-    assert made.cached() == [0, 20]
+    assert sorted(made.cached()) == [0, 20]
     assert made.free_blocks() == [(60, 940)], "the third merges with the top"
     assert [made.malloc(20) for _ in range(3)] == [20, 0, 60]
 
 
 def test_fast_blocks_go_newest_first_and_fill_the_thread_cache():
-    made = heap(*[20] * 6, fast=3, cache_length=2)
+    made = heap(*[20] * 6, mxfast=24, tcache_count=2)
     for address in (0, 20, 40, 60, 80):
         made.free(address)  # two cached; 40, 60, 80 in the fast list
     assert [made.malloc(20) for _ in range(2)] == [20, 0]
@@ -42,6 +74,13 @@ def test_unsorted_blocks_are_sorted_oldest_first_until_one_fits_exactly():
         made.free(address)
     assert (made.malloc(50), made.visited) == (110, 2)
     assert (made.malloc(55), made.visited) == (170, 2)  # the last one is sorted: the best fit
+
+
+def test_freed_small_blocks_go_into_their_bins_at_once_since_2_41():
+    made = heap(100, 10, 50, 10, 60, 10, version=GlibcVersion.GLIBC_2_41)
+    for address in (0, 110, 170):
+        made.free(address)
+    assert (made.malloc(50), made.visited) == (110, 1), "nothing is unsorted"
 
 
 def test_the_sole_last_remainder_is_cut():
@@ -65,7 +104,7 @@ def test_of_equal_large_blocks_the_head_goes_last():
 
 
 def test_fast_blocks_merge_before_the_heap_grows():
-    made = heap(*[20] * 50, fast=3)
+    made = heap(*[20] * 50, mxfast=24)
     for address in range(0, 1000, 20):
         made.free(address)
     assert (made.malloc(900), made.brk, made.coalescings) == (0, 1000, 49)
@@ -74,30 +113,110 @@ def test_fast_blocks_merge_before_the_heap_grows():
 def test_the_top_is_padded_and_lowered():
     made = heap(100, top_pad=500)
     assert (made.brk, made.malloc(900), made.brk) == (1000, 100, 1000)
-    made = heap(100, 70000, 10, trim=60000, growth=1000)
+    made = heap(100, 70000, 10, trim_threshold=60000, growth=1000)
     made.free(70100)
     made.free(100)
     assert (made.brk, made.free_blocks()) == (1000, [(100, 900)])
 
 
-def test_the_mapping_threshold_rises_with_what_is_freed():
-    made = heap(10, map_from=2000)
-    address = made.malloc(2500)
-    assert made.blocks.mapped == 1000 + 3000
-    made.free(address)
-    assert made.malloc(2500) == 10, "3000 is the threshold now"
-    assert made.malloc(3000) >= 1 << 62
+def test_the_mapping_threshold_rises_with_what_is_freed_unless_it_is_given():
+    for given, is_mapped in (({}, False), ({"mmap_threshold": 128 * 1024}, True)):
+        made, call = process(**given)
+        call(0, free=call(0, 200_000))
+        assert (made.locate(call(0, 200_000))[0] < 0) is is_mapped
 
 
-def test_the_thread_cache_is_a_table_with_a_mechanism():
-    for word, size in ((4, 400), (8, 656)):  # 64 * (4 + 2) + 4 bytes, in multiples of 16
-        answer = heap_for(Ptmalloc(mechanism=True, word=word))
-        assert answer.malloc(32) == size
-        assert answer.blocks.in_state(State.TABLE) == [(0, size)]
-        assert answer.brk == 33 * 4096
+@pytest.mark.parametrize(("word", "size"), [(4, 400), (8, 656)])
+def test_the_thread_cache_is_a_table_with_a_mechanism(word, size):
+    answer = heap_for(Ptmalloc(mechanism=True, word=word, version=OLDEST))
+    assert answer.malloc(32) == size  # 64 * (4 + 2) + 4 bytes, in multiples of 16
+    assert answer.blocks.in_state(State.TABLE) == [(0, size)]
+    assert answer.brk == 33 * 4096
 
 
 def test_a_realloc_grows_over_what_is_free():
     made = trace("m0:10 m1:20 m2:10 f1 r0:25 r2:30 r0:40")
-    answer = replay(made, Ptmalloc(**PLAIN), scale=1, realloc=Realloc.IN_PLACE, check=True)
+    asked = policy("ptmalloc", mechanism=False, **PLAIN | {"version": "2.36"})
+    answer = simulate(
+        made, asked, scale=1, realloc=Realloc.IN_PLACE, engine="reference", checked=True
+    )
     assert answer.addresses.tolist() == [0, 10, 30, -1, 0, 30, 60]
+
+
+def test_threads_get_arenas_of_their_own_and_then_share_them_the_newest_first():
+    made, call = process(8, arena_max=3)
+    arenas = [arena_of(made, call(thread, 100)) for thread in range(8)]
+    assert arenas == [0, 1, 2, 0, 2, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("version", "arenas"),
+    [
+        (OLDEST, [0, 1, 2, 3, 4, 5, 6, 7, 0, 7]),
+        (GlibcVersion.GLIBC_2_44, [0, 1, 2, 0, 2, 1, 0, 2, 1, 0]),
+    ],
+)
+def test_the_cores_limit_the_arenas_once_there_are_enough(version, arenas):
+    cores = 1 if version is OLDEST else 3
+    _, call = made = process(10, version=version, arena_test=2, cores=cores)
+    assert [arena_of(made[0], call(thread, 100)) for thread in range(10)] == arenas
+
+
+def test_the_arena_of_a_thread_that_has_ended_is_the_next_ones():
+    made, call = process(4)
+    call(0, 100)
+    address = call(1, 100)
+    call(2, 100)
+    made.request = Request(thread=1)
+    made.end_thread()
+    assert call(3, 100) - address == 112, "behind the live block, the old table being merged"
+    assert made.figures()["attached.1"] == 1
+
+
+def test_a_cache_hands_out_what_another_thread_has_allocated():
+    made, call = process(2)
+    call(0, 100)
+    address = call(1, 100)
+    assert made.locate(address) == (1, 0, 2928)
+    call(0, free=address)
+    assert call(0, 100) == address
+
+
+def test_what_a_thread_has_cached_goes_back_to_its_arena_when_it_ends():
+    made, call = process(2)
+    kept = [call(0, 500) for _ in range(2)]
+    call(1, free=kept[0])
+    assert made.cached() == kept[:1]
+    made.request = Request(thread=1)
+    made.end_thread()
+    assert made.cached() == []
+    assert call(0, 500) == kept[0]
+
+
+@pytest.mark.parametrize(("version", "taken"), [(OLDEST, False), (GlibcVersion.GLIBC_2_41, True)])
+def test_calloc_takes_from_the_cache_since_2_41(version, taken):
+    _, call = process(version=version)
+    address = call(0, 100)
+    call(0, free=address)
+    assert (call(0, 100, is_zeroed=True) == address) is taken
+
+
+def test_creating_threads_allocates_a_block_for_each():
+    source = Trace.from_events([0, 1, 0, 1], [0, 0, 1, 1], [100, 0, 100, 0], thread=[0, 0, 1, 1])
+    for switch, before in (("auto", 288), ("on", 288), ("off", 0)):
+        run = simulate(source, f"ptmalloc:thread_blocks={switch}", engine="reference")
+        assert run.addresses[0] == before
+    alone = Trace.from_events([0, 1], [0, 0], [100, 0])
+    assert simulate(alone, "ptmalloc", engine="reference").addresses[0] == 0
+
+
+def test_a_request_that_a_heap_cannot_hold_begins_another_and_an_empty_one_goes():
+    made, call = process(2, mmap_threshold=1 << 30, top_pad=0)
+    call(0, 100)
+    first = call(1, 40 << 20)
+    second = call(1, 40 << 20)
+    assert (made.locate(first)[:2], made.locate(second)[:2]) == ((1, 0), (1, 1))
+    held = made.figures()["system.1"]
+    call(1, free=second)
+    assert made.figures()["system.1"] < held - (40 << 20)
+    assert len(made.blocks.in_state(State.WASTE)) == 0, "the fence is part of the top again"

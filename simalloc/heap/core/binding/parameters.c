@@ -19,6 +19,7 @@ static const struct parameter settings[] = {
     {"columns", offsetof(struct heap, setting.columns), 0, 15, NULL},
     {"payload", offsetof(struct heap, setting.payload), 0, 1 << 20, NULL},
     {"piece_unit", offsetof(struct heap, setting.piece_unit), 1, UINT64_C(1) << 50, NULL},
+    {"threads", offsetof(struct heap, setting.threads), 1, UINT32_MAX, NULL},
     {"other_threads", offsetof(struct heap, setting.other_threads), 0, UINT32_MAX, NULL},
 };
 

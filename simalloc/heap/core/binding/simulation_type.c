@@ -267,7 +267,7 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
     bool is_whole = events->sight == NULL ||
                     (sight->resident != NULL && sight->region != NULL && sight->number != NULL &&
                      sight->offset != NULL &&
-                     figures == count * (Py_ssize_t)replay->family->figure_count);
+                     figures == count * (Py_ssize_t)report_width(replay->family, replay->heap));
     if (is_whole && events->count <= self->events - replay->measures.events)
         return true;
     PyErr_Format(PyExc_ValueError,
@@ -354,6 +354,15 @@ static PyObject *simulation_change_form(PyObject *object, PyObject *unused)
     return PyBool_FromLong(change != NULL);
 }
 
+static PyObject *figure_name(const struct family *family, const struct heap *heap, size_t number)
+{
+    if (number < family->figure_count)
+        return PyUnicode_FromString(family->figure_names[number]);
+    number -= family->figure_count;
+    size_t arenas = heap->reported_arenas;
+    return PyUnicode_FromFormat("%s.%zu", family->list_names[number / arenas], number % arenas);
+}
+
 static PyObject *simulation_figure_names(PyObject *object, PyObject *unused)
 {
     (void)unused;
@@ -362,8 +371,8 @@ static PyObject *simulation_figure_names(PyObject *object, PyObject *unused)
         return NULL;
     const struct family *family = replay->family;
     PyObject *names = PyList_New(0);
-    for (size_t i = 0; names != NULL && i < family->figure_count; i++) {
-        PyObject *name = PyUnicode_FromString(family->figure_names[i]);
+    for (size_t i = 0; names != NULL && i < report_width(family, replay->heap); i++) {
+        PyObject *name = figure_name(family, replay->heap, i);
         if (name == NULL || PyList_Append(names, name) < 0)
             Py_CLEAR(names);
         Py_XDECREF(name);

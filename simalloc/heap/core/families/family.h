@@ -66,6 +66,9 @@ struct family {
     /* What the allocator itself reports, by its own names; NULL: nothing. */
     const char *const *figure_names;
     size_t figure_count;
+    /* Those that are lists, in entries for so many arenas as the heap says: NAME.0, NAME.1, ... */
+    const char *const *list_names;
+    size_t list_count;
     void (*report)(const struct heap *heap, uint64_t *figures);
     /* Where an object's bytes are; NULL: at its block's address. */
     void (*locate)(const struct heap *heap, uint32_t block, struct location *location);
@@ -79,6 +82,13 @@ struct family {
 
 /* What a family reports, and how much that is. */
 #define FIGURES(names) .figure_names = (names), .figure_count = sizeof(names) / sizeof *(names)
+#define LISTS(names) .list_names = (names), .list_count = sizeof(names) / sizeof *(names)
+
+/* How many numbers a family reports of a heap. */
+ALWAYS_INLINE size_t report_width(const struct family *family, const struct heap *heap)
+{
+    return family->figure_count + family->list_count * heap->reported_arenas;
+}
 
 /* A family's parameters, and how many they are. */
 #define PARAMETERS(list) .parameters = (list), .parameter_count = sizeof(list) / sizeof *(list)

@@ -54,6 +54,24 @@ ALWAYS_INLINE void chain_push(const struct links *links, struct chain *chain, ui
     chain->count++;
 }
 
+/* Adds a block as the next older one of another; NO_BLOCK: as the newest. */
+ALWAYS_INLINE void chain_insert(const struct links *links, struct chain *chain, uint32_t id,
+                                uint32_t newer)
+{
+    if (newer == NO_BLOCK) {
+        chain_push(links, chain, id);
+        return;
+    }
+    uint32_t older = links->of[newer].older;
+    links->of[id] = (struct link){older, newer};
+    links->of[newer].older = id;
+    if (older == NO_BLOCK)
+        chain->oldest = id;
+    else
+        links->of[older].newer = id;
+    chain->count++;
+}
+
 ALWAYS_INLINE void chain_remove(const struct links *links, struct chain *chain, uint32_t id)
 {
     struct link link = links->of[id];

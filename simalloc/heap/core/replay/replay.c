@@ -40,7 +40,7 @@ static void tell(const struct replay *replay, const struct events *event, uint32
     sight->number[row] = location.number;
     sight->offset[row] = location.offset;
     if (family->report != NULL)
-        family->report(heap, &sight->figures[row * family->figure_count]);
+        family->report(heap, &sight->figures[row * report_width(family, heap)]);
 }
 
 /* Verifies the heap after an event, which has taken so many new ids for blocks. */

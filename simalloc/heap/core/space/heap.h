@@ -94,6 +94,7 @@ struct setting {
     uint64_t piece_unit; /* and is a multiple of it */
     uint64_t columns;    /* of the trace that a policy in Python looks at, COLUMN_... together */
     uint64_t payload;    /* bytes of a block in front of what the program may write */
+    uint64_t threads; /* of the program, as far as is known */
     uint64_t other_threads; /* that the program starts before its first event, besides number 0 */
     bool program_writes; /* every byte that it asks for, or none */
     uint64_t page;       /* mapped segments begin at a multiple of it; what is resident or not */
@@ -141,6 +142,7 @@ struct heap {
     uint64_t segment_alignment; /* it begins at a multiple of this; 0: anywhere */
     const struct layer *family; /* what the front stands on */
     struct request request;
+    uint64_t reported_arenas; /* how many a family may report of */
     struct residence *residence; /* NULL: nobody asks which pages are resident */
 };
 

@@ -120,6 +120,19 @@ class Blocks:
         end = address + self.size[address]
         return None if end in self._segments.ends or end not in self.size else end
 
+    def ending_at(self, end: int) -> int | None:
+        """Return the address of the block that ends at an address, if one does."""
+        return self._ending_at.get(end)
+
+    def take_pages(self, address: int, source: int, size: int) -> None:
+        """Make pages resident if those of `size` bytes from `source` on are, as mremap does.
+
+        Both addresses are at the beginning of a page.
+        """
+        if self.residence is not None:
+            for start, end in self.residence.within(source, size):
+                self.residence.touch(address + start - source, end - start)
+
     def is_free(self, address: int | None) -> bool:
         """Say whether there is a free block at `address`."""
         return address is not None and self.state.get(address) is State.FREE

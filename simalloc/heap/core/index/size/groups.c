@@ -1,40 +1,57 @@
 #include "index/size/groups.h"
 
-bool groups_init(struct groups *groups, struct heap *heap, uint64_t unit)
+bool groups_init_sharing(struct groups *groups, struct heap *heap, uint64_t unit,
+                         struct group_tables *tables)
 {
     groups->heap = heap;
+    groups->tables = tables;
     return size_index_init(&groups->heads, heap, unit, ORDER_FIFO, false);
+}
+
+bool groups_init(struct groups *groups, struct heap *heap, uint64_t unit)
+{
+    return groups_init_sharing(groups, heap, unit, &groups->own);
 }
 
 void groups_release(struct groups *groups)
 {
     size_index_release(&groups->heads);
-    links_release(&groups->links);
-    table_release(groups->others);
+    group_tables_release(&groups->own);
+}
+
+bool group_tables_reserve(struct group_tables *tables, uint32_t capacity)
+{
+    if (UNLIKELY(tables->capacity != capacity)) {
+        struct chain *others =
+            table_resize(tables->others, sizeof *others, tables->capacity, capacity);
+        if (others == NULL)
+            return false;
+        tables->others = others;
+        tables->capacity = capacity;
+    }
+    return links_reserve(&tables->links, capacity);
+}
+
+void group_tables_release(struct group_tables *tables)
+{
+    links_release(&tables->links);
+    table_release(tables->others);
 }
 
 bool groups_reserve(struct groups *groups)
 {
     uint32_t capacity = groups->heap->capacity;
-    if (UNLIKELY(groups->capacity != capacity)) {
-        struct chain *others =
-            table_resize(groups->others, sizeof *others, groups->capacity, capacity);
-        if (others == NULL)
-            return false;
-        groups->others = others;
-        groups->capacity = capacity;
-    }
-    return links_reserve(&groups->links, capacity) &&
+    return group_tables_reserve(groups->tables, capacity) &&
            size_index_reserve(&groups->heads, capacity);
 }
 
 void groups_follow_head(struct groups *groups, uint32_t old, enum heir heir)
 {
     struct heap *heap = groups->heap;
-    struct chain others = groups->others[old];
-    uint32_t head = heir == NEWEST_IS_HEAD ? chain_pop_newest(&groups->links, &others)
-                                           : chain_pop_oldest(&groups->links, &others);
-    groups->others[head] = others;
+    struct chain others = groups->tables->others[old];
+    uint32_t head = heir == NEWEST_IS_HEAD ? chain_pop_newest(&groups->tables->links, &others)
+                                           : chain_pop_oldest(&groups->tables->links, &others);
+    groups->tables->others[head] = others;
     size_index_insert(&groups->heads, heap->blocks, head, heap->blocks[head].size, BIN_OLDEST,
                       false);
 }
@@ -44,15 +61,26 @@ static const char *check_others(const struct groups *groups, uint32_t head, uint
 {
     const struct block *blocks = groups->heap->blocks;
     uint32_t count = 0;
-    for (uint32_t id = groups->others[head].newest; id != NO_BLOCK;
-         id = groups->links.of[id].older) {
+    for (uint32_t id = groups->tables->others[head].newest; id != NO_BLOCK;
+         id = groups->tables->links.of[id].older) {
         if (blocks[id].index_slot != STATE_FREE || blocks[id].size != blocks[head].size)
             return "a group holds a block that is not free or has another size";
-        if (++count > groups->others[head].count)
+        if (++count > groups->tables->others[head].count)
             return "a group has more blocks than it counts";
     }
     *met += count + 1;
-    return count == groups->others[head].count ? NULL : "a group has fewer blocks than it counts";
+    return count == groups->tables->others[head].count ? NULL : "a group has fewer blocks than it counts";
+}
+
+/* Meets the heads of a segment that are of these groups; returns what is wrong, or NULL. */
+static const char *check_segment(const struct groups *groups, uint32_t edge, uint64_t *met)
+{
+    const struct block *blocks = groups->heap->blocks;
+    const char *wrong = NULL;
+    for (uint32_t id = blocks[edge].next; id != edge && wrong == NULL; id = blocks[id].next)
+        if (blocks[id].index_slot < STATE_FREE && groups_find(groups, blocks[id].size) == id)
+            wrong = check_others(groups, id, met);
+    return wrong;
 }
 
 const char *groups_check(const struct groups *groups)
@@ -60,10 +88,10 @@ const char *groups_check(const struct groups *groups)
     const struct heap *heap = groups->heap;
     uint64_t met = 0;
     const char *wrong = size_index_check(&groups->heads, groups->group_count);
-    for (uint32_t id = heap_first(heap); id != NO_BLOCK && wrong == NULL;
-         id = heap->blocks[id].next)
-        if (heap->blocks[id].index_slot < STATE_FREE)
-            wrong = check_others(groups, id, &met);
+    if (wrong == NULL)
+        wrong = check_segment(groups, NO_BLOCK, &met);
+    for (uint32_t i = 0; i < heap->segment_count && wrong == NULL; i++)
+        wrong = check_segment(groups, heap->segments[i], &met);
     if (wrong == NULL && met != groups->block_count)
         wrong = "the groups miscount their blocks";
     return wrong;

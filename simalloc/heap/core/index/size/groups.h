@@ -11,20 +11,32 @@
 
 enum heir { OLDEST_IS_HEAD, NEWEST_IS_HEAD };
 
+/* What is kept by block id: it serves several groups of a heap, and chains besides. */
+struct group_tables {
+    struct links links;
+    struct chain *others; /* of a head */
+    uint32_t capacity;    /* of `others` */
+};
+
 struct groups {
     struct heap *heap;
     struct size_index heads;
-    struct links links;
-    struct chain *others; /* of a head, by its id */
-    uint32_t capacity;
+    struct group_tables *tables;
+    struct group_tables own; /* unless they are shared */
     uint32_t group_count;
     uint64_t block_count;
 };
 
-/* In memory that is zero. The largest power of two in `unit` divides all sizes of blocks. */
+/* In memory that is zero, which does not move. The largest power of two in `unit` divides all sizes
+ * of blocks. */
 bool groups_init(struct groups *groups, struct heap *heap, uint64_t unit);
+/* The same with tables that others have too, which release them. */
+bool groups_init_sharing(struct groups *groups, struct heap *heap, uint64_t unit,
+                         struct group_tables *tables);
 void groups_release(struct groups *groups);
 bool groups_reserve(struct groups *groups);
+bool group_tables_reserve(struct group_tables *tables, uint32_t capacity);
+void group_tables_release(struct group_tables *tables);
 const char *groups_check(const struct groups *groups);
 
 /* Makes another block of its group the head after one that has left. */
@@ -49,13 +61,13 @@ ALWAYS_INLINE uint32_t groups_best(const struct groups *groups, uint64_t size)
 /* Of a head's group the block that entered last, or first, but for the head; or the head. */
 ALWAYS_INLINE uint32_t groups_newest(const struct groups *groups, uint32_t head)
 {
-    uint32_t newest = groups->others[head].newest;
+    uint32_t newest = groups->tables->others[head].newest;
     return newest == NO_BLOCK ? head : newest;
 }
 
 ALWAYS_INLINE uint32_t groups_oldest_other(const struct groups *groups, uint32_t head)
 {
-    uint32_t oldest = groups->others[head].oldest;
+    uint32_t oldest = groups->tables->others[head].oldest;
     return oldest == NO_BLOCK ? head : oldest;
 }
 
@@ -69,14 +81,14 @@ ALWAYS_INLINE void groups_insert(struct groups *groups, uint32_t id)
     groups->block_count++;
     if (head != NO_BLOCK) {
         heap->blocks[id].index_slot = STATE_FREE;
-        chain_push(&groups->links, &groups->others[head], id);
+        chain_push(&groups->tables->links, &groups->tables->others[head], id);
         return;
     }
     if (UNLIKELY(!size_tree_reserve(&groups->heads.tree))) {
         heap_fail(heap, OUT_OF_MEMORY);
         return;
     }
-    groups->others[id] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
+    groups->tables->others[id] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
     groups->group_count++;
     size_index_insert(&groups->heads, heap->blocks, id, size, BIN_OLDEST, false);
 }
@@ -89,12 +101,12 @@ ALWAYS_INLINE void groups_remove(struct groups *groups, uint32_t id, enum heir h
     heap->counters.free_blocks--;
     groups->block_count--;
     if (block->index_slot == STATE_FREE) {
-        chain_remove(&groups->links, &groups->others[groups_find(groups, block->size)], id);
+        chain_remove(&groups->tables->links, &groups->tables->others[groups_find(groups, block->size)], id);
         block->index_slot = STATE_ALLOCATED;
         return;
     }
     size_index_remove(&groups->heads, heap->blocks, id, BIN_OLDEST, false);
-    if (groups->others[id].count == 0)
+    if (groups->tables->others[id].count == 0)
         groups->group_count--;
     else
         groups_follow_head(groups, id, heir);

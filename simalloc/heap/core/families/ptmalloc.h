@@ -1,0 +1,248 @@
+/* glibc's malloc (policy/families/ptmalloc.md): what it consists of.
+ *
+ *   ptmalloc_lists.h    where the free blocks of an arena are
+ *   ptmalloc_cache.h    the cache of a thread
+ *   ptmalloc_memory.c   the break, the heaps of arenas, mapped blocks; what is given back
+ *   ptmalloc_search.c   how an arena is searched, and how blocks merge
+ *   ptmalloc_threads.c  which arena a thread has, and how its cache is made
+ *   ptmalloc_report.c   what is told of the heap
+ *   ptmalloc.c          what the program calls */
+#ifndef SIMALLOC_PTMALLOC_H
+#define SIMALLOC_PTMALLOC_H
+
+#include "index/size/groups.h"
+#include "parts/unmerged.h"
+#include "replay/replay.h"
+#include "space/residence.h"
+
+/* Releases, as the parameter `version` chooses among them. */
+enum { GLIBC_2_36, GLIBC_2_41, GLIBC_2_43, GLIBC_2_44 };
+
+/* The `family_data` of a free block that is unsorted, and of one that is not and in no index. */
+enum { IN_NO_LIST, IS_UNSORTED };
+
+/* The `family_data` of an allocated or a cached block is the number of its arena, or this. */
+enum { IS_MAPPED = UINT32_MAX };
+
+/* The lists of a cache for sizes from a power of two to the next; the first begin at 1024. */
+enum { FIRST_LARGE_BITS = 10, LARGE_LISTS = 13 };
+
+enum { HEAP_BITS = 26 };
+#define HEAP_SIZE (UINT64_C(1) << HEAP_BITS) /* the address space of an arena's heap */
+
+/* A heap of an arena other than the main one. */
+struct arena_heap {
+    uint64_t base;
+    uint64_t size; /* bytes that are writable */
+    uint64_t ever; /* the most that were */
+    uint32_t edge; /* of the segment that it is */
+};
+
+struct arena {
+    uint32_t number; /* 0: the main arena, which has the break */
+    uint32_t attached; /* threads */
+    uint32_t top;      /* the free block where the arena's memory ends; or NO_BLOCK */
+    struct chain unsorted; /* free blocks whose `family_data` is IS_UNSORTED */
+    struct unmerged fast;
+    struct groups bins;
+    uint64_t last_remainder; /* an address */
+    uint64_t system;         /* bytes got from the system */
+    struct arena_heap *heaps;
+    uint32_t heap_count;
+    uint32_t heap_capacity;
+};
+
+struct cache {
+    struct chain *small;             /* by size */
+    struct chain large[LARGE_LISTS]; /* each in the order of sizes, the smallest as the oldest */
+};
+
+struct thread {
+    struct arena *arena; /* NULL: it has none yet */
+    struct cache *cache; /* NULL: the same */
+    uint32_t table;      /* the block that the cache lies in; or NO_BLOCK */
+};
+
+struct ptmalloc {
+    struct heap heap;
+    uint64_t version; /* parameters, as in policy/families/ptmalloc.py */
+    uint64_t arena_max;
+    uint64_t arena_test;
+    uint64_t cores;
+    uint64_t tcache_count;
+    uint64_t tcache_max;
+    uint64_t mxfast;
+    uint64_t top_pad;
+    uint64_t trim_threshold;
+    uint64_t mmap_threshold;
+    uint64_t mmap_max;
+    uint64_t adjusts;
+    uint64_t most_arenas; /* that there can be */
+    uint64_t growth;
+    uint64_t word;        /* 0 without a mechanism */
+    uint64_t keep;        /* of the top, which is left at least */
+    uint64_t small_below; /* smaller blocks have a bin for each size */
+    uint64_t small_cached; /* larger ones are in large lists of a cache */
+    uint64_t stashed_most; /* larger ones get into a cache by being freed only */
+    uint64_t served;      /* alignment that every block has */
+    uint64_t table_size;  /* of a cache */
+    uint64_t heap_info;   /* bytes at the beginning of a heap */
+    uint64_t arena_info;  /* the same of the first heap of an arena */
+    uint64_t arena_first; /* what that is asked for besides the request */
+    uint64_t heap_most;   /* the largest multiple of `growth` in a heap */
+    uint64_t mapped_count;
+    struct group_tables tables; /* of all arenas' lists */
+    struct arena **arenas; /* by number; NULL until there are any */
+    uint32_t arena_count;
+    uint32_t arena_capacity;
+    uint32_t next_reused; /* the place in the ring of the arena that is shared next */
+    uint32_t *idle;       /* numbers of arenas without threads, the latest last */
+    uint32_t idle_count;
+    struct thread *thread_table; /* by number */
+    uint32_t thread_entries; /* in that table */
+    uint32_t thread_number;  /* of the thread of the request */
+    struct thread *thread;   /* that one; NULL before the first request, and after an end */
+    bool making_cache;
+};
+
+static inline struct ptmalloc *ptmalloc_of(struct heap *heap)
+{
+    return (struct ptmalloc *)heap;
+}
+
+static inline uint64_t size_of(const struct ptmalloc *state, uint32_t id)
+{
+    return state->heap.blocks[id].size;
+}
+
+static inline bool is_small(const struct ptmalloc *state, uint64_t size)
+{
+    return size < state->small_below;
+}
+
+static inline bool is_mapped(const struct ptmalloc *state, uint32_t id)
+{
+    return state->heap.blocks[id].family_data == IS_MAPPED;
+}
+
+/* The size of an allocated or cached block in the eyes of thresholds and caches. */
+static inline uint64_t chunk_size(const struct ptmalloc *state, uint32_t id)
+{
+    bool reduced = state->version >= GLIBC_2_43 && is_mapped(state, id);
+    return size_of(state, id) - (reduced ? 2 * state->word : 0);
+}
+
+/* The bytes of the segment that a mapped block is, with what lies in front of an aligned one. */
+static inline uint64_t mapped_bytes(const struct ptmalloc *state, uint32_t id)
+{
+    return size_of(state, id) + size_of(state, state->heap.blocks[id].previous);
+}
+
+/* The arena of an allocated or cached block that is not mapped. */
+static inline struct arena *arena_of(const struct ptmalloc *state, uint32_t id)
+{
+    return state->arenas[state->heap.blocks[id].family_data];
+}
+
+/* Where the memory of an arena ends. */
+static inline uint64_t arena_end(const struct ptmalloc *state, const struct arena *arena)
+{
+    if (arena->number == 0)
+        return state->heap.brk;
+    const struct arena_heap *heap = &arena->heaps[arena->heap_count - 1];
+    return heap->base + heap->size;
+}
+
+/* The block of an allocation that has succeeded is counted. */
+static inline uint32_t use_whole(struct ptmalloc *state, uint32_t id)
+{
+    state->heap.counters.allocated += size_of(state, id);
+    return id;
+}
+
+/* What is written in blocks; nothing without a mechanism. */
+
+static inline void write_head(struct ptmalloc *state, uint32_t id)
+{
+    heap_touch(&state->heap, state->heap.blocks[id].address + state->word, state->word);
+}
+
+static inline void write_links(struct ptmalloc *state, uint32_t id)
+{
+    uint64_t address = state->heap.blocks[id].address, size = size_of(state, id);
+    unsigned words = is_small(state, size) ? 3 : 5;
+    heap_touch(&state->heap, address + state->word, words * state->word);
+    heap_touch(&state->heap, address + size, state->word);
+}
+
+/* Writes the object in a block, of which it has all but a word. */
+static inline void write_object(struct ptmalloc *state, uint32_t id, uint64_t size)
+{
+    heap_touch(&state->heap, state->heap.blocks[id].address + 2 * state->word, size - state->word);
+}
+
+/* Cuts a block in two and writes both sizes; returns the high one, which is allocated and not
+ * counted. */
+static inline uint32_t split(struct ptmalloc *state, uint32_t id, uint64_t size)
+{
+    uint32_t high = heap_cut_high(&state->heap, id, size);
+    state->heap.blocks[high].family_data = state->heap.blocks[id].family_data;
+    state->heap.counters.splits++;
+    write_head(state, id);
+    write_head(state, high);
+    return high;
+}
+
+/* ptmalloc_memory.c */
+
+/* Makes the top of an arena larger, so that it holds a block of a size; false if that cannot be,
+ * with the heap's failure set or without. */
+bool memory_grow(struct ptmalloc *state, struct arena *arena, uint64_t size);
+bool memory_begin_arena(struct ptmalloc *state, struct arena *arena, uint64_t asked);
+void memory_trim(struct ptmalloc *state, struct arena *arena);
+/* What malloc_trim() does at the top of the main arena. */
+void memory_give_back_top(struct ptmalloc *state);
+uint32_t memory_map(struct ptmalloc *state, uint64_t size);
+void memory_unmap(struct ptmalloc *state, uint32_t id);
+uint32_t memory_remap(struct ptmalloc *state, uint32_t id, uint64_t size);
+
+/* ptmalloc_search.c */
+
+/* Finds a block in an arena; it is not counted as allocated. NO_BLOCK, without a failure: the arena
+ * has no room. */
+uint32_t search_arena(struct ptmalloc *state, struct arena *arena, uint64_t size,
+                      uint64_t *visited);
+/* Takes the low end of the top, which has enough. */
+uint32_t search_use_top(struct ptmalloc *state, struct arena *arena, uint64_t size);
+bool search_consolidate(struct ptmalloc *state, struct arena *arena);
+/* Frees a block that is not counted as allocated, for good. */
+void search_merge_and_trim(struct ptmalloc *state, uint32_t id);
+
+/* ptmalloc_threads.c */
+
+bool threads_switch(struct ptmalloc *state);
+struct arena *threads_arena(struct ptmalloc *state, uint64_t asked);
+bool threads_make_cache(struct ptmalloc *state);
+bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena);
+void threads_end(struct heap *heap);
+bool threads_reserve(struct ptmalloc *state);
+bool threads_init(struct ptmalloc *state);
+void threads_release(struct ptmalloc *state);
+
+/* ptmalloc.c */
+
+/* Searches an arena, and the main one if that has no room. */
+uint32_t ptmalloc_find(struct ptmalloc *state, struct arena *arena, uint64_t size,
+                       uint64_t *visited);
+/* Frees a block that is not counted as allocated: into no cache; or as malloc does by itself. */
+void ptmalloc_release(struct ptmalloc *state, uint32_t id);
+void ptmalloc_free_own(struct ptmalloc *state, uint32_t id);
+
+/* ptmalloc_report.c */
+
+void ptmalloc_locate(const struct heap *heap, uint32_t id, struct location *location);
+void ptmalloc_report(const struct heap *heap, uint64_t *figures);
+uint64_t ptmalloc_cached(const void *memory);
+const char *ptmalloc_check(const void *memory);
+
+#endif

@@ -1,0 +1,164 @@
+"""The arenas of glibc's malloc, and which a thread gets (simalloc/policy/families/ptmalloc.md)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.parts.nodes import Nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from simalloc.policy.families.ptmalloc import Ptmalloc
+
+
+@dataclass
+class ArenaHeap:
+    """A heap of an arena other than the main one: `size` bytes from `base` on are writable.
+
+    `ever` is the most that were.
+    """
+
+    base: int
+    size: int
+    ever: int
+
+    @property
+    def end(self) -> int:
+        """The first address that is not writable."""
+        return self.base + self.size
+
+
+class Arena:
+    """The free blocks of an arena, and its heaps; the main arena, number 0, has the break."""
+
+    def __init__(self, number: int, description: Ptmalloc) -> None:
+        self.number = number
+        self.heaps: list[ArenaHeap] = []
+        self.system = 0
+        self.attached = 0
+        self.fast: defaultdict[int, list[int]] = defaultdict(list)
+        self.unsorted: OrderedDict[int, None] = OrderedDict()
+        self.top: int | None = None
+        self.last_remainder: int | None = None
+        self._small_below = 1024 if description.word == 8 else 1008
+        self._large_limits = _LARGE_LIMITS[description.word]
+        self._small: defaultdict[int, OrderedDict[int, None]] = defaultdict(OrderedDict)
+        self._large = Nodes()
+
+    def is_small(self, size: int) -> bool:
+        """Say whether blocks of this size have a bin of their own."""
+        return size < self._small_below
+
+    def binned(self) -> Iterator[int]:
+        """Run over the blocks in the bins."""
+        yield from (address for blocks in self._small.values() for address in blocks)
+        yield from self._large
+
+    def listed(self) -> list[int]:
+        """Return all free blocks: the unsorted and the binned ones and the top."""
+        top = [] if self.top is None else [self.top]
+        return [*self.unsorted, *self.binned(), *top]
+
+    def enter(self, address: int, size: int) -> None:
+        """Put a free block into its bin."""
+        if self.is_small(size):
+            self._small[size][address] = None
+        else:
+            self._large.enter(address, size)
+
+    def leave(self, address: int, size: int) -> None:
+        """Take a free block out of where it is."""
+        if address == self.top:
+            self.top = None
+        elif address in self.unsorted:
+            del self.unsorted[address]
+        elif self.is_small(size):
+            del self._small[size][address]
+        else:
+            self._large.leave(address, size)
+
+    def oldest_of(self, size: int) -> int | None:
+        """Return the oldest block of a small size that is binned."""
+        return next(iter(self._small[size]), None)
+
+    def best_of(self, size: int) -> int | None:
+        """Return which of the smallest binned blocks of at least `size` bytes is taken."""
+        small = [have for have, blocks in self._small.items() if blocks and have >= size]
+        if small:
+            return self.oldest_of(min(small))
+        fit = self._large.fitting(size)
+        if fit is None:
+            return None
+        equals = self._large.of_size(fit)
+        if len(equals) == 1:
+            return equals[0]
+        own = not self.is_small(size) and self._bin_end(size) == self._bin_end(fit)
+        return equals[-1] if own else equals[1]
+
+    def _bin_end(self, size: int) -> int:
+        """Return the least size above those that share the large bin of `size`."""
+        for limit, width in self._large_limits:
+            if size < limit:
+                return min(((size >> width) + 1) << width, limit)
+        return 1 << 62
+
+
+_LARGE_LIMITS = {
+    8: ((3136, 6), (10752, 9), (45056, 12), (163840, 15), (786432, 18)),
+    4: ((2944, 6), (10752, 9), (45056, 12), (163840, 15), (786432, 18)),
+}
+"""Of each word: below each size, the large bins are that power of two wide."""
+
+
+class Arenas:
+    """All arenas, the main one first, and which of them a thread gets."""
+
+    def __init__(self, description: Ptmalloc) -> None:
+        self._description = description
+        self.all = [Arena(0, description)]
+        self._idle: list[Arena] = []
+        self._limit = description.arena_max
+        self._next = 0
+
+    @property
+    def main(self) -> Arena:
+        """The arena that has the break."""
+        return self.all[0]
+
+    def ring(self) -> list[Arena]:
+        """Return the main arena, then the others, the newest first."""
+        return [self.main, *reversed(self.all[1:])]
+
+    def attach(self, make: Callable[[Arena], None]) -> Arena:
+        """Choose the arena of a thread that has none; `make` gives a new one its first heap."""
+        if self._idle:
+            arena = self._idle.pop()
+        elif self._may_grow():
+            arena = Arena(len(self.all), self._description)
+            make(arena)
+            self.all.append(arena)
+        else:
+            arena = self.ring()[self._next]
+            self._next = (self._next + 1) % len(self.all)
+        arena.attached += 1
+        return arena
+
+    def detach(self, arena: Arena) -> None:
+        """Let a thread go that has ended; an arena without threads waits for the next one."""
+        arena.attached -= 1
+        if arena.attached == 0:
+            self._idle.append(arena)
+
+    def _may_grow(self) -> bool:
+        """Say whether there may be one arena more. Once there is a limit, it remains."""
+        test, cores = self._description.arena_test, self._description.cores
+        count = len(self.all)
+        if self._limit == 0:
+            if self._description.since(44):
+                self._limit = max(test, cores) if count >= test else 0
+            else:
+                self._limit = 8 * cores if count > test else 0
+        return self._limit == 0 or count < self._limit

@@ -1,0 +1,50 @@
+"""The cache of one thread under glibc's malloc (simalloc/policy/families/ptmalloc.md)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class ThreadCache:
+    """Freed blocks of each size, the newest first, up to so many in a list.
+
+    A size of up to `small` bytes has a list of its own; larger ones share one with all sizes up to
+    the next power of two. Sizes above `most` are not kept.
+    """
+
+    def __init__(self, count: int, small: int, most: int) -> None:
+        self._room = count
+        self._small = small
+        self._most = most
+        self._blocks: defaultdict[int, list[int]] = defaultdict(list)
+        self._counts: Counter[tuple[bool, int]] = Counter()
+
+    def __iter__(self) -> Iterator[int]:
+        """Run over the addresses, by size, and among equals from the newest."""
+        return (block for size in sorted(self._blocks) for block in reversed(self._blocks[size]))
+
+    def has_room(self, size: int) -> bool:
+        """Say whether a block of this size would be kept."""
+        return size <= self._most and self._counts[self._list_of(size)] < self._room
+
+    def put(self, address: int, size: int) -> None:
+        """Keep a block, for which there is room."""
+        self._blocks[size].append(address)
+        self._counts[self._list_of(size)] += 1
+
+    def take(self, size: int, alignment: int = 1, offset: int = 0) -> int | None:
+        """Take out the newest block of this size that lies `offset` below a multiple."""
+        for address in reversed(self._blocks.get(size, [])):
+            if (address + offset) % alignment == 0:
+                self._blocks[size].remove(address)
+                self._counts[self._list_of(size)] -= 1
+                return address
+        return None
+
+    def _list_of(self, size: int) -> tuple[bool, int]:
+        """Return which list has the blocks of a size: whether it is a large one, and its number."""
+        return (True, size.bit_length()) if size > self._small else (False, size)

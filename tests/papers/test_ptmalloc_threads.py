@@ -1,0 +1,74 @@
+"""The model of glibc's malloc with threads against the real one: tests/data/mallocs/glibc.
+
+At every event each object is at its place in the same arena, and each arena has the same memory,
+threads and resident pages.
+"""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from simalloc import read_trace
+from simalloc.heap.setting import Setting
+from simalloc.policy import policy
+from simalloc.report.placements import write_placements
+
+MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "glibc"
+CASES = sorted(str(path.relative_to(MEASURED)) for path in MEASURED.glob("2.*/*.csv.zst"))
+TOLD = (
+    "address",
+    "arenas",
+    "system",
+    "attached",
+    "mapped",
+    "resident",
+    "resident_mapped",
+    "resident_total",
+)
+
+
+def measured(case):
+    """Return what glibc did, by the number of the event."""
+    with zstandard.open(MEASURED / case, "rt") as lines:
+        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+        return {row["event"]: {name: row[name] for name in TOLD} for row in rows}
+
+
+def replayed(case, engine):
+    """Return what the model does, by the number of the event."""
+    version, name = case.removesuffix(".csv.zst").split("/")
+    name, writes = name.rsplit(".", 1)
+    program, _, setting = name.partition("@")
+    given = dict(part.split("=") for part in setting.split(",") if part)
+    model = policy("ptmalloc", version=version, cores=2, **given)
+    trace = read_trace(MEASURED / f"{program}.txt.zst")
+    rows = io.StringIO()
+    asked = Setting.of(trace, model, None, None, resident=True, writes=writes == "w1")
+    write_placements(asked, rows, engine=engine)
+    found = csv.DictReader(rows.getvalue().splitlines())
+    return {row["event"]: {name: row[name] for name in TOLD} for row in found}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_address_arena_and_page_is_glibcs(case):
+    model = replayed(case, "core")
+    assert {event: (row, model[event]) for event, row in measured(case).items()} == {
+        event: (row, row) for event, row in measured(case).items()
+    }
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "2.36/heaps.w1.csv.zst",
+        "2.36/tiny.w0.csv.zst",
+        "2.41/large@mmap_threshold=65536.w1.csv.zst",
+        "2.43/large@tcache_max=4000000.w1.csv.zst",
+        "2.44/come_and_go.w1.csv.zst",
+    ],
+)
+def test_the_reference_says_the_same(case):
+    assert replayed(case, "reference") == replayed(case, "core")
