@@ -384,6 +384,7 @@ const struct family ptmalloc = {
     .state_size = sizeof(struct ptmalloc),
     PARAMETERS(parameters),
     .columns = COLUMN_ALIGNMENT | COLUMN_THREAD,
+    .needs_columns_only = true,
     .writes_itself = true,
     .blocks_an_event = 24,
     .init = init,

@@ -22,6 +22,25 @@ uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
     return block;
 }
 
+uint32_t replay_seldom(const struct replay *replay, uint8_t op, uint32_t block, uint64_t size,
+                       const struct layer *layer)
+{
+    struct heap *heap = replay->heap;
+    const struct family *family = replay->family;
+    if (op == OP_CALLOC && block == NO_BLOCK) {
+        heap->request.is_zeroed = true;
+        block = layer->allocate(heap, size);
+        heap->request.is_zeroed = false;
+    } else if (op == OP_EMPTY && family->give_back != NULL) {
+        family->give_back(heap);
+    } else if (op == OP_THREAD_END && family->end_thread != NULL) {
+        family->end_thread(heap);
+    } else if (op == OP_CALLOC) {
+        heap_fail(heap, INVALID_EVENTS);
+    }
+    return block;
+}
+
 /* Fills in what is told of an event, and of the heap after it. */
 static void tell(const struct replay *replay, const struct events *event, uint32_t block)
 {

@@ -41,6 +41,10 @@ bool replay_begin(struct replay *replay, const struct events *events, size_t fir
 size_t replay_end(struct replay *replay, const struct events *part, struct batch *batch,
                   uint32_t used);
 
+/* Carries out what is neither malloc, free nor realloc, and returns the block of the object. */
+uint32_t replay_seldom(const struct replay *replay, uint8_t op, uint32_t block, uint64_t size,
+                       const struct layer *layer);
+
 /* Allocates an object's block, or reallocates the one that it has; NO_BLOCK, with the heap's failure
  * set, if that cannot be. */
 ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *heap, uint8_t op,
@@ -50,10 +54,8 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
     _Static_assert(OP_MALLOC == 0 && NO_BLOCK == 0, "a malloc of no object yet is told at once");
     if (LIKELY((op | block) == 0))
         return allocate(heap, size);
-    if (UNLIKELY(op == OP_USE || op == OP_EMPTY || op == OP_THREAD_END))
-        return block;
-    if (op == OP_CALLOC && block == NO_BLOCK)
-        return layer->allocate(heap, size);
+    if (UNLIKELY(op >= OP_USE))
+        return replay_seldom(replay, op, block, size, layer);
     if (UNLIKELY(op != OP_REALLOC || block == NO_BLOCK)) {
         heap_fail(heap, INVALID_EVENTS);
         return NO_BLOCK;

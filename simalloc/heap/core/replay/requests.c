@@ -6,7 +6,9 @@
 bool requests_are_needed(const struct replay *replay, const struct events *events)
 {
     const struct heap *heap = replay->heap;
-    return replay->family->columns != 0 || heap->setting.columns != 0 || replay->measures.series_count > 0 ||
+    bool has_columns = events->alignment != NULL || events->thread != NULL;
+    bool looks = replay->family->columns != 0;
+    return (looks && (has_columns || !replay->family->needs_columns_only)) || heap->setting.columns != 0 || replay->measures.series_count > 0 ||
            (heap->setting.memalign && events->alignment != NULL);
 }
 
