@@ -26,7 +26,7 @@ from simalloc.policy.families.gnu import Gnu
 from simalloc.policy.families.gxx import Gxx
 from simalloc.policy.families.jemalloc import Jemalloc, Version
 from simalloc.policy.families.lea import Lea
-from simalloc.policy.families.mimalloc import Mimalloc, ReclaimOnFree
+from simalloc.policy.families.mimalloc import Mimalloc, MimallocVersion, ReclaimOnFree
 from simalloc.policy.families.modified_buddy import ModifiedBuddy
 from simalloc.policy.families.musl import Musl
 from simalloc.policy.families.phk import PageOrder, Phk
@@ -427,6 +427,23 @@ PARAMETERS = {
 }
 """What may be drawn for the parameters of each family, besides those that all have."""
 
+OLDER = {
+    Mimalloc: st.fixed_dictionaries(
+        {"version": st.just(MimallocVersion.V2_0_9)},
+        optional={
+            "mechanism": st.booleans(),
+            "tick": st.sampled_from([0, 10**6, 10**9]),
+            "decommit_delay": st.sampled_from([0, 3]),
+            "decommit_extend_delay": st.sampled_from([0, 2]),
+            "segment_decommit_delay": st.sampled_from([0, 1]),
+            "allow_decommit": st.booleans(),
+            "eager_commit": st.booleans(),
+            "eager_commit_delay": st.sampled_from([0, 2]),
+        },
+    )
+}
+"""What may be drawn instead where an older release has options of its own."""
+
 
 @st.composite
 def variants(draw, policy, *, parts=True):
@@ -435,7 +452,7 @@ def variants(draw, policy, *, parts=True):
     Without `parts` all do.
     """
     drawn = st.fixed_dictionaries({}, optional=PARAMETERS.get(type(policy.description), {}))
-    given = draw(drawn)
+    given = draw(st.one_of(drawn, OLDER.get(type(policy.description), drawn)))
     if parts and draw(st.booleans()):
         given |= draw(st.fixed_dictionaries({}, optional=_COMMON)) | draw(_OVERHEAD)
     drawn = policy.with_parameters(**given)

@@ -1,9 +1,10 @@
 """mimalloc, of two releases."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Annotated, ClassVar, Final
 
+from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Amount, Overhead, Range
 
@@ -17,10 +18,47 @@ Milliseconds = Annotated[int, Range(0, 1 << 32)]
 """How long something waits; 0: not at all."""
 
 
-class Version(Enum):
+class MimallocVersion(Enum):
     """Which release is meant."""
 
+    V2_0_9 = "2.0.9"
     V3_6_0 = "3.6.0"
+
+
+_OF_2: Final = frozenset(
+    {
+        "decommit_delay",
+        "decommit_extend_delay",
+        "segment_decommit_delay",
+        "allow_decommit",
+        "eager_commit",
+        "eager_commit_delay",
+    }
+)
+"""The parameters of 2.0.9 alone."""
+
+_OF_3: Final = frozenset(
+    {
+        "base",
+        "hint_delta",
+        "purge_delay",
+        "arena_purge_mult",
+        "purge_decommits",
+        "arena_reserve",
+        "arena_eager_commit",
+        "arena_purge_min_size",
+        "arena_purge_immediate_size",
+        "allow_thp",
+        "page_reclaim_on_free",
+        "page_full_retain",
+        "page_max_candidates",
+        "page_max_reclaim",
+        "page_cross_thread_max_reclaim",
+        "generic_collect",
+        "disallow_arena_alloc",
+    }
+)
+"""Those of 3.6.0 alone."""
 
 
 class ReclaimOnFree(Enum):
@@ -42,7 +80,7 @@ class Mimalloc(Family):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
     writes_itself: ClassVar[bool] = True
 
-    version: Version = Version.V3_6_0
+    version: MimallocVersion = MimallocVersion.V3_6_0
     """The release whose rules are used."""
     tick: Annotated[int, Range(0, 10**9)] = 0
     """Nanoseconds that the clock advances with each call; 0: the times of the trace are taken."""
@@ -82,6 +120,27 @@ class Mimalloc(Family):
     disallow_arena_alloc: bool = False
     """Whether each page is mapped by itself."""
 
+    decommit_delay: Milliseconds = 25
+    """2.0.9: how long free slices wait before they are decommitted."""
+    decommit_extend_delay: Milliseconds = 1
+    """2.0.9: what each further free span adds to that."""
+    segment_decommit_delay: Milliseconds = 500
+    """2.0.9: after how long a segment without pages may be decommitted."""
+    allow_decommit: bool = True
+    """2.0.9: whether anything is decommitted at all."""
+    eager_commit: bool = True
+    """2.0.9: whether new segments are committed from the start."""
+    eager_commit_delay: Amount = 1
+    """2.0.9: so many first segments of each thread are not, if there are several threads."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        foreign = _OF_3 if self.version is MimallocVersion.V2_0_9 else _OF_2
+        for part in fields(self):
+            if part.name in foreign and getattr(self, part.name) != part.default:
+                version = self.version.value
+                raise PolicyError(f"mimalloc {version} has no option {part.name}")
+
     @property
     def core(self) -> str:
         """The two releases have little more in common than the sizes of blocks."""
@@ -99,7 +158,7 @@ class Mimalloc(Family):
 
     def core_parameters(self) -> dict[str, int | str]:
         """Return what the core of the version takes."""
-        given = super().core_parameters()
-        given["purge_unit"] = self.purge_unit
-        foreign = ["version", "arena_purge_min_size"]
-        return {name: value for name, value in given.items() if name not in foreign}
+        given = super().core_parameters() | {"purge_unit": self.purge_unit}
+        is_old = self.version is MimallocVersion.V2_0_9
+        foreign = _OF_3 | {"purge_unit"} if is_old else _OF_2 | {"arena_purge_min_size"}
+        return {name: given[name] for name in given.keys() - foreign - {"version"}}

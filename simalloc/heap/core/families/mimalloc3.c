@@ -58,7 +58,7 @@ static void collect_regularly(struct mimalloc3 *state, struct theap *theap)
 {
     theap->collected += theap->calls;
     theap->calls = 0;
-    collect_retired(state, theap, false);
+    mi3_collect_retired(state, theap, false);
     if (theap->collected < state->generic_collect)
         return;
     theap->collected = 0;
@@ -66,9 +66,9 @@ static void collect_regularly(struct mimalloc3 *state, struct theap *theap)
         for (uint32_t number = theap->queues[bin].first, next; number != NO_PAGE; number = next) {
             struct page *page = &state->pages[number];
             next = page->next;
-            page_collect(&state->heap, page, false);
+            mi3_page_collect(&state->heap, page, false);
             if (page->used == 0 && page->retire == 0)
-                page_free(state, number);
+                mi3_page_free(state, number);
         }
     }
     arenas_purge(state, theap->sequence, false);
@@ -84,7 +84,7 @@ static NEVER_INLINE uint32_t allocate_generic(struct mimalloc3 *state, struct th
     uint64_t visited = 0;
     if (is_due)
         collect_regularly(state, theap);
-    uint32_t number = find_page(state, theap, size, alignment, &visited);
+    uint32_t number = mi3_find_page(state, theap, size, alignment, &visited);
     if (number == NO_PAGE)
         return NO_BLOCK;
     count_search(&state->heap, visited);
@@ -92,7 +92,7 @@ static NEVER_INLINE uint32_t allocate_generic(struct mimalloc3 *state, struct th
     const struct page *page = &state->pages[number];
     if ((is_due || size >= THOROUGH_FROM) && page->block_size > LARGEST_SMALL &&
         page->used == page->reserved)
-        abandon(state, number);
+        mi3_abandon(state, number);
     return state->heap.failure == NULL ? id : NO_BLOCK;
 }
 
@@ -108,7 +108,8 @@ static uint32_t allocate_for(struct mimalloc3 *state, struct theap *theap, uint6
     return allocate_generic(state, theap, size, 0);
 }
 
-/* Gives a thread an empty heap of its own; NULL, with the heap's failure set: memory is exhausted. */
+/* Gives a thread an empty heap of its own; NULL, with the heap's failure set, when memory is
+ * exhausted. */
 static struct theap *add_theap(struct mimalloc3 *state, uint32_t thread)
 {
     if (!thread_table_add(&state->theaps, thread)) {
@@ -304,16 +305,16 @@ DEFINE_ONLY_LAYER(mimalloc3, true, allocate, release, heap_reserve, .resize = re
  * the others are given up if the thread ends. */
 static void collect_finally(struct mimalloc3 *state, struct theap *theap, bool ends)
 {
-    collect_retired(state, theap, true);
+    mi3_collect_retired(state, theap, true);
     for (unsigned bin = 0; bin < QUEUES; bin++) {
         for (uint32_t number = theap->queues[bin].first, next; number != NO_PAGE; number = next) {
             struct page *page = &state->pages[number];
             next = page->next;
-            page_collect_all(&state->heap, page);
+            mi3_page_collect_all(&state->heap, page);
             if (page->used == 0)
-                page_free(state, number);
+                mi3_page_free(state, number);
             else if (ends)
-                abandon(state, number);
+                mi3_abandon(state, number);
         }
     }
 }
@@ -396,7 +397,7 @@ static const char *check(const void *memory)
     const char *wrong = heap_check(&state->heap);
     for (uint32_t number = 1; number < state->page_count && wrong == NULL; number++)
         if (state->pages[number].base != NO_BLOCK)
-            wrong = page_check(&state->heap, &state->pages[number]);
+            wrong = mi3_page_check(&state->heap, &state->pages[number]);
     return wrong;
 }
 

@@ -182,39 +182,39 @@ void arenas_release(struct mimalloc3 *state);
 
 /* Makes the first page of a queue; `alignment`: of its only block; 0: any. NO_PAGE, with the heap's
  * failure set, if that cannot be. */
-uint32_t page_make(struct mimalloc3 *state, struct theap *theap, uint64_t block_size,
+uint32_t mi3_page_make(struct mimalloc3 *state, struct theap *theap, uint64_t block_size,
                    uint64_t alignment);
 /* Takes a page out of its queue and gives its slices back. */
-void page_free(struct mimalloc3 *state, uint32_t number);
+void mi3_page_free(struct mimalloc3 *state, uint32_t number);
 /* Puts the next blocks on the free list, which is empty. False, with the heap's failure set, when
  * memory is exhausted. */
-bool page_extend(struct mimalloc3 *state, uint32_t number);
+bool mi3_page_extend(struct mimalloc3 *state, uint32_t number);
 /* Lets the blocks that the owner freed come next, if no other does. */
 void page_use_local(struct page *page);
 /* Takes over what others freed, but for the newest block if that is kept. */
-void page_collect(struct heap *heap, struct page *page, bool keep_newest);
+void mi3_page_collect(struct heap *heap, struct page *page, bool keep_newest);
 /* Takes over what others freed; the blocks that would have come next come last. */
-void page_collect_all(struct heap *heap, struct page *page);
+void mi3_page_collect_all(struct heap *heap, struct page *page);
 /* Says what is wrong with a page, or NULL. */
-const char *page_check(const struct heap *heap, const struct page *page);
+const char *mi3_page_check(const struct heap *heap, const struct page *page);
 /* What divides the addresses of all blocks of a size. */
 uint64_t natural_alignment(const struct mimalloc3 *state, uint64_t block_size);
 
 /* Makes a page a thread's, the first or last of its queue. */
-void queue_push(struct mimalloc3 *state, struct theap *theap, uint32_t number, bool in_front);
+void mi3_queue_push(struct mimalloc3 *state, struct theap *theap, uint32_t number, bool in_front);
 /* Takes a page out of its owner's queue; nobody owns it then. */
-void queue_remove(struct mimalloc3 *state, uint32_t number);
+void mi3_queue_remove(struct mimalloc3 *state, uint32_t number);
 
 /* A page of a thread's with a free block; NO_PAGE, with the heap's failure set, if there cannot be
  * one. Adds to `visited` how many pages were looked at. */
-uint32_t find_page(struct mimalloc3 *state, struct theap *theap, uint64_t size, uint64_t alignment,
-                   uint64_t *visited);
+uint32_t mi3_find_page(struct mimalloc3 *state, struct theap *theap, uint64_t size,
+                       uint64_t alignment, uint64_t *visited);
 /* Lets a page have no owner, and marks it if it has room; or frees it. */
-void abandon(struct mimalloc3 *state, uint32_t number);
+void mi3_abandon(struct mimalloc3 *state, uint32_t number);
 /* Keeps a page that has become empty for a while if its owner has few of its bin; else frees it. */
 void retire(struct mimalloc3 *state, uint32_t number);
 /* Brings the retired pages nearer to their end, or with `force` to it. */
-void collect_retired(struct mimalloc3 *state, struct theap *theap, bool force);
+void mi3_collect_retired(struct mimalloc3 *state, struct theap *theap, bool force);
 /* Frees, takes over, or marks a page without an owner in which a thread has freed a block. */
 void free_abandoned(struct mimalloc3 *state, struct theap *theap, uint32_t number);
 

@@ -109,7 +109,7 @@ static void cut_ends(struct heap *heap, struct page *page)
     heap_mark(heap, page->rest, STATE_FREE);
 }
 
-uint32_t page_make(struct mimalloc3 *state, struct theap *theap, uint64_t block_size,
+uint32_t mi3_page_make(struct mimalloc3 *state, struct theap *theap, uint64_t block_size,
                    uint64_t alignment)
 {
     struct heap *heap = &state->heap;
@@ -137,12 +137,12 @@ uint32_t page_make(struct mimalloc3 *state, struct theap *theap, uint64_t block_
         .reserved = is_singleton ? 1 : (uint32_t)((slices * SLICE - offset) / block_size),
         .bin = is_singleton ? SINGLETONS : (uint8_t)bin_of(block_size),
     };
-    queue_push(state, theap, number, true);
+    mi3_queue_push(state, theap, number, true);
     cut_ends(heap, page);
-    return arenas_register(state, page) && page_extend(state, number) ? number : NO_PAGE;
+    return arenas_register(state, page) && mi3_page_extend(state, number) ? number : NO_PAGE;
 }
 
-bool page_extend(struct mimalloc3 *state, uint32_t number)
+bool mi3_page_extend(struct mimalloc3 *state, uint32_t number)
 {
     struct heap *heap = &state->heap;
     struct page *page = &state->pages[number];
@@ -169,12 +169,12 @@ bool page_extend(struct mimalloc3 *state, uint32_t number)
     return true;
 }
 
-void page_free(struct mimalloc3 *state, uint32_t number)
+void mi3_page_free(struct mimalloc3 *state, uint32_t number)
 {
     struct heap *heap = &state->heap;
     struct page *page = &state->pages[number];
     if (page->owner != NULL)
-        queue_remove(state, number);
+        mi3_queue_remove(state, number);
     arenas_unmark(state, number);
     heap_mark(heap, page->base, STATE_WASTE);
     while (heap->blocks[page->base].size < page->slices * SLICE) {
@@ -208,7 +208,7 @@ void page_use_local(struct page *page)
     page->is_zero = false;
 }
 
-void page_collect(struct heap *heap, struct page *page, bool keep_newest)
+void mi3_page_collect(struct heap *heap, struct page *page, bool keep_newest)
 {
     uint32_t taken = page->remote;
     if (keep_newest && taken != NO_BLOCK) {
@@ -226,9 +226,9 @@ void page_collect(struct heap *heap, struct page *page, bool keep_newest)
     page_use_local(page);
 }
 
-void page_collect_all(struct heap *heap, struct page *page)
+void mi3_page_collect_all(struct heap *heap, struct page *page)
 {
-    page_collect(heap, page, false);
+    mi3_page_collect(heap, page, false);
     if (page->local == NO_BLOCK)
         return;
     chain_onto(heap, page->local, &page->free);
@@ -246,7 +246,7 @@ static uint32_t chain_length(const struct heap *heap, uint32_t id)
     return count;
 }
 
-const char *page_check(const struct heap *heap, const struct page *page)
+const char *mi3_page_check(const struct heap *heap, const struct page *page)
 {
     uint64_t free = chain_length(heap, page->free);
     uint64_t local = chain_length(heap, page->local);

@@ -11,7 +11,7 @@ enum {
     LARGEST_RECLAIMED = 128 * 1024,
 };
 
-void queue_push(struct mimalloc3 *state, struct theap *theap, uint32_t number, bool in_front)
+void mi3_queue_push(struct mimalloc3 *state, struct theap *theap, uint32_t number, bool in_front)
 {
     struct page *page = &state->pages[number];
     struct queue *queue = &theap->queues[page->bin];
@@ -24,7 +24,7 @@ void queue_push(struct mimalloc3 *state, struct theap *theap, uint32_t number, b
     queue->count++;
 }
 
-void queue_remove(struct mimalloc3 *state, uint32_t number)
+void mi3_queue_remove(struct mimalloc3 *state, uint32_t number)
 {
     struct page *page = &state->pages[number];
     struct queue *queue = &page->owner->queues[page->bin];
@@ -37,8 +37,8 @@ void queue_remove(struct mimalloc3 *state, uint32_t number)
 static void move(struct mimalloc3 *state, uint32_t number, bool to_front)
 {
     struct theap *theap = state->pages[number].owner;
-    queue_remove(state, number);
-    queue_push(state, theap, number, to_front);
+    mi3_queue_remove(state, number);
+    mi3_queue_push(state, theap, number, to_front);
 }
 
 static void count_collected(struct queue *queue, bool was_freed_in)
@@ -64,7 +64,7 @@ static void pass_full(struct mimalloc3 *state, struct search *search, uint32_t n
 {
     const struct page *page = &state->pages[number];
     if (search->retain == 0) {
-        abandon(state, number);
+        mi3_abandon(state, number);
         return;
     }
     search->retain--;
@@ -82,7 +82,7 @@ static void consider(struct mimalloc3 *state, struct search *search, uint32_t nu
         search->limit = (int64_t)state->page_max_candidates;
     } else if (state->pages[candidate].used == 0) {
         search->candidate = number;
-        page_free(state, candidate);
+        mi3_page_free(state, candidate);
     } else if (page->used >= state->pages[candidate].used &&
                page->reserved - page->used > page->reserved / 8) {
         search->candidate = number;
@@ -108,7 +108,7 @@ static uint32_t search_queue(struct mimalloc3 *state, const struct theap *theap,
         ++*visited;
         if (page->free == NO_BLOCK) {
             bool has_remote = page->remote != NO_BLOCK;
-            page_collect(&state->heap, page, false);
+            mi3_page_collect(&state->heap, page, false);
             count_collected(queue, has_remote && page->free != NO_BLOCK);
         }
         if (page->free == NO_BLOCK && page->capacity == page->reserved) {
@@ -121,7 +121,8 @@ static uint32_t search_queue(struct mimalloc3 *state, const struct theap *theap,
     }
     if (search.candidate == NO_PAGE)
         return NO_PAGE;
-    if (state->pages[search.candidate].free == NO_BLOCK && !page_extend(state, search.candidate))
+    if (state->pages[search.candidate].free == NO_BLOCK &&
+        !mi3_page_extend(state, search.candidate))
         return NO_PAGE;
     move(state, search.candidate, true);
     return search.candidate;
@@ -133,23 +134,23 @@ static uint32_t reclaim_for(struct mimalloc3 *state, struct theap *theap, unsign
     uint32_t number;
     while ((number = arenas_find_marked(state, bin, theap->sequence)) != NO_PAGE) {
         arenas_unmark(state, number);
-        page_collect(&state->heap, &state->pages[number], false);
+        mi3_page_collect(&state->heap, &state->pages[number], false);
         if (state->pages[number].used > 0)
             break;
-        page_free(state, number);
+        mi3_page_free(state, number);
     }
     if (number == NO_PAGE)
         return NO_PAGE;
-    queue_push(state, theap, number, false);
-    bool is_ready = state->pages[number].free != NO_BLOCK || page_extend(state, number);
+    mi3_queue_push(state, theap, number, false);
+    bool is_ready = state->pages[number].free != NO_BLOCK || mi3_page_extend(state, number);
     return is_ready ? number : NO_PAGE;
 }
 
-uint32_t find_page(struct mimalloc3 *state, struct theap *theap, uint64_t size, uint64_t alignment,
-                   uint64_t *visited)
+uint32_t mi3_find_page(struct mimalloc3 *state, struct theap *theap, uint64_t size,
+                       uint64_t alignment, uint64_t *visited)
 {
     if (alignment > 0 || size > LARGEST_BLOCK)
-        return page_make(state, theap, system_size(size, SLICE), alignment);
+        return mi3_page_make(state, theap, system_size(size, SLICE), alignment);
     unsigned bin = bin_of(size);
     struct queue *queue = &theap->queues[bin];
     if (queue->first != NO_PAGE) {
@@ -163,22 +164,22 @@ uint32_t find_page(struct mimalloc3 *state, struct theap *theap, uint64_t size, 
             return number;
         }
     }
-    collect_retired(state, theap, false);
+    mi3_collect_retired(state, theap, false);
     uint32_t number = reclaim_for(state, theap, bin);
     if (number != NO_PAGE || state->heap.failure != NULL)
         return number;
-    return page_make(state, theap, size_of_bin(bin), 0);
+    return mi3_page_make(state, theap, size_of_bin(bin), 0);
 }
 
-void abandon(struct mimalloc3 *state, uint32_t number)
+void mi3_abandon(struct mimalloc3 *state, uint32_t number)
 {
     struct page *page = &state->pages[number];
-    page_collect(&state->heap, page, false);
+    mi3_page_collect(&state->heap, page, false);
     if (page->used == 0) {
-        page_free(state, number);
+        mi3_page_free(state, number);
         return;
     }
-    queue_remove(state, number);
+    mi3_queue_remove(state, number);
     if (page->used < page->reserved && page->arena != NO_ARENA)
         arenas_mark(state, number);
 }
@@ -195,7 +196,7 @@ void retire(struct mimalloc3 *state, uint32_t number)
     uint32_t count = page->owner->queues[page->bin].count;
     if (page->bin == SINGLETONS || count > RETIRED_PAGES ||
         (count > 1 && page->block_size >= SMALL_REQUEST)) {
-        page_free(state, number);
+        mi3_page_free(state, number);
         return;
     }
     page->retire = page->block_size <= LARGEST_SMALL ? RETIRE_SMALL : RETIRE;
@@ -213,11 +214,11 @@ static bool collect_page(struct mimalloc3 *state, uint32_t number, bool force)
     page->retire = force ? 0 : page->retire - 1;
     if (page->retire > 0)
         return true;
-    page_free(state, number);
+    mi3_page_free(state, number);
     return false;
 }
 
-void collect_retired(struct mimalloc3 *state, struct theap *theap, bool force)
+void mi3_collect_retired(struct mimalloc3 *state, struct theap *theap, bool force)
 {
     unsigned lowest = theap->lowest;
     unsigned highest = theap->highest;
@@ -255,18 +256,18 @@ void free_abandoned(struct mimalloc3 *state, struct theap *theap, uint32_t numbe
 {
     struct heap *heap = &state->heap;
     struct page *page = &state->pages[number];
-    page_collect(heap, page, page->block_size <= SMALL_REQUEST);
+    mi3_page_collect(heap, page, page->block_size <= SMALL_REQUEST);
     if (page->used == 1)
-        page_collect(heap, page, false);
+        mi3_page_collect(heap, page, false);
     if (page->used == 0) {
-        page_free(state, number);
+        mi3_page_free(state, number);
     } else if (may_reclaim(state, theap, page)) {
         arenas_unmark(state, number);
-        page_collect(heap, page, false);
-        queue_push(state, theap, number, false);
+        mi3_page_collect(heap, page, false);
+        mi3_queue_push(state, theap, number, false);
     } else if (!page->is_marked && page->arena != NO_ARENA &&
                page->reserved - page->used > page->reserved / 8) {
-        page_collect(heap, page, false);
+        mi3_page_collect(heap, page, false);
         arenas_mark(state, number);
     }
 }
