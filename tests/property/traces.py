@@ -31,6 +31,7 @@ from simalloc.policy.families.modified_buddy import ModifiedBuddy
 from simalloc.policy.families.musl import Musl
 from simalloc.policy.families.phk import PageOrder, Phk
 from simalloc.policy.families.ptmalloc import GlibcVersion, Ptmalloc, ThreadBlocks
+from simalloc.policy.families.pymalloc import Pymalloc, PythonVersion
 from simalloc.policy.families.quick_fit import QuickFit
 from simalloc.policy.families.scudo import Config, Purge, Scudo
 from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
@@ -392,6 +393,12 @@ PARAMETERS = {
         "tcache_max": st.sampled_from([0, 100, 3000, 1 << 20]),
         "thread_blocks": st.sampled_from(ThreadBlocks),
     },
+    Pymalloc: {
+        "version": st.sampled_from(PythonVersion),
+        "below": st.sampled_from(["best-fit-ao", "ptmalloc", "scudo:config=android"]),
+        "arena_skew": st.sampled_from([0, 4096, 12288]),
+        "zero_as_one": st.booleans(),
+    },
     QuickFit: {"growth": _unit, "area": st.sampled_from([100, 4096])},
     Scudo: {
         "config": st.sampled_from(Config),
@@ -454,7 +461,8 @@ def variants(draw, policy, *, parts=True):
     drawn = st.fixed_dictionaries({}, optional=PARAMETERS.get(type(policy.description), {}))
     given = draw(st.one_of(drawn, OLDER.get(type(policy.description), drawn)))
     if parts and draw(st.booleans()):
-        given |= draw(st.fixed_dictionaries({}, optional=_COMMON)) | draw(_OVERHEAD)
+        waits = {} if isinstance(policy.description, Pymalloc) else _COMMON
+        given |= draw(st.fixed_dictionaries({}, optional=waits)) | draw(_OVERHEAD)
     drawn = policy.with_parameters(**given)
     if parts and drawn.description.aligning and draw(st.booleans()):
         return drawn.with_parameters(memalign=True)

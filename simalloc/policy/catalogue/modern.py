@@ -10,6 +10,7 @@ from simalloc.policy.families.jemalloc import Jemalloc
 from simalloc.policy.families.mimalloc import Mimalloc
 from simalloc.policy.families.musl import Musl
 from simalloc.policy.families.ptmalloc import Ptmalloc
+from simalloc.policy.families.pymalloc import Pymalloc
 from simalloc.policy.families.scudo import Scudo
 from simalloc.policy.families.tcmalloc import Tcmalloc
 from simalloc.policy.families.tlsf import Tlsf
@@ -74,6 +75,14 @@ POLICIES: Final = (
         reading="Where the first arena lies is random; here it is a parameter.",
         scale=1,
         groups=_REAL,
+    ),
+    Policy(
+        "pymalloc",
+        Pymalloc(mechanism=True, word=8),
+        source="CPython 3.11, 3.9 and 3.8, Objects/obmalloc.c",
+        reading="Where arenas begin is random; here they begin where a pool may.",
+        groups=_REAL,
+        scale=1,
     ),
     Policy(
         "scudo",

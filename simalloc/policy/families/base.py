@@ -155,6 +155,7 @@ class Family:
         given |= {"anyway": served.anyway, "natural": served.natural}
         given |= {
             "columns": 0,
+            **dict.fromkeys(("python_pool", "python_keeps", "python_skew", "python_least"), 0),
             "piece": served.piece,
             "piece_unit": served.unit,
             "payload": self.payload,

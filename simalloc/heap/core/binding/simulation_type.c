@@ -6,6 +6,7 @@
 #include "binding/parameters.h"
 #include "python/python_policy.h"
 #include "replay/deferral.h"
+#include "replay/pymalloc.h"
 #include "replay/free_counting.h"
 #include "space/residence.h"
 
@@ -36,6 +37,7 @@ static void free_replay(struct replay *replay)
         return;
     if (replay->heap != NULL) {
         deferral_release(replay->heap);
+        pymalloc_release(replay->heap);
         free_counting_release(replay->heap);
         replay->family->release(replay->heap);
     }
@@ -115,7 +117,7 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
         return false;
     }
     replay->heap = heap;
-    if (begin_series(replay, tracking, events) && family->init(heap) && deferral_init(heap, family->next_layer) &&
+    if (begin_series(replay, tracking, events) && family->init(heap) && deferral_init(heap, family->next_layer) && pymalloc_init(heap) &&
         free_counting_init(heap, family))
         return true;
     if (PyErr_Occurred() == NULL)

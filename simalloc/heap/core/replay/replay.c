@@ -2,6 +2,7 @@
 
 #include "replay/deferral.h"
 #include "replay/free_counting.h"
+#include "replay/pymalloc.h"
 #include "replay/requests.h"
 #include "replay/trimming.h"
 #include "space/residence.h"
@@ -49,7 +50,9 @@ static void tell(const struct replay *replay, const struct events *event, uint32
     const struct sight *sight = event->sight;
     size_t row = event->first;
     struct location location = {0, 0, -1};
-    if (block != NO_BLOCK && family->locate != NULL)
+    if (block != NO_BLOCK && heap->pymalloc != NULL)
+        pymalloc_locate(heap, block, &location);
+    else if (block != NO_BLOCK && family->locate != NULL)
         family->locate(heap, block, &location);
     else if (block != NO_BLOCK)
         location.offset = (int64_t)heap->blocks[block].address;
@@ -69,7 +72,8 @@ static const char *verify(const struct replay *replay, uint32_t taken)
     const struct family *family = replay->family;
     const char *wrong = family->check(heap);
     if (wrong == NULL)
-        wrong = deferral_check(heap, family->cached == NULL ? 0 : family->cached(heap));
+        wrong = deferral_check(heap, pymalloc_cached(heap) +
+                                         (family->cached == NULL ? 0 : family->cached(heap)));
     /* An aligned allocation is one, and two frees. */
     uint32_t steps = heap->request.alignment > 0 ? 3 : 1;
     if (wrong == NULL && taken > steps * family->blocks_an_event + heap->reserved)
@@ -184,10 +188,12 @@ size_t replay_all(struct replay *replay, const struct events *events)
             layer = deferral_over(heap, layer);
         if (heap->trimming != NULL)
             layer = trimming_over(heap, layer, family);
+        if (heap->pymalloc != NULL)
+            layer = pymalloc_over(heap, layer);
         heap->front = layer;
         prefetch_columns(events, done + BATCH);
         struct events batch = events_from(events, done, BATCH - done % BATCH);
-        replay_function *full = replay->family->replay_requests;
+        replay_function *full = heap->pymalloc == NULL ? replay->family->replay_requests : NULL;
         if (!requests_are_needed(replay, events))
             done += layer->replay(replay, &batch);
         else

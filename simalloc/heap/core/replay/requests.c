@@ -1,6 +1,7 @@
 #include "replay/requests.h"
 
 #include "replay/aligning.h"
+#include "replay/pymalloc.h"
 #include "space/residence.h"
 
 bool requests_are_needed(const struct replay *replay, const struct events *events)
@@ -8,7 +9,8 @@ bool requests_are_needed(const struct replay *replay, const struct events *event
     const struct heap *heap = replay->heap;
     bool has_columns = events->alignment != NULL || events->thread != NULL;
     bool looks = replay->family->columns != 0;
-    return (looks && (has_columns || !replay->family->needs_columns_only)) || heap->setting.columns != 0 || replay->measures.series_count > 0 ||
+    return heap->pymalloc != NULL ||
+           (looks && (has_columns || !replay->family->needs_columns_only)) || heap->setting.columns != 0 || replay->measures.series_count > 0 ||
            (heap->setting.memalign && events->alignment != NULL);
 }
 
@@ -66,7 +68,7 @@ static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
     const struct block *block = &heap->blocks[id];
     const struct setting *setting = &heap->setting;
     uint64_t payload = setting->payload;
-    bool by_allocator = !replay->family->writes_itself;
+    bool by_allocator = !replay->family->writes_itself && !pymalloc_has(heap, id);
     if (by_allocator)
         heap_touch(heap, block->address, setting->header);
     if (by_allocator && setting->footer > 0)

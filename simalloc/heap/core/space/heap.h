@@ -93,6 +93,10 @@ struct setting {
     uint64_t piece;     /* what is given back of a block for others has so many bytes; 0: none is */
     uint64_t piece_unit; /* and is a multiple of it */
     uint64_t columns;    /* of the trace that a policy in Python looks at, COLUMN_... together */
+    uint64_t python_pool;  /* bytes of a pool of Python's own allocator; 0: there is none */
+    uint64_t python_keeps; /* whether it keeps the last arena */
+    uint64_t python_skew;  /* how far behind a multiple of 16 KiB its arenas begin */
+    uint64_t python_least; /* the least request that it serves */
     uint64_t payload;    /* bytes of a block in front of what the program may write */
     uint64_t threads; /* of the program, as far as is known */
     uint64_t other_threads; /* that the program starts before its first event, besides number 0 */
@@ -116,6 +120,7 @@ struct layer;
 struct residence;
 struct deferral;
 struct free_counting;
+struct pymalloc;
 struct trimming;
 
 struct heap {
@@ -133,6 +138,7 @@ struct heap {
     struct setting setting;
     const struct layer *front; /* what the program's calls go through; set before a batch */
     struct deferral *deferral; /* freed blocks that are not coalesced yet; NULL: none ever are */
+    struct pymalloc *pymalloc; /* Python's own allocator over the family; NULL: there is none */
     struct trimming *trimming; /* when the break is lowered; NULL: never */
     struct free_counting *free_counting; /* NULL: frees are not counted, or by the family */
     uint32_t *segments;        /* the edges of the mapped segments, in no order */

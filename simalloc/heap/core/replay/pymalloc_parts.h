@@ -1,0 +1,110 @@
+/* The pools and arenas of Python's own allocator. */
+#ifndef SIMALLOC_PYMALLOC_PARTS_H
+#define SIMALLOC_PYMALLOC_PARTS_H
+
+#include "parts/overhead.h"
+#include "replay/pymalloc.h"
+#include "space/residence.h"
+
+enum {
+    POOLS = 64, /* that fit an arena; one less if it does not begin where a pool may */
+    GRAIN = 16,
+    LARGEST = 512,
+    POOL_HEADER = 48,
+    SMALL_POOL = 4096,
+    NO_POOL = 0,
+    NO_ARENA = UINT32_MAX
+};
+
+struct pool {
+    uint32_t lowest;     /* of its blocks */
+    uint32_t size;       /* of a block; 0: the pool was never used */
+    uint32_t used;       /* allocated blocks */
+    uint32_t freed;      /* the block freed last, or NO_BLOCK */
+    uint32_t fresh;      /* the lowest block that was never used since the size was set, or NO_BLOCK */
+    uint32_t last;       /* the highest block */
+    uint32_t next;       /* in its list, or NO_POOL */
+    uint32_t previous;   /* in the list of a size */
+};
+
+struct arena {
+    uint64_t base;
+    uint64_t number; /* among all that ever were */
+    uint32_t lowest; /* of its blocks */
+    uint32_t rest;   /* the block that is not carved into pools yet, if one is left */
+    uint32_t carved; /* pools */
+    uint32_t total;
+    uint32_t free_count; /* pools that are not used */
+    uint32_t emptied;    /* the pool emptied last, chained by `next` */
+    uint32_t newer;      /* of those with as many free pools, or NO_ARENA */
+    uint32_t older;      /* likewise; of an arena that is no more, the next such */
+    bool is_live;        /* it was not given back */
+    struct pool pools[POOLS]; /* number POOLS * the arena's + place + 1 */
+};
+
+/* What is known of a block of a pool. */
+struct owned {
+    uint32_t pool;  /* NO_POOL: the block is none of a pool's */
+    uint32_t older; /* the block freed before it */
+};
+
+/* A node of the tree of arenas. */
+struct node {
+    uint64_t bits;
+    uint64_t number;
+    uint32_t block;
+};
+
+struct pymalloc {
+    const struct layer *base;
+    struct arena *arenas;
+    uint32_t arena_count;
+    uint32_t arena_capacity;
+    uint32_t arena_unused;
+    uint64_t live; /* arenas */
+    uint64_t made;
+    uint32_t newest[POOLS + 1]; /* arena, by its number of free pools; or NO_ARENA */
+    uint32_t oldest[POOLS + 1];
+    uint32_t used[LARGEST / GRAIN + 1]; /* by block size / GRAIN: the first pool with room */
+    struct owned *owned;                /* by block id */
+    uint32_t owned_capacity;
+    uint64_t slots; /* of the table of arenas */
+    uint32_t table; /* a block of the family's; or NO_BLOCK */
+    struct node *nodes;
+    uint32_t node_count;
+    uint32_t node_capacity;
+};
+
+static inline uint64_t pool_size(const struct heap *heap)
+{
+    return heap->setting.python_pool;
+}
+
+static inline uint64_t arena_size(const struct heap *heap)
+{
+    return POOLS * heap->setting.python_pool;
+}
+
+static inline struct arena *arena_of(const struct pymalloc *python, uint32_t pool)
+{
+    return &python->arenas[(pool - 1) / POOLS];
+}
+
+static inline struct pool *pool_of(const struct pymalloc *python, uint32_t pool)
+{
+    return &arena_of(python, pool)->pools[(pool - 1) % POOLS];
+}
+
+/* Makes room for what is known of all blocks; false, with the heap's failure set, if there is none. */
+bool python_reserve_owned(struct heap *heap);
+
+/* Makes one block of `size` bytes of neighbours, the lowest of which is given; it is cached then. */
+void python_join(struct heap *heap, uint32_t lowest, uint64_t size);
+
+/* Takes a pool that is not used; NO_POOL, with the heap's failure set, if memory is exhausted. */
+uint32_t python_take_pool(struct heap *heap);
+
+/* Gives a pool that is not used back, and its arena perhaps to the system. */
+void python_give_pool(struct heap *heap, uint32_t pool);
+
+#endif

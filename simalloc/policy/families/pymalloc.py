@@ -1,0 +1,112 @@
+"""pymalloc, Python's own allocator of small blocks, over another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+from simalloc.errors import PolicyError
+from simalloc.policy.families.base import Family
+from simalloc.policy.parts import Overhead, Range
+
+
+class PythonVersion(Enum):
+    """Releases of CPython that do alike."""
+
+    V3_8 = "3.8"
+    """3.7 and 3.8: small pools and arenas, and every arena that is wholly free goes back."""
+    V3_9 = "3.9"
+    """The last arena is kept."""
+    V3_11 = "3.11"
+    """3.10 to 3.13: pools and arenas four times as large, arenas at any page."""
+
+
+@dataclass(frozen=True)
+class Pymalloc(Family):
+    """Pools of blocks of one size in arenas; what has more than 512 bytes goes to the one below."""
+
+    family: ClassVar[str] = "pymalloc"
+    reference: ClassVar[str] = "pymalloc:PymallocHeap"
+    only_scale: ClassVar[int] = 1
+    writes_itself: ClassVar[bool] = True
+
+    version: PythonVersion = PythonVersion.V3_11
+    """The release whose rules are used."""
+    below: str = "ptmalloc"
+    """The policy that serves what pymalloc does not."""
+    arena_skew: Annotated[int, Range(0, 12288, 4096)] = 0
+    """So many bytes behind a multiple of 16 KiB each arena begins, which costs a pool."""
+    zero_as_one: bool = False
+    """Whether requests of 1 byte are of none, as in recordings with PYTHONMALLOC=malloc."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.quick or self.cache or self.count_frees:
+            raise PolicyError("blocks of pymalloc do not wait, and its frees are not counted")
+        if self.below != type(self).below and self.lower.way != "online":
+            raise PolicyError(f"below is {self.below}, which does not place objects as they come")
+
+    @cached_property
+    def lower(self) -> Family:
+        """The description of the allocator below, with headers if there are any here."""
+        from simalloc.policy import policy  # noqa: PLC0415 - the catalogue has this one, too
+
+        description = policy(self.below).description
+        if not isinstance(description, Family) or isinstance(description, Pymalloc):
+            raise PolicyError(f"below is {self.below}; it takes another policy of heaps")
+        return replace(description, mechanism=self.mechanism, word=self.word)
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What the one below looks at."""
+        return self.lower.columns
+
+    @property
+    def core(self) -> str:
+        """The core's name of what carries the one below out."""
+        return self.lower.core
+
+    @property
+    def pool(self) -> int:
+        """The bytes of a pool; an arena has 64 times as many."""
+        return 16384 if self.version is PythonVersion.V3_11 else 4096
+
+    @property
+    def keeps_last(self) -> bool:
+        """Whether the last arena is kept when it is wholly free."""
+        return self.version is not PythonVersion.V3_8
+
+    @property
+    def least(self) -> int:
+        """The least request that pools serve."""
+        return 2 if self.zero_as_one else 1
+
+    @property
+    def applied_overhead(self) -> Overhead:
+        """Nothing: what the one below adds, it adds to its own requests."""
+        return Overhead()
+
+    @property
+    def payload(self) -> int:
+        """As below: a block begins as far in front of what the program gets."""
+        return self.lower.payload
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """What the one below looks at, as it is asked to."""
+        return self.lower.looked_at
+
+    def core_parameters(self) -> dict[str, int | str]:
+        """Return those of the one below, and what is put over it."""
+        return self.lower.core_parameters() | {
+            "python_pool": self.pool,
+            "python_keeps": self.keeps_last,
+            "python_skew": self.arena_skew,
+            "python_least": self.least,
+        }
+
+    def spell_location(self, region: int, number: int, offset: int) -> str:
+        """Return an arena and an offset in it; - for what is below."""
+        return f"{number}:{offset}" if region < 0 else "-"
