@@ -131,7 +131,7 @@ def measure_everything(progress: Progress) -> list[Outcome]:
 def measure_resident(policies: Sequence[str], progress: Progress) -> list[Outcome]:
     """Replay every shipped trace, and the synthetic one, for its resident pages: some minutes."""
     found = []
-    names = [*catalogue(), SYNTHETIC]
+    names = [*shipped(), SYNTHETIC]
     with progress("resident pages", len(names)) as advance:
         for name in names:
             found += measure(name, policies, UNITS, resident=True)

@@ -24,6 +24,10 @@ COMMANDS: Final = {
         "simalloc.cli.sites",
         "Say which code has the memory, and with -p which code pins the heap.",
     ),
+    "settings": Command(
+        "simalloc.cli.settings",
+        "Say which malloc, and which setting, a program should run; ends in a line to paste.",
+    ),
     "report": Command(
         "simalloc.cli.report",
         "Write a page: how much memory traces waste, under which policy, and why.",

@@ -61,7 +61,6 @@ def test_a_picture(trace, tmp_path, ending):
         (["-p", "best-fit-ao", "-a", "nonesuch"], "there is no allocator 'nonesuch'"),
         (["-p", "best-fit-ao", "--scale", "0"], "scale is 0"),
         (["-p", "best-fit-ao", "--plot", "waste.bmp"], ".png, .svg or .pdf"),
-        ([], "-p"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_code_2(trace, args, complaint):

@@ -1,0 +1,1 @@
+"""The mallocs of today on today's programs: what each keeps resident, and why."""

@@ -1,0 +1,113 @@
+"""`simalloc settings`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from simalloc.cli.options import format_option
+from simalloc.cli.progress import progress
+from simalloc.errors import SimallocError
+from simalloc.measure.settings import (
+    advise,
+    candidates,
+    own_candidate,
+    recorded,
+    settings_of,
+)
+from simalloc.policy.parts import parse_size
+from simalloc.report import write_table
+from simalloc.report.settings import (
+    model_beside_real,
+    settings_records,
+    settings_records_table,
+    settings_table,
+)
+from simalloc.trace.catalogue import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.measure.settings import Setting
+    from simalloc.report import Format
+    from simalloc.trace import EventSource
+
+_SHORT: Final = 2_000_000
+"""Traces of up to so many events are also replayed in other orders of their threads."""
+
+
+@click.command(
+    "settings",
+    epilog="\b\nExamples:\n"
+    "  simalloc settings my-program.npz\n"
+    "  simalloc settings my-program.npz --settings glibc:arena_max=3 --budget 512M",
+)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.option("--search", is_flag=True, help="Try a whole grid of settings; takes longer.")
+@click.option(
+    "--settings",
+    "own",
+    multiple=True,
+    metavar="MALLOC:NAME=VALUE,...",
+    help="Settings of your own, beside the others; may be given several times.",
+)
+@click.option(
+    "--budget",
+    metavar="SIZE",
+    help="Show only what stays below so many resident bytes, such as 512M.",
+)
+@format_option
+def command(
+    traces: Sequence[str],
+    search: bool,  # noqa: FBT001 - click passes options so
+    own: Sequence[str],
+    budget: str | None,
+    table_format: Format,
+) -> None:
+    """Say which malloc, and which setting, a program should run; ends in a line to paste.
+
+    The trace is replayed under models of glibc's malloc, jemalloc, tcmalloc and mimalloc, at their
+    defaults and at the settings that people try.
+    """
+    tried = [*candidates(search=search), *map(own_candidate, own)]
+    limit = None if budget is None else parse_size(budget)
+    records: list[dict[str, object]] = []
+    for name in traces:
+        source = open_source(name)
+        with progress(source.name, len(source) * len(tried)) as advance:
+            settings = settings_of(source, tried, progress=advance)
+        kept = _below(settings, limit)
+        if table_format in {"json", "csv"}:
+            records += settings_records(source.name, kept)
+        else:
+            _print(source, settings, kept, table_format)
+    if table_format == "json":
+        json.dump(records, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    elif table_format == "csv":
+        write_table(settings_records_table(records), table_format, sys.stdout)
+
+
+def _below(settings: Sequence[Setting], limit: int | None) -> list[Setting]:
+    kept = [one for one in settings if limit is None or one.resident.peak_bytes <= limit]
+    if not kept:
+        least = min(one.resident.peak_bytes for one in settings)
+        raise SimallocError(f"nothing stays below {limit:,} bytes: the least is {least:,.0f}")
+    return kept
+
+
+def _print(
+    source: EventSource, settings: Sequence[Setting], kept: Sequence[Setting], form: Format
+) -> None:
+    process = recorded(source.provenance)
+    for line in model_beside_real(settings, process):
+        click.echo(line)
+    write_table(settings_table(source.name, kept), form, sys.stdout)
+    trace = source.in_memory() if len(source) <= _SHORT else None
+    advice = advise(trace, kept, process)
+    click.echo(advice.text)
+    if advice.line:
+        click.echo(f"\n  {advice.line}")

@@ -1,0 +1,179 @@
+"""The mallocs and settings that are tried, each with the line that switches it on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import SimallocError
+from simalloc.policy import CATALOGUE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MODELS: Final[Mapping[str, str]] = {
+    "glibc": "ptmalloc",
+    "jemalloc": "jemalloc",
+    "tcmalloc": "tcmalloc",
+    "mimalloc": "mimalloc",
+}
+"""The mallocs that are tried, and the policies that are their models."""
+
+TRIM: Final = "malloc_trim"
+"""The name of what is no setting: the program itself calls malloc_trim, every so many events."""
+
+_TRIED: Final[Mapping[str, Sequence[str]]] = {
+    "glibc": (
+        "",
+        "arena_max=1",
+        "arena_max=2",
+        "arena_max=4",
+        "trim_threshold=64K",
+        "mmap_threshold=64K",
+        "tcache_count=0",
+        "top_pad=0",
+        f"{TRIM}=10000",
+    ),
+    "jemalloc": (
+        "",
+        "dirty_decay_ms=0",
+        "dirty_decay_ms=1000",
+        "background_thread=on",
+        "narenas=1",
+        "narenas=2",
+        "tcache_max=4096",
+    ),
+    "tcmalloc": (
+        "",
+        "release_rate=10",
+        "aggressive_decommit=on",
+        "max_total_thread_cache_bytes=1M",
+    ),
+    "mimalloc": ("", "purge_delay=0", "purge_delay=100"),
+}
+"""The settings that people try."""
+
+_GRID: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
+    "glibc": {
+        "arena_max": ("", "1", "2", "4", "8"),
+        "mmap_threshold": ("", "64K", "256K"),
+        "trim_threshold": ("", "64K"),
+        "tcache_count": ("", "0"),
+    },
+    "jemalloc": {
+        "narenas": ("", "1", "2", "4"),
+        "dirty_decay_ms": ("", "0", "1000"),
+        "tcache_max": ("", "4096"),
+    },
+    "tcmalloc": {
+        "release_rate": ("", "0", "10"),
+        "aggressive_decommit": ("", "on"),
+        "max_total_thread_cache_bytes": ("", "1M"),
+    },
+    "mimalloc": {"purge_delay": ("", "0", "100")},
+}
+"""The grid that a search goes through; "" leaves a setting as it is."""
+
+_LIBRARIES: Final = {
+    "jemalloc": "libjemalloc.so.2",
+    "tcmalloc": "libtcmalloc_minimal.so.4",
+    "mimalloc": "libmimalloc.so.2",
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A malloc under some settings; `settings` is empty for its defaults, else `name=value,...`."""
+
+    allocator: str
+    settings: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called, such as `glibc` or `glibc:arena_max=2`."""
+        return f"{self.allocator}:{self.settings}" if self.settings else self.allocator
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The settings by name."""
+        pairs = (part.partition("=") for part in self.settings.split(",") if part)
+        return {name: value for name, _, value in pairs}
+
+    @property
+    def trims_every(self) -> int:
+        """After how many events the program calls malloc_trim; 0: never."""
+        return int(self.values.get(TRIM, 0))
+
+    @property
+    def policy(self) -> str:
+        """The text of the policy that is its model."""
+        kept = ",".join(f"{name}={value}" for name, value in self.values.items() if name != TRIM)
+        model = MODELS[self.allocator]
+        return f"{model}:{kept}" if kept else model
+
+    @property
+    def line(self) -> str:
+        """What to type before the program is started; empty for glibc as it is."""
+        values = self.values
+        if values.pop(TRIM, None):
+            return "call malloc_trim(0) now and then"
+        if self.allocator == "glibc":
+            return _glibc_line(values)
+        preload = f"export LD_PRELOAD={_LIBRARIES[self.allocator]}"
+        if not values:
+            return preload
+        if self.allocator == "jemalloc":
+            spelled = ",".join(f"{name}:{_switch(value)}" for name, value in values.items())
+            return f"{preload} MALLOC_CONF={spelled}"
+        prefix = self.allocator.upper()
+        return " ".join([preload, *(f"{prefix}_{name.upper()}={_number(value)}"
+                                    for name, value in values.items())])  # fmt: skip
+
+
+def candidates(*, search: bool = False) -> list[Candidate]:
+    """Return what is tried, as far as the catalogue has models; with `search` a whole grid."""
+    known = [name for name, model in MODELS.items() if model in CATALOGUE]
+    if not search:
+        return [Candidate(name, settings) for name in known for settings in _TRIED[name]]
+    return [Candidate(name, settings) for name in known for settings in _combined(_GRID[name])]
+
+
+def own_candidate(text: str) -> Candidate:
+    """Return the candidate that a text such as `glibc:arena_max=2` names.
+
+    Raises `SimallocError` if there is no model of that malloc.
+    """
+    allocator, _, settings = text.strip().partition(":")
+    if allocator not in MODELS or MODELS[allocator] not in CATALOGUE:
+        raise SimallocError(f"there is no model of {allocator!r}; there are {', '.join(MODELS)}")
+    return Candidate(allocator, settings)
+
+
+def _combined(grid: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return every combination of a grid's values as text."""
+    return [
+        ",".join(f"{name}={value}" for name, value in zip(grid, values, strict=True) if value)
+        for values in product(*grid.values())
+    ]
+
+
+def _glibc_line(values: Mapping[str, str]) -> str:
+    if not values:
+        return ""
+    if list(values) == ["arena_max"]:
+        return f"export MALLOC_ARENA_MAX={values['arena_max']}"
+    tunables = ":".join(f"glibc.malloc.{name}={_number(value)}" for name, value in values.items())
+    return f"export GLIBC_TUNABLES={tunables}"
+
+
+def _switch(value: str) -> str:
+    return {"on": "true", "off": "false"}.get(value, value)
+
+
+def _number(value: str) -> str:
+    """Return a size as the environment takes it: in bytes, or a switch as 1 or 0."""
+    factors = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    if value[-1:] in factors and value[:-1].isdigit():
+        return str(int(value[:-1]) * factors[value[-1]])
+    return {"on": "1", "off": "0"}.get(value, value)

@@ -1,0 +1,68 @@
+"""What a trace comes to under each malloc and setting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simalloc.heap import simulate_all
+from simalloc.trace import Op, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simalloc.heap import Footprint, Run
+    from simalloc.measure.settings.candidates import Candidate
+    from simalloc.trace import EventSource
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A candidate and the run of its model."""
+
+    candidate: Candidate
+    run: Run
+
+    @property
+    def resident(self) -> Footprint:
+        """The resident bytes over the run."""
+        assert self.run.resident is not None, "settings are always asked for with residence"
+        return self.run.resident
+
+
+def settings_of(
+    source: EventSource,
+    tried: Sequence[Candidate],
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> list[Setting]:
+    """Replay a trace under the model of each candidate, with resident pages.
+
+    `progress` is called with the number of events done since its last call, of `len(tried)` times
+    those of the trace. Raises `PolicyError` for a setting that the model does not have.
+    """
+    found: dict[Candidate, Run] = {}
+    for every in sorted({candidate.trims_every for candidate in tried}):
+        some = [candidate for candidate in tried if candidate.trims_every == every]
+        trace = with_trims(source.in_memory(), every) if every else source
+        policies = [candidate.policy for candidate in some]
+        runs = simulate_all(trace, policies, resident=True, progress=progress)
+        found |= dict(zip(some, runs, strict=True))
+    return [Setting(candidate, found[candidate]) for candidate in tried]
+
+
+def with_trims(trace: Trace, every: int) -> Trace:
+    """Return the trace of the program if it called malloc_trim after each `every` events."""
+    places = np.arange(every, len(trace), every)
+    columns = {name: np.insert(values, places, values[places - 1])
+               for name, values in trace.columns.items()}  # fmt: skip
+    return Trace.from_events(
+        np.insert(trace.op, places, Op.EMPTY),
+        np.insert(trace.object, places, -1),
+        np.insert(trace.size, places, 0),
+        name=trace.name,
+        provenance=trace.provenance,
+        **columns,
+    )

@@ -1,0 +1,43 @@
+"""The process itself, as it was when its trace was recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """What the kernel said of the process: samples, each of resident and mapped bytes.
+
+    `event` has the number of the event before each sample, `time` the nanoseconds since the start;
+    int64 all. `allocator` served the program, in the release `version` (empty: not known).
+    """
+
+    allocator: str
+    version: str
+    event: NDArray[np.int64]
+    time: NDArray[np.int64]
+    resident: NDArray[np.int64]
+    mapped: NDArray[np.int64]
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether the process was looked at while it ran."""
+        return len(self.event) > 0
+
+
+def recorded(provenance: Mapping[str, Any]) -> Recorded:
+    """Return what a trace's provenance tells of the process; glibc's malloc if it names none."""
+    samples = np.array(provenance.get("resident") or np.empty((0, 4)), np.int64).reshape(-1, 4)
+    served = str(provenance.get("malloc", "glibc"))
+    allocator, _, version = served.partition(" ")
+    return Recorded(allocator, version, *samples.T)

@@ -1,0 +1,61 @@
+"""`simalloc settings`, as other programs call it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from simalloc.trace import Op, Trace, write_trace
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    made = Trace.from_events(
+        [Op.MALLOC] * 300 + [Op.FREE] * 200, [*range(300), *range(200)], [5000] * 300 + [0] * 200
+    )
+    path = tmp_path_factory.mktemp("settings") / "mine.npz"
+    write_trace(made.renamed("mine"), path)
+    return str(path)
+
+
+def simalloc(*arguments):
+    command = [sys.executable, "-m", "simalloc", "settings", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_rows_of_a_program(trace):
+    rows = json.loads(simalloc(trace, "--format", "json").stdout)
+    assert {row["allocator"] for row in rows} == {"glibc", "jemalloc", "tcmalloc", "mimalloc"}
+    assert [row["settings"] for row in rows if row["allocator"] == "glibc"][:2] == [
+        "default", "arena_max=1",
+    ]  # fmt: skip
+    for row in rows:
+        assert row["peak_resident_bytes"] >= row["mean_resident_bytes"] > 0
+        assert row["peak_mapped_bytes"] >= row["final_mapped_bytes"] > 0
+        assert ("export" in row["line"]) == (row["settings"] != "default" or row["line"] != "") or (
+            "malloc_trim" in row["line"]
+        )
+
+
+def test_it_ends_in_a_verdict(trace):
+    done = simalloc(trace, "--settings", "glibc:arena_max=3")
+    assert done.returncode == 0
+    assert "arena_max=3" in done.stdout
+    last = done.stdout.strip().splitlines()[-1]
+    assert last.startswith(("Leave it:", "  export ", "export "))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--budget", "10"], "nothing stays below 10 bytes"),
+        (["--budget", "much"], "is not a size"),
+        (["--settings", "hoard"], "no model of 'hoard'"),
+        (["--settings", "glibc:speed=11"], "no parameter 'speed'"),
+    ],
+)
+def test_what_cannot_be(trace, arguments, complaint):
+    done = simalloc(trace, *arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr

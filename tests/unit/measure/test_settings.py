@@ -1,0 +1,126 @@
+"""Which malloc and which setting: what is tried, what it comes to, and the verdict."""
+
+import numpy as np
+import pytest
+
+from simalloc.errors import SimallocError
+from simalloc.measure.settings import advise, candidates, own_candidate, recorded, settings_of
+from simalloc.measure.settings.advice import in_another_order
+from simalloc.measure.settings.outcomes import with_trims
+from simalloc.trace import Op, Trace
+
+JEMALLOC = "export LD_PRELOAD=libjemalloc.so.2"
+
+
+def idle_threads(threads=8, objects=400, keep=10):
+    """Threads that work one after the other, and keep a few of their objects."""
+    op, number, size, thread = [], [], [], []
+    for worker in range(1, threads + 1):
+        own = range(worker * objects, (worker + 1) * objects)
+        gone = [each for each in own if each % (objects // keep)]
+        op += [Op.MALLOC] * objects + [Op.FREE] * len(gone)
+        number += [*own, *gone]
+        size += [600] * objects + [0] * len(gone)
+        thread += [worker] * (objects + len(gone))
+    return Trace.from_events(op, number, size, thread=thread, provenance={"recorder": "test"})
+
+
+def nothing_to_gain():
+    return Trace.from_events([Op.MALLOC] * 500, range(500), [30_000] * 500)
+
+
+def by_name(settings):
+    return {one.candidate.name: one for one in settings}
+
+
+@pytest.fixture(scope="module")
+def idle():
+    trace = idle_threads()
+    return trace, settings_of(trace, candidates())
+
+
+def test_threads_that_are_idle_hold_arenas(idle):
+    _, settings = idle
+    found = by_name(settings)
+    default, single = found["glibc"], found["glibc:arena_max=1"]
+    assert default.resident.final_bytes > 2 * single.resident.final_bytes
+    trimmed = found["glibc:malloc_trim=10000"]
+    assert trimmed.run.events == default.run.events  # it is shorter than that
+
+
+def test_the_verdict_names_a_line_that_helps(idle):
+    trace, settings = idle
+    glibc = [one for one in settings if one.candidate.allocator == "glibc"]
+    advice = advise(trace, glibc, recorded({"malloc": "glibc 2.36"}))
+    assert advice.text.startswith("You run glibc. At the end it holds ")
+    assert advice.line == "export MALLOC_ARENA_MAX=1"
+    assert f"`{advice.line}` would hold" in advice.text
+
+
+def test_where_nothing_is_to_be_gained_it_says_so():
+    trace = nothing_to_gain()
+    tried = [own_candidate("glibc"), own_candidate("glibc:tcache_count=0")]
+    advice = advise(trace, settings_of(trace, tried), recorded({}))
+    assert advice.text.startswith("Leave it: glibc is ")
+    assert (advice.line, advice.spread) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("glibc", ""),
+        ("glibc:arena_max=2", "export MALLOC_ARENA_MAX=2"),
+        (
+            "glibc:top_pad=64K,tcache_count=0",
+            "export GLIBC_TUNABLES=glibc.malloc.top_pad=65536:glibc.malloc.tcache_count=0",
+        ),
+        (
+            "jemalloc:dirty_decay_ms=0,background_thread=on",
+            f"{JEMALLOC} MALLOC_CONF=dirty_decay_ms:0,background_thread:true",
+        ),
+        (
+            "tcmalloc:aggressive_decommit=on",
+            "export LD_PRELOAD=libtcmalloc_minimal.so.4 TCMALLOC_AGGRESSIVE_DECOMMIT=1",
+        ),
+        (
+            "mimalloc:purge_delay=0",
+            "export LD_PRELOAD=libmimalloc.so.2 MIMALLOC_PURGE_DELAY=0",
+        ),
+    ],
+)
+def test_lines_to_paste(text, line):
+    assert own_candidate(text).line == line
+
+
+def test_a_search_tries_every_combination():
+    tried = candidates(search=True)
+    assert len({one.name for one in tried}) == len(tried) > 60
+    assert own_candidate("glibc:arena_max=2,tcache_count=0") in tried
+
+
+def test_a_malloc_without_a_model_is_refused():
+    with pytest.raises(SimallocError, match="no model of 'hoard'"):
+        own_candidate("hoard:x=1")
+
+
+def test_trims_come_after_every_so_many_events():
+    trace = idle_threads(threads=2)
+    trimmed = with_trims(trace, 100)
+    places = np.flatnonzero(trimmed.op == Op.EMPTY)
+    assert places.tolist() == [100 + 101 * i for i in range(len(places))]
+    kept = trimmed.op != Op.EMPTY
+    assert trimmed.size[kept].tolist() == trace.size.tolist()
+
+
+def test_another_order_keeps_that_of_each_thread_and_object():
+    trace = idle_threads(threads=3)
+    each = len(trace) // 3
+    rows = sorted(range(len(trace)), key=lambda event: (event % each, trace.thread[event]))
+    woven = Trace.from_events(
+        trace.op[rows], trace.object[rows], trace.size[rows], thread=trace.thread[rows]
+    )
+    other = in_another_order(woven, seed=1)
+    assert (other.thread != woven.thread).any()
+    for worker in range(1, 4):
+        of_worker = woven.size[woven.thread == worker].tolist()
+        assert other.size[other.thread == worker].tolist() == of_worker
