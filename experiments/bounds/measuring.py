@@ -152,7 +152,11 @@ def _heap(trace: Trace, policy: AnyPolicy) -> int:
 
 def online() -> list[str]:
     """Return every row of the catalogue that places objects of a heap as they come."""
-    return [name for name, row in CATALOGUE.items() if row.description.way == "online"]
+    return [
+        name
+        for name, row in CATALOGUE.items()
+        if row.description.way == "online" and not row.description.looked_at
+    ]
 
 
 def playing_large() -> list[str]:
