@@ -20,6 +20,9 @@ LEAST_GAIN: Final = 0.05
 """Less than this share of the resident bytes is no reason to change anything: the model, the
 recording and the system's own pages move figures by as much."""
 
+LEAST_BYTES: Final = 256 << 10
+"""Nor is less than this: it is a few dozen pages of any process."""
+
 _ORDERS: Final = 2
 """In how many other orders of its threads' events a trace is replayed, to see what timing moves."""
 
@@ -50,8 +53,9 @@ def advise(source: Trace | None, settings: Sequence[Setting], process: Recorded)
     at_end = now.run.final_live_bytes < now.run.max_live_bytes / 2
     best = min(settings, key=lambda one: _counted(one, at_end=at_end))
     spread = 0.0 if source is None else _spread(source, (now, best), at_end=at_end)
-    gain = 1 - _counted(best, at_end=at_end) / max(_counted(now, at_end=at_end), 1)
-    if gain <= max(LEAST_GAIN, spread):
+    holds, less = (_counted(one, at_end=at_end) for one in (now, best))
+    gain = 1 - less / max(holds, 1)
+    if gain <= max(LEAST_GAIN, spread) or holds - less < LEAST_BYTES:
         return Advice(_leave(now, best, gain, spread, at_end=at_end), "", spread)
     return Advice(_change(now, best, settings, at_end=at_end), best.candidate.line, spread)
 
@@ -105,7 +109,7 @@ def _spread(trace: Trace, settings: Sequence[Setting], *, at_end: bool) -> float
     for seed in range(1, _ORDERS + 1):
         other = in_another_order(trace, seed)
         for setting in settings:
-            run = simulate(other, setting.candidate.policy, resident=True)
+            run = simulate(other, setting.run.policy, resident=True)
             assert run.resident is not None, "it has been asked for"
             counted = run.resident.final_bytes if at_end else run.resident.peak_bytes
             expected = _counted(setting, at_end=at_end)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import SimallocError
 from simalloc.policy import CATALOGUE
@@ -105,11 +106,13 @@ class Candidate:
         """After how many events the program calls malloc_trim; 0: never."""
         return int(self.values.get(TRIM, 0))
 
-    @property
-    def policy(self) -> str:
-        """The text of the policy that is its model."""
-        kept = ",".join(f"{name}={value}" for name, value in self.values.items() if name != TRIM)
+    def policy(self, version: str = "") -> str:
+        """Return the text of the policy that is its model, in a release of the malloc if known."""
+        values = {name: value for name, value in self.values.items() if name != TRIM}
         model = MODELS[self.allocator]
+        if version and "version" not in values:
+            values["version"] = nearest_version(model, version)
+        kept = ",".join(f"{name}={value}" for name, value in values.items())
         return f"{model}:{kept}" if kept else model
 
     @property
@@ -137,6 +140,22 @@ def candidates(*, search: bool = False) -> list[Candidate]:
     if not search:
         return [Candidate(name, settings) for name in known for settings in _TRIED[name]]
     return [Candidate(name, settings) for name in known for settings in _combined(_GRID[name])]
+
+
+def nearest_version(model: str, version: str) -> str:
+    """Return the latest release that a model knows and that is no later than `version`.
+
+    If there is none, it is the earliest that the model knows.
+    """
+    description: Any = CATALOGUE[model].description
+    known = [str(each.value) for each in type(description.version)]
+    known.sort(key=_numbers)
+    earlier = [each for each in known if _numbers(each) <= _numbers(version)]
+    return earlier[-1] if earlier else known[0]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
 def own_candidate(text: str) -> Candidate:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simalloc.heap import simulate_all
+from simalloc.measure.settings.recorded import recorded
 from simalloc.trace import Op, Trace
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap import Footprint, Run
     from simalloc.measure.settings.candidates import Candidate
+    from simalloc.measure.settings.recorded import Recorded
     from simalloc.trace import EventSource
 
 
@@ -40,17 +42,24 @@ def settings_of(
 ) -> list[Setting]:
     """Replay a trace under the model of each candidate, with resident pages.
 
+    The malloc that served the program is modelled in the release nearest to the recorded one.
     `progress` is called with the number of events done since its last call, of `len(tried)` times
     those of the trace. Raises `PolicyError` for a setting that the model does not have.
     """
+    process = recorded(source.provenance)
     found: dict[Candidate, Run] = {}
     for every in sorted({candidate.trims_every for candidate in tried}):
         some = [candidate for candidate in tried if candidate.trims_every == every]
         trace = with_trims(source.in_memory(), every) if every else source
-        policies = [candidate.policy for candidate in some]
+        policies = [candidate.policy(version_for(candidate, process)) for candidate in some]
         runs = simulate_all(trace, policies, resident=True, progress=progress)
         found |= dict(zip(some, runs, strict=True))
     return [Setting(candidate, found[candidate]) for candidate in tried]
+
+
+def version_for(candidate: Candidate, process: Recorded) -> str:
+    """Return the release that served the program, if the candidate is that malloc; else nothing."""
+    return process.version if candidate.allocator == process.allocator else ""
 
 
 def with_trims(trace: Trace, every: int) -> Trace:

@@ -92,6 +92,15 @@ def test_lines_to_paste(text, line):
     assert own_candidate(text).line == line
 
 
+@pytest.mark.parametrize(
+    ("recorded_as", "modelled"),
+    [("2.36", "2.36"), ("2.42", "2.41"), ("2.99", "2.44"), ("2.31", "2.36")],
+)
+def test_the_release_that_served_the_program_is_modelled(recorded_as, modelled):
+    assert own_candidate("glibc").policy(recorded_as) == f"ptmalloc:version={modelled}"
+    assert own_candidate("glibc:version=2.43").policy(recorded_as) == "ptmalloc:version=2.43"
+
+
 def test_a_search_tries_every_combination():
     tried = candidates(search=True)
     assert len({one.name for one in tried}) == len(tried) > 60
