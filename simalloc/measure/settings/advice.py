@@ -72,7 +72,12 @@ def _leave(now: Setting, best: Setting, gain: float, spread: float, *, at_end: b
     holds, live = _counted(now, at_end=at_end), _live(now, at_end=at_end)
     share = f", and live data are {live / holds:.0%} of it" if holds else ""
     sure = f"; other orders of its threads move that by {spread:.0%}" if spread else ""
-    near = "the best of these" if best is now else f"within {max(gain, 0):.0%} of the best of these"
+    more = holds - _counted(best, at_end=at_end)
+    near = f"within {gain:.0%} of the best of these"
+    if best is now:
+        near = "the best of these"
+    elif more < LEAST_BYTES:
+        near = f"only {more / 1e3:,.0f} kB above the best of these"
     where = "At the end" if at_end else "At its peak"
     return (
         f"Leave it: {now.candidate.name} is {near}{sure}. {where} {_megabytes(holds)} are "
