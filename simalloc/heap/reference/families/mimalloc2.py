@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sortedcontainers import SortedDict
+
 from simalloc.heap.reference.families.mimalloc2_abandoned import Abandoned
 from simalloc.heap.reference.families.mimalloc2_page import (
     LARGEST_IN_SEGMENT,
@@ -70,7 +72,7 @@ class Mimalloc2Heap(Heap):
         self._abandoned = Abandoned()
         self._theaps = {0: Theap(record=None)}
         self._records: list[int] = []  # of threads that have ended
-        self._pages: dict[int, Page] = {}  # by each slice's address
+        self._pages: SortedDict[int, Page] = SortedDict()  # by the first slice's address
         self._calls = 0  # of the program
         self._is_started = False
         self._origin: int | None = None
@@ -164,7 +166,7 @@ class Mimalloc2Heap(Heap):
 
     def listed(self) -> Iterable[int]:
         """Return the free blocks of all pages, what pages have never used, and free spans."""
-        for page in set(self._pages.values()):
+        for page in self._pages.values():
             yield from (*page.free, *page.local, *page.remote)
             if page.is_expandable:
                 yield page.first + page.capacity * page.block_size
@@ -213,7 +215,8 @@ class Mimalloc2Heap(Heap):
         self._segments.committed -= _RECORD
 
     def _page_of(self, address: int) -> Page:
-        return self._pages[address - address % SLICE]
+        page: Page = self._pages.peekitem(self._pages.bisect_right(address) - 1)[1]
+        return page
 
     def _allocate(self, theap: Theap, size: int) -> int:
         if size <= _SMALL:
@@ -325,7 +328,7 @@ class Mimalloc2Heap(Heap):
         segment.spans[index] = slices, page
         segment.used += 1
         theap.queue_of(page).insert(0, page)
-        self._pages.update(dict.fromkeys(range(start, start + slices * SLICE, SLICE), page))
+        self._pages[start] = page
         self._segments.touch_records(segment, index, slices)
         self._cut_ends(page, start, slices * SLICE)
         self._extend(page)
@@ -381,8 +384,7 @@ class Mimalloc2Heap(Heap):
         self.blocks.mark(start, State.FREE)
         while start + self.blocks.size[start] < end:
             self.blocks.join(start)
-        for address in range(start, start + page.slices * SLICE, SLICE):
-            del self._pages[address]
+        del self._pages[start]
         segment.used -= 1
         segment.spans[page.index] = page.slices, None
         return page.index if segment.is_huge else self._merge_span(segment, page.index)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sortedcontainers import SortedDict
+
 from simalloc.heap.reference.families.mimalloc3_arena import Arena, Arenas
 from simalloc.heap.reference.families.mimalloc3_page import (
     HEADER,
@@ -65,7 +67,7 @@ class Mimalloc3Heap(Heap):
         self._threads = 1
         self._calls = 0  # of the program
         self._is_started = False
-        self._pages: dict[int, Page] = {}  # by each slice's address
+        self._pages: SortedDict[int, Page] = SortedDict()  # by the first slice's address
 
     def malloc(self, size: int) -> int:
         """Take a block of the thread's first page for its size, or look further."""
@@ -139,7 +141,7 @@ class Mimalloc3Heap(Heap):
 
     def listed(self) -> Iterable[int]:
         """Return the free blocks of all pages, what pages have never used, and free slices."""
-        for page in set(self._pages.values()):
+        for page in self._pages.values():
             yield from (*page.free, *page.local, *page.remote)
             if page.is_expandable:
                 yield page.first + page.capacity * page.block_size
@@ -173,7 +175,8 @@ class Mimalloc3Heap(Heap):
         return self._theaps[thread]
 
     def _page_of(self, address: int) -> Page:
-        return self._pages[address - address % SLICE]
+        page: Page = self._pages.peekitem(self._pages.bisect_right(address) - 1)[1]
+        return page
 
     def _whole(self, page: Page, address: int) -> int:
         """Return the page's block that an object has, of which it may have the high end only."""
@@ -339,7 +342,7 @@ class Mimalloc3Heap(Heap):
         page = Page(mapping, start, slices, size, start + offset, reserved, is_new=run.is_new)
         page.owner = page.former = theap
         theap.queue_of(page).pages.insert(0, page)
-        self._pages.update(dict.fromkeys(range(start, start + slices * SLICE, SLICE), page))
+        self._pages[start] = page
         self._arenas.register(page)
         self._cut_ends(page)
         self._extend(page)
@@ -375,8 +378,7 @@ class Mimalloc3Heap(Heap):
         if page.owner is not None:
             page.owner.queue_of(page).pages.remove(page)
         self._arenas.unmark(page)
-        for address in range(page.start, page.start + page.slices * SLICE, SLICE):
-            del self._pages[address]
+        del self._pages[page.start]
         while self.blocks.size[page.start] < page.slices * SLICE:
             self.blocks.join(page.start)
         self._arenas.give(page, self._now)
