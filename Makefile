@@ -26,6 +26,8 @@ papers: page
 	$(BIN)/python -m experiments.todays_programs --out docs > out/todays-programs.txt
 	$(BIN)/python -m experiments.growth --out docs > out/growth.txt
 	$(BIN)/python -m experiments.ptmalloc --out docs > out/ptmalloc.txt
+	$(BIN)/python -m experiments.mallocs_of_today --out docs > out/mallocs-of-today.txt
+	$(BIN)/python -m experiments.threads --out docs > out/threads.txt
 	$(BIN)/python -m experiments.bounds --out out/bounds > out/bounds.txt
 	cp out/bounds/bounds.md out/bounds/bounds.png docs
 

@@ -1,0 +1,1 @@
+"""Programs with threads: what glibc's arenas hold, in the model and in the real malloc."""
