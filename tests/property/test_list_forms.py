@@ -227,6 +227,8 @@ def test_when_blocks_enter_far_from_all_others(name, portable):
 class Repeated:
     """As many events as a trace has that is replayed several times."""
 
+    provenance: dict = {}  # noqa: RUF012 - nothing is known of where it comes from
+
     def __init__(self, trace, times):
         self._events = times * len(trace)
 

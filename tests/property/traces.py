@@ -6,7 +6,7 @@ mixes. Phases are lists of small numbers, hence what Hypothesis finds shrinks to
 a storm is random from a seed, which finds more and shrinks less.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import numpy as np
@@ -514,4 +514,9 @@ def cases(policy=None, *, parts=True):
         scale=st.sampled_from([1, 16, 3]),
         realloc=st.sampled_from([*Realloc, Realloc.IN_PLACE]),
         pages=st.one_of(st.just({}), _pages),
-    )
+    ).map(_at_its_scale)
+
+
+def _at_its_scale(case):
+    """Return a case at the one scale that its policy takes, if there is one."""
+    return replace(case, scale=case.policy.description.only_scale or case.scale)
