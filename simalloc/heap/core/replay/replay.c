@@ -36,7 +36,7 @@ uint32_t replay_seldom(const struct replay *replay, uint8_t op, uint32_t block, 
         family->give_back(heap);
     } else if (op == OP_THREAD_END && family->end_thread != NULL) {
         family->end_thread(heap);
-    } else if (op == OP_CALLOC) {
+    } else if (op == OP_CALLOC || op > OP_THREAD_END) {
         heap_fail(heap, INVALID_EVENTS);
     }
     return block;
