@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,7 +69,7 @@ class Setting:
         """The optional columns of the trace that are fed to the policy."""
         return self.policy.description.looked_at
 
-    @cached_property
+    @property
     def other_threads(self) -> int:
         """How many threads but number 0 are there from the start, if the policy looks at threads.
 
@@ -80,20 +78,12 @@ class Setting:
         allocates = self.family().allocates_for_threads(self.source.provenance)
         return self.threads - 1 if allocates else 0
 
-    @cached_property
-    def _threads(self) -> frozenset[int]:
-        """The numbers of all threads, if the policy looks at threads, and 0."""
-        found = {0}
-        if "thread" in self.columns:
-            with closing(self.source.chunks()) as chunks:
-                for chunk in chunks:
-                    found.update(np.unique(chunk.columns.get("thread", ())).tolist())
-        return frozenset(found)
-
     @property
     def threads(self) -> int:
-        """How many threads there are, as far as is known."""
-        return len(self._threads)
+        """How many threads there are with number 0, if the policy looks at threads; else 1."""
+        if "thread" not in self.columns:
+            return 1
+        return len(self.source.thread_numbers | {0})
 
     def simulation(
         self, *, checked: bool = False, portable: bool = False, events: int | None = None

@@ -49,6 +49,10 @@ class EventSource(Protocol):
     def threads(self) -> int:
         """How many threads its events are of; 1 if it does not tell."""
 
+    @property
+    def thread_numbers(self) -> frozenset[int]:
+        """The numbers of these threads; empty if it does not tell."""
+
     def __len__(self) -> int: ...
 
     def stretches(self, columns: Collection[str] = ()) -> Generator[Stretch]:
@@ -80,12 +84,12 @@ class EventSource(Protocol):
         """Return the same trace under another name."""
 
 
-def count_threads(chunks: Iterable[Chunk]) -> int:
-    """Return how many threads a run of events is of, piece by piece; 1 if it does not tell."""
+def thread_numbers_in(chunks: Iterable[Chunk]) -> frozenset[int]:
+    """Return the numbers of the threads that events are of, piece by piece; empty if none tell."""
     found: set[int] = set()
     for chunk in chunks:
         found.update(np.unique(chunk.columns.get("thread", ())).tolist())
-    return max(1, len(found))
+    return frozenset(found)
 
 
 def entries_at(source: EventSource, column: str, events: NDArray[np.int64]) -> NDArray[Any] | None:

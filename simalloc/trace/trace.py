@@ -24,7 +24,7 @@ from simalloc.trace.events import (
 )
 from simalloc.trace.optional import Clock, pack_column
 from simalloc.trace.shapes import Chunk, Stretch, empty_spans
-from simalloc.trace.source import count_threads
+from simalloc.trace.source import thread_numbers_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping
@@ -133,9 +133,14 @@ class Trace(ShownAsTable):
         return told or bool((self.op == Op.USE).any())
 
     @cached_property
+    def thread_numbers(self) -> frozenset[int]:
+        """The numbers of the threads that its events are of; empty if it does not tell."""
+        return thread_numbers_in(self.chunks())
+
+    @property
     def threads(self) -> int:
         """How many threads its events are of; 1 if it does not tell."""
-        return count_threads(self.chunks())
+        return max(1, len(self.thread_numbers))
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:

@@ -12,7 +12,7 @@ from simalloc.trace.ahead import ahead
 from simalloc.trace.events import DEVICE_COLUMNS, Op
 from simalloc.trace.reader import TraceReader
 from simalloc.trace.shapes import Chunk
-from simalloc.trace.source import count_threads
+from simalloc.trace.source import thread_numbers_in
 from simalloc.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -75,12 +75,17 @@ class TraceFile:
         return self.header.totals.allocated_bytes
 
     @cached_property
-    def threads(self) -> int:
-        """How many threads its events are of; 1 if it does not tell. The file may be read."""
+    def thread_numbers(self) -> frozenset[int]:
+        """The numbers of the threads that its events are of; the file may be read for them."""
         if "thread" not in self.header.columns:
-            return 1
+            return frozenset()
         with closing(self.chunks()) as chunks:
-            return count_threads(chunks)
+            return thread_numbers_in(chunks)
+
+    @property
+    def threads(self) -> int:
+        """How many threads its events are of; 1 if it does not tell."""
+        return max(1, len(self.thread_numbers))
 
     def __len__(self) -> int:
         return self.header.totals.events

@@ -10,7 +10,8 @@ bool requests_are_needed(const struct replay *replay, const struct events *event
     bool has_columns = events->alignment != NULL || events->thread != NULL;
     bool looks = replay->family->columns != 0;
     return heap->pymalloc != NULL ||
-           (looks && (has_columns || !replay->family->needs_columns_only)) || heap->setting.columns != 0 || replay->measures.series_count > 0 ||
+           (looks && (has_columns || !replay->family->needs_columns_only)) ||
+           heap->setting.columns != 0 || replay->measures.series_count > 0 ||
            (heap->setting.memalign && events->alignment != NULL);
 }
 
@@ -82,7 +83,6 @@ static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
 static void carry_out(struct replay *replay, uint8_t op, uint32_t *object)
 {
     struct heap *heap = replay->heap;
-    const struct family *family = replay->family;
     uint32_t block = *object;
     switch (op) {
     case OP_FREE:
@@ -90,14 +90,9 @@ static void carry_out(struct replay *replay, uint8_t op, uint32_t *object)
         heap->front->release(heap, block);
         break;
     case OP_USE:
-        break;
     case OP_EMPTY:
-        if (family->give_back != NULL)
-            family->give_back(heap);
-        break;
     case OP_THREAD_END:
-        if (family->end_thread != NULL)
-            family->end_thread(heap);
+        replay_seldom(replay, op, block, 0, heap->front);
         break;
     default:
         *object = request_block(replay, op, block);
