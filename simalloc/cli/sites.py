@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option
 from simalloc.errors import SimallocError
-from simalloc.heap import moment, simulate
-from simalloc.heap.setting import Setting
-from simalloc.measure.sites import apart, held_by, usage_of
+from simalloc.measure.sites import best_apart, events_of_best_apart, held_under, usage_of
+from simalloc.measure.sites.apart import Parting
 from simalloc.report import write_table
-from simalloc.report.sites import by_function, site_records, sites_records_table, sites_table
+from simalloc.report.sites import (
+    by_function,
+    proposal_text,
+    site_records,
+    sites_records_table,
+    sites_table,
+)
 from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.measure.sites import Held
+    from simalloc.measure.sites import At
     from simalloc.report import Format
     from simalloc.trace import Trace
-
-_PROPOSED: Final = 3
-"""How many sites are tried in a region of their own if none is named."""
 
 
 @click.command(
@@ -67,14 +68,14 @@ _PROPOSED: Final = 3
     metavar="FUNCTION",
     help="Replay with the objects of this function in a heap of their own; several times.",
 )
-@click.option("--propose", is_flag=True, help="Try that with the three that pin most.")
+@click.option("--propose", is_flag=True, help="Find the three for which that saves most.")
 @click.option("--most", type=click.IntRange(1), default=20, show_default=True, help="Rows.")
 @page_option
 @format_option
 def command(
     trace: str,
     policy: str | None,
-    at: str | None,
+    at: At | None,
     by: str,
     only: str | None,
     wrappers: Sequence[str],
@@ -91,7 +92,10 @@ def command(
     """
     loaded = load(trace)
     usage = usage_of(loaded)
-    held = None if policy is None else _held(loaded, policy, at, page)
+    held = None
+    if policy is not None:
+        with progress(loaded.name, 2 * len(loaded)) as advance:
+            held = held_under(loaded, policy, at=at, page=page, progress=advance)
     records = site_records(loaded.provenance, usage, held, wrappers=wrappers)
     shown = by_function(records) if by == "function" else records
     shown = [record for record in shown if only is None or _has(record, only)]
@@ -102,45 +106,50 @@ def command(
         write_table(sites_records_table(shown), table_format, sys.stdout)
     else:
         write_table(sites_table(loaded.name, shown, most), table_format, sys.stdout)
-    if parted or propose:
-        _try_apart(loaded, policy, records, [*parted, *_worst(shown, propose=propose)])
+    if parted:
+        _try_apart(loaded, _named(policy, "--apart"), records, parted)
+    if propose:
+        _propose(loaded, _named(policy, "--propose"), wrappers, page)
 
 
-def _held(trace: Trace, policy: str, at: str | None, page: int) -> Held:
-    with progress(trace.name, 2 * len(trace)) as advance:
-        run = simulate(trace, policy, progress=advance)
-        ends = at == "end" or (at is None and run.final_live_bytes > 0)
-        event = len(trace) - 1 if ends else run.peak_event
-        heap = moment(trace, run, event, progress=advance)
-    assert trace.site is not None, "usage_of has looked"
-    site = np.where(heap.since >= 0, trace.site[np.maximum(heap.since, 0)], 0).astype(np.int64)
-    sites = int(trace.site.max(initial=0)) + 1
-    payload = Setting.of(trace, policy, None, None).family().payload
-    return held_by(heap, site, sites, scale=run.scale, page=page, payload=payload)
+def _named(policy: str | None, option: str) -> str:
+    if policy is None:
+        raise SimallocError(f"{option} replays under a policy; name one with -p")
+    return policy
 
 
 def _has(record: dict[str, Any], text: str) -> bool:
     return text in record["function"] or text in (record["file"] or "")
 
 
-def _worst(shown: Sequence[dict[str, Any]], *, propose: bool) -> list[str]:
-    return [str(record["function"]) for record in shown[:_PROPOSED]] if propose else []
-
-
 def _try_apart(
-    trace: Trace, policy: str | None, records: Sequence[dict[str, Any]], functions: Sequence[str]
+    trace: Trace, policy: str, records: Sequence[dict[str, Any]], functions: Sequence[str]
 ) -> None:
     """Say on stderr what each function's objects in a heap of their own would come to."""
-    if policy is None:
-        raise SimallocError("--apart replays under a policy; name one with -p")
-    for function in functions:
-        sites = [record["site"] for record in records if record["function"] == function]
-        if not sites:
+    sites = {
+        function: [each["site"] for each in records if each["function"] == function]
+        for function in functions
+    }
+    for function, numbers in sites.items():
+        if not numbers:
             raise SimallocError(f"no call site is in a function {function!r}")
-        found = apart(trace, policy, sites)
+    with progress(f"{trace.name}: apart", len(trace) * (1 + len(sites))) as advance:
+        parting = Parting(trace, policy, advance)
+        found = [(function, parting.apart(numbers)) for function, numbers in sites.items()]
+    for function, one in found:
         click.echo(
-            f"{function} apart: {found.peak_resident_bytes:,.0f} to {found.peak_apart_bytes:,.0f} "
-            f"bytes resident at the peak, {found.final_resident_bytes:,.0f} to "
-            f"{found.final_apart_bytes:,.0f} at the end",
+            f"{function} apart: {one.peak_resident_bytes:,.0f} to {one.peak_apart_bytes:,.0f} "
+            f"bytes resident at the peak, {one.final_resident_bytes:,.0f} to "
+            f"{one.final_apart_bytes:,.0f} at the end",
             err=True,
         )
+
+
+def _propose(trace: Trace, policy: str, wrappers: Sequence[str], page: int) -> None:
+    """Say on stderr which functions' objects had best a heap of their own."""
+    with progress(f"{trace.name}: apart", events_of_best_apart(trace)) as advance:
+        found = best_apart(trace, policy, page=page, wrappers=wrappers, progress=advance)
+    for proposal in found:
+        click.echo(f"{proposal_text(proposal)}.", err=True)
+    if not found:
+        click.echo("No function's objects would save anything in an arena of their own.", err=True)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from simalloc.measure.sites import frames_of, guilty_frame
 from simalloc.report.table import Table
+from simalloc.report.units import spell_bytes
 from simalloc.trace.sites import site_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from simalloc.measure.sites import Held, Usage
+    from simalloc.measure.sites import Held, Proposal, Usage
     from simalloc.report.table import Value
 
 
@@ -109,6 +110,19 @@ def sites_records_table(records: Sequence[Mapping[str, Any]]) -> Table:
         for record in records
     ]
     return Table("Sites", columns, rows)
+
+
+def proposal_text(proposal: Proposal) -> str:
+    """Return a proposal in words, without a full stop."""
+    frame, found = proposal.frame, proposal.apart
+    when = "at the end" if found.counts_at_end else "at the peak"
+    shorter = proposal.events < proposal.of_events
+    part = f" of the first {proposal.events:,} events" if shorter else ""
+    return (
+        f"Put what {_spelled(frame.function, frame.file, frame.line)} allocates into an arena of "
+        f"its own: {spell_bytes(found.together_bytes)} to {spell_bytes(found.apart_bytes)} "
+        f"resident {when}{part}"
+    )
 
 
 def _spelled(function: str, file: str | None, line: int | None) -> str:

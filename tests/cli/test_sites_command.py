@@ -45,6 +45,12 @@ def test_what_a_region_of_its_own_saves(trace):
     assert "temp_buffer (page.c:20)" in done.stdout
 
 
+def test_it_proposes_what_to_put_apart(trace):
+    done = simalloc(trace, "-p", "first-fit-ao:trim=4K", "--propose")
+    assert done.returncode == 0
+    assert done.stderr.startswith("Put what remember (session.c:7) allocates into an arena of its")
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -12,7 +12,7 @@ from simalloc.heap.sight import Watched
 from simalloc.trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from numpy.typing import NDArray
 
@@ -30,10 +30,74 @@ class Apart:
     final_apart_bytes: float
 
     @property
+    def counts_at_end(self) -> bool:
+        """Whether more is saved at the end than at the peak."""
+        at_peak = self.peak_resident_bytes - self.peak_apart_bytes
+        return self.final_resident_bytes - self.final_apart_bytes >= at_peak
+
+    @property
+    def together_bytes(self) -> float:
+        """What is resident with everything together, at the end or at the peak: where more goes."""
+        return self.final_resident_bytes if self.counts_at_end else self.peak_resident_bytes
+
+    @property
+    def apart_bytes(self) -> float:
+        """What is resident then with these objects elsewhere."""
+        return self.final_apart_bytes if self.counts_at_end else self.peak_apart_bytes
+
+    @property
     def saved(self) -> float:
-        """What is resident less at the end, or at the peak if that is more."""
-        at_end = self.final_resident_bytes - self.final_apart_bytes
-        return max(at_end, self.peak_resident_bytes - self.peak_apart_bytes)
+        """What is resident less."""
+        return self.together_bytes - self.apart_bytes
+
+
+class Parting:
+    """A trace under a policy, replayed whole once, and then in two heaps as often as is asked.
+
+    `progress` is called with the number of events done since its last call; a replay of the whole
+    and one of two heaps take as many as the trace has. Raises as `simulate` does.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        policy: AnyPolicy,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        assert trace.site is not None, "the trace says where its calls are"
+        self._trace, self._policy, self._progress = trace, policy, progress
+        self._together = self._resident(np.ones(len(trace), bool))
+        first = np.full(trace.objects, -1, np.int64)
+        of_object = np.flatnonzero(trace.object >= 0)[::-1]
+        first[trace.object[of_object]] = of_object  # of several events the earliest stays
+        self._site_of_object = trace.site[first]
+
+    def apart(self, sites: Collection[int]) -> Apart:
+        """Replay with the objects whose first allocation is at one of these sites elsewhere."""
+        number = self._trace.object
+        own = (number >= 0) & np.isin(self._site_of_object, list(sites))[np.maximum(number, 0)]
+        parted = self._resident(own) + self._resident(~own)
+        return Apart(tuple(sites), *_peak_and_end(self._together), *_peak_and_end(parted))
+
+    def _resident(self, mine: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the resident bytes after each event of a heap that has only some of them."""
+        trace = self._trace
+        columns: dict[str, Any] = {name: values[mine] for name, values in trace.columns.items()}
+        part = Trace.from_events(
+            trace.op[mine],
+            trace.object[mine],
+            trace.size[mine],
+            name=trace.name,
+            provenance=trace.provenance,
+            **columns,
+        )
+        setting = Setting.of(part, self._policy, None, None, resident=True)
+        after = [np.zeros(1, np.int64)]
+        for sight in Watched(setting).sights():
+            after.append(sight.resident)
+            self._progress(len(sight.resident))
+        found: NDArray[np.float64] = (np.concatenate(after) / setting.scale)[np.cumsum(mine)]
+        return found
 
 
 def apart(trace: Trace, policy: AnyPolicy, sites: Collection[int]) -> Apart:
@@ -41,36 +105,8 @@ def apart(trace: Trace, policy: AnyPolicy, sites: Collection[int]) -> Apart:
 
     Both heaps are of the same policy. Raises as `simulate` does.
     """
-    assert trace.site is not None, "the trace says where its calls are"
-    own = _of_sites(trace, sites)
-    together = _resident(trace, policy, np.ones(len(trace), bool))
-    parted = _resident(trace, policy, own) + _resident(trace, policy, ~own)
-    return Apart(
-        tuple(sites),
-        *(float(each) for each in (together.max(initial=0), together[-1] if len(trace) else 0)),
-        *(float(each) for each in (parted.max(initial=0), parted[-1] if len(trace) else 0)),
-    )
+    return Parting(trace, policy).apart(sites)
 
 
-def _of_sites(trace: Trace, sites: Collection[int]) -> NDArray[np.bool_]:
-    """Return which events are on objects whose first allocation is at one of these sites."""
-    assert trace.site is not None, "the trace says where its calls are"
-    first = np.full(trace.objects, -1, np.int64)
-    of_object = np.flatnonzero(trace.object >= 0)[::-1]
-    first[trace.object[of_object]] = of_object  # of several events the earliest stays
-    chosen = np.isin(trace.site[first], list(sites))
-    found: NDArray[np.bool_] = (trace.object >= 0) & chosen[np.maximum(trace.object, 0)]
-    return found
-
-
-def _resident(trace: Trace, policy: AnyPolicy, mine: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the resident bytes after each event of a heap that has only some of them."""
-    columns: dict[str, Any] = {name: values[mine] for name, values in trace.columns.items()}
-    part = Trace.from_events(
-        trace.op[mine], trace.object[mine], trace.size[mine], name=trace.name, **columns
-    )
-    setting = Setting.of(part, policy, None, None, resident=True)
-    parts = [sight.resident for sight in Watched(setting).sights()]
-    after = np.concatenate([np.zeros(1, np.int64), *parts]) / setting.scale
-    found: NDArray[np.float64] = after[np.cumsum(mine)]
-    return found
+def _peak_and_end(resident: NDArray[np.float64]) -> tuple[float, float]:
+    return float(resident.max(initial=0)), float(resident[-1]) if len(resident) else 0.0

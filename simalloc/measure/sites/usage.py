@@ -37,15 +37,21 @@ class Usage:
     lifetime: NDArray[np.float64]
 
 
-def usage_of(trace: Trace) -> Usage:
-    """Return what each site of a trace asks for. Raises `SimallocError` if it has no sites."""
+def sites_of(trace: Trace) -> NDArray[np.uint32]:
+    """Return the site of each event of a trace. Raises `SimallocError` if it has no sites."""
     if trace.site is None:
         raise SimallocError(
             f"{trace.name} does not say where its calls are; record it with --sites"
         )
+    return trace.site
+
+
+def usage_of(trace: Trace) -> Usage:
+    """Return what each site of a trace asks for. Raises `SimallocError` if it has no sites."""
+    column = sites_of(trace)
     start, end = stays(trace)
-    site, size = trace.site[start].astype(np.int64), trace.size[start]
-    count = int(trace.site.max(initial=0)) + 1
+    site, size = column[start].astype(np.int64), trace.size[start]
+    count = int(column.max(initial=0)) + 1
     peak = int(np.argmax(trace.stretch.live)) if len(trace) else 0
     ended = end < len(trace)
 

@@ -7,8 +7,16 @@ import pytest
 
 from simalloc.errors import SimallocError
 from simalloc.heap import HOLE, moment, simulate
-from simalloc.measure.sites import apart, frames_of, guilty_frame, held_by, usage_of
-from simalloc.report.sites import by_function, site_records
+from simalloc.measure.sites import (
+    apart,
+    best_apart,
+    events_of_best_apart,
+    frames_of,
+    guilty_frame,
+    held_by,
+    usage_of,
+)
+from simalloc.report.sites import by_function, proposal_text, site_records
 from simalloc.trace import Op, Trace
 from simalloc.trace.sites import PATH
 
@@ -131,6 +139,38 @@ def test_apart_says_what_the_heap_would_be():
     assert found.saved == found.final_resident_bytes - found.final_apart_bytes
     together = apart(trace, "first-fit-ao:growth=4K,trim=4K", [])
     assert together.peak_apart_bytes == together.peak_resident_bytes
+
+
+def test_the_best_to_put_apart_are_those_that_save_most():
+    trace, policy = sessions(), "first-fit-ao:growth=4K,trim=4K"
+    (best, *others) = best_apart(trace, policy)
+    assert tuple(best.frame) == ("remember_session", "session.c", 7)
+    assert best.apart == apart(trace, policy, [GUILTY])
+    assert all(best.apart.saved >= other.apart.saved > 0 for other in others)
+    assert (best.events, best.of_events) == (len(trace), len(trace))
+
+
+def test_of_a_long_trace_the_first_events_are_tried():
+    short = sessions()
+    columns = (short.op, short.object, short.size, short.site)
+    op, number, size, site = (np.append(column, column[:2]) for column in columns)
+    number[-2:] += 1_000_000
+    trace = Trace.from_events(op, number, size, site=site, provenance=short.provenance)
+    (best, *_) = best_apart(trace, "first-fit-ao:growth=4K,trim=4K", events=len(short))
+    assert best.apart == apart(short, "first-fit-ao:growth=4K,trim=4K", [GUILTY])
+    assert "of the first 1,500 events" in proposal_text(best)
+
+
+def test_nothing_is_proposed_for_a_trace_without_sites():
+    assert best_apart(Trace.from_events([Op.MALLOC], [0], [1]), "first-fit-ao") == []
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_progress_of_proposals_comes_to_what_was_announced(seed):
+    trace, done = random_trace(seed), []
+    best_apart(trace, "first-fit-ao", progress=done.append)
+    # 4 sites have a replay each, of the 6 that there is room for
+    assert sum(done) == events_of_best_apart(trace) - 2 * len(trace)
 
 
 @pytest.mark.parametrize(
