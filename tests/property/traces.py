@@ -215,8 +215,8 @@ def palettes(draw):
 def traces(draw, *, max_phases=12, aligned=False, threaded=False):
     """Draw a valid trace of up to a few hundred events, with sizes from 0 to 2**40.
 
-    With `aligned` some requests may ask for an alignment; with `threaded` there are threads, some
-    of which end, and callocs, and what is cached may be given back.
+    With `aligned` some requests may ask for an alignment; with `threaded` there may be threads,
+    some of which end, a clock, and callocs, and what is cached may be given back.
     """
     script = Script(draw(palettes()))
     for name, *arguments in draw(st.lists(_phase, min_size=1, max_size=max_phases)):
@@ -227,8 +227,11 @@ def traces(draw, *, max_phases=12, aligned=False, threaded=False):
     columns = zip(*script.events, strict=True) if script.events else ((), (), ())
     asked = draw(st.lists(_alignment, max_size=4)) if aligned else []
     threads = draw(st.lists(st.integers(0, 3), max_size=9)) if threaded else []
-    drawn = {"alignment": asked, "thread": threads}
+    pauses = draw(st.lists(_pause, max_size=6)) if threaded else []
+    drawn = {"alignment": asked, "thread": threads, "time": pauses}
     more = {name: np.resize(some, len(script.events)) for name, some in drawn.items() if some}
+    if pauses:
+        more["time"] = more["time"].cumsum()
     return Trace.from_events(*columns, name="drawn", **more)
 
 
@@ -248,6 +251,7 @@ def _threaded(draw, events):
 
 
 _alignment = st.sampled_from([0, 0, 1, 2, 8, 24, 64, 4096])
+_pause = st.sampled_from([0, 0, 1, 10**3, 10**6, 3 * 10**7, 10**9, 10**10])
 _unit = st.sampled_from([1, 16, 17, 48, 64, 100, 256, 1000, 4096, 8192, 65536])
 _buddy_unit = st.sampled_from([16, 32, 64, 256, 1024, 4096, 8192, 65536])
 _order = st.sampled_from(Order)
@@ -395,7 +399,18 @@ PARAMETERS = {
     },
     Pymalloc: {
         "version": st.sampled_from(PythonVersion),
-        "below": st.sampled_from(["best-fit-ao", "ptmalloc", "scudo:config=android"]),
+        "below": st.sampled_from(
+            [
+                "best-fit-ao",
+                "ptmalloc",
+                "jemalloc",
+                "tcmalloc",
+                "mimalloc",
+                "mimalloc:version=2.0.9",
+                "musl",
+                "scudo:config=android",
+            ]
+        ),
         "arena_skew": st.sampled_from([0, 4096, 12288]),
         "zero_as_one": st.booleans(),
     },
@@ -501,15 +516,11 @@ _pages = st.fixed_dictionaries(
 )
 
 
-THREADED = ("ptmalloc", "tcmalloc")
-"""Policies that are drawn with threads."""
-
-
 def cases(policy=None, *, parts=True):
     """Draw a simulation, of variants of `policy` or of any policy of the catalogue."""
     return st.builds(
         Case,
-        trace=traces(aligned=True, threaded=policy is not None and policy.name in THREADED),
+        trace=traces(aligned=True, threaded=True),
         policy=policies() if policy is None else variants(policy, parts=parts),
         scale=st.sampled_from([1, 16, 3]),
         realloc=st.sampled_from([*Realloc, Realloc.IN_PLACE]),

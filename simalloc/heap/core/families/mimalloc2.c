@@ -187,6 +187,7 @@ static NEVER_INLINE void start_program(struct mimalloc2 *state)
 {
     struct heap *heap = &state->heap;
     uint64_t threads = heap->setting.mechanism ? heap->setting.other_threads : 0;
+    const struct counters before = heap->counters;
     state->is_started = true;
     for (uint64_t i = 0; i < threads && heap->failure == NULL; i++) {
         if (!heap_reserve_more(heap, BLOCKS_AN_EVENT))
@@ -195,6 +196,7 @@ static NEVER_INLINE void start_program(struct mimalloc2 *state)
         if (id != NO_BLOCK)
             heap_mark(heap, id, STATE_TABLE);
     }
+    forget_searches(heap, &before);
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
@@ -339,6 +341,8 @@ static void collect_finally(struct mimalloc2 *state, struct theap *theap, bool e
 static void end_thread(struct heap *heap)
 {
     struct mimalloc2 *state = state_of(heap);
+    if (!state->is_started)
+        start_program(state);
     struct theap *theap = theap_of_caller(state);
     state->calls++;
     if (theap == NULL)

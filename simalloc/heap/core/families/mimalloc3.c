@@ -128,6 +128,7 @@ static NEVER_INLINE struct theap *begin_thread(struct mimalloc3 *state, uint32_t
     struct theap *theap = add_theap(state, thread);
     if (theap == NULL)
         return NULL;
+    const struct counters before = heap->counters;
     for (unsigned i = 0; i < RECORDS && heap->setting.mechanism; i++) {
         uint32_t id = allocate_for(state, state->keeper, record_sizes[i]);
         if (id == NO_BLOCK)
@@ -136,6 +137,7 @@ static NEVER_INLINE struct theap *begin_thread(struct mimalloc3 *state, uint32_t
         heap_mark(heap, id, STATE_TABLE);
         heap_touch(heap, heap->blocks[id].address, heap->blocks[id].size);
     }
+    forget_searches(heap, &before);
     return theap;
 }
 
@@ -202,6 +204,7 @@ static NEVER_INLINE void start_program(struct mimalloc3 *state)
 {
     struct heap *heap = &state->heap;
     uint64_t threads = heap->setting.mechanism ? heap->setting.other_threads : 0;
+    const struct counters before = heap->counters;
     state->is_started = true;
     for (uint64_t i = 0; i < threads && heap->failure == NULL; i++) {
         if (!heap_reserve_more(heap, BLOCKS_AN_EVENT))
@@ -210,6 +213,7 @@ static NEVER_INLINE void start_program(struct mimalloc3 *state)
         if (id != NO_BLOCK)
             heap_mark(heap, id, STATE_TABLE);
     }
+    forget_searches(heap, &before);
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
@@ -322,6 +326,8 @@ static void collect_finally(struct mimalloc3 *state, struct theap *theap, bool e
 static void end_thread(struct heap *heap)
 {
     struct mimalloc3 *state = state_of(heap);
+    if (!state->is_started)
+        start_program(state);
     struct theap *theap = theap_of_caller(state);
     state->calls++;
     if (theap == NULL)

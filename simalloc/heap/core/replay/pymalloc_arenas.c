@@ -32,9 +32,7 @@ static uint32_t get_table(struct heap *heap, uint32_t old, uint64_t bytes, bool 
                                   : layer_reallocate(heap, base, old, size);
     if (id != NO_BLOCK)
         heap_mark(heap, id, STATE_TABLE);
-    heap->counters.searches = before.searches;
-    heap->counters.visited = before.visited;
-    heap->counters.visited_worst = before.visited_worst;
+    forget_searches(heap, &before);
     heap->request = request;
     heap->front = front;
     return id;

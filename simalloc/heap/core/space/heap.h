@@ -374,6 +374,14 @@ ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
         heap->counters.visited_worst = visited;
 }
 
+/* Counts no search since `before`: the allocator made them for itself, not for the program. */
+ALWAYS_INLINE void forget_searches(struct heap *heap, const struct counters *before)
+{
+    heap->counters.searches = before->searches;
+    heap->counters.visited = before->visited;
+    heap->counters.visited_worst = before->visited_worst;
+}
+
 /* Counts a deallocation whose search for the block's place has looked at so many blocks; there were
  * `coalescings` before it. */
 ALWAYS_INLINE void count_deallocation(struct heap *heap, uint64_t visited, uint64_t coalescings)

@@ -122,6 +122,8 @@ class Mimalloc2Heap(Heap):
 
     def end_thread(self) -> None:
         """Free the thread's empty pages, and abandon the others."""
+        if not self._is_started:
+            self._start_program()
         self._calls += 1
         theap = self._theaps.pop(self.request.thread, None)
         if theap is None:

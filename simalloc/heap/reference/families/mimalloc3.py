@@ -107,6 +107,8 @@ class Mimalloc3Heap(Heap):
 
     def end_thread(self) -> None:
         """Free the thread's empty pages, give up the others, and free its records."""
+        if not self._is_started:
+            self._start_program()
         self._calls += 1
         theap = self._theaps.pop(self.request.thread, None)
         if theap is None:

@@ -170,7 +170,7 @@ class Arenas:
 
     def purge(self, sequence: int, now: int, *, force: bool = False) -> None:
         """Give back what is due, or with `force` all that waits, in not too many arenas."""
-        if not force and (self._expire == 0 or self._expire > now):
+        if not self.arenas or (not force and (self._expire == 0 or self._expire > now)):
             return
         most = len(self.arenas) if force else len(self.arenas) // 4 + 1
         is_waiting = False

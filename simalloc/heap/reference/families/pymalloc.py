@@ -174,6 +174,8 @@ class PymallocHeap(Heap):
     ) -> _Result:
         below = self.below
         below.request, below.event, below.trace = request, self.event, self.trace
+        below.scale, below.program_writes = self.scale, self.program_writes
+        below.threads, below.other_threads = self.threads, self.other_threads
         below.visited = self.visited
         result = method(*arguments)
         self.visited = below.visited
