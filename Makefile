@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
-NATIVE := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
+C_SOURCES := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
 .DELETE_ON_ERROR:
 .PHONY: tables page papers test lint unit site sanitize clean
@@ -82,7 +82,7 @@ $(VENV)/tools: pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check 'pip>=23.1' 'meson-python>=0.17' 'meson>=1.4' ninja
 	touch $@
 
-$(VENV)/built: $(VENV)/tools $(NATIVE)
+$(VENV)/built: $(VENV)/tools $(C_SOURCES)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
 	touch $@
 

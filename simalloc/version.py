@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __version__: Final = version("simalloc")
 """The release; `code_version` also tells what can change results."""
 
-_DECIDING: Final = ("bound", "heap", "measure", "native", "policy")
+_DECIDING: Final = ("bound", "core", "heap", "measure", "policy")
 _NOT_DECIDING: Final = ("heap/reference/", "heap/real/")
 _SUFFIXES: Final = {".py", ".c", ".h"}
 _PACKAGE: Final = Path(__file__).parent
@@ -36,7 +36,7 @@ def code_version(core: str | None = None, modules: tuple[str, ...] = ()) -> str:
 
     Two installations of the same version give the same results. The digest covers the packages
     `bound`, `heap` (but for the reference engine and what runs real allocators), `measure` and
-    `policy`, and `native`, whose sums are part of the measures; C sources are installed with them
+    `policy`, and `core`, whose sums are part of the measures; C sources are installed with them
     for this purpose.
 
     With `core`, the core's name of a family, it covers only what the results of that family depend

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.bound._native import place_in_tiers, place_outward
+from simalloc.bound._core import place_in_tiers, place_outward
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Fit(IntEnum):
-    """Which gap an object takes, as native/outward.h numbers them."""
+    """Which gap an object takes, as core/outward.h numbers them."""
 
     FIRST = 0
     """The lowest that is large enough."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Columns = tuple[Numbers, Numbers, Ints, Numbers, Ints, Ints]
 
 NONE: Final = 2**32 - 1
-"""Stands for no life, as in native/lives.h."""
+"""Stands for no life, as in core/lives.h."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simalloc.bound._native import sweep_through
+from simalloc.bound._core import sweep_through
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

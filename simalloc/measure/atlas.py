@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.heap import MAPPED_FROM
-from simalloc.measure._native import fill_window
+from simalloc.measure._core import fill_window
 from simalloc.measure.heap_map import COLUMNS, ROWS, HeapMap, filled_map, frame_of, most_at_once
 from simalloc.measure.stays import Stays, stays_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from simalloc.heap import MAPPED_FROM
-from simalloc.measure._native import Cells
+from simalloc.measure._core import Cells
 from simalloc.measure.stays import told_of
 from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsPicture
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
-    from simalloc.measure._native import Shape
+    from simalloc.measure._core import Shape
     from simalloc.trace import EventSource
     from simalloc.trace.statistics import Ended
 
@@ -193,7 +193,7 @@ def filled_map(
     fill: Callable[[NDArray[np.float64], NDArray[np.float64]], None],
     apart: int,
 ) -> HeapMap:
-    """Return the map of a frame, whose cells `fill` fills column by column (native/cells.h).
+    """Return the map of a frame, whose cells `fill` fills column by column (core/cells.h).
 
     For `apart` see `HeapMap`.
     """

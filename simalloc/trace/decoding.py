@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.errors import TraceError
-from simalloc.trace._native import Decoder
+from simalloc.trace._core import Decoder
 from simalloc.trace.chunk import check_packed
 from simalloc.trace.digests import Digests
 from simalloc.trace.earlier import LAST_EARLIER, EarlierChunks

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from simalloc.trace._native import LiveTable
+    from simalloc.trace._core import LiveTable
 
 MAX_SIZE: Final = 1 << 47
 """The largest request in bytes: the user half of a 48-bit address space."""
@@ -101,7 +101,7 @@ def enter(
 
 
 class Reason(IntEnum):
-    """Why an event is not valid: what LiveTable.enter answers (native/live_table.h)."""
+    """Why an event is not valid: what LiveTable.enter answers (core/live_table.h)."""
 
     NONE = 0
     OP = 1

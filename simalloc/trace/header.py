@@ -13,7 +13,7 @@ from simalloc.trace.events import DEVICE_COLUMNS, OPTIONAL_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from simalloc.trace._native import LiveSlots
+    from simalloc.trace._core import LiveSlots
 
 VERSION: Final = 3
 """What is written. Version 1 had no ops but malloc, free and realloc, and no columns `stream` and

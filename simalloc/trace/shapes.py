@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from simalloc.trace._native import live_spans
+from simalloc.trace._core import live_spans
 from simalloc.trace.events import OPTIONAL_COLUMNS
 from simalloc.trace.memory import borrow
 
@@ -21,7 +21,7 @@ BYTES_AN_EVENT: Final = 21
 """What the columns of a stretch take."""
 
 SPAN_EVENTS: Final = 256
-"""The events of a span (native/live_span.h)."""
+"""The events of a span (core/live_span.h)."""
 _SPAN_BYTES: Final = 48
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
-from simalloc.trace._native import LiveTable, live_bytes
+from simalloc.trace._core import LiveTable, live_bytes
 from simalloc.trace.chunk import CHUNK_EVENTS, pack
 from simalloc.trace.digests import Digests
 from simalloc.trace.events import (

@@ -14,7 +14,7 @@ from simalloc.measure.device.smallest import STEP
 from simalloc.plural import counted
 from simalloc.policy.device import UNLIMITED, NoCache
 from simalloc.shown import ShownAsTable
-from simalloc.trace._native import live_bytes
+from simalloc.trace._core import live_bytes
 from simalloc.trace.events import allocates
 
 if TYPE_CHECKING:

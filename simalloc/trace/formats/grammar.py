@@ -36,7 +36,7 @@ UNLIKE: Final = 254
 
 _KINDS: Final = 256
 
-# The steps of native/scan.h.
+# The steps of core/scan.h.
 _STEPS: Final = range(14)
 _END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, *_OTHERS = _STEPS
 _WORD, _THROUGH, _REST, _DEFAULT, _COMMIT, _TEXT, _AMOUNT = _OTHERS
@@ -53,7 +53,7 @@ class Grammar:
     """Patterns and what their lines mean: an op, or None for a line that is no event.
 
     `steps` is what the C scanner takes, `fields` names its rows of numbers in order, and `ops` has
-    the op of each kind of line, which is the number of its pattern (native/scan.h).
+    the op of each kind of line, which is the number of its pattern (core/scan.h).
     """
 
     patterns: Mapping[str, Op | None]

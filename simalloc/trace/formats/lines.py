@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from simalloc.trace import _native
+from simalloc.trace import _core
 from simalloc.trace.formats.grammar import NO_EVENT, UNLIKE
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BLOCK: Final = 1 << 20
 _ROWS: Final = 1 << 16
 _UNLIKE_LINES: Final = "lines that are not of the format"
-_RANGE: Final = 2  # SCAN_RANGE of native/scan.h
+_RANGE: Final = 2  # SCAN_RANGE of core/scan.h
 
 
 class Rows(NamedTuple):
@@ -47,7 +47,7 @@ def scan(log: Log, grammar: Grammar, first_line: int = 1) -> Iterator[Rows]:
         text += block
         start, rows = 0, _ROWS
         while rows == _ROWS:
-            rows, consumed, trouble, column = _native.scan(
+            rows, consumed, trouble, column = _core.scan(
                 grammar.steps, kind, numbers, text, start, log.lenient
             )
             if rows:
@@ -86,7 +86,7 @@ def printed(grammar: Grammar, kind: NDArray[np.uint8], **fields: NDArray[np.int6
         return b""
     numbers = np.stack([fields[name] for name in grammar.fields])
     text = bytearray(len(kind) * (len(grammar.steps) + 20 * len(numbers)))
-    return bytes(memoryview(text)[: _native.print(grammar.steps, kind, numbers, text)])
+    return bytes(memoryview(text)[: _core.print(grammar.steps, kind, numbers, text)])
 
 
 def _reason(line: bytes, trouble: int, column: int, grammar: Grammar) -> str:

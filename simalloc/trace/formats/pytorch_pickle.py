@@ -1,7 +1,7 @@
 """Reads the pickle of a snapshot: data alone, so that nothing in it can run, and in little memory.
 
 Most of a snapshot are the entries of its history. The reader, in C, turns each into a row of
-numbers as soon as it is read (`native/pickle_machine.h`), and takes no more memory than is in
+numbers as soon as it is read (`core/pickle_machine.h`), and takes no more memory than is in
 proportion to the file.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from simalloc.trace._native import read_pickle
+from simalloc.trace._core import read_pickle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

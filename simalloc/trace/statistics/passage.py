@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from simalloc.trace._native import Lives as LifeTable
+from simalloc.trace._core import Lives as LifeTable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -2,7 +2,7 @@
 #ifndef SIMALLOC_DEVICE_BINDING_H
 #define SIMALLOC_DEVICE_BINDING_H
 
-#include "../../../native/columns.h"
+#include "../../../core/columns.h"
 #include "replay.h"
 
 typedef struct {

@@ -3,7 +3,7 @@
 #ifndef SIMALLOC_DEVICE_REPLAY_H
 #define SIMALLOC_DEVICE_REPLAY_H
 
-#include "../../../native/op.h"
+#include "../../../core/op.h"
 #include "allocator.h"
 
 /* A run of events, column by column. */

@@ -2,8 +2,8 @@
 #ifndef SIMALLOC_EVENTS_H
 #define SIMALLOC_EVENTS_H
 
-#include "native/live_span.h"
-#include "native/op.h"
+#include "core/live_span.h"
+#include "core/op.h"
 #include "space/heap.h"
 
 /* A run of events, column by column. Of the optional columns those are given that the family looks

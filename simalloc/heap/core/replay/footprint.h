@@ -2,7 +2,7 @@
 #ifndef SIMALLOC_FOOTPRINT_H
 #define SIMALLOC_FOOTPRINT_H
 
-#include "native/live_span.h"
+#include "core/live_span.h"
 #include "replay/timeline.h"
 
 /* Bytes are scaled but for the live ones, which are the program's. */

@@ -1,5 +1,5 @@
 /* Cells: the cells of a heap map for Python, which stays cover a run at a time. */
-#include "../../native/columns.h"
+#include "../../core/columns.h"
 #include "cells.h"
 #include "types.h"
 
@@ -151,7 +151,7 @@ static PyType_Slot cells_type_slots[] = {
 };
 
 PyType_Spec cells_spec = {
-    .name = "simalloc.measure._native.Cells",
+    .name = "simalloc.measure._core.Cells",
     .basicsize = sizeof(Cells),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = cells_type_slots,

@@ -1,5 +1,5 @@
-/* simalloc.trace._native: the hot loops over a trace's columns, for Python. */
-#include "../../native/columns.h"
+/* simalloc.trace._core: the hot loops over a trace's columns, for Python. */
+#include "../../core/columns.h"
 #include "live_bytes.h"
 #include "pickle_objects.h"
 #include "scan.h"
@@ -165,7 +165,7 @@ static PyMethodDef functions[] = {
      "Fill in what is live after each event of a whole trace; held has an int64 0 for each slot."},
     {"live_spans", find_live_spans, METH_VARARGS,
      "live_spans(live, size, spans)\n--\n\n"
-     "Fill in what each whole span of events comes to (native/live_span.h)."},
+     "Fill in what each whole span of events comes to (core/live_span.h)."},
     {"scan", scan, METH_VARARGS,
      "scan(steps, kind, fields, text, start, lenient) -> (rows, bytes consumed, trouble, column)"
      "\n--\n\nTurn whole lines into rows of numbers; stops at the first that no pattern fits."},
@@ -200,13 +200,13 @@ static PyModuleDef_Slot module_slots[] = {
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "_native",
+    .m_name = "_core",
     .m_doc = "The hot loops over a trace's columns.",
     .m_methods = functions,
     .m_slots = module_slots,
 };
 
-PyMODINIT_FUNC PyInit__native(void)
+PyMODINIT_FUNC PyInit__core(void)
 {
     return PyModuleDef_Init(&module);
 }

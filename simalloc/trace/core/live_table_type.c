@@ -1,5 +1,5 @@
 /* LiveTable: struct live_table for Python. */
-#include "../../native/columns.h"
+#include "../../core/columns.h"
 #include "live_table.h"
 #include "types.h"
 
@@ -157,7 +157,7 @@ static PyType_Slot live_table_type_slots[] = {
 };
 
 PyType_Spec live_table_spec = {
-    .name = "simalloc.trace._native.LiveTable",
+    .name = "simalloc.trace._core.LiveTable",
     .basicsize = sizeof(LiveTable),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = live_table_type_slots,

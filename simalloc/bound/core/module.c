@@ -1,6 +1,6 @@
-/* simalloc.bound._native: offline placements for Python. */
+/* simalloc.bound._core: offline placements for Python. */
 #define PY_SSIZE_T_CLEAN
-#include "../../native/columns.h"
+#include "../../core/columns.h"
 #include "outward.h"
 #include "tiers.h"
 #include "verify.h"
@@ -292,13 +292,13 @@ static PyModuleDef_Slot module_slots[] = {
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "_native",
+    .m_name = "_core",
     .m_doc = "Offline placements, and their verification, in C.",
     .m_methods = methods,
     .m_slots = module_slots,
 };
 
-PyMODINIT_FUNC PyInit__native(void)
+PyMODINIT_FUNC PyInit__core(void)
 {
     return PyModuleDef_Init(&module);
 }

@@ -1,5 +1,5 @@
 /* Lives: struct lives for Python. */
-#include "../../native/columns.h"
+#include "../../core/columns.h"
 #include "lives.h"
 #include "types.h"
 
@@ -154,7 +154,7 @@ static PyType_Slot lives_type_slots[] = {
 };
 
 PyType_Spec lives_spec = {
-    .name = "simalloc.trace._native.Lives",
+    .name = "simalloc.trace._core.Lives",
     .basicsize = sizeof(Lives),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = lives_type_slots,

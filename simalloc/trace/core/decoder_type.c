@@ -1,5 +1,5 @@
 /* Decoder: struct decoder for Python. */
-#include "../../native/columns.h"
+#include "../../core/columns.h"
 #include "decoder.h"
 #include "types.h"
 
@@ -181,7 +181,7 @@ static PyType_Slot decoder_type_slots[] = {
 };
 
 PyType_Spec decoder_spec = {
-    .name = "simalloc.trace._native.Decoder",
+    .name = "simalloc.trace._core.Decoder",
     .basicsize = sizeof(Decoder),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = decoder_type_slots,

@@ -1,6 +1,6 @@
-/* simalloc.measure._native: heap maps for Python. */
+/* simalloc.measure._core: heap maps for Python. */
 #define PY_SSIZE_T_CLEAN
-#include "../../native/columns.h"
+#include "../../core/columns.h"
 #include "types.h"
 #include "window.h"
 
@@ -95,13 +95,13 @@ static PyModuleDef_Slot module_slots[] = {
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "_native",
+    .m_name = "_core",
     .m_doc = "Measures that look at every event, in C.",
     .m_methods = methods,
     .m_slots = module_slots,
 };
 
-PyMODINIT_FUNC PyInit__native(void)
+PyMODINIT_FUNC PyInit__core(void)
 {
     return PyModuleDef_Init(&module);
 }

@@ -1,5 +1,5 @@
 /* simalloc.trace.recorder._reader: raw recordings, for Python. */
-#include "../../../native/columns.h"
+#include "../../../core/columns.h"
 #include "reader.h"
 
 typedef struct {
