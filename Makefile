@@ -64,7 +64,7 @@ sanitize: $(SANITIZED)/built
 	  --dist load --tx '$(shell nproc)*popen//python=$(abspath $(BIN))/python -S -P' \
 	  $(SANITIZED_TESTS)
 SANITIZED_TESTS ?= tests/property/test_engines_agree.py tests/property/test_list_forms.py \
-  tests/property/test_own_policies.py tests/property/test_devices_agree.py tests/unit/own/test_own_misuse.py tests/unit/trace \
+  tests/property/test_user_policies.py tests/property/test_devices_agree.py tests/unit/user_policies/test_user_policy_misuse.py tests/unit/trace \
   $(patsubst %,--ignore tests/unit/trace/test_%.py,catalogue format_memray workloads gabber_workloads)
 
 $(SANITIZED)/built: $(VENV)/built

@@ -54,7 +54,7 @@ SLOWER: Final = 2.0
 """How many times the prototype's seconds a search may take."""
 
 
-class Outcome(NamedTuple):
+class Found(NamedTuple):
     """What one search came to: bytes, processor seconds, and how."""
 
     trace: str
@@ -78,18 +78,16 @@ class Outcome(NamedTuple):
         return " and ".join(missed) or ("lower" if self.above < above else "equal")
 
 
-def measure(name: str) -> Outcome:
+def measure(name: str) -> Found:
     """Search once, from the trace in memory to the verified placement."""
     trace = load(name)
     started = time.process_time()
     placement = best_possible(Timetable.of(trace))
     seconds = time.process_time() - started
-    return Outcome(
-        name, placement.bound, placement.height - placement.bound, seconds, placement.how
-    )
+    return Found(name, placement.bound, placement.height - placement.bound, seconds, placement.how)
 
 
-def table_of(outcomes: Sequence[Outcome]) -> Table:
+def table_of(outcomes: Sequence[Found]) -> Table:
     """Return ours beside the aim, a row a trace."""
     columns = ("trace", "peak live", "above", "aim", "s", "aim s", "verdict", "found")
     rows = [

@@ -48,7 +48,7 @@ def hold(
     """Let every policy and allocator replay a trace `repeats` times, glibc after each of them.
 
     A policy is timed over the whole of `simulate`: making the heap, replay, measures and timeline.
-    Of what is found once for the trace (`Trace.stretch`) each policy pays an equal share.
+    Of what is found once for the trace (`Trace.replayed`) each policy pays an equal share.
     An allocator's process replays without touching the blocks; glibc's own first pass, in which its
     heap comes from the system, is not counted.
     """
@@ -79,13 +79,13 @@ def _seconds_once(trace: Trace, repeats: int) -> float:
     for _ in range(repeats):
         anew = replace(trace)
         started = time.thread_time()
-        _ = anew.stretch
+        _ = anew.replayed
         times.append(time.thread_time() - started)
     return median(times)
 
 
 def _ours(trace: Trace, policy: Policy, share: float) -> Callable[[], float]:
-    _ = trace.stretch  # found before the first is timed
+    _ = trace.replayed  # found before the first is timed
 
     def replay() -> float:
         started = time.thread_time()

@@ -87,7 +87,7 @@ def bytes_a_live_object(kind: Kind, size: int, policy: Policy) -> float:
 def _turns(made: Steady, policy: Policy) -> tuple[float, float]:
     """Return nanoseconds an event of the steady state, and the mean of free blocks in it."""
     simulation = _simulation(made.trace, policy)
-    whole = made.trace.stretch
+    whole = made.trace.replayed
     replay(simulation, whole.part(0, made.ramp))
     turns = whole.part(made.ramp, len(made.trace))
     before = simulation.figures()
@@ -127,7 +127,7 @@ def _resident() -> int:
 def _measure_memory(kind: str, size: int, policy: str) -> None:
     """Print what `bytes_a_live_object` returns."""
     made = steady(cast("Kind", kind), size, 0)
-    simulation, events = _simulation(made.trace, find_policy(policy)), made.trace.stretch
+    simulation, events = _simulation(made.trace, find_policy(policy)), made.trace.replayed
     before = _resident()
     replay(simulation, events)
     live = np.count_nonzero(made.trace.op == 0) - np.count_nonzero(made.trace.op == 1)

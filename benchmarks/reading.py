@@ -44,7 +44,7 @@ def _seconds_an_event(name: str, repeats: int) -> float:
         say(f"reading {name}")
         started = time.thread_time()
         with TraceReader(path) as reader:
-            events = sum(len(stretch.op) for stretch in reader.stretches())
+            events = sum(len(part.op) for part in reader.replayed_parts())
         times.append(time.thread_time() - started)
     return min(times) / max(events, 1)
 

@@ -7,7 +7,7 @@ import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
 
-from simalloc.policy import GROUPS, HEAPS
+from simalloc.policy import GROUPS, HEAP_POLICIES
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Cells = dict[tuple[str, str], float]
 
 _GROUPS: Final[Mapping[str, frozenset[str]]] = {
     "Johnstone & Wilson's": frozenset(GROUPS["johnstone-wilson"]),
-    "all policies": frozenset(HEAPS),
+    "all policies": frozenset(HEAP_POLICIES),
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from benchmarks.steady import SEED, sizes
-from simalloc.trace import Events, Op, TraceWriter
+from simalloc.trace import Op, ReadEvents, TraceWriter
 
 if TYPE_CHECKING:
     import os
@@ -38,17 +38,19 @@ def write_turnover(
     with TraceWriter(path, name=f"turnover of {live:,}", provenance=provenance) as writer:
         for start in range(0, live, RUN):
             place = np.arange(start, min(start + RUN, live))
-            writer.append(Events(np.zeros(len(place), np.uint8), place, sizes(random, len(place))))
+            writer.append(
+                ReadEvents(np.zeros(len(place), np.uint8), place, sizes(random, len(place)))
+            )
         for start in range(0, turns, RUN):
             writer.append(_turns(random, live, min(RUN, turns - start)))
             report(writer.events)
 
 
-def _turns(random: np.random.Generator, live: int, count: int) -> Events:
+def _turns(random: np.random.Generator, live: int, count: int) -> ReadEvents:
     """Return frees and mallocs in turn, two of each place."""
     hot = random.random(count) < HOT_SHARE
     place = random.integers(0, np.where(hot, min(HOT, live), live))
     size = np.zeros(2 * count, np.int64)
     size[1::2] = sizes(random, count)
     op = np.tile(np.array([Op.FREE, Op.MALLOC], np.uint8), count)
-    return Events(op, np.repeat(place, 2), size)
+    return ReadEvents(op, np.repeat(place, 2), size)

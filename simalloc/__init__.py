@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simalloc.api.bounds import best_possible as best_possible
     from simalloc.api.catalogues import policies as policies
     from simalloc.api.catalogues import traces as traces
-    from simalloc.api.device import device as device
+    from simalloc.api.device_memory import device as device
     from simalloc.api.explore import explore as explore
     from simalloc.api.heaps import check as check
     from simalloc.api.heaps import heap_map as heap_map
@@ -75,7 +75,7 @@ _HOME: Final = {
     "best_possible": "api.bounds",
     "check": "api.heaps",
     "describe": "api.traces",
-    "device": "api.device",
+    "device": "api.device_memory",
     "draw_device_maps": "api.pictures",
     "draw_fragmentation": "api.pictures",
     "draw_free_sizes": "api.pictures",

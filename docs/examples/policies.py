@@ -94,7 +94,7 @@ class BetterFit(SequentialFit):
 class HalfFit(PythonPolicy):
     """Half fit (Ogasawara 1995): lists by power of two; any block of the list above fits.
 
-    The lists are the policy's own, so its free blocks are all loose.
+    The lists are the policy's own, so its free blocks are all unsearchable.
     """
 
     growth = 4096

@@ -142,4 +142,4 @@ def knows_deaths(trace: Trace) -> int:
 
 def _threshold(trace: Any) -> int:
     """Return how many bytes allocated an object has to outlive: half of peak live."""
-    return int(trace.stretch.live.max(initial=0)) // 2
+    return int(trace.replayed.live.max(initial=0)) // 2

@@ -143,7 +143,7 @@ def by_sites(trace: Trace) -> dict[str, float]:
 
 
 def _excess(trace: Trace, heap: int) -> float:
-    return heap / int(trace.stretch.live.max()) - 1
+    return heap / int(trace.replayed.live.max()) - 1
 
 
 def _heap(trace: Trace, policy: AnyPolicy) -> int:
@@ -155,7 +155,7 @@ def online() -> list[str]:
     return [
         name
         for name, row in CATALOGUE.items()
-        if row.description.way == "online" and not row.description.looked_at
+        if row.description.runner == "online" and not row.description.looked_at
     ]
 
 

@@ -13,19 +13,19 @@ from experiments.gabber.choices import measure_choices
 from experiments.gabber.exhibits import exhibits
 from experiments.gabber.jitter import measure_jitter
 from experiments.gabber.measuring import measure, measure_full, results
-from experiments.gabber.outcome import (
+from experiments.gabber.page import PAGE, figure_name, page
+from experiments.gabber.programs import load_traces
+from experiments.gabber.runs import (
     CHOICES,
     FULL,
     FULL_FIT,
     JITTER,
     QUICK,
-    Outcome,
-    Outcomes,
+    GabberRun,
+    GabberRuns,
     outcomes_table,
     read_outcomes,
 )
-from experiments.gabber.page import PAGE, figure_name, page
-from experiments.gabber.programs import load_traces
 from experiments.output import print_tables, write_tables, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
@@ -108,11 +108,11 @@ def command(
     click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
 
 
-def _outcomes(runs: Runs) -> Outcomes:
-    return {which: Outcome.of(run) for which, run in runs.items()}
+def _outcomes(runs: Runs) -> GabberRuns:
+    return {which: GabberRun.of(run) for which, run in runs.items()}
 
 
-def _keep_outcomes(path: Path, measured: Outcomes, only: Collection[str]) -> None:
+def _keep_outcomes(path: Path, measured: GabberRuns, only: Collection[str]) -> None:
     """Keep outcomes, beside those that the file has of other policies if only some were due."""
     kept = {**read_outcomes(path), **measured} if only else measured
     _keep(path, outcomes_table(dict(sorted(kept.items()))))

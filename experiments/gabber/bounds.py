@@ -25,7 +25,7 @@ def bounds_table(results: Results) -> Table:
     rows: list[tuple[Value, ...]] = []
     for key in GENERATED:
         trace = results.traces[key]
-        live, largest = float(trace.stretch.live.max()), int(trace.size.max())
+        live, largest = float(trace.replayed.live.max()), int(trace.size.max())
         worst = max(
             (outcome.peak_heap, PAPER.label(text.partition(":")[0]))
             for (of, text), outcome in results.outcomes.items()

@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from experiments.gabber.outcome import Outcome, Outcomes
 from experiments.gabber.paper import PAPER, PERCENT
 from experiments.gabber.programs import HUMMINGBIRD
+from experiments.gabber.runs import GabberRun, GabberRuns
 from experiments.mallocs import at_hand, replay, with_mechanism
 from simalloc.report import Rounded, Table
 from simalloc.trace.workloads import hummingbird
@@ -70,7 +70,7 @@ def trace_of(seed: int, choice: FreeChoice = CHOSEN, share: int = SHARE) -> Trac
     return hummingbird.hummingbird(seed, objects=hummingbird.OBJECTS // share, choice=choice)
 
 
-def measure_choices(progress: Progress) -> Outcomes:
+def measure_choices(progress: Progress) -> GabberRuns:
     """Replay all of these under the paper's allocators: some minutes."""
     made = {drawn(seed): (seed, CHOSEN, SHARE) for seed in SEEDS}
     made |= {chosen(words): (SEEDS[0], choice, SHARE) for words, choice in OTHERWISE.items()}
@@ -81,22 +81,22 @@ def measure_choices(progress: Progress) -> Outcomes:
 
 def _measure(
     made: Mapping[str, tuple[int, FreeChoice, int]], names: Sequence[str], progress: Progress
-) -> Outcomes:
+) -> GabberRuns:
     """Replay each trace, given by its seed, choice and share, one at a time in memory."""
     texts = [with_mechanism(name) for name in names]
-    found: Outcomes = {}
+    found: GabberRuns = {}
     for key, which in made.items():
         runs = replay({key: trace_of(*which)}, texts, progress)
-        found |= {one: Outcome.of(run) for one, run in runs.items()}
+        found |= {one: GabberRun.of(run) for one, run in runs.items()}
     return found
 
 
-def at_end(kept: Outcomes, key: str) -> dict[str, float]:
+def at_end(kept: GabberRuns, key: str) -> dict[str, float]:
     """Return each allocator's fragmentation at the end of a trace, percent."""
     return {name: kept[key, with_mechanism(name)].at_end for name in at_hand(PAPER)}
 
 
-def in_order(kept: Outcomes, key: str) -> int:
+def in_order(kept: GabberRuns, key: str) -> int:
     """Return how many pairs of allocators are in the order of the printed table 3."""
     cells, here = PAPER.table(3).cells, at_end(kept, key)
     printed = {
@@ -106,13 +106,13 @@ def in_order(kept: Outcomes, key: str) -> int:
     return sum((printed[a] < printed[b]) == (here[a] < here[b]) for a, b in combinations(here, 2))
 
 
-def rank_of_leader(kept: Outcomes, key: str) -> int:
+def rank_of_leader(kept: GabberRuns, key: str) -> int:
     """Return PhK's rank, 1 for the least fragmentation."""
     here = at_end(kept, key)
     return 1 + sum(waste < here[_LEADER] for waste in here.values())
 
 
-def choices_table(kept: Outcomes) -> Table:
+def choices_table(kept: GabberRuns) -> Table:
     """Return print, the least and most over the seeds, and a row a choice made otherwise."""
     names = at_hand(PAPER)
     cells = PAPER.table(3).cells
@@ -148,7 +148,7 @@ def choices_table(kept: Outcomes) -> Table:
     return Table(title, columns, rows)
 
 
-def longer_table(kept: Outcomes) -> Table:
+def longer_table(kept: GabberRuns) -> Table:
     """Return a row a choice of `LIVES`: what a fifth of the trace comes to under `FEW`."""
     rows: list[tuple[Value, ...]] = [
         (words, *(Rounded(kept[longer(words), with_mechanism(name)].at_end, 1) for name in FEW))
@@ -158,13 +158,13 @@ def longer_table(kept: Outcomes) -> Table:
     return Table(title, ("", *map(PAPER.label, FEW)), rows)
 
 
-def spread_longer(kept: Outcomes, name: str) -> tuple[float, float]:
+def spread_longer(kept: GabberRuns, name: str) -> tuple[float, float]:
     """Return the least and the most of one of `FEW` over the choices of `LIVES`."""
     values = [kept[longer(words), with_mechanism(name)].at_end for words in LIVES]
     return min(values), max(values)
 
 
-def spread(kept: Outcomes, name: str, keys: Sequence[str]) -> tuple[float, float]:
+def spread(kept: GabberRuns, name: str, keys: Sequence[str]) -> tuple[float, float]:
     """Return the least and the most of an allocator's figures over some traces."""
     values = [at_end(kept, key)[name] for key in keys]
     return min(values), max(values)

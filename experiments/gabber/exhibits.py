@@ -10,9 +10,9 @@ from experiments.gabber import fit, fragmentation
 from experiments.gabber.bounds import bounds_table
 from experiments.gabber.choices import choices_table, longer_table
 from experiments.gabber.jitter import jitter_table
-from experiments.gabber.outcome import read_full_fit
 from experiments.gabber.programs import EMACS, GENERATED, HUMMINGBIRD
 from experiments.gabber.ranks import ranks_table
+from experiments.gabber.runs import read_full_fit
 from experiments.output import Exhibit
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from experiments.comparison import Comparison
-from experiments.gabber.outcome import FIT_COLUMNS
 from experiments.gabber.paper import MEGABYTE, OF_BYTES, OF_OBJECTS, PAPER, text
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
+from experiments.gabber.runs import FIT_COLUMNS
 from simalloc.report import Rounded, Table
 from simalloc.trace import Op
 from simalloc.trace.statistics import lives_of
@@ -87,7 +87,7 @@ def lives_table(key: str, trace: Trace) -> Table:
 def _hummingbird(trace: Trace, share: float) -> list[tuple[Value, ...]]:
     printed = text(HUMMINGBIRD)
     size, times = _sizes(trace)
-    live = trace.stretch.live[int(_FILLED * len(trace)) :] / MEGABYTE
+    live = trace.replayed.live[int(_FILLED * len(trace)) :] / MEGABYTE
     files = (size >= _FILE_SIZES[0]) & (size <= _FILE_SIZES[1])
     slope = -float(np.polyfit(np.log(size[files]), np.log(times[files]), 1)[0])
     return [
@@ -109,7 +109,7 @@ def _emacs(trace: Trace, share: float) -> list[tuple[Value, ...]]:
     live = _in_share(printed["live_bytes"], share)
     return [
         ("events, millions", _in_share(printed["events"], share), _millions(len(trace))),
-        ("live MB at the end", live, _one(float(trace.stretch.live[-1]) / MEGABYTE)),
+        ("live MB at the end", live, _one(float(trace.replayed.live[-1]) / MEGABYTE)),
         ("largest object", printed["largest"], int(size.max())),
         (
             f"% of objects up to {_SMALL} bytes",

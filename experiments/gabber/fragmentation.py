@@ -13,7 +13,7 @@ from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
     from experiments.gabber.measuring import Results
-    from experiments.gabber.outcome import Outcome, Outcomes
+    from experiments.gabber.runs import GabberRun, GabberRuns
     from simalloc.report.table import Value
 
 NUMBERS: Final = {HUMMINGBIRD: 3, EMACS: 4}
@@ -22,7 +22,7 @@ SHARES: Final = {HUMMINGBIRD: 1.0, EMACS: 0.1}
 """How much of the paper's live memory a tenth of the trace has."""
 
 
-def comparison(key: str, outcomes: Outcomes, *, full: bool) -> Comparison:
+def comparison(key: str, outcomes: GabberRuns, *, full: bool) -> Comparison:
     """Return table 3 or 4 beside the generated trace's figures, headers and tables included.
 
     The heap of a trace with a tenth of the live memory is shown ten times as large.
@@ -66,11 +66,11 @@ def variants_table(results: Results) -> Table:
     return Table(title, ("", *map(heading, VARIED)), rows)
 
 
-def _percent(outcome: Outcome | None) -> Value:
+def _percent(outcome: GabberRun | None) -> Value:
     return None if outcome is None else Rounded(outcome.at_end, 1)
 
 
-def peaks_table(key: str, outcomes: Outcomes, how: str) -> Table:
+def peaks_table(key: str, outcomes: GabberRuns, how: str) -> Table:
     """Return the heap at its peak and at the end of a trace: who gives memory back."""
     rows: list[tuple[Value, ...]] = []
     for name in (*at_hand(PAPER), *PLAIN):
@@ -86,7 +86,7 @@ def peaks_table(key: str, outcomes: Outcomes, how: str) -> Table:
     return Table(f"The heap at its peak and at the end; {key}, generated, {how}", columns, rows)
 
 
-def work_table(full: Outcomes) -> Table:
+def work_table(full: GabberRuns) -> Table:
     """Return the printed processor time beside the blocks that searches visit in the full traces.
 
     Also the time of the simulation, which is not the allocator's: an index finds what it walks to.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from experiments.gabber.outcome import Outcome, Outcomes
 from experiments.gabber.paper import PAPER
 from experiments.gabber.programs import CACHES, HUMMINGBIRD, heading
+from experiments.gabber.runs import GabberRun, GabberRuns
 from experiments.mallocs import at_hand, replay, with_mechanism
 from simalloc.report import Rounded, Table
 
@@ -52,15 +52,15 @@ def jittered(trace: Trace, seed: int, kept: int | None = None) -> Trace:
     return replace(trace, size=size, provenance={})
 
 
-def measure_jitter(traces: Mapping[str, Trace], progress: Progress) -> Outcomes:
+def measure_jitter(traces: Mapping[str, Trace], progress: Progress) -> GabberRuns:
     """Replay the changed traces under the allocators as they are, one trace at a time in memory."""
     texts = [with_mechanism(name) for name in at_hand(PAPER)]
-    outcomes: Outcomes = {}
+    outcomes: GabberRuns = {}
     for case in CASES:
         for seed in SEEDS:
             trace = {_key(case, seed): jittered(traces[case.key], seed, case.kept)}
             outcomes |= {
-                which: Outcome.of(run) for which, run in replay(trace, texts, progress).items()
+                which: GabberRun.of(run) for which, run in replay(trace, texts, progress).items()
             }
     return outcomes
 
@@ -70,7 +70,7 @@ def _key(case: _Case, seed: int) -> str:
     return f"{case.key}, jitter {seed}{kept}"
 
 
-def leads(outcomes: Outcomes, keys: Iterable[str]) -> list[float]:
+def leads(outcomes: GabberRuns, keys: Iterable[str]) -> list[float]:
     """Return PhK's lead on some traces.
 
     That is by how many percentage points its fragmentation at the end is below the best other's; it

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from experiments.gabber.fit import prose_table
-from experiments.gabber.outcome import CHOICES, FULL, JITTER, QUICK, Outcomes, read_outcomes
 from experiments.gabber.paper import PAPER
 from experiments.gabber.programs import (
     CACHES,
@@ -16,6 +15,7 @@ from experiments.gabber.programs import (
     load_traces,
     other_seeds,
 )
+from experiments.gabber.runs import CHOICES, FULL, JITTER, QUICK, GabberRuns, read_outcomes
 from experiments.mallocs import at_hand, both_ways, replay, with_mechanism
 from simalloc.report.table import spell
 
@@ -52,10 +52,10 @@ class Results:
     """
 
     traces: Mapping[str, Trace]
-    outcomes: Outcomes
-    full: Outcomes
-    jittered: Outcomes
-    chosen: Outcomes
+    outcomes: GabberRuns
+    full: GabberRuns
+    jittered: GabberRuns
+    chosen: GabberRuns
 
 
 def results() -> Results:

@@ -7,7 +7,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from experiments.growth.measuring import KEPT_RESIDENT, UNITS, Outcome, read_kept
+from experiments.growth.measuring import KEPT_RESIDENT, UNITS, GrowthRun, read_kept
 from experiments.growth.synthetic import SYNTHETIC
 from experiments.johnstone_wilson.programs import AVAILABLE
 
@@ -40,10 +40,10 @@ class Spread:
 class Findings:
     """Everything that was measured, by trace, policy and unit.
 
-    A *figure* here is the waste beyond that of whole units (`Outcome.beyond`).
+    A *figure* here is the waste beyond that of whole units (`GrowthRun.beyond`).
     """
 
-    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+    def __init__(self, outcomes: Iterable[GrowthRun]) -> None:
         self._outcomes = {(one.trace, one.policy, one.unit): one for one in outcomes}
 
     @classmethod
@@ -62,7 +62,7 @@ class Findings:
         names = dict.fromkeys(trace for trace, _, _ in self._outcomes)
         return tuple(name for name in names if name != SYNTHETIC)
 
-    def outcome(self, trace: str, policy: str, unit: int) -> Outcome:
+    def outcome(self, trace: str, policy: str, unit: int) -> GrowthRun:
         """Return what a trace came to."""
         return self._outcomes[trace, policy, unit]
 

@@ -52,7 +52,7 @@ WITHOUT_TAIL: Final = "best-fit-ao:count_tail=off"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GrowthRun:
     """What a trace came to under a policy that grows by `unit` scaled bytes.
 
     `peak_heap` and `peak_live` are bytes of the program. Of resident pages, `peak_heap` has the
@@ -99,7 +99,7 @@ def load_trace(name: str) -> Trace:
 
 def measure(
     name: str, policies: Sequence[str], units: Sequence[int], *, resident: bool = False
-) -> list[Outcome]:
+) -> list[GrowthRun]:
     """Replay the trace of a name under each policy with each unit, a policy at a time.
 
     The peak is that of mapped bytes, or of those in `resident` pages of 4 KiB.
@@ -110,11 +110,11 @@ def measure(
         runs = simulate_all(trace, texts, scale=SCALE, resident=resident)
         for unit, run in zip(units, runs, strict=True):
             peak = (run.resident or run.mapped).peak_bytes
-            found.append(Outcome(name, policy, unit, peak, run.max_live_bytes))
+            found.append(GrowthRun(name, policy, unit, peak, run.max_live_bytes))
     return found
 
 
-def measure_everything(progress: Progress) -> list[Outcome]:
+def measure_everything(progress: Progress) -> list[GrowthRun]:
     """Replay every shipped trace under every policy with every unit: some ten minutes."""
     found = []
     names = [*shipped(), SYNTHETIC]
@@ -128,7 +128,7 @@ def measure_everything(progress: Progress) -> list[Outcome]:
     return found
 
 
-def measure_resident(policies: Sequence[str], progress: Progress) -> list[Outcome]:
+def measure_resident(policies: Sequence[str], progress: Progress) -> list[GrowthRun]:
     """Replay every shipped trace, and the synthetic one, for its resident pages: some minutes."""
     found = []
     names = [*shipped(), SYNTHETIC]
@@ -139,19 +139,19 @@ def measure_resident(policies: Sequence[str], progress: Progress) -> list[Outcom
     return found
 
 
-def keep(outcomes: Iterable[Outcome], path: Path = KEPT) -> None:
+def keep(outcomes: Iterable[GrowthRun], path: Path = KEPT) -> None:
     """Write what was measured to a file that is kept."""
-    columns = tuple(part.name for part in fields(Outcome))
+    columns = tuple(part.name for part in fields(GrowthRun))
     stream = StringIO()
     write_table(Table("Growth units", columns, [astuple(one) for one in outcomes]), "csv", stream)
     write_text(stream.getvalue(), path)
 
 
-def read_kept(path: Path = KEPT) -> list[Outcome]:
+def read_kept(path: Path = KEPT) -> list[GrowthRun]:
     """Return what was measured, in the order of the file."""
     with path.open(encoding="utf-8", newline="") as file:
         return [
-            Outcome(
+            GrowthRun(
                 row["trace"],
                 row["policy"],
                 int(row["unit"]),

@@ -24,7 +24,7 @@ from experiments.johnstone_wilson.readings import (
     FITTED,
     FITTED_ON,
     OPEN,
-    Outcome,
+    ReadingRun,
     fitness_of,
     is_own,
 )
@@ -68,8 +68,8 @@ READINGS: Final[Mapping[str, tuple[Reading, ...]]] = {
 """By program all combinations of what it can tell. Ghostscript has no realloc, GCC two; only GCC
 has obstacks; of Perl the sequential fits are printed alike, whatever their list is."""
 
-Measured = dict[tuple[str, ...], Outcome]
-"""Outcomes by the cells of `_KEY`."""
+Measured = dict[tuple[str, ...], ReadingRun]
+"""ReadingRuns by the cells of `_KEY`."""
 
 
 @experiment("python -m experiments.johnstone_wilson.every_reading --out docs")
@@ -107,7 +107,7 @@ def measure(
         runs = replay_all(wanted - own, traces, advance)
     with progress("Reading otherwise", total_events(own, traces)) as advance:
         runs |= replay_apart(own, advance)
-    return {key(job): Outcome.of(run) for job, run in runs.items()}
+    return {key(job): ReadingRun.of(run) for job, run in runs.items()}
 
 
 def key(job: Job) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def kept() -> Measured:
     """Return what the file has."""
     with KEPT.open(encoding="utf-8", newline="") as file:
         return {
-            tuple(row[name] for name in _KEY): Outcome(
+            tuple(row[name] for name in _KEY): ReadingRun(
                 float(row["heap"]),
                 int(row["live"]),
                 {number: float(row[f"#{number}"]) for number in NUMBERS},

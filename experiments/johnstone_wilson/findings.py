@@ -132,7 +132,7 @@ def widest_choice(choice: Choice, runs: Runs) -> float:
 def early_request(results: Results) -> Request:
     """Return the request of Espresso after which binary buddy's heap has its peak."""
     trace = results.traces["espresso"]
-    live = trace.stretch.live
+    live = trace.replayed.live
     run = results.runs[Job("espresso", AS_PRINTED.policies["binary-buddy"])]
     at_peak = live == run.live_bytes_at_peak_heap
     return Request(int(trace.size[at_peak].max()), run.live_bytes_at_peak_heap)
@@ -146,7 +146,7 @@ def large_sizes(trace: Trace, above: int) -> dict[int, int]:
 
 def perl_at_request(results: Results) -> dict[str, tuple[float, float]]:
     """Return (heap, live bytes) of each 4K row just after Perl's largest request."""
-    live = int(results.traces["perl"].stretch.live[PERL_REQUEST])
+    live = int(results.traces["perl"].replayed.live[PERL_REQUEST])
     return {
         row: (results.runs[job].peak_heap_bytes, live)
         for row, job in zip(ROWS_4K, JOBS, strict=True)

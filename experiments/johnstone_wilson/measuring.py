@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from experiments.johnstone_wilson.fragmentation import Runs
-    from experiments.johnstone_wilson.readings import Outcomes
+    from experiments.johnstone_wilson.readings import ReadingRuns
     from experiments.johnstone_wilson.statistics import Described
     from simalloc.trace import Trace
 
@@ -53,12 +53,12 @@ class Results:
     traces: Mapping[str, Trace]
     described: Described
     runs: Runs
-    read: Outcomes
+    read: ReadingRuns
 
 
 def measure(
     progress: Callable[[str, float], AbstractContextManager[Callable[[float], None]]],
-    read: Outcomes | None = None,
+    read: ReadingRuns | None = None,
 ) -> Results:
     """Load the traces, describe them and carry out every simulation.
 

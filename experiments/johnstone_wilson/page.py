@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from experiments.johnstone_wilson.fragmentation import Runs
     from experiments.johnstone_wilson.measuring import Results
     from experiments.johnstone_wilson.rank_order import Tau
-    from experiments.johnstone_wilson.readings import Outcomes
+    from experiments.johnstone_wilson.readings import ReadingRuns
     from experiments.output import Exhibit
 
 PAGE: Final = "johnstone-wilson.md"
@@ -220,7 +220,7 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
     }
 
 
-def _readings(read: Outcomes) -> dict[str, Any]:
+def _readings(read: ReadingRuns) -> dict[str, Any]:
     by_number = {
         number: {program: fitness(program, CHOSEN, read).taus[number] for program in TESTED_ON}
         for number in NUMBERS

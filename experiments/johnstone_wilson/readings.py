@@ -141,7 +141,7 @@ JOBS: Final = _ALL - OWN_JOBS
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReadingRun:
     """What a simulation came to: bytes at the peaks, and measures #3 and #4 in percent."""
 
     heap: float
@@ -149,17 +149,17 @@ class Outcome:
     percent: Mapping[int, float]
 
     @classmethod
-    def of(cls, run: Run) -> Outcome:
+    def of(cls, run: Run) -> ReadingRun:
         """Return what a run came to."""
         return cls(run.peak_heap_bytes, run.max_live_bytes, {n: percent(run, n) for n in NUMBERS})
 
 
-Outcomes = dict[Job, Outcome]
+ReadingRuns = dict[Job, ReadingRun]
 
 
-def outcomes(runs: Runs) -> Outcomes:
+def outcomes(runs: Runs) -> ReadingRuns:
     """Return what simulations came to."""
-    return {job: Outcome.of(run) for job, run in runs.items()}
+    return {job: ReadingRun.of(run) for job, run in runs.items()}
 
 
 @dataclass(frozen=True)
@@ -177,12 +177,12 @@ class Fitness:
     taus: Mapping[int, Tau]
 
 
-def fitness(program: str, reading: Reading, read: Outcomes) -> Fitness:
+def fitness(program: str, reading: Reading, read: ReadingRuns) -> Fitness:
     """Return how near a reading brings the nine sequential fits."""
     return fitness_of(program, {row: read[reading.job(program, row)] for row in SEQUENTIAL})
 
 
-def fitness_of(program: str, measured: Mapping[str, Outcome]) -> Fitness:
+def fitness_of(program: str, measured: Mapping[str, ReadingRun]) -> Fitness:
     """Return how near the rows come that have been measured."""
     values = {n: {row: one.percent[n] for row, one in measured.items()} for n in NUMBERS}
     printed = {n: {row: table(n).cells[row][program].value for row in measured} for n in NUMBERS}
@@ -197,7 +197,7 @@ def fitness_of(program: str, measured: Mapping[str, Outcome]) -> Fitness:
     )
 
 
-def fits(read: Outcomes) -> dict[Reading, Fitness]:
+def fits(read: ReadingRuns) -> dict[Reading, Fitness]:
     """Return the fitness on P2C of all sixteen readings, the nearest first.
 
     Nearest is who has most cells of both tables as printed, then the fewest steps apart.
@@ -206,7 +206,7 @@ def fits(read: Outcomes) -> dict[Reading, Fitness]:
     return dict(sorted(found.items(), key=lambda one: (-sum(one[1].equal.values()), one[1].steps)))
 
 
-def fitted_table(read: Outcomes) -> Table:
+def fitted_table(read: ReadingRuns) -> Table:
     """Return a row a reading: how near it comes on P2C."""
     rows = [(*reading.cells, *_figures(fit)) for reading, fit in fits(read).items()]
     columns = (*OPEN, *_COLUMNS)
@@ -215,7 +215,7 @@ def fitted_table(read: Outcomes) -> Table:
     )
 
 
-def tested_table(read: Outcomes) -> Table:
+def tested_table(read: ReadingRuns) -> Table:
     """Return a row a program and change: the chosen reading, and one thing otherwise."""
     rows: list[tuple[Value, ...]] = [
         (label(program), name, *_figures(fitness(program, reading, read)))
@@ -253,7 +253,7 @@ def _figures(fit: Fitness) -> tuple[Value, ...]:
     )
 
 
-def _steps_apart(program: str, row: str, measured: Outcome) -> float:
+def _steps_apart(program: str, row: str, measured: ReadingRun) -> float:
     """Return by how many growth steps the waste differs from that of the paper's run."""
     live = printed_heap(program, row).middle / (1 + table(4).cells[row][program].value / 100)
     printed = printed_heap(program, row).middle - live

@@ -157,7 +157,7 @@ def huge_requests(trace: Trace, policy: str) -> HugeRequests:
 
     def run_until(event: int) -> Run:
         nonlocal reached
-        replay(simulation, trace.stretch.part(reached, event))
+        replay(simulation, trace.replayed.part(reached, event))
         reached = event
         return run_of(simulation, setting)
 

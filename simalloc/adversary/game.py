@@ -11,7 +11,7 @@ from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import ENGINES
 from simalloc.heap.stepping import parts_of, replay
-from simalloc.trace import Op, Stretch, Trace
+from simalloc.trace import Op, ReplayedEvents, Trace
 from simalloc.trace.shapes import empty_spans
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Game:
         if engine not in ENGINES:
             raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
         self.setting = Setting.of(_NOTHING, policy, scale, Realloc.FREE_FIRST)
-        if self.setting.policy.description.way == "offline":
+        if self.setting.policy.description.runner == "offline":
             raise SimallocError(
                 f"{policy} cannot be played against: it has to know the whole trace beforehand"
             )
@@ -107,7 +107,7 @@ class Game:
             self._size = grown
         self._size[number[born]] = size[born]
         live = self.live + np.cumsum(np.where(born, size, -self._size[number]))
-        events = Stretch(op, size, number.astype(np.uint32), live, empty_spans(0))
+        events = ReplayedEvents(op, size, number.astype(np.uint32), live, empty_spans(0))
         address = np.empty(len(op), np.int64)
         done = 0
         for part in parts_of(events, self.setting.policy):
@@ -138,7 +138,7 @@ class _Core:
     def peak(self) -> int:
         return int(self._simulation.figures()["mapped"]["peak"])
 
-    def replay(self, events: Stretch, address: NDArray[np.int64]) -> None:
+    def replay(self, events: ReplayedEvents, address: NDArray[np.int64]) -> None:
         replay(self._simulation, events, address)
 
 
@@ -155,7 +155,7 @@ class _Plain:
         self._event = 0
         self.peak = 0
 
-    def replay(self, events: Stretch, address: NDArray[np.int64]) -> None:
+    def replay(self, events: ReplayedEvents, address: NDArray[np.int64]) -> None:
         columns = (events.op.tolist(), events.slot.tolist(), events.size.tolist())
         for place, event in enumerate(zip(*columns, strict=True)):
             self._objects.heap.event = self._event

@@ -10,7 +10,7 @@ from simalloc.heap import Run
 from simalloc.measure import Waste, device_map, free_sizes, heap_map, pins, rank_values, ranking
 from simalloc.policy import expand_policies, parse_size, spell
 from simalloc.progress import progress as any_progress
-from simalloc.report.figures import device as device_figure
+from simalloc.report.figures import device_map as device_figure
 from simalloc.report.figures import fragmentation as fragmentation_figure
 from simalloc.report.figures import free_sizes as free_sizes_figure
 from simalloc.report.figures import heap_map as heap_map_figure

@@ -40,7 +40,7 @@ def read_log(
     path: str | os.PathLike[str],
     *,
     patterns: Mapping[str, str] | None = None,
-    deaths: Literal["newest", "oldest"] | None = None,
+    match_frees: Literal["newest", "oldest"] | None = None,
     lenient: bool = False,
     progress: bool | None = None,
 ) -> Trace:
@@ -52,7 +52,7 @@ def read_log(
 
         patterns={"malloc": r"Alloc\((?P<size>\d+)\)", "free": r"Free\((?P<id>\d+)\)"}
 
-    `deaths` guesses which of several equal objects a free is of, where the log does not say
+    `match_frees` guesses which of several equal objects a free is of, where the log does not say
     (heaptrack). If `lenient`, what is wrong is skipped and counted in the trace's provenance.
     `progress` shows how far it is; None: in notebooks.
 
@@ -60,7 +60,9 @@ def read_log(
     """
     own = None if patterns is None else PatternFormat(patterns)
     with any_progress(Path(path).name, 1.0, shown=progress) as bar:
-        return load_log(path, from_format=own, lenient=lenient, deaths=deaths, progress=bar)
+        return load_log(
+            path, from_format=own, lenient=lenient, match_frees=match_frees, progress=bar
+        )
 
 
 def describe(source: Source, *, added: int = 0, progress: bool | None = None) -> Statistics:

@@ -16,7 +16,7 @@ from simalloc.errors import SimallocError
 from simalloc.files import keep_apart
 from simalloc.measure import device_map
 from simalloc.report import write_table
-from simalloc.report.device import device_record, device_tables, settings_table
+from simalloc.report.device_tables import device_record, device_tables, settings_table
 from simalloc.trace.catalogue import find_trace, load_device
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _write(found: Sequence[WhatIf], table_format: Format) -> None:
 
 def _draw(trace: Trace, found: WhatIf, target: Path) -> None:
     try:
-        from simalloc.report.figures.device import draw_device_maps  # noqa: PLC0415 - an extra
+        from simalloc.report.figures.device_map import draw_device_maps  # noqa: PLC0415 - an extra
         from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise SimallocError("--plot needs matplotlib: pip install 'simalloc[plot]'") from error

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simalloc.trace.formats.importing import Imported
-    from simalloc.trace.formats.log import Deaths, Format
+    from simalloc.trace.formats.log import Format, MatchFrees
 
 
 def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
@@ -49,7 +49,7 @@ def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], c
 @_pattern_option("realloc", "a realloc's line, with size, id and perhaps (?P<old>...).")
 @_pattern_option("ignore", "lines that are not events.")
 @click.option(
-    "--deaths",
+    "--match-frees",
     type=click.Choice(["newest", "oldest"]),
     help="Which of several equal objects a free is of, where the log does not say (heaptrack).",
 )
@@ -65,7 +65,7 @@ def command(
     lenient: bool,  # noqa: FBT001 - click passes a flag
     device: int | None,
     name: str | None,
-    deaths: Deaths | None,
+    match_frees: MatchFrees | None,
     **patterns: str | None,
 ) -> None:
     """Turn an allocation log into a trace.
@@ -80,7 +80,7 @@ def command(
             trace,
             from_format=how,
             lenient=lenient,
-            deaths=deaths,
+            match_frees=match_frees,
             device=device,
             name=name,
             progress=advance,
@@ -98,7 +98,9 @@ def _format(name: str | None, patterns: dict[str, str]) -> str | Format | None:
 
 def _report(trace: str, imported: Imported) -> None:
     totals = imported.totals
-    guess = f"; deaths guessed: the {imported.deaths} of the equal" if imported.deaths else ""
+    guess = (
+        f"; frees guessed: the {imported.match_frees} of the equal" if imported.match_frees else ""
+    )
     click.echo(
         f"{trace}: {counted(totals.events, 'event')} on {counted(totals.objects, 'object')}, "
         f"at most {counted(totals.max_live_bytes, 'byte')} live "

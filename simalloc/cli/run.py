@@ -149,7 +149,7 @@ def _over_range(
 def _run_all(
     source: EventSource, policies: Sequence[Policy], simulated: Callable[..., list[Run]]
 ) -> list[Run]:
-    if len(source) > _LONG and any(policy.description.way == "offline" for policy in policies):
+    if len(source) > _LONG and any(policy.description.runner == "offline" for policy in policies):
         click.echo(
             f"simalloc: best-possible takes all of {source.name} into memory, about "
             f"{spell_bytes(_BYTES_AN_EVENT * len(source))}; the other policies do not",

@@ -3,7 +3,7 @@
 from simalloc.heap.check import Checked, check
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.fragmentation import Fragmentation, fragmentation
-from simalloc.heap.heap_replay import HeapReplay, Onlooker
+from simalloc.heap.heap_replay import HeapObserver, HeapReplay
 from simalloc.heap.look import event_or_peak, moment
 from simalloc.heap.moment import (
     CACHED,
@@ -33,9 +33,9 @@ __all__ = [
     "Counters",
     "Footprint",
     "Fragmentation",
+    "HeapObserver",
     "HeapReplay",
     "Moment",
-    "Onlooker",
     "Realloc",
     "Run",
     "Timeline",

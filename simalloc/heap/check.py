@@ -70,7 +70,7 @@ def check(
     replay_all(simulation, setting, placed, progress)
     seconds = replay_all(setting.simulation(), setting, again)
     _compare(placed, again)
-    blocks, size = simulation.loose()
+    blocks, size = simulation.unsearchable()
     run = run_of(simulation, setting, addresses=placed, seconds=seconds)
     return Checked(run, blocks, size / setting.scale)
 

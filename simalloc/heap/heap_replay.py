@@ -12,9 +12,9 @@ from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.latest import Latest
 from simalloc.heap.moment import SIZE_POWERS, Moment, Tiling
+from simalloc.heap.runners import runner_of
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import parts_of, replay
-from simalloc.heap.ways import way_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from simalloc.heap.offline import OfflineHeap
     from simalloc.heap.run import Run
-    from simalloc.trace import EventSource, Stretch
+    from simalloc.trace import EventSource, ReplayedEvents
 
-_PIECE_BLOCKS: Final = 1 << 18
-_MOST_PIECES: Final = 64
-"""The heap is told in pieces of so many blocks, or in so many pieces if it has more blocks."""
+_PART_BLOCKS: Final = 1 << 18
+_MOST_PARTS: Final = 64
+"""The heap is told in parts of so many blocks, or in so many parts if it has more blocks."""
 
 
-class Onlooker(Protocol):
+class HeapObserver(Protocol):
     """Who looks at the heap of a run after some of its events."""
 
     @property
@@ -52,7 +52,7 @@ def check_run(source: EventSource, run: Run) -> None:
 class HeapReplay:
     """A run's trace, gone through once, with the heap of the run for all who want to look at it.
 
-    It ends after `events` events, or all if that is None, but not before the last onlooker has
+    It ends after `events` events, or all if that is None, but not before the last observer has
     seen what it wants to. `progress` is called with the number of events done since its last call.
 
     Raises `SimallocError` if the run is not the trace's, or an event to look at is not.
@@ -62,13 +62,13 @@ class HeapReplay:
         self,
         source: EventSource,
         run: Run,
-        onlookers: Sequence[Onlooker] = (),
+        observers: Sequence[HeapObserver] = (),
         *,
         events: int | None = None,
         progress: Callable[[int], None] = lambda _: None,
     ) -> None:
         check_run(source, run)
-        self._stops = sorted({event for one in onlookers for event in one.events})
+        self._stops = sorted({event for one in observers for event in one.events})
         for event in self._stops:
             if not 0 <= event < len(source):
                 raise SimallocError(
@@ -78,10 +78,10 @@ class HeapReplay:
         wanted = len(source) if events is None else events
         self._end = max([wanted, *(event + 1 for event in self._stops[-1:])])
         self._run = run
-        self._onlookers = onlookers
+        self._observers = observers
         self._progress = progress
         self._setting = Setting.of(source, run.policy, run.scale, run.realloc)
-        self._latest = Latest(source.slots if onlookers else 0)
+        self._latest = Latest(source.slots if observers else 0)
         self._heap: Simulation | OfflineHeap | None = None
         self._addresses = run.addresses
         self._done = 0
@@ -92,21 +92,20 @@ class HeapReplay:
         return self._setting.source.slots
 
     def go(self) -> None:
-        """Go through the events for the onlookers alone."""
-        for _ in self.stretches():
+        """Go through the events for the observers alone."""
+        for _ in self.replayed_parts():
             pass
 
-    def stretches(self, columns: Collection[str] = ()) -> Generator[Stretch]:
+    def replayed_parts(self, columns: Collection[str] = ()) -> Generator[ReplayedEvents]:
         """Yield the events from the first on, with a column `address` if it is wanted.
 
-        Addresses are int64, in scaled bytes. An onlooker sees the heap when the events before have
+        Addresses are int64, in scaled bytes. An observer sees the heap when the events before have
         been taken.
         """
         self._begin()
-        with closing(self._setting.source.stretches(self._setting.columns)) as stretches:
+        with closing(self._setting.source.replayed_parts(self._setting.columns)) as parts:
             while self._done < self._end:
-                stretch = next(stretches)
-                for part in self._cut(stretch):
+                for part in self._cut(next(parts)):
                     address = self._carry_out(part)
                     yield part._replace(
                         columns={"address": address} if "address" in columns else {}
@@ -122,11 +121,11 @@ class HeapReplay:
         assert self._heap is not None
         return np.frombuffer(self._heap.free_sizes(), np.int64).reshape(2, SIZE_POWERS)
 
-    def pieces(self) -> Iterator[Moment]:
-        """Yield the blocks by address, a piece at a time, of which there is at least one."""
+    def parts(self) -> Iterator[Moment]:
+        """Yield the blocks by address, a part at a time, of which there is at least one."""
         assert self._heap is not None
         count = self._heap.block_count()
-        room = max(_PIECE_BLOCKS, -(-count // _MOST_PIECES))
+        room = max(_PART_BLOCKS, -(-count // _MOST_PARTS))
         for first in range(0, max(count, 1), room):
             tiling = Tiling.empty(min(room, count - first))
             self._heap.blocks(first, *tiling)
@@ -136,21 +135,21 @@ class HeapReplay:
         """Make the heap before the first event, if it is needed."""
         if self._addresses is not None and not self._stops:
             return
-        way = way_of(self._setting.policy)
-        self._heap = way.heap_of(self._setting)
+        runner = runner_of(self._setting.policy)
+        self._heap = runner.heap_of(self._setting)
         if not isinstance(self._heap, Simulation) and self._addresses is None:
-            self._addresses = way.run_one(self._setting, addresses=True).addresses
+            self._addresses = runner.run_one(self._setting, addresses=True).addresses
 
-    def _cut(self, stretch: Stretch) -> Iterator[Stretch]:
-        """Yield the events of a stretch, to the end and to each event after which to look."""
+    def _cut(self, events: ReplayedEvents) -> Iterator[ReplayedEvents]:
+        """Yield the events, up to the end and to each event after which to look."""
         first = self._done
         after = [event + 1 - first for event in self._stops]
-        end = min(len(stretch.op), self._end - first)
+        end = min(len(events.op), self._end - first)
         edges = [0, *(edge for edge in after if 0 < edge < end), end]
         for start, stop in pairwise(edges):
-            yield stretch.part(start, stop)
+            yield events.part(start, stop)
 
-    def _carry_out(self, events: Stretch) -> NDArray[np.int64]:
+    def _carry_out(self, events: ReplayedEvents) -> NDArray[np.int64]:
         """Carry out the next events, and return where their objects lie."""
         first = self._done
         if self._stops:
@@ -164,7 +163,7 @@ class HeapReplay:
         assert self._addresses is not None
         return self._addresses[first : self._done]
 
-    def _simulated(self, simulation: Simulation, events: Stretch) -> NDArray[np.int64]:
+    def _simulated(self, simulation: Simulation, events: ReplayedEvents) -> NDArray[np.int64]:
         address = np.empty(len(events.op), np.int64)
         done = 0
         for part in parts_of(events, self._setting.policy):
@@ -174,6 +173,6 @@ class HeapReplay:
         return address
 
     def _let_look(self) -> None:
-        for one in self._onlookers:
+        for one in self._observers:
             if self._done - 1 in one.events:
                 one.look(self)

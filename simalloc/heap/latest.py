@@ -11,7 +11,7 @@ from simalloc.trace.events import allocates, begins
 
 if TYPE_CHECKING:
     from simalloc.heap.moment import Tiling
-    from simalloc.trace import Stretch
+    from simalloc.trace import ReplayedEvents
 
 
 class Latest:
@@ -22,7 +22,7 @@ class Latest:
         self._events = 0
         self._objects = 0
 
-    def note(self, events: Stretch) -> None:
+    def note(self, events: ReplayedEvents) -> None:
         """Take note of the next events."""
         here = np.flatnonzero(allocates(events.op))
         slot = events.slot[here]

@@ -51,4 +51,4 @@ class _Look:
 
     def look(self, heap: HeapReplay) -> None:
         """Keep the heap."""
-        self.moment = Moment.joined(list(heap.pieces()))
+        self.moment = Moment.joined(list(heap.parts()))

@@ -45,7 +45,7 @@ class Tiling(NamedTuple):
 class Moment:
     """Blocks that tile the heap after an event, by address; an entry a block in every array.
 
-    They are those of the whole heap, or a piece of it. Bytes are the program's. Blocks that hold no
+    They are those of the whole heap, or a part of it. Bytes are the program's. Blocks that hold no
     object have 0 requested bytes and `since` of -1.
     """
 
@@ -68,16 +68,16 @@ class Moment:
         return len(self.address)
 
     @classmethod
-    def joined(cls, pieces: Sequence[Moment]) -> Moment:
-        """Return pieces of a heap, of which there is at least one, as one."""
+    def joined(cls, parts: Sequence[Moment]) -> Moment:
+        """Return parts of a heap, of which there is at least one, as one."""
         return cls(
-            event=pieces[0].event,
-            heap_bytes=sum(piece.heap_bytes for piece in pieces),
-            address=np.concatenate([piece.address for piece in pieces]),
-            size=np.concatenate([piece.size for piece in pieces]),
-            object=np.concatenate([piece.object for piece in pieces]),
-            requested=np.concatenate([piece.requested for piece in pieces]),
-            since=np.concatenate([piece.since for piece in pieces]),
-            exact_address=np.concatenate([piece.exact_address for piece in pieces]),
-            exact_size=np.concatenate([piece.exact_size for piece in pieces]),
+            event=parts[0].event,
+            heap_bytes=sum(part.heap_bytes for part in parts),
+            address=np.concatenate([part.address for part in parts]),
+            size=np.concatenate([part.size for part in parts]),
+            object=np.concatenate([part.object for part in parts]),
+            requested=np.concatenate([part.requested for part in parts]),
+            since=np.concatenate([part.since for part in parts]),
+            exact_address=np.concatenate([part.exact_address for part in parts]),
+            exact_size=np.concatenate([part.exact_size for part in parts]),
         )

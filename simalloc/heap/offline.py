@@ -50,7 +50,7 @@ def run_one(
     placed = placement.by_event()
     raw = Replay(
         addresses=np.where(placed < 0, placed, placed * unit),
-        live=trace.stretch.live,
+        live=trace.replayed.live,
         heap=swept.heap * unit,
         allocated=table.live * unit,
         free_blocks=swept.free_blocks,

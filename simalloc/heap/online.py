@@ -1,4 +1,4 @@
-"""The way of policies that place objects as they come: event by event."""
+"""The runner of policies that place objects as they come: event by event."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simalloc.heap.convoy import replay_side_by_side
+from simalloc.heap.side_by_side import replay_side_by_side
 from simalloc.heap.stepping import replay_all, run_of
 
 if TYPE_CHECKING:

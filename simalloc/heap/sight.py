@@ -49,7 +49,7 @@ class Watched:
     """
 
     def __init__(self, setting: Setting, *, engine: str = "core") -> None:
-        if setting.policy.description.way != "online":
+        if setting.policy.description.runner != "online":
             raise SimallocError(f"{setting.policy.name} does not place objects event by event")
         self._setting = setting
         self._in_python = engine == "reference"

@@ -1,12 +1,12 @@
-"""Replaying a trace under policies, each in the way that its description names."""
+"""Replaying a trace under policies, each by the runner that its description names."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.run import PAGE
+from simalloc.heap.runners import runner_of
 from simalloc.heap.setting import Setting
-from simalloc.heap.ways import way_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ def simulate(
     )
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
-    return way_of(setting.policy).run_one(
+    return runner_of(setting.policy).run_one(
         setting, engine=engine, addresses=addresses, checked=checked, progress=progress
     )
 
@@ -102,9 +102,9 @@ def simulate_all(
         for policy in policies
     ]
     runs: dict[int, Run] = {}
-    for way in dict.fromkeys(way_of(setting.policy) for setting in settings):
-        mine = [i for i, setting in enumerate(settings) if way_of(setting.policy) is way]
+    for runner in dict.fromkeys(runner_of(setting.policy) for setting in settings):
+        mine = [i for i, setting in enumerate(settings) if runner_of(setting.policy) is runner]
         some = [settings[i] for i in mine]
-        done = way.run_all(some, addresses=addresses, progress=progress)
+        done = runner.run_all(some, addresses=addresses, progress=progress)
         runs |= dict(zip(mine, done, strict=True))
     return [runs[i] for i in range(len(settings))]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simalloc.heap._core import Simulation
     from simalloc.heap.setting import Setting
     from simalloc.policy import Policy
-    from simalloc.trace import EventSource, Stretch
+    from simalloc.trace import EventSource, ReplayedEvents
 
 STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
@@ -57,36 +57,36 @@ def replay_all(
 
 def strides(
     source: EventSource, columns: Collection[str], policy: Policy | None = None
-) -> Generator[Stretch]:
+) -> Generator[ReplayedEvents]:
     """Yield the events of a trace, at most `STRIDE` at a time, or as many as a policy may take.
 
     They have the optional columns named.
     """
-    with closing(source.stretches(columns)) as stretches:
-        for stretch in stretches:
-            yield from parts_of(stretch, policy)
+    with closing(source.replayed_parts(columns)) as parts:
+        for part in parts:
+            yield from parts_of(part, policy)
 
 
-def parts_of(stretch: Stretch, policy: Policy | None = None) -> Generator[Stretch]:
-    """Yield the events of a stretch, as many at a time as a policy may take."""
+def parts_of(events: ReplayedEvents, policy: Policy | None = None) -> Generator[ReplayedEvents]:
+    """Yield the events, as many at a time as a policy may take."""
     if policy is not None and policy.description.is_slow:
-        yield from steps_of(stretch)
+        yield from steps_of(events)
         return
-    for start in range(0, len(stretch.op), STRIDE):
-        yield stretch.part(start, start + STRIDE)
+    for start in range(0, len(events.op), STRIDE):
+        yield events.part(start, start + STRIDE)
 
 
-def steps_of(stretch: Stretch) -> Generator[Stretch]:
-    """Yield the events of a stretch, fewer at a time the longer the last ones have taken.
+def steps_of(events: ReplayedEvents) -> Generator[ReplayedEvents]:
+    """Yield the events, fewer at a time the longer the last ones have taken.
 
     A step that is not shortened begins at a multiple of its length: a replay is quicker at
     multiples of 256.
     """
     least, most = STEPS
     start, length = 0, least
-    while start < len(stretch.op):
+    while start < len(events.op):
         began = time.perf_counter()
-        yield stretch.part(start, start + length)
+        yield events.part(start, start + length)
         took = time.perf_counter() - began
         start += length
         if took > PATIENCE:
@@ -97,7 +97,7 @@ def steps_of(stretch: Stretch) -> Generator[Stretch]:
 
 def replay(
     simulation: Simulation,
-    events: Stretch,
+    events: ReplayedEvents,
     address: NDArray[np.int64] | None = None,
     sight: Mapping[str, NDArray[Any]] | None = None,
 ) -> None:

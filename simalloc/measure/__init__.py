@@ -2,7 +2,15 @@
 
 from simalloc.heap import Fragmentation, fragmentation
 from simalloc.measure.atlas import Atlas, atlas
-from simalloc.measure.device import DeviceMap, Outcome, Pinned, WhatIf, device_map, search, what_if
+from simalloc.measure.device import (
+    DeviceMap,
+    DeviceOutcome,
+    Pinned,
+    WhatIf,
+    device_map,
+    search,
+    what_if,
+)
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.longest_stays import longest_stays
@@ -15,10 +23,10 @@ from simalloc.measure.watch import watch
 __all__ = [
     "Atlas",
     "DeviceMap",
+    "DeviceOutcome",
     "Fragmentation",
     "FreeSizes",
     "HeapMap",
-    "Outcome",
     "Pin",
     "Pinned",
     "Pins",

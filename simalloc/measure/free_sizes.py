@@ -51,7 +51,7 @@ def free_sizes(
     call. Raises `SimallocError` if the run is not the trace's.
     """
     classes = FreeClasses(run, count)
-    watch(source, run, onlookers=[classes], progress=progress)
+    watch(source, run, observers=[classes], progress=progress)
     return classes.sizes()
 
 

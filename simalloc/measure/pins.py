@@ -84,7 +84,7 @@ def pins(
     if most < 0:
         raise ValueError(f"most is {most}; it takes 0 or more")
     search = PinSearch(source, run, event, most=most)
-    watch(source, run, onlookers=[search], progress=progress)
+    watch(source, run, observers=[search], progress=progress)
     return search.pins()
 
 
@@ -104,10 +104,10 @@ class PinSearch:
 
     def look(self, heap: HeapReplay) -> None:
         """Look for the objects in the heap."""
-        for piece, held in _held(heap.pieces(), self._mapped_from):
-            self._heap_bytes += piece.heap_bytes
-            self._free_bytes += float(piece.size[piece.object == FREE].sum())
-            self._live_bytes += int(piece.requested.sum())
+        for part, held in _held(heap.parts(), self._mapped_from):
+            self._heap_bytes += part.heap_bytes
+            self._free_bytes += float(part.size[part.object == FREE].sum())
+            self._live_bytes += int(part.requested.sum())
             from_top = held.taken(slice(None, None, -1))
             self._highest = from_top.joined(self._highest).taken(slice(self._most))
             alone = self._alone.joined(held)
@@ -169,18 +169,18 @@ class _Held(NamedTuple):
         return _Held(*(np.concatenate(columns) for columns in zip(self, others, strict=True)))
 
 
-def _held(pieces: Iterator[Moment], end: float) -> Iterator[tuple[Moment, _Held]]:
-    """Yield each piece of a heap, which are by address, with its live objects before an address."""
+def _held(parts: Iterator[Moment], end: float) -> Iterator[tuple[Moment, _Held]]:
+    """Yield each part of a heap, which are by address, with its live objects before an address."""
     before = 0.0
-    for piece, following in pairwise(chain(pieces, [None])):
-        assert piece is not None
-        free = np.where(piece.object == FREE, piece.size, 0.0)
+    for part, following in pairwise(chain(parts, [None])):
+        assert part is not None
+        free = np.where(part.object == FREE, part.size, 0.0)
         is_free = following is not None and len(following) and following.object[0] == FREE
         after = float(following.size[0]) if following is not None and is_free else 0.0
         below, above = np.append(before, free)[:-1], np.append(free, after)[1:]
-        live = np.flatnonzero((piece.object >= 0) & (piece.address < end))
-        columns = (piece.object, piece.address, piece.requested, piece.since, below, above)
-        yield piece, _Held(*(column[live] for column in columns))
+        live = np.flatnonzero((part.object >= 0) & (part.address < end))
+        columns = (part.object, part.address, part.requested, part.since, below, above)
+        yield part, _Held(*(column[live] for column in columns))
         before = float(free[-1]) if len(free) else 0.0
 
 

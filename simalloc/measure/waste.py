@@ -84,7 +84,7 @@ def waste(
     last call. Raises `SimallocError` if there is no such event, or the run is not the trace's.
     """
     sums = _Sums(source, run, event)
-    watch(source, run, onlookers=[sums], progress=progress)
+    watch(source, run, observers=[sums], progress=progress)
     return sums.waste()
 
 
@@ -100,8 +100,8 @@ class _Sums:
 
     def look(self, heap: HeapReplay) -> None:
         """Sum the heap up."""
-        for piece in heap.pieces():
-            self._add(piece)
+        for part in heap.parts():
+            self._add(part)
 
     def waste(self) -> Waste:
         """Return where the bytes are."""

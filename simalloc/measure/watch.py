@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from simalloc.heap import HeapReplay
-from simalloc.trace.statistics import Passages
+from simalloc.trace.statistics import LifeReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from simalloc.heap import Onlooker, Run
+    from simalloc.heap import HeapObserver, Run
     from simalloc.trace import EventSource
     from simalloc.trace.statistics import Ended
 
@@ -30,7 +30,7 @@ def watch(
     source: EventSource,
     run: Run,
     watchers: Sequence[StayWatcher] = (),
-    onlookers: Sequence[Onlooker] = (),
+    observers: Sequence[HeapObserver] = (),
     *,
     events: int | None = None,
     progress: Callable[[int], None] = lambda _: None,
@@ -42,9 +42,9 @@ def watch(
     trace's, or an event to look at is not.
     """
     if not watchers:
-        HeapReplay(source, run, onlookers, events=0, progress=progress).go()
+        HeapReplay(source, run, observers, events=0, progress=progress).go()
         return
-    replay = HeapReplay(source, run, onlookers, events=events, progress=progress)
-    for passage in Passages(replay, "address"):
+    replay = HeapReplay(source, run, observers, events=events, progress=progress)
+    for part in LifeReader(replay, "address"):
         for watcher in watchers:
-            watcher.see(passage.ended)
+            watcher.see(part.ended)

@@ -7,10 +7,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import PlanError, PolicyError
-from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAPS, spell_exactly
+from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAP_POLICIES, spell_exactly
 from simalloc.policy.catalogue import policy as find_policy
 from simalloc.policy.description import Policy
-from simalloc.policy.python import OwnPolicy, PythonPolicy, is_own, own_policy
+from simalloc.policy.python import PythonPolicy, UserPolicy, is_user_policy, user_policy
 from simalloc.policy.several import listed
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
 
 def is_policy_name(text: str) -> bool:
     """Return whether a text is meant for a policy: by a name, group, pattern, `all` or class."""
-    return is_own(text) or bool(_matching(text.partition(":")[0]))
+    return is_user_policy(text) or bool(_matching(text.partition(":")[0]))
 
 
 def _matching(name: str) -> list[str]:
@@ -54,7 +54,7 @@ def _matching(name: str) -> list[str]:
     if name.startswith("@"):
         return list(GROUPS.get(name[1:], ()))
     if name == ALL:
-        return list(HEAPS)
+        return list(HEAP_POLICIES)
     return [known for known in CATALOGUE if fnmatchcase(known, name)]
 
 
@@ -70,7 +70,7 @@ def _named(given: object, folder: Path | None) -> list[Policy]:
     if not isinstance(given, str):
         raise PlanError(f"{given!r} is not the name of a policy", key=("policies",), value=given)
     key = ("policies", given)
-    if is_own(given):
+    if is_user_policy(given):
         return [_checked(given, key, folder)]
     name, colon, parameters = given.partition(":")
     if name != ALL and not set("*?[@") & set(name):
@@ -86,7 +86,7 @@ def _named(given: object, folder: Path | None) -> list[Policy]:
 
 def _check_name(policy: Policy) -> None:
     """Raise `PlanError` unless the policy's name makes it again, for results go by names."""
-    if isinstance(policy, OwnPolicy):
+    if isinstance(policy, UserPolicy):
         return
     if type(_checked(policy.name, ("policies",)).description) is not type(policy.description):
         reason = f"{policy.name} is another policy in the catalogue, whose names results go by"
@@ -95,7 +95,7 @@ def _check_name(policy: Policy) -> None:
 
 def _checked(text: str, key: tuple[str, ...], folder: Path | None = None) -> Policy:
     try:
-        return own_policy(text, folder=folder) if is_own(text) else find_policy(text)
+        return user_policy(text, folder=folder) if is_user_policy(text) else find_policy(text)
     except PolicyError as error:
         raise PlanError(str(error), key=key, value=text) from None
 

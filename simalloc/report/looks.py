@@ -14,7 +14,7 @@ from simalloc.bound import Placement
 from simalloc.heap import Run
 from simalloc.measure import DeviceMap, Fragmentation, Pins, Waste, WhatIf, fragmentation
 from simalloc.policy import Policy, spell, spell_value
-from simalloc.report.device import device_tables
+from simalloc.report.device_tables import device_tables
 from simalloc.report.html import html
 from simalloc.report.runs import MEASURES
 from simalloc.report.statistics import bars, statistics_tables
@@ -39,7 +39,7 @@ def html_of(thing: object) -> str:
 def png_of(heap: HeapMap | DeviceMap) -> tuple[bytes, dict[str, Any]] | None:
     """Return the picture of a map with its size, or None if matplotlib is not installed."""
     try:
-        from simalloc.report.figures.device import draw_device_maps  # noqa: PLC0415 - needs an extra
+        from simalloc.report.figures.device_map import draw_device_maps  # noqa: PLC0415 - needs an extra
         from simalloc.report.figures.heap_map import draw_heap_maps  # noqa: PLC0415 - needs an extra
     except ImportError:
         return None

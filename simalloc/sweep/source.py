@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simalloc.trace.header import Header
 
 BYTES_A_STREAM: Final = 80 << 20
-"""What the stretches take that a replay of a file has read and not yet done, and what is packed."""
+"""What the parts take that a replay of a file has read and not yet done, and what is packed."""
 BYTES_A_SLOT_READ: Final = 64
 """What reading a file takes for each object that is live at the same time, at most."""
 BYTES_A_SLOT: Final = 192

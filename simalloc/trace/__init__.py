@@ -3,7 +3,7 @@
 from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op
 from simalloc.trace.header import Header, Totals
 from simalloc.trace.reader import TraceReader, read_trace
-from simalloc.trace.shapes import Chunk, Events, Stretch
+from simalloc.trace.shapes import CheckedEvents, ReadEvents, ReplayedEvents
 from simalloc.trace.source import EventSource
 from simalloc.trace.trace import Trace
 from simalloc.trace.trace_file import TraceFile, open_trace
@@ -12,12 +12,12 @@ from simalloc.trace.writer import TraceWriter, write_trace
 __all__ = [
     "MAX_SIZE",
     "OPTIONAL_COLUMNS",
-    "Chunk",
+    "CheckedEvents",
     "EventSource",
-    "Events",
     "Header",
     "Op",
-    "Stretch",
+    "ReadEvents",
+    "ReplayedEvents",
     "Totals",
     "Trace",
     "TraceFile",

@@ -37,7 +37,7 @@ DEVICE_COLUMNS: Final = ("stream", "pool")
 _BYTES_AN_EVENT: Final = 21
 """What op, object, size and slot take in memory."""
 _BYTES_TO_REPLAY: Final = 9
-"""What is found besides them when the trace is replayed (`Trace.stretch`): 8 and a little."""
+"""What is found besides them when the trace is replayed (`Trace.replayed`): 8 and a little."""
 
 
 def bytes_in_memory(events: int, columns: Iterable[str], *, replayed: bool = False) -> int:

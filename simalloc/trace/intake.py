@@ -12,7 +12,7 @@ from simalloc.errors import TraceError
 from simalloc.trace._core import LiveTable
 from simalloc.trace.chunk import CHUNK_EVENTS
 from simalloc.trace.events import OPTIONAL_COLUMNS, Reason, allocates, complaint
-from simalloc.trace.shapes import Chunk, Events
+from simalloc.trace.shapes import CheckedEvents, ReadEvents
 from simalloc.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Intake(ABC):
     def __init__(self, columns: Collection[str] = ()) -> None:
         self.table = LiveTable()
         self.columns = tuple(name for name in OPTIONAL_COLUMNS if name in columns)
-        self._buffer = Chunk.empty(CHUNK_EVENTS, self.columns)
+        self._buffer = CheckedEvents.empty(CHUNK_EVENTS, self.columns)
         self._filled = 0
         self._stored = 0
 
@@ -47,14 +47,14 @@ class Intake(ABC):
         return self._stored + self._filled
 
     @abstractmethod
-    def _store(self, chunk: Chunk) -> None:
+    def _store(self, chunk: CheckedEvents) -> None:
         """Keep a chunk; its memory is used again afterwards."""
 
     @abstractmethod
     def _begin(self, column: str) -> None:
         """Give all chunks that are kept a column of zeros."""
 
-    def _begin_columns(self, events: Events) -> None:
+    def _begin_columns(self, events: ReadEvents) -> None:
         """Begin the optional columns that this run of events is the first to have."""
         new = [name for name in events.columns if name not in self.columns]
         for name in new:
@@ -65,7 +65,7 @@ class Intake(ABC):
             )
             self._buffer = self._buffer.with_columns(self.columns)
 
-    def append(self, events: Events) -> None:
+    def append(self, events: ReadEvents) -> None:
         """Take in a run of events.
 
         Raises `TraceError` at the first that is not valid; those before it have been taken in.
@@ -77,7 +77,7 @@ class Intake(ABC):
             )
             raise TraceError(text, event=self.events)
 
-    def append_valid(self, events: Events) -> tuple[int, Reason]:
+    def append_valid(self, events: ReadEvents) -> tuple[int, Reason]:
         """Take in the events up to the first that is not valid.
 
         Returns how many were taken in, and why no more (`Reason.NONE` if that was all).
@@ -92,7 +92,7 @@ class Intake(ABC):
                 return done, reason
         return done, Reason.NONE
 
-    def append_lenient(self, events: Events) -> tuple[int, Reason, dict[Reason, Skipped]]:
+    def append_lenient(self, events: ReadEvents) -> tuple[int, Reason, dict[Reason, Skipped]]:
         """Take in what is valid of a run of events (core/live_table.h has the rules).
 
         Returns how many were taken in or skipped, why no more (`Reason.NONE` if that was all), and
@@ -116,7 +116,7 @@ class Intake(ABC):
             self._stored += self._filled
             self._filled = 0
 
-    def _enter(self, part: Events) -> tuple[int, Reason]:
+    def _enter(self, part: ReadEvents) -> tuple[int, Reason]:
         room = self._buffer.part(self._filled, self._filled + len(part.op))
         room.op[:] = part.op
         np.multiply(part.size, allocates(part.op), out=room.size)  # some logs repeat it there
@@ -128,7 +128,7 @@ class Intake(ABC):
         self._advance(entered)
         return entered, Reason(reason)
 
-    def _enter_lenient(self, part: Events) -> tuple[int, Reason, dict[int, tuple[int, int]]]:
+    def _enter_lenient(self, part: ReadEvents) -> tuple[int, Reason, dict[int, tuple[int, int]]]:
         room = self._buffer.part(self._filled, self._filled + 2 * len(part))
         source = np.empty(len(room), np.int64)
         taken, kept, reason, wrong = self.table.enter_lenient(
@@ -158,9 +158,9 @@ class Collector(Intake):
 
     def __init__(self, columns: Collection[str] = ()) -> None:
         super().__init__(columns)
-        self._chunks: list[Chunk] = []
+        self._chunks: list[CheckedEvents] = []
 
-    def _store(self, chunk: Chunk) -> None:
+    def _store(self, chunk: CheckedEvents) -> None:
         self._chunks.append(chunk.copy())
 
     def _begin(self, column: str) -> None:
@@ -169,9 +169,9 @@ class Collector(Intake):
     def trace(self, name: str, provenance: Mapping[str, Any]) -> Trace:
         """Return what was taken in as a trace."""
         self.flush()
-        chunks = self._chunks or [Chunk.empty(0, self.columns)]
+        chunks = self._chunks or [CheckedEvents.empty(0, self.columns)]
         return Trace.of_checked(
-            Chunk.join([chunk.with_columns(self.columns) for chunk in chunks]),
+            CheckedEvents.join([chunk.with_columns(self.columns) for chunk in chunks]),
             slots=self.table.slots,
             objects=self.table.objects,
             name=name,

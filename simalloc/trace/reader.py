@@ -19,7 +19,7 @@ from simalloc.trace.events import DEVICE_COLUMNS, bytes_in_memory
 from simalloc.trace.header import Header
 from simalloc.trace.memory import PIECE
 from simalloc.trace.optional import Clock, unpack_column
-from simalloc.trace.shapes import BYTES_AN_EVENT, SPAN_EVENTS, Chunk, Stretch
+from simalloc.trace.shapes import BYTES_AN_EVENT, SPAN_EVENTS, CheckedEvents, ReplayedEvents
 from simalloc.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SUFFIX: Final = ".npz"
 _HEADER_LIMIT: Final = 1 << 24
 
-STRETCH_EVENTS: Final = PIECE // BYTES_AN_EVENT // SPAN_EVENTS * SPAN_EVENTS
+REPLAYED_EVENTS: Final = PIECE // BYTES_AN_EVENT // SPAN_EVENTS * SPAN_EVENTS
 """So many at most are decoded at a time: their columns fit a piece of memory to be used again."""
 
 
@@ -65,12 +65,12 @@ class TraceReader:
         """Close the file."""
         self._stack.close()
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[CheckedEvents]:
         """Yield the events, up to 2**20 at a time, each chunk in memory of its own."""
         return self._fill(self._empty_chunks(), Decoding(self.header))
 
-    def stretches(self, wanted: Collection[str] = ()) -> Iterator[Stretch]:
-        """Yield what a replay needs of the events, up to `STRETCH_EVENTS` at a time.
+    def replayed_parts(self, wanted: Collection[str] = ()) -> Iterator[ReplayedEvents]:
+        """Yield what a replay needs of the events, up to `REPLAYED_EVENTS` at a time.
 
         `wanted` names the optional columns that it needs.
         """
@@ -83,15 +83,16 @@ class TraceReader:
                     for name in planes
                     if name in wanted
                 }
-            for start in range(0, events, STRETCH_EVENTS):
-                length = min(STRETCH_EVENTS, events - start)
-                part = slice(start, start + length)
-                stretch = Stretch.empty(length)._replace(
-                    columns={name: values[part] for name, values in columns.items()}
+            for start in range(0, events, REPLAYED_EVENTS):
+                length = min(REPLAYED_EVENTS, events - start)
+                part = ReplayedEvents.empty(length)._replace(
+                    columns={
+                        name: values[start : start + length] for name, values in columns.items()
+                    }
                 )
                 with self._errors(f"chunk {number} is damaged"):
-                    decoding.decode(stretch.op, stretch.size, stretch.slot, live=stretch.live)
-                yield stretch
+                    decoding.decode(part.op, part.size, part.slot, live=part.live)
+                yield part
         with self._errors("is damaged"):
             decoding.check()
 
@@ -105,7 +106,7 @@ class TraceReader:
                 "than there is",
                 path=self.path,
             )
-        whole = Chunk.empty(events, self.header.columns)
+        whole = CheckedEvents.empty(events, self.header.columns)
         parts = (whole.part(at, at + CHUNK_EVENTS) for at in range(0, events, CHUNK_EVENTS))
         for part in self._fill(parts, Decoding(self.header)):
             progress(len(part) / events)
@@ -131,10 +132,10 @@ class TraceReader:
         events = self.header.totals.events
         return (min(CHUNK_EVENTS, events - start) for start in range(0, events, CHUNK_EVENTS))
 
-    def _empty_chunks(self) -> Iterator[Chunk]:
-        return (Chunk.empty(size, self.header.columns) for size in self._lengths())
+    def _empty_chunks(self) -> Iterator[CheckedEvents]:
+        return (CheckedEvents.empty(size, self.header.columns) for size in self._lengths())
 
-    def _fill(self, chunks: Iterator[Chunk], decoding: Decoding) -> Iterator[Chunk]:
+    def _fill(self, chunks: Iterator[CheckedEvents], decoding: Decoding) -> Iterator[CheckedEvents]:
         """Fill the columns of each chunk with the next events and yield it."""
         clock = Clock()
         for number, chunk in enumerate(chunks):

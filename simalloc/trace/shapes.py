@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BYTES_AN_EVENT: Final = 21
-"""What the columns of a stretch take."""
+"""What the columns of `ReplayedEvents` take."""
 
 SPAN_EVENTS: Final = 256
 """The events of a span (core/live_span.h)."""
@@ -26,7 +26,7 @@ _SPAN_BYTES: Final = 48
 
 
 @dataclass(frozen=True, eq=False)
-class Events:
+class ReadEvents:
     """A run of events as a log has them, before they are checked.
 
     `op` (uint8), `key` and `size` (int64) have one entry an event. `key` identifies an object among
@@ -43,13 +43,13 @@ class Events:
     def __len__(self) -> int:
         return len(self.op)
 
-    def part(self, start: int, stop: int | None = None) -> Events:
+    def part(self, start: int, stop: int | None = None) -> ReadEvents:
         """Return the events from `start` to before `stop`."""
         return self.taken(slice(start, stop))
 
-    def taken(self, which: slice | NDArray[Any]) -> Events:
+    def taken(self, which: slice | NDArray[Any]) -> ReadEvents:
         """Return the events that a slice or an array of numbers or truths picks."""
-        return Events(
+        return ReadEvents(
             self.op[which],
             self.key[which],
             self.size[which],
@@ -59,7 +59,7 @@ class Events:
 
 
 @dataclass(frozen=True, eq=False)
-class Chunk:
+class CheckedEvents:
     """A run of a trace's events, as in `Trace`; `columns` holds the optional columns it has."""
 
     op: NDArray[np.uint8]
@@ -69,8 +69,8 @@ class Chunk:
     columns: Mapping[str, NDArray[Any]]
 
     @classmethod
-    def empty(cls, events: int, columns: Collection[str] = ()) -> Chunk:
-        """Return a chunk whose columns are still to be filled."""
+    def empty(cls, events: int, columns: Collection[str] = ()) -> CheckedEvents:
+        """Return events whose columns are still to be filled."""
         return cls(
             np.empty(events, np.uint8),
             np.empty(events, np.int64),
@@ -79,18 +79,18 @@ class Chunk:
             {name: np.empty(events, OPTIONAL_COLUMNS[name]) for name in columns},
         )
 
-    def part(self, start: int, stop: int | None = None) -> Chunk:
+    def part(self, start: int, stop: int | None = None) -> CheckedEvents:
         """Return the events from `start` to before `stop`, sharing this chunk's memory."""
         return self.taken(slice(start, stop))
 
-    def taken(self, which: slice | NDArray[Any]) -> Chunk:
+    def taken(self, which: slice | NDArray[Any]) -> CheckedEvents:
         """Return the events that a slice or an array of numbers or truths picks."""
         columns = {name: values[which] for name, values in self.columns.items()}
-        return Chunk(
+        return CheckedEvents(
             self.op[which], self.object[which], self.size[which], self.slot[which], columns
         )
 
-    def with_columns(self, names: Collection[str]) -> Chunk:
+    def with_columns(self, names: Collection[str]) -> CheckedEvents:
         """Return the events with these optional columns; those that were not there are 0."""
         columns = {
             name: self.columns[name]
@@ -100,15 +100,15 @@ class Chunk:
         }
         return replace(self, columns=columns)
 
-    def copy(self) -> Chunk:
+    def copy(self) -> CheckedEvents:
         """Return the same events in memory of their own."""
         columns = {name: values.copy() for name, values in self.columns.items()}
-        return Chunk(
+        return CheckedEvents(
             self.op.copy(), self.object.copy(), self.size.copy(), self.slot.copy(), columns
         )
 
     @classmethod
-    def join(cls, chunks: Sequence[Chunk]) -> Chunk:
+    def join(cls, chunks: Sequence[CheckedEvents]) -> CheckedEvents:
         """Return the events of one or more chunks, one after the other."""
         return cls(
             np.concatenate([chunk.op for chunk in chunks]),
@@ -125,7 +125,7 @@ class Chunk:
         return len(self.op)
 
 
-class Stretch(NamedTuple):
+class ReplayedEvents(NamedTuple):
     """A run of events, in what a replay needs of them.
 
     `op`, `size` and `slot` are as in `Trace`. The other two do not depend on the policy, and are
@@ -142,25 +142,25 @@ class Stretch(NamedTuple):
     columns: Mapping[str, NDArray[Any]] = MappingProxyType({})
 
     @classmethod
-    def empty(cls, events: int) -> Stretch:
-        """Return a stretch whose columns are still to be filled, without spans."""
+    def empty(cls, events: int) -> ReplayedEvents:
+        """Return events whose columns are still to be filled, without spans."""
         memory = borrow(events * BYTES_AN_EVENT)
         sizes, lives, slots, ops = np.split(memory, (8 * events, 16 * events, 20 * events))
         return cls(
             ops, sizes.view(np.int64), slots.view(np.uint32), lives.view(np.int64), empty_spans(0)
         )
 
-    def summed_up(self) -> Stretch:
+    def summed_up(self) -> ReplayedEvents:
         """Return the same events with all their spans."""
         spans = empty_spans(len(self.op) // SPAN_EVENTS)
         live_spans(self.live, self.size, spans)
         return self._replace(spans=spans)
 
-    def part(self, start: int, stop: int) -> Stretch:
-        """Return the events from `start` to before `stop`, sharing this stretch's memory."""
+    def part(self, start: int, stop: int) -> ReplayedEvents:
+        """Return the events from `start` to before `stop`, sharing their memory."""
         part = slice(start, stop)
         first_span = start // SPAN_EVENTS if start % SPAN_EVENTS == 0 else len(self.spans)
-        return Stretch(
+        return ReplayedEvents(
             self.op[part],
             self.size[part],
             self.slot[part],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.digests import Identity
-    from simalloc.trace.shapes import Chunk, Stretch
+    from simalloc.trace.shapes import CheckedEvents, ReplayedEvents
     from simalloc.trace.trace import Trace
 
 
@@ -55,13 +55,13 @@ class EventSource(Protocol):
 
     def __len__(self) -> int: ...
 
-    def stretches(self, columns: Collection[str] = ()) -> Generator[Stretch]:
+    def replayed_parts(self, columns: Collection[str] = ()) -> Generator[ReplayedEvents]:
         """Yield all events from the first on, at most 2**20 at a time; may be called again.
 
         `columns` names the optional columns that are wanted, if the trace has them.
         """
 
-    def chunks(self) -> Generator[Chunk]:
+    def chunks(self) -> Generator[CheckedEvents]:
         """Yield all events from the first on with all their columns; may be called again."""
 
     def in_memory(self) -> Trace:
@@ -84,7 +84,7 @@ class EventSource(Protocol):
         """Return the same trace under another name."""
 
 
-def thread_numbers_in(chunks: Iterable[Chunk]) -> frozenset[int]:
+def thread_numbers_in(chunks: Iterable[CheckedEvents]) -> frozenset[int]:
     """Return the numbers of the threads that events are of, piece by piece; empty if none tell."""
     found: set[int] = set()
     for chunk in chunks:
@@ -106,7 +106,7 @@ def numbers_at(source: EventSource, events: NDArray[np.int64]) -> NDArray[np.int
 def _picked(
     source: EventSource,
     events: NDArray[np.int64],
-    column: Callable[[Chunk], NDArray[Any] | None],
+    column: Callable[[CheckedEvents], NDArray[Any] | None],
 ) -> NDArray[Any] | None:
     """Return what some events have in a column; the trace is read up to the last of them."""
     found: NDArray[Any] | None = None

@@ -23,7 +23,7 @@ from simalloc.trace.events import (
     optional_columns,
 )
 from simalloc.trace.optional import Clock, pack_column
-from simalloc.trace.shapes import Chunk, Stretch, empty_spans
+from simalloc.trace.shapes import CheckedEvents, ReplayedEvents, empty_spans
 from simalloc.trace.source import thread_numbers_in
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Trace(ShownAsTable):
         slots = np.empty(len(ops), np.uint32)
         table = LiveTable()
         enter(table, ops, keys, sizes, objects, slots)
-        checked = Chunk(ops, objects, sizes, slots, optional_columns(columns, len(ops)))
+        checked = CheckedEvents(ops, objects, sizes, slots, optional_columns(columns, len(ops)))
         return cls.of_checked(
             checked,
             slots=table.slots,
@@ -101,7 +101,13 @@ class Trace(ShownAsTable):
 
     @classmethod
     def of_checked(
-        cls, events: Chunk, *, slots: int, objects: int, name: str, provenance: Mapping[str, Any]
+        cls,
+        events: CheckedEvents,
+        *,
+        slots: int,
+        objects: int,
+        name: str,
+        provenance: Mapping[str, Any],
     ) -> Trace:
         """Return all events of a trace, checked and numbered, as a trace; they become immutable."""
         columns: list[NDArray[Any]] = [events.op, events.object, events.size, events.slot]
@@ -154,27 +160,27 @@ class Trace(ShownAsTable):
         return int(self.size.sum())
 
     @cached_property
-    def stretch(self) -> Stretch:
+    def replayed(self) -> ReplayedEvents:
         """All events, in this trace's own memory, and what is live after each (8 bytes more)."""
         live = np.empty(len(self), np.int64)
         live_bytes(self.op, self.size, self.slot, live, np.zeros(self.slots, np.int64))
-        found = Stretch(self.op, self.size, self.slot, live, empty_spans(0)).summed_up()
+        found = ReplayedEvents(self.op, self.size, self.slot, live, empty_spans(0)).summed_up()
         found.live.flags.writeable = found.spans.flags.writeable = False
         return found
 
-    def stretches(self, columns: Collection[str] = ()) -> Generator[Stretch]:
+    def replayed_parts(self, columns: Collection[str] = ()) -> Generator[ReplayedEvents]:
         """Yield the events, at most 2**20 at a time, in this trace's own memory.
 
         `columns` names the optional columns that are wanted, if the trace has them.
         """
         wanted = {name: values for name, values in self.columns.items() if name in columns}
-        whole = self.stretch._replace(columns=wanted)
+        whole = self.replayed._replace(columns=wanted)
         for start in range(0, len(self), CHUNK_EVENTS):
             yield whole.part(start, start + CHUNK_EVENTS)
 
-    def chunks(self) -> Generator[Chunk]:
+    def chunks(self) -> Generator[CheckedEvents]:
         """Yield all events at once, in this trace's own memory."""
-        yield Chunk(self.op, self.object, self.size, self.slot, self.columns)
+        yield CheckedEvents(self.op, self.object, self.size, self.slot, self.columns)
 
     def in_memory(self) -> Trace:
         """Return this trace."""

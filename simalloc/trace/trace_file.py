@@ -11,7 +11,7 @@ from simalloc.errors import TraceError
 from simalloc.trace.ahead import ahead
 from simalloc.trace.events import DEVICE_COLUMNS, Op
 from simalloc.trace.reader import TraceReader
-from simalloc.trace.shapes import Chunk
+from simalloc.trace.shapes import CheckedEvents
 from simalloc.trace.source import thread_numbers_in
 from simalloc.trace.trace import Trace
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from simalloc.trace.digests import Identity
     from simalloc.trace.header import Header
-    from simalloc.trace.shapes import Stretch
+    from simalloc.trace.shapes import ReplayedEvents
 
 _CHUNKS_AHEAD: Final = 1
 """Chunks hold some 21 to 57 bytes an event."""
@@ -32,7 +32,7 @@ _CHUNKS_AHEAD: Final = 1
 class TraceFile:
     """A trace of any length that stays in its file; `open_trace` makes one.
 
-    What it takes in memory does not depend on its length: 2 MB for each of some ten stretches, up
+    What it takes in memory does not depend on its length: 2 MB for each of some ten parts, up
     to 17 MB for a chunk and 16 MB for each optional column that is wanted, and up to 100 bytes for
     each object live at once.
     """
@@ -51,8 +51,8 @@ class TraceFile:
         """Whether it tells of a device's memory, as `Trace.is_of_device`; the file may be read."""
         if not set(DEVICE_COLUMNS).isdisjoint(self.header.columns) or "device" in self.provenance:
             return True
-        with closing(self.stretches()) as stretches:
-            return any((stretch.op == Op.USE).any() for stretch in stretches)
+        with closing(self.replayed_parts()) as parts:
+            return any((part.op == Op.USE).any() for part in parts)
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -90,7 +90,7 @@ class TraceFile:
     def __len__(self) -> int:
         return self.header.totals.events
 
-    def stretches(self, columns: Collection[str] = ()) -> Generator[Stretch]:
+    def replayed_parts(self, columns: Collection[str] = ()) -> Generator[ReplayedEvents]:
         """Yield the events some 100,000 at a time; a thread of their own reads ahead.
 
         `columns` names the optional columns that are wanted, if the trace has them. Raises
@@ -99,14 +99,14 @@ class TraceFile:
         """
         with TraceReader(self.path) as reader:
             self._check(reader)
-            with closing(ahead(reader.stretches(columns))) as stretches:
-                for stretch in stretches:
-                    yield stretch.summed_up()
+            with closing(ahead(reader.replayed_parts(columns))) as parts:
+                for part in parts:
+                    yield part.summed_up()
 
-    def chunks(self) -> Generator[Chunk]:
+    def chunks(self) -> Generator[CheckedEvents]:
         """Yield the events up to 2**20 at a time; a thread of their own reads ahead.
 
-        Raises as `stretches` does.
+        Raises as `replayed_parts` does.
         """
         with TraceReader(self.path) as reader:
             self._check(reader)
@@ -125,13 +125,13 @@ class TraceFile:
             return self.in_memory()
         with TraceReader(self.path) as reader:
             self._check(reader)
-            chunks = [Chunk.empty(0, self.header.columns)]
+            chunks = [CheckedEvents.empty(0, self.header.columns)]
             for chunk in reader.chunks():
                 chunks.append(chunk)
                 if sum(map(len, chunks)) >= events:
                     break
         whole = Trace.of_checked(
-            Chunk.join(chunks),
+            CheckedEvents.join(chunks),
             slots=self.slots,
             objects=self.objects,
             name=self.name,

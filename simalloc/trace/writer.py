@@ -17,7 +17,7 @@ from simalloc.trace.events import begins
 from simalloc.trace.header import Header, Totals
 from simalloc.trace.intake import Intake
 from simalloc.trace.optional import Clock, pack_column
-from simalloc.trace.shapes import Chunk, Events
+from simalloc.trace.shapes import CheckedEvents, ReadEvents
 
 if TYPE_CHECKING:
     import os
@@ -92,7 +92,7 @@ class TraceWriter(Intake):
         )
         self._write("header", np.frombuffer(header.to_json(), np.uint8))
 
-    def _store(self, chunk: Chunk) -> None:
+    def _store(self, chunk: CheckedEvents) -> None:
         packed = pack(chunk.op, chunk.object, chunk.size, self._allocated)
         optional = {
             name: pack_column(name, values, self._clock) for name, values in chunk.columns.items()
@@ -125,4 +125,4 @@ def write_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
     with TraceWriter(
         path, name=trace.name, provenance=trace.provenance, columns=trace.columns
     ) as writer:
-        writer.append(Events(trace.op, trace.object, trace.size, columns=trace.columns))
+        writer.append(ReadEvents(trace.op, trace.object, trace.size, columns=trace.columns))

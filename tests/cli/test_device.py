@@ -16,7 +16,7 @@ from patience import wait_until
 
 from simalloc.cli import main
 from simalloc.measure.device import outcomes, search, smallest, what_if
-from simalloc.report.device import device_tables
+from simalloc.report.device_tables import device_tables
 from simalloc.trace import Op, Trace, read_trace
 from simalloc.trace.catalogue import load_device
 

@@ -14,7 +14,7 @@ import pytest
 from patience import PATIENCE, ending, wait_until
 
 from benchmarks.turnover import write_turnover
-from simalloc.policy import HEAPS
+from simalloc.policy import HEAP_POLICIES
 from simalloc.trace import Trace, write_trace
 
 FIELDS = {
@@ -89,11 +89,11 @@ def test_threads_that_a_policy_does_not_know_are_said(tmp_path):
 def test_all_policies_in_every_format(trace):
     for form in ("table", "markdown"):
         result = simalloc("run", trace, "-p", "all", "--format", form)
-        assert all(name in result.stdout for name in HEAPS)
+        assert all(name in result.stdout for name in HEAP_POLICIES)
     rows = list(
         csv.DictReader(io.StringIO(simalloc("run", trace, "-p", "all", "--format", "csv").stdout))
     )
-    assert [row["policy"] for row in rows] == list(HEAPS)
+    assert [row["policy"] for row in rows] == list(HEAP_POLICIES)
     assert all(float(row["fragmentation_4"]) >= 0 for row in rows)
 
 
@@ -240,7 +240,7 @@ from simalloc import Trace, simulate
 count = 600_000
 number, size = [*range(count)] * 2, [16] * count + [0] * count
 trace = Trace.from_events([0] * count + [1] * count, number, size)
-trace.stretch
+trace.replayed
 before = peak()
 assert simulate(trace, "sqf-ff").counters.free_blocks_peak > count - 100
 print((peak() - before) / count)

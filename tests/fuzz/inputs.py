@@ -46,7 +46,7 @@ WAYS = {
     "pattern": (PATTERNS, None),
     "pattern-numbered": (NUMBERED, None),
 }
-"""The formats, with the guess of deaths that is made, by the names that fuzzing has for them."""
+"""The formats, with the guess of what is freed, by the names that fuzzing has for them."""
 TOKENS = [
     *(b"0", b"-1", b"18446744073709551616", b"9223372036854775807", b"140737488355329"),
     *(
@@ -175,8 +175,8 @@ MUTATIONS = (
 def read(name, content, *, lenient):
     """Read an input as a log; returns its trace, or None if it is refused as it should be."""
     try:
-        log_format, deaths = WAYS[name]
-        log = Log(LogStream(io.BytesIO(content), "log"), lenient, deaths)
+        log_format, match_frees = WAYS[name]
+        log = Log(LogStream(io.BytesIO(content), "log"), lenient, match_frees)
         reading = log_format.read(log)
         collector = Collector(reading.columns)
         for batch in reading.batches:

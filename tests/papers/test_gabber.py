@@ -15,10 +15,10 @@ from experiments.gabber.choices import (
 from experiments.gabber.exhibits import exhibits
 from experiments.gabber.jitter import jitter_leads, jittered
 from experiments.gabber.measuring import results as read_results
-from experiments.gabber.outcome import Outcome
 from experiments.gabber.page import PAGE, page
 from experiments.gabber.programs import EMACS, HUMMINGBIRD, seeded
 from experiments.gabber.ranks import ranks
+from experiments.gabber.runs import GabberRun
 from experiments.mallocs import REALLOC, SCALE, with_mechanism
 from simalloc.heap import simulate
 from simalloc.trace import Op, Trace
@@ -44,7 +44,7 @@ def test_the_page_in_docs_is_the_one_that_the_run_makes(results):
 def test_what_is_kept_is_what_a_replay_gives(results, key, name):
     text = with_mechanism(name)
     kept = results.outcomes[key, text]
-    again = Outcome.of(simulate(results.traces[key], text, scale=SCALE, realloc=REALLOC))
+    again = GabberRun.of(simulate(results.traces[key], text, scale=SCALE, realloc=REALLOC))
     assert (again.peak_heap, again.final_heap) == (kept.peak_heap, kept.final_heap)
 
 

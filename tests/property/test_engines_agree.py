@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap._core import COMPILED_TWICE
-from simalloc.policy import GROUPS, HEAPS, policy
+from simalloc.policy import GROUPS, HEAP_POLICIES, policy
 from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
 from traces import ONLINE, cases
@@ -57,9 +57,9 @@ def assert_same(one, other, where=""):
 @pytest.mark.parametrize("name", ONLINE)
 @given(data=st.data())
 def test_on_drawn_traces(name, data):
-    case = data.draw(cases(HEAPS[name]))
+    case = data.draw(cases(HEAP_POLICIES[name]))
     expected = outcome("reference", case.trace, case.policy, **case.options)
-    for core in cores(HEAPS[name]):
+    for core in cores(HEAP_POLICIES[name]):
         note(core)
         assert_same(outcome(core, case.trace, case.policy, checked=True, **case.options), expected)
 
@@ -77,7 +77,7 @@ def test_on_the_beginning_of_each_shipped_trace(trace_name):
     trace = beginning(trace_name)
     for each in ONLINE:
         expected = outcome("reference", trace, each)
-        runs = [outcome(core, trace, each) for core in cores(HEAPS[each])]
+        runs = [outcome(core, trace, each) for core in cores(HEAP_POLICIES[each])]
         for run in runs:
             assert_same(run, expected)
             assert digits(run) == digits(runs[0])
@@ -123,7 +123,7 @@ def test_with_many_free_blocks(name, shape):
     The core keeps sizes and addresses short in it; some of the shapes have too large ones. Trees
     that the real code did not balance have no such index, and become so deep that fewer must do.
     """
-    objects = 801 if HEAPS[name].description.core == "address trees" else 2401
+    objects = 801 if HEAP_POLICIES[name].description.core == "address trees" else 2401
     trace = many_free_blocks(seed=1, objects=objects, **shape)
     expected = outcome("reference", trace, name)
     if name in GROUPS["johnstone-wilson"]:  # others map large blocks, or keep what is freed

@@ -34,7 +34,7 @@ def in_changing_forms(trace, name, between, *, portable, **options):
     setting = Setting.of(
         trace, name, options.get("scale", 16), options.get("realloc", Realloc.FREE_FIRST)
     )
-    (events,) = trace.stretches(setting.columns) if len(trace) else (trace.stretch,)
+    (events,) = trace.replayed_parts(setting.columns) if len(trace) else (trace.replayed,)
     simulation = setting.simulation(portable=portable)
     placed = np.empty(len(trace), np.int64)
     for start in range(0, len(trace), between):
@@ -133,10 +133,10 @@ def test_when_sizes_and_addresses_become_large(name, huge):
     assert_same(in_changing_forms(trace, name, 300, portable=False), expected)
 
 
-def placed_by(simulation, stretch):
-    """Replay a stretch and return the addresses with how many blocks were visited."""
-    placed = np.empty(len(stretch.op), np.int64)
-    replay(simulation, stretch, placed)
+def placed_by(simulation, events):
+    """Replay events and return the addresses with how many blocks were visited."""
+    placed = np.empty(len(events.op), np.int64)
+    replay(simulation, events, placed)
     assert simulation.check() is None
     return placed, simulation.figures()["visited"]
 
@@ -150,7 +150,7 @@ def assert_long_forms_agree(name, trace, portable, every=5000):
 
     The first one is a tree, or arrays.
     """
-    events = trace.stretch
+    events = trace.replayed
     setting = Setting.of(trace, name, 16, Realloc.FREE_FIRST)
     own, first, long = (setting.simulation(portable=portable) for _ in range(3))
     first.change_form()
@@ -255,16 +255,16 @@ def test_when_very_many_blocks_have_entered(portable):
     tree, flat = (setting.simulation(portable=portable) for _ in range(2))
     expected, placed = (np.empty(len(trace), np.int64) for _ in range(2))
     tree.change_form()
-    replay(tree, trace.stretch)
+    replay(tree, trace.replayed)
     visited = tree.figures()["visited"]
-    replay(tree, trace.stretch, expected)
+    replay(tree, trace.replayed, expected)
     visited = tree.figures()["visited"] - visited
     for _ in range(2):
         flat.change_form()
-    replay(flat, trace.stretch)
+    replay(flat, trace.replayed)
     for _ in range(repeats):
         before = flat.figures()["visited"]
-        replay(flat, trace.stretch, placed)
+        replay(flat, trace.replayed, placed)
         np.testing.assert_array_equal(placed, expected)
         assert flat.figures()["visited"] - before == visited
     assert flat.check() is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference import replay
-from simalloc.policy import GROUPS, HEAPS
+from simalloc.policy import GROUPS, HEAP_POLICIES
 from simalloc.policy.families.binned_fit import BinnedFit
 from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.trace.trace import Op
@@ -27,7 +27,7 @@ def run(case, **changes):
 @pytest.mark.parametrize("name", ONLINE)
 @given(data=st.data())
 def test_the_heap_is_sound_after_every_event(name, data):
-    case = data.draw(cases(HEAPS[name]))
+    case = data.draw(cases(HEAP_POLICIES[name]))
     try:
         raw = run(case, check=True)
     except SimallocError as error:
@@ -40,19 +40,19 @@ def test_the_heap_is_sound_after_every_event(name, data):
     assert (raw.allocated <= raw.heap).all()
     leaves_none = np.isin(case.trace.op, [Op.FREE, Op.EMPTY, Op.THREAD_END])
     assert ((raw.addresses == -1) == leaves_none).all()
-    if not REAL & set(HEAPS[name].groups):  # a real malloc may search several times
+    if not REAL & set(HEAP_POLICIES[name].groups):  # a real malloc may search several times
         # A remainder may make a search of its own for the place where it belongs.
         assert (raw.visited <= 2 * raw.free_blocks.max(initial=0) + 1).all()
 
 
 @pytest.mark.parametrize("name", [
-    name for name, policy in HEAPS.items()
+    name for name, policy in HEAP_POLICIES.items()
     if isinstance(policy.description, SequentialFit | BinnedFit)
 ])  # fmt: skip
 @given(data=st.data())
 def test_fits_do_not_depend_on_the_unit_of_measure(name, data):
     """Ten times the sizes in ten times the units go to ten times the addresses."""
-    case = data.draw(cases(HEAPS[name], parts=False))
+    case = data.draw(cases(HEAP_POLICIES[name], parts=False))
     sizes = {
         key: value * 10
         for key, value in case.policy.parameters.items()

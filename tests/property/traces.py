@@ -47,7 +47,7 @@ from simalloc.trace.trace import Op, Trace
 
 LARGEST = 1 << 40
 
-ONLINE = sorted(name for name, row in CATALOGUE.items() if row.description.way == "online")
+ONLINE = sorted(name for name, row in CATALOGUE.items() if row.description.runner == "online")
 """The policies that place objects as they come."""
 
 
@@ -158,7 +158,7 @@ class Script:
         for _ in range(count):
             place, number = random.randrange(1 << 16), random.randrange(1 << 16)
             if random.random() < 0.2:
-                self.stretch([(place, number, random.choice([1, -1]))])
+                self.replayed([(place, number, random.choice([1, -1]))])
             elif len(self.live) < random.randrange(2 * population):
                 self.malloc(self.size(number))
             else:

@@ -48,14 +48,14 @@ NATIVE = """
 
 SIDE_BY_SIDE = """
     from collections import deque
-    from simalloc.heap.convoy import _Convoy
+    from simalloc.heap.side_by_side import _SideBySide
     class Lane:
         ahead, busy, holds_gil = deque(), False, False
         def advance(self, stopped):
             hung.touch()
             while not stopped():
                 time.sleep(0.02)
-    _Convoy(iter(["stride"]), [Lane()], None).go()
+    _SideBySide(iter(["stride"]), [Lane()], None).go()
 """
 
 SWEEP = """

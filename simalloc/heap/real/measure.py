@@ -103,7 +103,7 @@ def replay_natively(
                     events=len(trace),
                     threads=columns.threads,
                     threads_known=trace.thread is not None,
-                    max_live_bytes=int(trace.stretch.live.max(initial=0)),
+                    max_live_bytes=int(trace.replayed.live.max(initial=0)),
                     start=start,
                     mapped=_footprint(trace, memory.samples[:, [0, 1]], start.mapped),
                     resident=_footprint(trace, memory.samples[:, [0, 2]], start.resident),
@@ -119,7 +119,7 @@ def _footprint(trace: Trace, samples: NDArray[np.int64], start: int) -> Footprin
     event, size = samples.T
     beyond = np.maximum(0, size - size[0] + start)
     states = np.repeat(beyond, np.diff(np.append(event, len(trace))))[1:]
-    return footprint_of_states(trace.stretch.live, states, trace.size, 1)
+    return footprint_of_states(trace.replayed.live, states, trace.size, 1)
 
 
 def passes(repeats: int) -> int:

@@ -125,7 +125,7 @@ def replay_command(
 
     `samples` takes what is measured of memory, which stops at `most` resident bytes (0: never).
     """
-    live = columns.trace.stretch.live
+    live = columns.trace.replayed.live
     after_max = int(np.argmax(live)) if len(live) else 0
     measuring = (samples.fileno(), most, after_max)
     numbers = (columns.file.fileno(), *columns.shape, int(touch), *measuring)
@@ -143,7 +143,7 @@ def native_process(
     trace's live bytes, written to, would take the memory that is free.
     """
     free = room()
-    live = int(columns.trace.stretch.live.max(initial=0))
+    live = int(columns.trace.replayed.live.max(initial=0))
     if touch and free is not None and live > free:
         raise SimallocError(
             f"{columns.trace.name}: it has {live:,} bytes live at its peak, and only "

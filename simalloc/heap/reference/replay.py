@@ -216,7 +216,7 @@ class Objects:
         gross, alignment = self._gross(self.heap.request.size), self.heap.request.alignment
         if not alignment or "alignment" in self._description.columns:
             return self._counted(self._front.malloc, gross)
-        if self._aligning.anyway % alignment == 0:
+        if self._aligning.guaranteed % alignment == 0:
             address = self._counted(self._front.malloc, gross)
         else:
             address = self._counted(self._allocate_aligned, gross, alignment)

@@ -1,7 +1,7 @@
 """What a program would need of a device's memory under other settings of its allocator."""
 
 from simalloc.measure.device.memory_map import DeviceMap, device_map
-from simalloc.measure.device.outcomes import Outcome
+from simalloc.measure.device.outcomes import DeviceOutcome
 from simalloc.measure.device.pinned import HalfEmpty, Pinned
 from simalloc.measure.device.search import CANDIDATES, search
 from simalloc.measure.device.smallest import STEP, smallest_device
@@ -12,8 +12,8 @@ __all__ = [
     "SETTINGS",
     "STEP",
     "DeviceMap",
+    "DeviceOutcome",
     "HalfEmpty",
-    "Outcome",
     "Pinned",
     "WhatIf",
     "device_map",

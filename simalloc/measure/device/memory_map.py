@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.heap import Realloc
-from simalloc.heap.device import device_run
 from simalloc.heap.device_core import replay_in_core
+from simalloc.heap.device_runner import device_run
 from simalloc.heap.setting import Setting
 from simalloc.measure.device.outcomes import described
 from simalloc.measure.device.pinned import Pinned, pinned

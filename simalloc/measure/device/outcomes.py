@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DeviceOutcome:
     """What a program needs under some settings, in bytes.
 
     `figures` are those of a device without end, at whose peak the reserved bytes are divided up:
@@ -87,7 +87,7 @@ def outcome_of(
     figures: DeviceFigures | None = None,
     fits: int | None = None,
     halted: Callable[[], bool] = lambda: False,
-) -> Outcome:
+) -> DeviceOutcome:
     """Return what a program needs under settings.
 
     `figures` are those of a device without end, if they are known; `fits` is a capacity known to be
@@ -97,7 +97,7 @@ def outcome_of(
     description = described(settings, up(figures.peak_reserved_bytes) or up(1))
     found = smallest_device(trace, description, figures, fits, halted=halted)
     at = {each: figures_in_core(trace, described(settings, each)) for each in capacities}
-    return Outcome(settings, figures, found.capacity, found.figures, at, found.exact)
+    return DeviceOutcome(settings, figures, found.capacity, found.figures, at, found.exact)
 
 
 def outcomes_of(
@@ -106,7 +106,7 @@ def outcomes_of(
     capacities: Sequence[int] = (),
     *,
     progress: Callable[[int], None] = lambda _: None,
-) -> tuple[tuple[Outcome, ...], bool]:
+) -> tuple[tuple[DeviceOutcome, ...], bool]:
     """Return the outcome of each settings, and whether Ctrl-C came before all were exact.
 
     Settings that the trace cannot tell apart are looked at once. The settings with most capacities

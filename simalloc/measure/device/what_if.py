@@ -9,7 +9,7 @@ import numpy as np
 
 from simalloc.errors import PolicyError
 from simalloc.heap.device_core import figures_in_core
-from simalloc.measure.device.outcomes import Outcome, described, outcomes_of
+from simalloc.measure.device.outcomes import DeviceOutcome, described, outcomes_of
 from simalloc.measure.device.smallest import STEP
 from simalloc.plural import counted
 from simalloc.policy.device import UNLIMITED, NoCache
@@ -52,7 +52,7 @@ class WhatIf(ShownAsTable):
     model: DeviceFigures
     model_capacity: int
     """Bytes of the model's device; 0: it has no end."""
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[DeviceOutcome, ...]
     live: int
     """Bytes live at once at most: no allocator needs less."""
     live_rounded: int
@@ -71,7 +71,7 @@ class WhatIf(ShownAsTable):
         return f"<WhatIf: {self.trace} under {counted(len(self.outcomes), 'setting')}>"
 
     @property
-    def best(self) -> Outcome:
+    def best(self) -> DeviceOutcome:
         """The outcome with the smallest device; the first of several."""
         return min(self.outcomes, key=lambda outcome: outcome.smallest)
 

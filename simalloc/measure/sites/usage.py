@@ -52,7 +52,7 @@ def usage_of(trace: Trace) -> Usage:
     start, end = stays(trace)
     site, size = column[start].astype(np.int64), trace.size[start]
     count = int(column.max(initial=0)) + 1
-    peak = int(np.argmax(trace.stretch.live)) if len(trace) else 0
+    peak = int(np.argmax(trace.replayed.live)) if len(trace) else 0
     ended = end < len(trace)
 
     def total(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from simalloc.errors import PolicyError
 from simalloc.policy.description import Policy, read_parameters
 from simalloc.policy.families import Family
 from simalloc.policy.modules import modules_in
-from simalloc.policy.python import OwnPolicy, PythonPolicy, is_own, own_policy, policy_of
+from simalloc.policy.python import PythonPolicy, UserPolicy, is_user_policy, policy_of, user_policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ CATALOGUE: Final[Mapping[str, Policy]] = MappingProxyType(
     }
 )
 
-HEAPS: Final[Mapping[str, Policy]] = MappingProxyType(
+HEAP_POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
     {name: row for name, row in CATALOGUE.items() if isinstance(row.description, Family)}
 )
 """Those that keep a heap, and no device's memory."""
@@ -96,8 +96,8 @@ def policy(text: AnyPolicy, **parameters: Value) -> Policy:
         return text.with_parameters(**parameters) if parameters else text
     if not isinstance(text, str):
         return policy_of(text, **parameters)
-    if is_own(text):
-        return own_policy(text, parameters)
+    if is_user_policy(text):
+        return user_policy(text, parameters)
     name, _, tail = text.strip().partition(":")
     if name.startswith("@"):
         raise PolicyError(f"{name} is a group, and one policy is asked for")
@@ -129,4 +129,4 @@ def spell(policy: Policy) -> str:
 
 def spell_exactly(policy: Policy) -> str:
     """Return the text that names this policy and no other, also after its code has changed."""
-    return policy.exact if isinstance(policy, OwnPolicy) else spell(policy)
+    return policy.exact if isinstance(policy, UserPolicy) else spell(policy)

@@ -24,7 +24,7 @@ class Device:
     """
 
     family: ClassVar[str] = "device"
-    way: ClassVar[str] = "device"
+    runner: ClassVar[str] = "device"
     only_scale: ClassVar[int] = 1
     """Its constants are bytes."""
     mechanism: ClassVar[bool] = False

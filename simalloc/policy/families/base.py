@@ -24,7 +24,7 @@ class Family:
     """The family's name."""
     reference: ClassVar[str]
     """The module in `heap/reference/families` and its class that carry it out: `module:Class`."""
-    way: ClassVar[str] = "online"
+    runner: ClassVar[str] = "online"
     """The module in `heap` that runs it: event by event, or otherwise."""
     only_scale: ClassVar[int] = 0
     """The one scale that it takes; 0: any."""
@@ -133,15 +133,15 @@ class Family:
         return None
 
     def cutting(self, grain: int, least: int = 1) -> Aligning:
-        """Return how blocks that are cut anywhere are aligned; no piece has less than `least`.
+        """Return how blocks that are cut anywhere are aligned; no remainder has less than `least`.
 
         What the heap grows by, and whatever else blocks are cut from, is a multiple of `grain`.
         """
         added = self.applied_overhead
-        piece = max(least, added.minimum)
+        least = max(least, added.minimum)
         return Aligning(
-            anyway=gcd(grain, added.alignment, max(added.alignment, added.minimum)),
-            piece=-(-piece // added.alignment) * added.alignment,
+            guaranteed=gcd(grain, added.alignment, max(added.alignment, added.minimum)),
+            least_remainder=-(-least // added.alignment) * added.alignment,
             unit=added.alignment,
         )
 
@@ -152,12 +152,12 @@ class Family:
         """
         given = vars(self) | vars(self.applied_overhead)
         served = (self.aligning if self.memalign else None) or Aligning()
-        given |= {"anyway": served.anyway, "natural": served.natural}
+        given |= {"guaranteed": served.guaranteed, "natural_limit": served.natural_limit}
         given |= {
             "columns": 0,
             **dict.fromkeys(("python_pool", "python_keeps", "python_skew", "python_least"), 0),
-            "piece": served.piece,
-            "piece_unit": served.unit,
+            "least_remainder": served.least_remainder,
+            "remainder_unit": served.unit,
             "payload": self.payload,
         }
         return {

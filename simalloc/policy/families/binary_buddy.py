@@ -31,4 +31,6 @@ class BinaryBuddy(Family):
     @property
     def aligning(self) -> Aligning:
         """By nature: a block lies at a multiple of its size."""
-        return Aligning(anyway=gcd(self.applied_overhead.alignment, MAX_UNIT), natural=MAX_UNIT)
+        return Aligning(
+            guaranteed=gcd(self.applied_overhead.alignment, MAX_UNIT), natural_limit=MAX_UNIT
+        )

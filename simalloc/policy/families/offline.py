@@ -12,7 +12,7 @@ class Offline(Family):
     """A placement found for the whole trace; `simalloc.bound` finds it."""
 
     family: ClassVar[str] = "offline"
-    way: ClassVar[str] = "offline"
+    runner: ClassVar[str] = "offline"
     reference: ClassVar[str] = ""
     """It places no object after the other; its definition is `simalloc.bound.reference`."""
 

@@ -52,5 +52,10 @@ class Phk(Family):
     @property
     def aligning(self) -> Aligning:
         """By nature up to a page; for more, whole pages are taken and given back."""
-        anyway = gcd(self.applied_overhead.alignment, self.page)
-        return Aligning(anyway=anyway, natural=self.page, piece=self.page, unit=self.page)
+        guaranteed = gcd(self.applied_overhead.alignment, self.page)
+        return Aligning(
+            guaranteed=guaranteed,
+            natural_limit=self.page,
+            least_remainder=self.page,
+            unit=self.page,
+        )

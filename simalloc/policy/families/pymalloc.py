@@ -45,7 +45,7 @@ class Pymalloc(Family):
         super().__post_init__()
         if self.quick or self.cache or self.count_frees:
             raise PolicyError("blocks of pymalloc do not wait, and its frees are not counted")
-        if self.below != type(self).below and self.lower.way != "online":
+        if self.below != type(self).below and self.lower.runner != "online":
             raise PolicyError(f"below is {self.below}, which does not place objects as they come")
 
     @cached_property

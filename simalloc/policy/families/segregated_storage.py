@@ -28,6 +28,6 @@ class SegregatedStorage(Family):
     def aligning(self) -> Aligning | None:
         """By nature, if all that the heap grows by is a power of two."""
         if self.series is Series.POWERS and not self.growth & (self.growth - 1):
-            anyway = gcd(self.applied_overhead.alignment, self.growth)
-            return Aligning(anyway=anyway, natural=self.growth)
+            guaranteed = gcd(self.applied_overhead.alignment, self.growth)
+            return Aligning(guaranteed=guaranteed, natural_limit=self.growth)
         return None

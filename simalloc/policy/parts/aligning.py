@@ -9,22 +9,22 @@ from dataclasses import dataclass
 class Aligning:
     """How a family serves an asked alignment (docs/policies.md, Parts); sizes are scaled bytes.
 
-    All blocks lie at multiples of any alignment that divides `anyway`, and of any that divides
-    `natural`, if they are as large as that. For another alignment a block that is too large is
-    taken, and what is over in front and behind is given back: pieces of `piece` bytes at least,
-    which are multiples of `unit`. 0: none is cut.
+    All blocks lie at multiples of any alignment that divides `guaranteed`, and those that are as
+    large as an alignment that divides `natural_limit`, at multiples of that. For another alignment
+    a block that is too large is taken, and what is over in front and behind is given back: at least
+    `least_remainder` bytes each, a multiple of `unit`. 0: none is cut.
     """
 
-    anyway: int = 1
-    natural: int = 0
-    piece: int = 0
+    guaranteed: int = 1
+    natural_limit: int = 0
+    least_remainder: int = 0
     unit: int = 1
 
     def __str__(self) -> str:
         """Say in a few words which alignments are served, and how."""
-        if not self.piece:
-            return f"by nature, alignments that divide {self.natural:,} scaled bytes"
+        if not self.least_remainder:
+            return f"by nature, alignments that divide {self.natural_limit:,} scaled bytes"
         taken = "a larger block is taken, and what is over is given back"
-        if self.natural:
-            return f"by nature up to {self.natural:,} scaled bytes; above, {taken}"
+        if self.natural_limit:
+            return f"by nature up to {self.natural_limit:,} scaled bytes; above, {taken}"
         return taken

@@ -4,22 +4,22 @@ from simalloc.policy.python.base import PythonPolicy
 from simalloc.policy.python.code import PythonCode
 from simalloc.policy.python.contract import Block, Heap, OrderName
 from simalloc.policy.python.policy import (
-    OwnPolicy,
+    UserPolicy,
     base_name,
-    is_own,
-    own_policy,
+    is_user_policy,
     policy_of,
+    user_policy,
 )
 
 __all__ = [
     "Block",
     "Heap",
     "OrderName",
-    "OwnPolicy",
     "PythonCode",
     "PythonPolicy",
+    "UserPolicy",
     "base_name",
-    "is_own",
-    "own_policy",
+    "is_user_policy",
     "policy_of",
+    "user_policy",
 ]

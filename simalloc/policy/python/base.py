@@ -42,7 +42,7 @@ class PythonPolicy:
         """
 
     def malloc(self, heap: Heap, size: int) -> Block:
-        """Return a loose block of at least `size` scaled bytes.
+        """Return an unsearchable block of at least `size` scaled bytes.
 
         A class whose `malloc` names `thread`, `time` (nanoseconds) or `site` behind a `*` gets them
         of the request: `def malloc(self, heap, size, *, thread, site)`; 0 where a trace has none.
@@ -50,14 +50,15 @@ class PythonPolicy:
         raise NotImplementedError
 
     def free(self, heap: Heap, block: Block) -> None:
-        """Take back a block, which is loose; usually merge it, and insert it into the lists."""
+        """Take back a block, now unsearchable; usually merge it, and insert it into the lists."""
         raise NotImplementedError
 
     def resize(self, heap: Heap, block: Block, size: int) -> bool:  # noqa: ARG002 - for subclasses
         """Make a block hold `size` bytes where it is, or leave it as it is; say which.
 
-        It is asked with the realloc rule `in-place` only; the block is loose meanwhile, and to join
-        something to it counts as no coalescing. Unless this is overridden such a realloc moves.
+        It is asked with the realloc rule `in-place` only; the block is unsearchable meanwhile, and
+        to join something to it counts as no coalescing. Unless this is overridden such a realloc
+        moves.
         """
         return False
 

@@ -15,7 +15,7 @@ OrderName = Literal["ao", "lifo", "fifo"]
 class Block(Protocol):
     """A block of the heap: held by an object of the program, or free.
 
-    A free block is listed, that is on the lists that the heap searches, or loose, on none. A
+    A free block is listed, that is on the lists that the heap searches, or unsearchable, on none. A
     block is the same Python object for as long as it exists, so it can be compared with `is` and be
     a key of a dict. When it is joined to another block it is no more, and any use is an error.
     """
@@ -93,7 +93,7 @@ class Heap(Protocol):
         """Return all listed blocks, in O(n)."""
 
     def split(self, block: Block, size: int, /) -> Block:
-        """Cut the low `size` bytes off a free block and return them, loose.
+        """Cut the low `size` bytes off a free block and return them, unsearchable.
 
         What is left is still `block`, and keeps its place on the lists. If nothing would be left,
         `block` itself leaves the lists and is returned.
@@ -103,19 +103,19 @@ class Heap(Protocol):
         """Do the same with the high `size` bytes."""
 
     def merge(self, block: Block, /) -> Block:
-        """Join a free block with its listed neighbours; return it, loose."""
+        """Join a free block with its listed neighbours; return it, unsearchable."""
 
     def join(self, block: Block, neighbour: Block, /) -> Block:
-        """Join two adjacent free blocks; return `block`, loose. `neighbour` is no more."""
+        """Join two adjacent free blocks; return `block`, unsearchable. `neighbour` is no more."""
 
     def insert(self, block: Block, /) -> Block:
-        """List a loose block, as the latest, and return it."""
+        """List an unsearchable block, as the latest, and return it."""
 
     def remove(self, block: Block, /) -> Block:
-        """Take a block off the lists and return it, loose."""
+        """Take a block off the lists and return it, unsearchable."""
 
     def extend(self, size: int, /) -> Block:
-        """Raise the break by `size` and return the new memory as one loose block."""
+        """Raise the break by `size` and return the new memory as one unsearchable block."""
 
     def grow(self, size: int, unit: int = 1, /) -> Block:
         """Return the listed block that ends at the break, made large enough for `size` bytes.

@@ -24,7 +24,7 @@ _TEXT: Final = re.compile(
 
 
 @dataclass(frozen=True)
-class OwnPolicy(Policy):
+class UserPolicy(Policy):
     """A policy in Python. Its name is `FILE.py:CLASS`, or the class's alone if it has no file."""
 
     description: PythonCode
@@ -39,7 +39,7 @@ class OwnPolicy(Policy):
         """The same: a class has the parameters that it declares."""
         return self.parameters
 
-    def with_parameters(self, **parameters: Value) -> OwnPolicy:
+    def with_parameters(self, **parameters: Value) -> UserPolicy:
         """Return the same policy with some parameters changed; raises as the catalogue's do."""
         policy = self.description.code.make({**self.parameters, **parameters})
         values = tuple(values_of(policy).items())
@@ -61,14 +61,14 @@ class OwnPolicy(Policy):
         return spell_parameters(name, self.parameters, defaults)
 
 
-def is_own(text: str) -> bool:
+def is_user_policy(text: str) -> bool:
     """Say whether text is that of a policy in a file: `FILE.py:CLASS`, perhaps with parameters."""
     return _TEXT.fullmatch(text.strip()) is not None
 
 
-def own_policy(
+def user_policy(
     text: str, parameters: Mapping[str, Value] | None = None, folder: Path | None = None
-) -> OwnPolicy:
+) -> UserPolicy:
     """Return the policy that text such as `mine.py:WorstFit:growth=64K` names.
 
     `parameters` change further ones. The file is looked for from `folder` and executed. Raises
@@ -76,7 +76,7 @@ def own_policy(
     asks for, as in `mine.py@3f2a91c4d5e6:WorstFit`.
     """
     match = _TEXT.fullmatch(text.strip())
-    assert match is not None, "the caller has asked is_own()"
+    assert match is not None, "the caller has asked is_user_policy()"
     code = code_in_file(match["file"], match["name"].strip(), folder or Path())
     if match["digest"] not in (None, code.digest):
         raise PolicyError(
@@ -87,7 +87,7 @@ def own_policy(
     return _policy(code, code.make({**given, **(parameters or {})}))
 
 
-def policy_of(own: PythonPolicy | type[PythonPolicy], **parameters: Value) -> OwnPolicy:
+def policy_of(own: PythonPolicy | type[PythonPolicy], **parameters: Value) -> UserPolicy:
     """Return the policy that a class, or an object of it, describes.
 
     Raises `PolicyError` for what is neither.
@@ -99,10 +99,10 @@ def policy_of(own: PythonPolicy | type[PythonPolicy], **parameters: Value) -> Ow
     return _policy(code, code.make({**values, **parameters}))
 
 
-def _policy(code: Code, own: PythonPolicy) -> OwnPolicy:
+def _policy(code: Code, own: PythonPolicy) -> UserPolicy:
     name = code.name if code.file is None else f"{code.file}:{code.name}"
     first, *_ = (code.policy.__doc__ or "").strip().splitlines() or [""]
-    return OwnPolicy(name, PythonCode(code, tuple(values_of(own).items())), source=first)
+    return UserPolicy(name, PythonCode(code, tuple(values_of(own).items())), source=first)
 
 
 def base_name(text: str) -> str:

@@ -18,7 +18,7 @@ from simalloc.report.figures.portrait_joint import (
 from simalloc.report.figures.portrait_live import LiveStack, draw_live
 from simalloc.report.figures.style import new_figure, styled
 from simalloc.report.units import spell_bytes, spell_percent, spell_share
-from simalloc.trace.statistics import COVERAGE, SHARES, Passages, describe
+from simalloc.trace.statistics import COVERAGE, SHARES, LifeReader, describe
 from simalloc.trace.statistics.quantiles import passes
 
 if TYPE_CHECKING:
@@ -70,15 +70,15 @@ def _survey(source: EventSource, progress: Callable[[float], None]) -> tuple[Liv
     """Go through the trace for what is drawn, more than once for the marks."""
     live, counts = LiveStack(len(source)), CellCounts(source.allocated_bytes)
     work = len(source) * passes(source.allocated_bytes)
-    for passage in Passages(source):
-        live.add(passage)
-        counts.add(passage)
-        progress(len(passage) / work)
+    for events in LifeReader(source):
+        live.add(events)
+        counts.add(events)
+        progress(len(events) / work)
     counts.narrow()
     while (cells := counts.cells) is None:
-        for passage in Passages(source):
-            counts.add(passage)
-            progress(len(passage) / work)
+        for events in LifeReader(source):
+            counts.add(events)
+            progress(len(events) / work)
         counts.narrow()
     return live, cells
 

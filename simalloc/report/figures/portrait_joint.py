@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.report.figures.style import Palette
-    from simalloc.trace.statistics import Passage
+    from simalloc.trace.statistics import LifeEvents
 
 _CELLS: Final = 4
 """To a doubling: sizes of 16, 20, 24 and 28 bytes stand apart."""
@@ -97,16 +97,16 @@ class CellCounts:
             np.array(lifetime_marks if self._objects.any() else (), np.int64),
         )
 
-    def add(self, passage: Passage) -> None:
+    def add(self, events: LifeEvents) -> None:
         """Count the lives that end in the next events."""
-        ended = passage.ended
-        if not passage.last:
+        ended = events.ended
+        if not events.last:
             self._lifetimes.add(ended.lifetime)
         if self._counted:
             return
-        self._sizes.add(passage)
+        self._sizes.add(events)
         column = _cell(ended.size)
-        if passage.last:
+        if events.last:
             np.add.at(self._left, column, 1)
             np.add.at(self._left_bytes, column, ended.size)
         else:

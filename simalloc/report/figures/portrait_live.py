@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.report.figures.style import Palette
-    from simalloc.trace.statistics import Passage
+    from simalloc.trace.statistics import LifeEvents
 
 BOUNDS: Final = (64, 1 << 10, 1 << 14, 1 << 18)
 """Where one class of sizes ends and the next begins, in bytes."""
@@ -50,31 +50,31 @@ class LiveStack:
         self.events = events
         self._now = np.zeros((len(BOUNDS) + 1, 1), np.int64)
 
-    def add(self, passage: Passage) -> None:
+    def add(self, events: LifeEvents) -> None:
         """Look at the next events."""
-        if passage.last:
+        if events.last:
             return
-        change = np.zeros((len(BOUNDS) + 1, len(passage)), np.int64)
-        born = np.flatnonzero(allocates(passage.op))
-        died = passage.ended.died - passage.first
-        np.add.at(change, (_kind(passage.size[born]), born), passage.size[born])
-        np.subtract.at(change, (_kind(passage.ended.size), died), passage.ended.size)
+        change = np.zeros((len(BOUNDS) + 1, len(events)), np.int64)
+        born = np.flatnonzero(allocates(events.op))
+        died = events.ended.died - events.first
+        np.add.at(change, (_kind(events.size[born]), born), events.size[born])
+        np.subtract.at(change, (_kind(events.ended.size), died), events.ended.size)
         held = self._now + np.cumsum(change, axis=1)
         self._now = held[:, -1:]
-        spans, cuts = spans_of(self.starts, passage.first, len(passage))
-        ends = np.append(cuts[1:], len(passage)).tolist()
+        spans, cuts = spans_of(self.starts, events.first, len(events))
+        ends = np.append(cuts[1:], len(events)).tolist()
         for span, start, end in zip(range(spans.start, spans.stop), cuts, ends, strict=True):
-            self._look(passage, held, span, slice(int(start), end))
+            self._look(events, held, span, slice(int(start), end))
 
-    def _look(self, passage: Passage, held: NDArray[np.int64], span: int, part: slice) -> None:
-        event = part.start + int(passage.live[part].argmax())
-        most = int(passage.live[event])
+    def _look(self, events: LifeEvents, held: NDArray[np.int64], span: int, part: slice) -> None:
+        event = part.start + int(events.live[part].argmax())
+        most = int(events.live[event])
         if most <= self.most[span]:
             return
         self.most[span] = most
         self.by_class[:, span] = held[:, event]
         if most > self.peak.amount:
-            self.peak = Peak(most, passage.first + event)
+            self.peak = Peak(most, events.first + event)
 
 
 def _kind(size: NDArray[np.int64]) -> NDArray[np.intp]:

@@ -1,6 +1,6 @@
 """A report on traces as one HTML page that needs nothing else, no network least of all."""
 
-from simalloc.report.page.device import DeviceFindings, look_at_device
+from simalloc.report.page.device_findings import DeviceFindings, look_at_device
 from simalloc.report.page.findings import WHOLE_EVENTS, Findings, find_out
 from simalloc.report.page.page import MAX_BYTES, page
 

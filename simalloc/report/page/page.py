@@ -11,7 +11,7 @@ from simalloc.errors import SimallocError
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades
 from simalloc.report.figures.style import PALETTES, css_variables
-from simalloc.report.page.device import DeviceFindings, coarser_device
+from simalloc.report.page.device_findings import DeviceFindings, coarser_device
 from simalloc.report.page.findings import COLUMNS, Findings, coarser
 from simalloc.report.page.ranking import overview_table
 from simalloc.report.page.sections import article

@@ -16,7 +16,7 @@ from simalloc.report.figures.style import PALETTES
 from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.waste import draw_waste
 from simalloc.report.html import html
-from simalloc.report.page.device import DeviceFindings, device_sections
+from simalloc.report.page.device_findings import DeviceFindings, device_sections
 from simalloc.report.page.findings import WHOLE_EVENTS
 from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import ranking_table

@@ -10,19 +10,19 @@ static bool can_skip(enum reason why)
 }
 
 /* Frees what still has the key that event `i` gives out, as the log should have done before. */
-static void free_holder(struct live_table *table, const struct events *events, size_t i,
+static void free_holder(struct live_table *table, const struct read_events *events, size_t i,
                         int64_t *object, uint32_t *slot)
 {
     static const uint8_t op = OP_FREE;
     static const int64_t size = 0;
     bool moves = events->op[i] == OP_REALLOC && events->new_key != NULL;
-    const struct events holder = {
+    const struct read_events holder = {
         1, &op, moves ? &events->new_key[i] : &events->key[i], &size, NULL,
     };
     live_table_enter_one(table, &holder, 0, object, slot);
 }
 
-void live_table_enter_lenient(struct live_table *table, const struct events *events,
+void live_table_enter_lenient(struct live_table *table, const struct read_events *events,
                               const struct kept_events *kept, struct leniency *leniency)
 {
     size_t i = 0, n = 0;

@@ -98,8 +98,8 @@ static enum reason resize(struct live_table *table, int64_t key, int64_t new_key
     return REASON_NONE;
 }
 
-enum reason live_table_enter_one(struct live_table *table, const struct events *events, size_t i,
-                                 int64_t *object, uint32_t *slot)
+enum reason live_table_enter_one(struct live_table *table, const struct read_events *events,
+                                 size_t i, int64_t *object, uint32_t *slot)
 {
     int64_t key = events->key[i], size = events->size[i];
     if (size < 0 || size > MAX_SIZE)
@@ -124,7 +124,7 @@ enum reason live_table_enter_one(struct live_table *table, const struct events *
     }
 }
 
-size_t live_table_enter(struct live_table *table, const struct events *events, int64_t *object,
+size_t live_table_enter(struct live_table *table, const struct read_events *events, int64_t *object,
                         uint32_t *slot, enum reason *why)
 {
     for (size_t i = 0; i < events->count; i++) {

@@ -20,7 +20,7 @@ void live_table_release(struct live_table *table);
 bool live_table_find(const struct live_table *table, int64_t key, uint32_t *slot);
 
 /* The columns of a run of events. */
-struct events {
+struct read_events {
     size_t count;
     const uint8_t *op;
     const int64_t *key;
@@ -29,12 +29,12 @@ struct events {
 };
 
 /* Enters event `i` of a run; if it is not valid the table stays as it was. */
-enum reason live_table_enter_one(struct live_table *table, const struct events *events, size_t i,
-                                 int64_t *object, uint32_t *slot);
+enum reason live_table_enter_one(struct live_table *table, const struct read_events *events,
+                                 size_t i, int64_t *object, uint32_t *slot);
 
 /* Enters a run of events and returns how many were valid; if fewer than all, `*why` says what is
  * wrong with the first that is not, and the table is as it was before it. */
-size_t live_table_enter(struct live_table *table, const struct events *events, int64_t *object,
+size_t live_table_enter(struct live_table *table, const struct read_events *events, int64_t *object,
                         uint32_t *slot, enum reason *why);
 
 /* Where the events go that a lenient reading keeps. */
@@ -58,7 +58,7 @@ struct leniency {
 /* Enters what is valid of a run of events until all are taken or there is no room. What frees or
  * resizes an unknown object or has no possible size is skipped. Where an allocation gives out a key
  * that is still in use, a free of what had it is kept first: the log has lost that free. */
-void live_table_enter_lenient(struct live_table *table, const struct events *events,
+void live_table_enter_lenient(struct live_table *table, const struct read_events *events,
                               const struct kept_events *kept, struct leniency *leniency);
 
 #endif

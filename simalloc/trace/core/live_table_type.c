@@ -50,7 +50,7 @@ static PyObject *live_table_enter_method(PyObject *object, PyObject *args)
     Py_ssize_t length;
     if (!columns_hold(columns, given, COLUMNS, &length))
         return NULL;
-    struct events events = {
+    struct read_events events = {
         .count = (size_t)length,
         .op = columns[OP].view.buf,
         .key = columns[KEY].view.buf,
@@ -109,7 +109,7 @@ static PyObject *live_table_enter_lenient_method(PyObject *object, PyObject *arg
                            &given[KEPT_SIZE], &given[SLOT], &given[SOURCE]) ||
         !columns_hold_two(columns, given, GIVEN, COLUMNS, &count, &capacity))
         return NULL;
-    struct events events = {
+    struct read_events events = {
         .count = (size_t)count,
         .op = columns[OP].view.buf,
         .key = columns[KEY].view.buf,

@@ -26,7 +26,7 @@ struct life {
     uint32_t awaited;  /* of itself and its neighbours, how many have not ended; 0: a free place */
 };
 
-/* A life that ended (statistics/passage.py has the same fields). */
+/* A life that ended (statistics/life_reader.py has the same fields). */
 struct ended {
     int64_t born;
     int64_t died; /* the event; of what is never freed the number of events */

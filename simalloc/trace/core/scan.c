@@ -29,7 +29,7 @@ static const char *blanks(const char *at)
 }
 
 /* The functions below answer where a number ends, which is where it starts if there is none. */
-static const char *natural(const char *at, uint64_t *value, enum scan_trouble *trouble)
+static const char *read_natural(const char *at, uint64_t *value, enum scan_trouble *trouble)
 {
     const char *start = at;
     uint64_t sum = 0;
@@ -51,7 +51,7 @@ static const char *natural(const char *at, uint64_t *value, enum scan_trouble *t
 static const char *decimal(const char *at, int64_t *value, enum scan_trouble *trouble)
 {
     uint64_t sum;
-    const char *end = natural(at, &sum, trouble);
+    const char *end = read_natural(at, &sum, trouble);
     if (sum > INT64_MAX)
         *trouble = SCAN_RANGE;
     *value = (int64_t)sum;
@@ -61,7 +61,7 @@ static const char *decimal(const char *at, int64_t *value, enum scan_trouble *tr
 static const char *amount(const char *at, int64_t *value, enum scan_trouble *trouble)
 {
     uint64_t sum;
-    const char *end = natural(at, &sum, trouble);
+    const char *end = read_natural(at, &sum, trouble);
     *value = sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
     return end;
 }

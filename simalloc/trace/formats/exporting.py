@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from simalloc.trace.header import Header, Totals
-    from simalloc.trace.shapes import Chunk
+    from simalloc.trace.shapes import CheckedEvents
 
 STDOUT: Final = "-"
 
@@ -83,8 +83,8 @@ def _plain(reader: TraceReader, to_format: str) -> Header:
     Raises `TraceError` for events that only text can tell.
     """
     counts = np.zeros(len(Op), np.int64)
-    for stretch in reader.stretches():
-        counts += np.bincount(stretch.op, minlength=len(Op))
+    for part in reader.replayed_parts():
+        counts += np.bincount(part.op, minlength=len(Op))
     if counts[Op.USE] or counts[Op.EMPTY]:
         reason = "the trace has events of a cache (use, empty), which"
         raise TraceError(f"{reason} the format {to_format} cannot hold; text can")
@@ -93,13 +93,15 @@ def _plain(reader: TraceReader, to_format: str) -> Header:
     return replace(reader.header, totals=kept)
 
 
-def _plain_chunk(chunk: Chunk) -> Chunk:
+def _plain_chunk(chunk: CheckedEvents) -> CheckedEvents:
     """Return a chunk without the ends of threads, its callocs as mallocs."""
     kept = chunk.taken(chunk.op != Op.THREAD_END)
     return replace(kept, op=np.where(kept.op == Op.CALLOC, np.uint8(Op.MALLOC), kept.op))
 
 
-def _reported(reader: TraceReader, progress: Callable[[float], None] | None) -> Iterator[Chunk]:
+def _reported(
+    reader: TraceReader, progress: Callable[[float], None] | None
+) -> Iterator[CheckedEvents]:
     for chunk in reader.chunks():
         yield chunk
         if progress is not None:

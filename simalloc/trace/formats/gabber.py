@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from simalloc.trace.header import Header
-    from simalloc.trace.shapes import Chunk
+    from simalloc.trace.shapes import CheckedEvents
 
 FORMAT: Final = LineFormat(
     name="gabber",
@@ -35,7 +35,7 @@ FORMAT: Final = LineFormat(
 _PRINTED: Final = Grammar({"Allocate {key} {size}": Op.MALLOC, "Free {key}": Op.FREE})
 
 
-def write(header: Header, chunks: Iterable[Chunk]) -> Iterator[bytes]:
+def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
     """Yield a trace as Gabber's text; a realloc becomes a Free and an Allocate of its tag."""
     del header  # the format has no place for comments
     for chunk in chunks:

@@ -106,11 +106,11 @@ class HeaptrackFormat(LineFormat):
         """Read the log's events; raises `TraceError` for a guess that is missing or not needed."""
         if not heaptrack_interpreted.FORMAT.sniff(log.stream.peek(HEAD_BYTES)):
             return super().read(log)
-        if log.deaths is None:
+        if log.match_frees is None:
             raise log.wrong(
                 "is a file that heaptrack has interpreted: it no longer says which object a free "
-                "is of. `simalloc import --deaths newest` (or oldest) guesses which of several "
-                "equal objects it is; `heaptrack --raw COMMAND` records a file that says it"
+                "is of. `simalloc import --match-frees newest` (or oldest) guesses which of "
+                "several equal objects it is; `heaptrack --raw COMMAND` records a file that says it"
             )
         log.guessed = True
         return heaptrack_interpreted.FORMAT.read(log)

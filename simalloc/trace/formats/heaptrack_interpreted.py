@@ -90,7 +90,7 @@ class _Deaths:
         about, given_size, given_site = (
             rows.fields[name].tolist() for name in ("about", "size", "site")
         )
-        newest = log.deaths == "newest"
+        newest = log.match_frees == "newest"
         for row in np.flatnonzero((kinds == _KIND) | (kinds == _EVENT)).tolist():
             if kinds[row] == _KIND:
                 self._size.append(given_size[row])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from io import BufferedReader
 
-    from simalloc.trace.formats.log import Batch, Deaths, Format, Reading, Tally
+    from simalloc.trace.formats.log import Batch, Format, MatchFrees, Reading, Tally
     from simalloc.trace.intake import Intake
     from simalloc.trace.trace import Trace
 
@@ -59,8 +59,8 @@ class Opened:
         """What a trace of the log says about where it comes from."""
         left_out = {what: tally.count for what, tally in self.log.left_out.items()}
         stated = {"log": Path(self.log.stream.name).name, "format": self.format.name}
-        if self.log.guessed and self.log.deaths:
-            stated["deaths"] = f"guessed: the {self.log.deaths} of the equal objects"
+        if self.log.guessed and self.log.match_frees:
+            stated["match_frees"] = f"guessed: the {self.log.match_frees} of the equal objects"
         told = {"left_out": left_out, "sites": list(self.log.sites.names)}
         return {
             **stated,
@@ -71,10 +71,10 @@ class Opened:
     def read(self) -> Reading:
         """Read the log; raises `TraceError`, now or later, for what cannot be read."""
         reading = self.format.read(self.log)
-        if self.log.deaths and not self.log.guessed:
+        if self.log.match_frees and not self.log.guessed:
             raise self.log.wrong(
                 f"says which object each free is of ({self.format.title}), so that no guess is "
-                "needed: leave out --deaths"
+                "needed: leave out --match-frees"
             )
         if self.log.device is not None and self.format is not pytorch.FORMAT:
             raise self.log.wrong(
@@ -83,19 +83,19 @@ class Opened:
         return reading
 
     def called(self, name: str) -> str:
-        """Return the trace's name, which says where deaths are guessed."""
-        return f"{name} (deaths guessed: {self.log.deaths})" if self.log.guessed else name
+        """Return the trace's name, which says where frees are guessed."""
+        return f"{name} (frees guessed: {self.log.match_frees})" if self.log.guessed else name
 
 
 class Imported(NamedTuple):
     """What came out of a log: the trace's totals, and what the log has and the trace has not.
 
-    `deaths` is the guess that was needed to tell which objects die, if one was.
+    `match_frees` is the guess that was needed to tell which objects die, if one was.
     """
 
     totals: Totals
     format: Format
-    deaths: Deaths | None
+    match_frees: MatchFrees | None
     left_out: Mapping[str, Tally]
 
 
@@ -105,7 +105,7 @@ def open_log(
     *,
     from_format: str | Format | None = None,
     lenient: bool = False,
-    deaths: Deaths | None = None,
+    match_frees: MatchFrees | None = None,
     device: int | None = None,
 ) -> Iterator[Opened]:
     """Open a log, a path or `-` for standard input, and tell its format unless it is given.
@@ -123,7 +123,7 @@ def open_log(
             size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
             stream = LogStream(raw, str(source), lenient=lenient)
         given = FORMATS[from_format] if isinstance(from_format, str) else from_format
-        log = Log(stream, lenient, deaths, device=device)
+        log = Log(stream, lenient, match_frees, device=device)
         yield Opened(log, given or detect(stream), size)
 
 
@@ -133,14 +133,14 @@ def import_log(
     *,
     from_format: str | Format | None = None,
     lenient: bool = False,
-    deaths: Deaths | None = None,
+    match_frees: MatchFrees | None = None,
     device: int | None = None,
     name: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Imported:
     """Write a trace of a log, in bounded memory.
 
-    `from_format` is a format's name, or a format of one's own (`PatternFormat`). `deaths` says
+    `from_format` is a format's name, or a format of one's own (`PatternFormat`). `match_frees` says
     which of several equal objects dies where the log does not; the trace's name and provenance say
     so. `device` chooses one, where a log has several.
     `progress` is called with the share of the log that was read since its last call. Raises
@@ -149,7 +149,7 @@ def import_log(
     """
     keep_apart(target, [source])
     with open_log(
-        source, from_format=from_format, lenient=lenient, deaths=deaths, device=device
+        source, from_format=from_format, lenient=lenient, match_frees=match_frees, device=device
     ) as opened:
         reading = opened.read()
         called = opened.called(name or _name(source))
@@ -158,7 +158,7 @@ def import_log(
                 feed(opened.log, batch, writer)
             writer.provenance.update(opened.provenance)
     totals = Totals.of(writer.table, writer.events)
-    guess = opened.log.deaths if opened.log.guessed else None
+    guess = opened.log.match_frees if opened.log.guessed else None
     return Imported(totals, opened.format, guess, opened.log.left_out)
 
 
@@ -167,13 +167,13 @@ def load_log(
     *,
     from_format: str | Format | None = None,
     lenient: bool = False,
-    deaths: Deaths | None = None,
+    match_frees: MatchFrees | None = None,
     device: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Trace:
     """Return a log as a trace in memory; raises and tells its progress as `import_log` does."""
     with open_log(
-        source, from_format=from_format, lenient=lenient, deaths=deaths, device=device
+        source, from_format=from_format, lenient=lenient, match_frees=match_frees, device=device
     ) as opened:
         reading = opened.read()
         collector = Collector(reading.columns)

@@ -9,7 +9,7 @@ import numpy as np
 from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op, allocates
 from simalloc.trace.formats.grammar import NO_EVENT
 from simalloc.trace.formats.log import Batch
-from simalloc.trace.shapes import Events
+from simalloc.trace.shapes import ReadEvents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,7 +112,7 @@ class Interpreter:
         return op
 
 
-def _events(rows: Rows, op: NDArray[np.uint8], columns: tuple[str, ...]) -> Events:
+def _events(rows: Rows, op: NDArray[np.uint8], columns: tuple[str, ...]) -> ReadEvents:
     fields = rows.fields
     key, size, new_key = fields["key"], fields["size"], None
     if "count" in fields:
@@ -124,7 +124,7 @@ def _events(rows: Rows, op: NDArray[np.uint8], columns: tuple[str, ...]) -> Even
     kept: dict[str, NDArray[Any]] = {
         name: fields[name].astype(OPTIONAL_COLUMNS[name]) for name in columns
     }
-    return Events(op, key, size, new_key, kept)
+    return ReadEvents(op, key, size, new_key, kept)
 
 
 def _product(count: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:

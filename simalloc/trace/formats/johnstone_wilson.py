@@ -21,7 +21,7 @@ import numpy as np
 from simalloc.trace.events import MAX_SIZE, Op
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.stream import HEAD_BYTES
-from simalloc.trace.shapes import Events
+from simalloc.trace.shapes import ReadEvents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ def _batches(log: Log, dtype: np.dtype[np.unsignedinteger]) -> Iterator[Batch]:
             )
         null = known & (key == 0)
         log.leave_out("records of a null pointer", int(np.count_nonzero(null)))
-        events = Events(op, key, size).taken(known & ~null)
+        events = ReadEvents(op, key, size).taken(known & ~null)
         yield Batch(events, hexadecimal=True)
         if len(block) % record:
             log.complain("last records that are cut off", "the last record is cut off")

@@ -16,7 +16,7 @@ from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import NO_EVENT, Grammar
 from simalloc.trace.formats.lines import printed, scan
 from simalloc.trace.formats.log import Batch, Reading
-from simalloc.trace.shapes import Events
+from simalloc.trace.shapes import ReadEvents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from simalloc.trace.formats.log import Log
     from simalloc.trace.header import Header
-    from simalloc.trace.shapes import Chunk
+    from simalloc.trace.shapes import CheckedEvents
 
 _TITLE: Final = "id,lower,upper,size"
 _ROW: Final = "{id},{lower},{upper},{size}"
@@ -68,7 +68,7 @@ def _batches(log: Log) -> Iterator[Batch]:
         part = order[start : start + _EVENTS]
         op = np.where(malloc[part], Op.MALLOC, Op.FREE).astype(np.uint8)
         row = key[part % len(key)]
-        yield Batch(Events(op, row, size[row]), 0, line[row])
+        yield Batch(ReadEvents(op, row, size[row]), 0, line[row])
 
 
 def _rows(log: Log) -> Iterator[NDArray[np.int64]]:
@@ -88,7 +88,7 @@ def _rows(log: Log) -> Iterator[NDArray[np.int64]]:
 FORMAT: Final = _Lifetimes()
 
 
-def write(header: Header, chunks: Iterable[Chunk]) -> Iterator[bytes]:
+def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
     """Yield a trace as lifetimes, in the order in which they end; the times are event numbers.
 
     A realloc ends one lifetime and begins the next. What is never freed lives until the end.
@@ -114,7 +114,7 @@ class _Lives:
         self._lives = 0
         self._events = 0
 
-    def ended(self, chunk: Chunk) -> NDArray[np.int64]:
+    def ended(self, chunk: CheckedEvents) -> NDArray[np.int64]:
         """Return the lifetimes that end in the next chunk: id, lower, upper, size, shape (4, n)."""
         begins = chunk.op != Op.FREE
         number = self._lives + np.cumsum(begins) - 1

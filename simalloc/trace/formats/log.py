@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.formats.stream import LogStream
-    from simalloc.trace.shapes import Events
+    from simalloc.trace.shapes import ReadEvents
 
 
-Deaths = Literal["newest", "oldest"]
+MatchFrees = Literal["newest", "oldest"]
 """Which of several equal objects a free is taken to be of, where a log does not say."""
 
 
@@ -43,13 +43,13 @@ class Log:
     `left_out` counts what the log has and the trace has not, by what it is. Where the reader can go
     on after a mistake it calls `complain`, which is an error unless the log is read leniently.
     `sites` has the names of call sites that the log tells, and `told` what else is for the trace's
-    provenance. Of a log of several devices, `device` is the one to be read. `deaths` is the guess
-    that was asked for, and `guessed` says whether it was needed.
+    provenance. Of a log of several devices, `device` is the one to be read. `match_frees` is the
+    guess that was asked for, and `guessed` says whether it was needed.
     """
 
     stream: LogStream
     lenient: bool = False
-    deaths: Deaths | None = None
+    match_frees: MatchFrees | None = None
     guessed: bool = False
     left_out: dict[str, Tally] = field(default_factory=dict)
     sites: SiteNames = field(default_factory=SiteNames)
@@ -80,7 +80,7 @@ class Batch:
     without lines has no `first_line`. The log's keys are `hexadecimal`, or not.
     """
 
-    events: Events
+    events: ReadEvents
     first_line: int | None = None
     rows: NDArray[np.int64] | None = None
     hexadecimal: bool = False

@@ -18,7 +18,7 @@ import numpy as np
 from simalloc.trace.events import Op
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.numbering import Numbering
-from simalloc.trace.shapes import Events
+from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.sites import FRAMES, PATH
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _events(log: Log, names: str, threads: Numbering, sites: Numbering) -> Itera
             "thread": threads(thread).astype(np.uint32),
             "site": np.where(free, 0, sites(site)).astype(np.uint32),
         }
-        events = Events(op, address, size, columns=columns)
+        events = ReadEvents(op, address, size, columns=columns)
         yield Batch(events.taken(~mapped), hexadecimal=True)
 
 

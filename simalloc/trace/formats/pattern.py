@@ -12,7 +12,7 @@ import numpy as np
 from simalloc.errors import TraceError
 from simalloc.trace.events import Op
 from simalloc.trace.formats.log import Batch, Reading
-from simalloc.trace.shapes import Events
+from simalloc.trace.shapes import ReadEvents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -119,7 +119,9 @@ class _Reader:
         """Return the events since the last call; `first_line` is the first line since then."""
         op, key, size, new_key, line = np.array(self._events, np.int64).reshape(-1, 5).T.copy()
         self._events = []
-        return Batch(Events(op.astype(np.uint8), key, size, new_key), first_line, line - first_line)
+        return Batch(
+            ReadEvents(op.astype(np.uint8), key, size, new_key), first_line, line - first_line
+        )
 
     def _take(self, op: Op, groups: dict[str, str | None], line: int) -> None:
         given = groups.get("id")

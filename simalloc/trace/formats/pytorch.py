@@ -18,7 +18,7 @@ from simalloc.trace.formats import pytorch_pickle as entries
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.formats.pytorch_history import History, live_blocks, max_split, settings_text
-from simalloc.trace.shapes import Events
+from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.sites import FRAMES, PATH
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _events(rows: np.ndarray[Any, Any], op: np.ndarray[Any, Any]) -> Iterator[Ba
         "stream": Numbering()(stream).astype(np.uint32) if len(stream) else stream,
         "pool": pool.astype(np.uint32),
     }
-    whole = Events(op, key, size.copy(), columns=columns)
+    whole = ReadEvents(op, key, size.copy(), columns=columns)
     for start in range(0, len(op), _EVENTS):
         yield Batch(whole.part(start, start + _EVENTS), hexadecimal=True)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simalloc.trace.formats.log import Format
     from simalloc.trace.formats.stream import LogStream
     from simalloc.trace.header import Header
-    from simalloc.trace.shapes import Chunk
+    from simalloc.trace.shapes import CheckedEvents
 
 
 _FORMATS: Final[tuple[Format, ...]] = (
@@ -56,7 +56,7 @@ FORMATS: Final[dict[str, Format]] = {each.name: each for each in _FORMATS}
 class Writer(NamedTuple):
     """How a trace is written in a format, and what that has."""
 
-    write: Callable[[Header, Iterable[Chunk]], Iterator[bytes]]
+    write: Callable[[Header, Iterable[CheckedEvents]], Iterator[bytes]]
     has_reallocs: bool
     has_all: bool = False
     """Whether it has every kind of event, and not only mallocs, reallocs and frees."""

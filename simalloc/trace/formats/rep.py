@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from simalloc.trace.formats.log import Batch, Log
     from simalloc.trace.header import Header
-    from simalloc.trace.shapes import Chunk
+    from simalloc.trace.shapes import CheckedEvents
 
 _EVENTS: Final = {"a {key} {size}": Op.MALLOC, "f {key}": Op.FREE, "r {key} {size}": Op.REALLOC}
 _PRINTED: Final = Grammar(_EVENTS)  # in the order of the ops
@@ -57,7 +57,7 @@ FORMAT: Final = RepFormat(
 )
 
 
-def write(header: Header, chunks: Iterable[Chunk]) -> Iterator[bytes]:
+def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
     """Yield a trace as a .rep file."""
     totals = header.totals
     yield f"{totals.max_live_bytes}\n{totals.objects}\n{totals.events}\n1\n".encode()

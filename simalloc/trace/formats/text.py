@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from simalloc.trace.formats.lines import Rows
     from simalloc.trace.formats.log import Batch, Log
     from simalloc.trace.header import Header
-    from simalloc.trace.shapes import Chunk
+    from simalloc.trace.shapes import CheckedEvents
 
 _TOLD: Final = {"alignment": 1, "thread": 2, "time": 4, "stream": 8}
 """The columns that lines can tell of, and what stands in the field `told` of those that do."""
@@ -137,7 +137,7 @@ class _Held:
         self._log.complain(kind, reason, line, int(np.count_nonzero(beyond)))
 
 
-def write(header: Header, chunks: Iterable[Chunk]) -> Iterator[bytes]:
+def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
     """Yield a trace as plain text; it has no sites and no pools."""
     totals = header.totals
     grammar = _WITH_STREAMS if "stream" in header.columns else _PLAIN
@@ -177,14 +177,14 @@ class _Change:
         return changes
 
 
-def _clock(chunk: Chunk) -> NDArray[np.int64] | None:
+def _clock(chunk: CheckedEvents) -> NDArray[np.int64] | None:
     time = chunk.columns.get("time")
     if time is not None and time.min(initial=0) < 0:
         raise TraceError("the trace has times before the start, which text cannot hold")
     return time
 
 
-def _kinds(chunk: Chunk) -> NDArray[np.uint8]:
+def _kinds(chunk: CheckedEvents) -> NDArray[np.uint8]:
     """Return which line each event is."""
     alignment = chunk.columns.get("alignment")
     if alignment is None:
@@ -193,7 +193,7 @@ def _kinds(chunk: Chunk) -> NDArray[np.uint8]:
     return np.where(aligned, np.uint8(_ALIGNED), chunk.op)
 
 
-def _fields(chunk: Chunk, grammar: Grammar) -> dict[str, NDArray[Any]]:
+def _fields(chunk: CheckedEvents, grammar: Grammar) -> dict[str, NDArray[Any]]:
     """Return the numbers of a chunk's lines; 0 where it does not have them."""
     known = {"key": chunk.object, "size": chunk.size, **chunk.columns}
     nothing = np.zeros(len(chunk), np.int64)

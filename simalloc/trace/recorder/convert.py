@@ -13,7 +13,7 @@ import numpy as np
 from simalloc.errors import TraceError
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
-from simalloc.trace.shapes import Events
+from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _append(
         columns: dict[str, Any] = {name: getattr(chunk, name) for name in names}
         if "time" in columns:
             columns["time"] = clock.raised(chunk.time)
-        writer.append(Events(chunk.op, chunk.object, chunk.size, columns=columns))
+        writer.append(ReadEvents(chunk.op, chunk.object, chunk.size, columns=columns))
 
 
 def _provenance(raw: RawRecording) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from simalloc.trace.lives import Counting, Lives, lives_of
 from simalloc.trace.statistics.behaviour import NeverFreed, Reallocs
 from simalloc.trace.statistics.describe import Counts, Statistics, describe
+from simalloc.trace.statistics.life_reader import Ended, LifeEvents, LifeReader
 from simalloc.trace.statistics.lifetimes import (
     Lifetimes,
     Neighbours,
@@ -10,7 +11,6 @@ from simalloc.trace.statistics.lifetimes import (
     neighbours_of,
 )
 from simalloc.trace.statistics.liveness import LiveCurve, Peak, most_together
-from simalloc.trace.statistics.passage import Ended, Passage, Passages
 from simalloc.trace.statistics.quantiles import SHARES, Quantiles
 from simalloc.trace.statistics.sizes import COVERAGE, SizeClass, Sizes
 from simalloc.trace.statistics.spread import Spread, Steps, spread_of
@@ -22,13 +22,13 @@ __all__ = [
     "Counting",
     "Counts",
     "Ended",
+    "LifeEvents",
+    "LifeReader",
     "Lifetimes",
     "LiveCurve",
     "Lives",
     "Neighbours",
     "NeverFreed",
-    "Passage",
-    "Passages",
     "Peak",
     "Quantiles",
     "Reallocs",

@@ -10,7 +10,7 @@ import numpy as np
 from simalloc.trace.events import Op
 
 if TYPE_CHECKING:
-    from simalloc.trace.statistics.passage import Passage, Passages
+    from simalloc.trace.statistics.life_reader import LifeEvents, LifeReader
 
 
 @dataclass(frozen=True)
@@ -50,26 +50,26 @@ class ReallocCounts:
         self._unchanged = 0
         self._kept_bytes = 0
 
-    def add(self, passage: Passage) -> None:
+    def add(self, events: LifeEvents) -> None:
         """Count the reallocs among the next events."""
-        if passage.last:
+        if events.last:
             return
-        of_realloc = passage.op[passage.ended.died - passage.first] == Op.REALLOC
-        old, new = passage.ended.size[of_realloc], passage.size[passage.op == Op.REALLOC]
+        of_realloc = events.op[events.ended.died - events.first] == Op.REALLOC
+        old, new = events.ended.size[of_realloc], events.size[events.op == Op.REALLOC]
         self._grew += int(np.count_nonzero(new > old))
         self._shrank += int(np.count_nonzero(new < old))
         self._unchanged += int(np.count_nonzero(new == old))
         self._kept_bytes += int(np.minimum(old, new).sum())
 
-    def reallocs(self, passages: Passages) -> Reallocs:
-        """Return what was counted in all the passages."""
+    def reallocs(self, reader: LifeReader) -> Reallocs:
+        """Return what was counted in all of the trace."""
         return Reallocs(
             events=self._grew + self._shrank + self._unchanged,
             grew=self._grew,
             shrank=self._shrank,
             unchanged=self._unchanged,
-            objects=passages.reallocated,
-            most=passages.most_reallocs,
+            objects=reader.reallocated,
+            most=reader.most_reallocs,
             kept_bytes=self._kept_bytes,
         )
 
@@ -81,11 +81,11 @@ class LeftCounts:
         self._objects = 0
         self._bytes = 0
 
-    def add(self, passage: Passage) -> None:
+    def add(self, events: LifeEvents) -> None:
         """Count what ends after all events."""
-        if passage.last:
-            self._objects += len(passage.ended.size)
-            self._bytes += int(passage.ended.size.sum())
+        if events.last:
+            self._objects += len(events.ended.size)
+            self._bytes += int(events.ended.size.sum())
 
     def never_freed(self, objects: int, allocated: int) -> NeverFreed:
         """Return what was counted, beside all objects and bytes."""

@@ -15,6 +15,7 @@ from simalloc.trace.statistics.behaviour import (
     ReallocCounts,
     Reallocs,
 )
+from simalloc.trace.statistics.life_reader import PART_EVENTS, LifeReader
 from simalloc.trace.statistics.lifetimes import (
     Lifetimes,
     Neighbours,
@@ -22,7 +23,6 @@ from simalloc.trace.statistics.lifetimes import (
     lifetimes_of,
 )
 from simalloc.trace.statistics.liveness import Curve, LiveCurve, Peak, Peaks
-from simalloc.trace.statistics.passage import PART_EVENTS, Passages
 from simalloc.trace.statistics.quantiles import passes
 from simalloc.trace.statistics.sizes import SizeClass, SizeClasses, SizeCounts, Sizes
 from simalloc.trace.statistics.threads import Thread, ThreadCounts
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from simalloc.trace.source import EventSource
-    from simalloc.trace.statistics.passage import Passage
+    from simalloc.trace.statistics.life_reader import LifeEvents
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,14 @@ def describe(
     waits = NeighbourWaits(source.allocated_bytes)
     work = len(source) * passes(source.allocated_bytes)
     survey = _Survey(source, added, part_events)
-    for passage in survey:
-        waits.add(passage.settled)
-        progress(len(passage) / max(work, 1))
+    for events in survey:
+        waits.add(events.settled)
+        progress(len(events) / max(work, 1))
     waits.narrow()
     while waits.found is None:
-        for passage in Passages(source, part_events=part_events):
-            waits.add(passage.settled)
-            progress(len(passage) / work)
+        for events in LifeReader(source, part_events=part_events):
+            waits.add(events.settled)
+            progress(len(events) / work)
         waits.narrow()
     return survey.statistics(waits.found)
 
@@ -120,19 +120,19 @@ class _Survey:
         self._left = LeftCounts()
         self._threads = ThreadCounts()
 
-    def __iter__(self) -> Iterator[Passage]:
-        passages = Passages(self._source, "thread", self._part_events)
-        for passage in passages:
-            self._ops += np.bincount(passage.op, minlength=len(Op))
+    def __iter__(self) -> Iterator[LifeEvents]:
+        reader = LifeReader(self._source, "thread", self._part_events)
+        for events in reader:
+            self._ops += np.bincount(events.op, minlength=len(Op))
             for part in (
                 self._peaks, self._curve, self._sizes, self._classes, self._reallocs, self._left,
                 self._threads,
             ):  # fmt: skip
-                part.add(passage)
-            yield passage
+                part.add(events)
+            yield events
         self._counts = self._count()
-        self._lifetimes = lifetimes_of(passages, self._counts.objects, self._counts.bytes)
-        self._reallocated = self._reallocs.reallocs(passages)
+        self._lifetimes = lifetimes_of(reader, self._counts.objects, self._counts.bytes)
+        self._reallocated = self._reallocs.reallocs(reader)
 
     def statistics(self, neighbours: Neighbours) -> Statistics:
         """Return all there is to say, when the trace has been gone through."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.lives import Lives
-    from simalloc.trace.statistics.passage import Passages, Settled
+    from simalloc.trace.statistics.life_reader import LifeReader, Settled
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Neighbours:
     """The waits that these shares of the allocated bytes do not exceed (table 6)."""
 
 
-def lifetimes_of(passages: Passages, objects: int, allocated: int) -> Lifetimes:
+def lifetimes_of(reader: LifeReader, objects: int, allocated: int) -> Lifetimes:
     """Return the average lifetimes of a trace that has been gone through."""
     if not objects:
         return Lifetimes(0.0, 0.0, 0.0)
-    lifetimes, weighted, lengths = passages.sums()
+    lifetimes, weighted, lengths = reader.sums()
     return Lifetimes(
         mean=lifetimes / objects,
         weighted=weighted / allocated if allocated else 0.0,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simalloc.trace.events import Op, begins
-from simalloc.trace.statistics.passage import Passages
+from simalloc.trace.statistics.life_reader import LifeReader
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.source import EventSource
-    from simalloc.trace.statistics.passage import Passage
+    from simalloc.trace.statistics.life_reader import LifeEvents
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,15 @@ class Peaks:
         self.objects = Peak(0, 0)
         self._live_objects = 0
 
-    def add(self, passage: Passage) -> None:
+    def add(self, events: LifeEvents) -> None:
         """Look at the next events."""
-        if passage.last:
+        if events.last:
             return
-        change = begins(passage.op).astype(np.int64) - (passage.op == Op.FREE)
+        change = begins(events.op).astype(np.int64) - (events.op == Op.FREE)
         live_objects = self._live_objects + np.cumsum(change)
         self._live_objects = int(live_objects[-1])
-        self.bytes = _higher(self.bytes, passage.live, passage.first)
-        self.objects = _higher(self.objects, live_objects, passage.first)
+        self.bytes = _higher(self.bytes, events.live, events.first)
+        self.objects = _higher(self.objects, live_objects, events.first)
 
 
 class Curve:
@@ -77,15 +77,15 @@ class Curve:
         self._least = np.full(spans, np.iinfo(np.int64).max)
         self._most = np.zeros(spans, np.int64)
 
-    def add(self, passage: Passage) -> None:
+    def add(self, events: LifeEvents) -> None:
         """Look at the next events."""
-        if passage.last:
+        if events.last:
             return
-        spans, cuts = spans_of(self._starts, passage.first, len(passage))
-        self._allocated[spans] += np.add.reduceat(passage.size, cuts)
+        spans, cuts = spans_of(self._starts, events.first, len(events))
+        self._allocated[spans] += np.add.reduceat(events.size, cuts)
         least, most = self._least[spans], self._most[spans]
-        np.minimum(least, np.minimum.reduceat(passage.live, cuts), out=least)
-        np.maximum(most, np.maximum.reduceat(passage.live, cuts), out=most)
+        np.minimum(least, np.minimum.reduceat(events.live, cuts), out=least)
+        np.maximum(most, np.maximum.reduceat(events.live, cuts), out=most)
 
     def curve(self) -> LiveCurve:
         """Return the curve of what was looked at."""
@@ -100,8 +100,8 @@ class Curve:
 def curve_of(source: EventSource) -> LiveCurve:
     """Return a trace's live bytes over time."""
     curve = Curve(len(source))
-    for passage in Passages(source):
-        curve.add(passage)
+    for events in LifeReader(source):
+        curve.add(events)
     return curve.curve()
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from simalloc.trace.statistics.passage import Passage
+    from simalloc.trace.statistics.life_reader import LifeEvents
 
 COVERAGE: Final = (0.9, 0.99, 0.999, 1.0)
 """The shares of the objects in table 7 of Johnstone and Wilson 1998."""
@@ -66,9 +66,9 @@ class SizeCounts:
         self._size = np.empty(0, np.int64)
         self._objects = np.empty(0, np.int64)
 
-    def add(self, passage: Passage) -> None:
+    def add(self, events: LifeEvents) -> None:
         """Count the objects of the next events."""
-        size, objects = np.unique(passage.size[allocates(passage.op)], return_counts=True)
+        size, objects = np.unique(events.size[allocates(events.op)], return_counts=True)
         known = np.searchsorted(self._size, size)
         is_known = np.append(self._size, -1)[known] == size
         self._objects[known[is_known]] += objects[is_known]
@@ -113,18 +113,18 @@ class SizeClasses:
         self._never_freed = np.zeros(_CLASSES, np.int64)
         self._bytes, self._lifetimes, self._lengths = (GroupSums(_CLASSES) for _ in range(3))
 
-    def add(self, passage: Passage) -> None:
+    def add(self, events: LifeEvents) -> None:
         """Sum up the lives that end in the next events, and what is live after each of these."""
-        ended = passage.ended
+        ended = events.ended
         kind = _exponents(ended.size + self._added)
         self._objects += np.bincount(kind, minlength=_CLASSES)
         self._bytes.add(kind, ended.size)
         self._lifetimes.add(kind, ended.lifetime)
         self._lengths.add(kind, ended.length)
-        if passage.last:
+        if events.last:
             self._never_freed += np.bincount(kind, minlength=_CLASSES)
         else:
-            self._count_live(passage, kind)
+            self._count_live(events, kind)
 
     @property
     def allocated(self) -> int:
@@ -147,12 +147,12 @@ class SizeClasses:
             mean_lifetime_objects=self._lengths[kind] / objects,
         )
 
-    def _count_live(self, passage: Passage, kind_of_dead: NDArray[np.int8]) -> None:
+    def _count_live(self, events: LifeEvents, kind_of_dead: NDArray[np.int8]) -> None:
         """Follow what is live in each class; at one event the death precedes the birth."""
-        born = np.flatnonzero(allocates(passage.op))
-        kind = np.full((len(passage), 2), -1, np.int8)
-        kind[passage.ended.died - passage.first, 0] = kind_of_dead
-        kind[born, 1] = _exponents(passage.size[born] + self._added)
+        born = np.flatnonzero(allocates(events.op))
+        kind = np.full((len(events), 2), -1, np.int8)
+        kind[events.ended.died - events.first, 0] = kind_of_dead
+        kind[born, 1] = _exponents(events.size[born] + self._added)
         change = np.broadcast_to(np.array([-1, 1]), kind.shape)[kind >= 0]
         kind = kind[kind >= 0]
         order = np.argsort(kind, kind="stable")

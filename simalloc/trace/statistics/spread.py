@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.trace.statistics.passage import Passages
+from simalloc.trace.statistics.life_reader import LifeReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,8 +54,8 @@ def spread_of(source: EventSource, *, progress: Callable[[float], None] = lambda
     last call.
     """
     spread = Spread(Steps(), Steps())
-    for passage in Passages(source):
-        spread.by_size.add(passage.ended.size, passage.ended.size)
-        spread.by_lifetime.add(passage.ended.lifetime, passage.ended.size)
-        progress(len(passage))
+    for events in LifeReader(source):
+        spread.by_size.add(events.ended.size, events.ended.size)
+        spread.by_lifetime.add(events.ended.lifetime, events.ended.size)
+        progress(len(events))
     return spread

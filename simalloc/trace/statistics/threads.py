@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from simalloc.trace.statistics.passage import Passage
+    from simalloc.trace.statistics.life_reader import LifeEvents
 
 
 @dataclass(frozen=True)
@@ -67,23 +67,23 @@ class ThreadCounts:
     def __init__(self) -> None:
         self._tallies: dict[int, _Tally] = {}
 
-    def add(self, passage: Passage) -> None:
+    def add(self, events: LifeEvents) -> None:
         """Count the next events."""
-        if passage.last or passage.mark is None:
+        if events.last or events.mark is None:
             return
-        thread, ended = passage.mark, passage.ended
-        born = np.flatnonzero(allocates(passage.op))
-        died = ended.died - passage.first
-        self._see(thread, passage.first)
+        thread, ended = events.mark, events.ended
+        born = np.flatnonzero(allocates(events.op))
+        died = ended.died - events.first
+        self._see(thread, events.first)
         self._count("objects", thread[born])
-        self._count("bytes", thread[born], passage.size[born])
+        self._count("bytes", thread[born], events.size[born])
         foreign = thread[died] != ended.mark
         self._count("freed_for_others", thread[died][foreign])
         self._count("bytes_freed_for_others", thread[died][foreign], ended.size[foreign])
         self._follow_live(
             np.concatenate([died, born]),  # at one event deaths precede births
             np.concatenate([ended.mark, thread[born]]),
-            np.concatenate([-ended.size, passage.size[born]]),
+            np.concatenate([-ended.size, events.size[born]]),
         )
 
     def threads(self) -> tuple[Thread, ...]:

@@ -17,14 +17,14 @@ from simalloc.policy import CATALOGUE
 from simalloc.trace import Op
 
 LIVE, LARGEST = 1 << 10, 1 << 5
-ONLINE = [name for name, row in CATALOGUE.items() if row.description.way == "online"]
+ONLINE = [name for name, row in CATALOGUE.items() if row.description.runner == "online"]
 
 
 @pytest.mark.parametrize("name", ONLINE)
 def test_robson_drives_every_policy_up_to_the_bound(name):
     trace = attack("robson", name, live=LIVE, largest=LARGEST)
     assert trace.provenance["peak_heap_bytes"] >= robson_bound(LIVE, LARGEST)
-    assert max(trace.stretch.live) <= LIVE
+    assert max(trace.replayed.live) <= LIVE
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)
@@ -83,7 +83,7 @@ def test_first_fit_needs_three_quarters_of_live_times_the_logarithm(name):
     heap = trace.provenance["peak_heap_bytes"]
     assert heap > 1.2 * robson_bound(live, largest)
     assert 3 / 4 < heap / first_fit_bound(live, largest) < 1
-    assert max(trace.stretch.live) <= live
+    assert max(trace.replayed.live) <= live
 
 
 def test_best_fit_needs_a_third_of_live_times_largest():

@@ -24,8 +24,8 @@ def trace():
 
 def heap(trace):
     simulation = Setting.of(trace, "first-fit-ao", 1, None).simulation(checked=True)
-    op, size, slot, live, spans, _ = trace.stretch.part(0, PAIRS // 50)  # each is checked, slowly
-    asked = simulation.figures, simulation.loose, simulation.block_count, simulation.check
+    op, size, slot, live, spans, _ = trace.replayed.part(0, PAIRS // 50)  # each is checked, slowly
+    asked = simulation.figures, simulation.unsearchable, simulation.block_count, simulation.check
     return asked, lambda: simulation.replay(op, size, slot, live, spans, {})
 
 

@@ -77,7 +77,7 @@ def test_the_heap_after_each_event(event):
     heap = moment(EXAMPLE, simulate(EXAMPLE, "best-possible"), event)
     assert heap.address[0] == 0
     np.testing.assert_array_equal(heap.address[1:], (heap.address + heap.size)[:-1])
-    assert heap.requested.sum() == EXAMPLE.stretch.live[event]
+    assert heap.requested.sum() == EXAMPLE.replayed.live[event]
 
 
 def test_the_heap_at_its_peak_and_in_the_middle():

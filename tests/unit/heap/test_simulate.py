@@ -12,7 +12,7 @@ from simalloc.heap.reference.space import MAX_BREAK
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay
 from simalloc.measure import fragmentation
-from simalloc.policy import HEAPS, Policy, Series, policy
+from simalloc.policy import HEAP_POLICIES, Policy, Series, policy
 from simalloc.policy.families.base import parameter_ranges
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.trace import Op, Trace
@@ -109,7 +109,7 @@ def test_unknown_policies_and_engines_are_refused():
         simulate(HOLE, "first-fit-ao", engine="quantum")
 
 
-@pytest.mark.parametrize("name", [name for name in HEAPS if name != "best-possible"])
+@pytest.mark.parametrize("name", [name for name in HEAP_POLICIES if name != "best-possible"])
 def test_the_core_takes_whatever_a_description_takes(name):
     """At both ends of each parameter's range, unless the description has more to say on it."""
     described = policy(name)
@@ -170,9 +170,9 @@ def test_any_number_of_events_may_be_replayed_at_a_time(length, portable):
     trace = Trace.from_events(op, number, size)
     setting = Setting.of(trace, "best-fit-ao", 16, Realloc.FREE_FIRST)
     whole, parts = (setting.simulation(portable=portable) for _ in range(2))
-    replay(whole, trace.stretch)
+    replay(whole, trace.replayed)
     for start in range(0, len(op), length):
-        replay(parts, trace.stretch.part(start, start + length))
+        replay(parts, trace.replayed.part(start, start + length))
     assert_nearly_same(parts.figures(), whole.figures())
 
 
@@ -213,9 +213,9 @@ def test_columns_of_other_shapes_are_refused():
 
 def test_more_events_than_the_trace_has_are_refused():
     simulation = Setting.of(HOLE, "best-fit-ao", 16, Realloc.FREE_FIRST).simulation()
-    replay(simulation, HOLE.stretch)
+    replay(simulation, HOLE.replayed)
     with pytest.raises(ValueError, match="more events than the"):
-        replay(simulation, HOLE.stretch.part(0, 1))
+        replay(simulation, HOLE.replayed.part(0, 1))
     assert simulation.figures()["events"] == len(HOLE)
 
 
@@ -230,7 +230,7 @@ def test_any_number_of_events_may_be_announced():
     assert interval_of(2049) == 2
 
 
-@pytest.mark.parametrize("name", [name for name in HEAPS if name != "best-possible"])
+@pytest.mark.parametrize("name", [name for name in HEAP_POLICIES if name != "best-possible"])
 def test_the_heap_can_be_looked_at(name):
     simulation_blocks = _blocks_after(HOLE, name)
     addresses, sizes, slots = simulation_blocks
@@ -244,7 +244,7 @@ def test_the_heap_can_be_looked_at(name):
 
 def _blocks_after(trace, name):
     simulation = Setting.of(trace, name, 16, Realloc.FREE_FIRST).simulation()
-    replay(simulation, trace.stretch)
+    replay(simulation, trace.replayed)
     columns = [np.empty(simulation.block_count(), np.int64) for _ in range(3)]
     assert simulation.blocks(0, *columns) == len(columns[0])
     return columns

@@ -10,7 +10,7 @@ import pytest
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import simulate, simulate_all
-from simalloc.policy import HEAPS, PythonPolicy
+from simalloc.policy import HEAP_POLICIES, PythonPolicy
 from simalloc.trace import Op, Trace, open_trace, write_trace
 
 SIZES = np.random.default_rng(3).integers(1, 400, 1500)
@@ -52,9 +52,9 @@ def test_addresses_are_kept_side_by_side_too(file):
 
 
 def test_side_by_side_is_one_by_one(file):
-    alone = [simulate(TRACE, one, scale=4, realloc="move") for one in HEAPS.values()]
+    alone = [simulate(TRACE, one, scale=4, realloc="move") for one in HEAP_POLICIES.values()]
     for source in (TRACE, file):
-        together = simulate_all(source, list(HEAPS), scale=4, realloc="move")
+        together = simulate_all(source, list(HEAP_POLICIES), scale=4, realloc="move")
         assert together == alone
         for own, other in zip(together, alone, strict=True):
             for part in dataclasses.fields(own.timeline):
@@ -70,11 +70,13 @@ def test_nothing_to_do(file):
 
 def test_the_file_is_read_once(file, monkeypatch):
     opened = []
-    read = type(file).stretches
+    read = type(file).replayed_parts
     monkeypatch.setattr(
-        type(file), "stretches", lambda self, columns: opened.append(self) or read(self, columns)
+        type(file),
+        "replayed_parts",
+        lambda self, columns: opened.append(self) or read(self, columns),
     )
-    simulate_all(file, list(HEAPS))
+    simulate_all(file, list(HEAP_POLICIES))
     assert opened == [file]
 
 
@@ -95,8 +97,8 @@ def test_an_interruption_stops_every_policy(file):
 
     threads = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
-        simulate_all(file, list(HEAPS), progress=interrupt)
-    assert len(advances) < 2 * len(HEAPS)
+        simulate_all(file, list(HEAP_POLICIES), progress=interrupt)
+    assert len(advances) < 2 * len(HEAP_POLICIES)
     assert set(threading.enumerate()) <= threads
 
 
@@ -109,8 +111,8 @@ def test_an_interruption_while_threads_begin_stops_every_policy(file, monkeypatc
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        simulate_all(file, list(HEAPS), progress=advances.append)
-    assert len(advances) < 2 * len(HEAPS)
+        simulate_all(file, list(HEAP_POLICIES), progress=advances.append)
+    assert len(advances) < 2 * len(HEAP_POLICIES)
 
 
 def test_the_first_failure_stops_every_policy():

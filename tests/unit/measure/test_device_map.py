@@ -7,7 +7,7 @@ from simalloc.heap.device_core import replay_in_core
 from simalloc.measure import device_map
 from simalloc.measure.device.segments import memory_of, segments_of
 from simalloc.policy import policy
-from simalloc.report.figures.device import draw_device_maps
+from simalloc.report.figures.device_map import draw_device_maps
 from simalloc.trace import Op, Trace
 
 MIB = 1 << 20

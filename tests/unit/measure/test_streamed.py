@@ -30,7 +30,7 @@ def whole():
 @pytest.fixture
 def in_file(whole, tmp_path, monkeypatch):
     """The same in a file that is read some hundred events at a time."""
-    monkeypatch.setattr("simalloc.trace.reader.STRETCH_EVENTS", 256)
+    monkeypatch.setattr("simalloc.trace.reader.REPLAYED_EVENTS", 256)
     write_trace(whole, tmp_path / "trace.npz")
     return open_trace(tmp_path / "trace.npz")
 
@@ -58,11 +58,11 @@ def test_free_sizes_and_waste(whole, in_file):
     assert asdict(waste(in_file, run)) == asdict(waste(whole, run))
 
 
-def test_a_heap_looked_at_in_pieces(whole, monkeypatch):
+def test_a_heap_looked_at_in_parts(whole, monkeypatch):
     run = simulate(whole, "first-fit-lifo:mechanism=on")
     at_once = columns(moment(whole, run)), pins(whole, run, most=70), waste(whole, run)
-    monkeypatch.setattr("simalloc.heap.heap_replay._PIECE_BLOCKS", 7)
-    monkeypatch.setattr("simalloc.heap.heap_replay._MOST_PIECES", 1000)
+    monkeypatch.setattr("simalloc.heap.heap_replay._PART_BLOCKS", 7)
+    monkeypatch.setattr("simalloc.heap.heap_replay._MOST_PARTS", 1000)
     assert len(at_once[0][2]) > 70
     assert (columns(moment(whole, run)), pins(whole, run, most=70), waste(whole, run)) == at_once
 

@@ -12,7 +12,7 @@ from simalloc.policy import (
     CATALOGUE,
     FAMILIES,
     GROUPS,
-    HEAPS,
+    HEAP_POLICIES,
     format_size,
     parse_size,
     policy,
@@ -100,7 +100,7 @@ def test_device_allocators_that_cannot_be(text, complaint):
         policy(text)
 
 
-@pytest.mark.parametrize("name", HEAPS)
+@pytest.mark.parametrize("name", HEAP_POLICIES)
 def test_what_is_spelled_is_read_again(name):
     assert spell(policy(name)) == name
     changed = policy(name, mechanism="off", header="64K")
@@ -172,7 +172,7 @@ def test_every_row_is_in_a_group_and_of_a_known_family():
     for row in CATALOGUE.values():
         assert row.groups or row.name == "best-possible", "it competes with no one"
         assert all(row.name in GROUPS[group] for group in row.groups)
-    for row in HEAPS.values():
+    for row in HEAP_POLICIES.values():
         assert FAMILIES[row.family] is type(row.description)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from simalloc.heap import simulate
 from simalloc.heap.reference import heap_for
-from simalloc.policy import HEAPS, policy
+from simalloc.policy import HEAP_POLICIES, policy
 from simalloc.policy.families.address_trees import AddressTrees
 from simalloc.policy.families.segregated_fit import SegregatedFit
 from simalloc.trace import Op, Trace, read_trace
@@ -83,7 +83,7 @@ def test_the_rank_is_the_walk_in_a_real_program(name):
     assert core.visited_at_free_worst > 8
 
 
-@pytest.mark.parametrize("name", sorted(HEAPS.keys() - {"best-possible", "pymalloc"}))
+@pytest.mark.parametrize("name", sorted(HEAP_POLICIES.keys() - {"best-possible", "pymalloc"}))
 def test_counting_changes_nothing_else(name):
     description = policy(name).description
     trace = read_trace(find_trace("espresso")).prefix(2000)

@@ -5,7 +5,7 @@ import pytest
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import Realloc, simulate, simulate_all
 from simalloc.heap.reference import replay
-from simalloc.policy import CATALOGUE, HEAPS, Fit, Order, policy
+from simalloc.policy import CATALOGUE, HEAP_POLICIES, Fit, Order, policy
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.lea import Lea
 from simalloc.policy.families.phk import Phk
@@ -107,7 +107,9 @@ def test_a_realloc_asks_for_nothing():
 
 def test_nothing_is_served_unless_that_is_wanted():
     trace = asking((10, 0), (100, 64))
-    unasked = [name for name, row in HEAPS.items() if "alignment" not in row.description.columns]
+    unasked = [
+        name for name, row in HEAP_POLICIES.items() if "alignment" not in row.description.columns
+    ]
     for name in unasked:
         assert (
             simulate(trace, name).peak_heap_bytes
@@ -116,7 +118,7 @@ def test_nothing_is_served_unless_that_is_wanted():
 
 
 def test_policies_that_cannot_say_so():
-    cannot = {name for name in HEAPS if CATALOGUE[name].description.aligning is None}
+    cannot = {name for name in HEAP_POLICIES if CATALOGUE[name].description.aligning is None}
     assert {"kingsley", "double-buddy", "quick-fit", "bw-gc-2.6", "best-possible"} < cannot
     assert not cannot & {"first-fit-ao", "lea-2.6.6", "ptmalloc", "tlsf", "binary-buddy", "phk"}
     for name in cannot:

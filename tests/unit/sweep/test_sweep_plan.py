@@ -7,7 +7,7 @@ import pytest
 from sweep_traces import small_trace
 
 from simalloc.errors import PlanError
-from simalloc.policy import GROUPS, HEAPS, expand_policies, policy, spell
+from simalloc.policy import GROUPS, HEAP_POLICIES, expand_policies, policy, spell
 from simalloc.sweep.lines import line_of
 from simalloc.sweep.planfile import plan_of, read_plan
 
@@ -36,7 +36,7 @@ def test_a_plan_is_every_combination_each_once(traces):
     path.write_text(GOOD)
     plan = read_plan(path)
     assert [source.name for source in plan.sources] == ["small-1", "small-2", "small-3"]
-    best = [name for name in HEAPS if name.startswith("best-fit-")]
+    best = [name for name in HEAP_POLICIES if name.startswith("best-fit-")]
     grid = [f"{a}last_remainder={b}" for a in ("", "growth=8K,") for b in ("none", "any")]
     spelled = [spell(described) for described in plan.policies]
     assert spelled[:2] == ["first-fit-ao", "first-fit-ao:growth=64K"]
@@ -51,7 +51,7 @@ def test_a_plan_is_every_combination_each_once(traces):
 
 def test_all_and_patterns_and_grids_may_name_a_policy_again():
     policies = expand_policies({"all": {}, "first-fit-*": {}, "first-fit-ao": {"growth": "4K"}})
-    assert [spell(described) for described in policies] == list(HEAPS)
+    assert [spell(described) for described in policies] == list(HEAP_POLICIES)
 
 
 def test_a_group_stands_for_its_rows():
@@ -81,7 +81,7 @@ def test_names_texts_and_policies_in_a_list():
 
 
 def test_a_policy_that_no_text_makes_again_is_refused():
-    other = replace(HEAPS["lea-2.6.1"], name="first-fit-ao")
+    other = replace(HEAP_POLICIES["lea-2.6.1"], name="first-fit-ao")
     with pytest.raises(PlanError, match="is another policy in the catalogue"):
         expand_policies([other])
     with pytest.raises(PlanError, match="no policy 'mine'"):

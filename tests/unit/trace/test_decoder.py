@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simalloc.trace import MAX_SIZE, Op, Stretch, Trace
+from simalloc.trace import MAX_SIZE, Op, ReplayedEvents, Trace
 from simalloc.trace._core import Decoder, LiveTable
 from simalloc.trace.chunk import pack
 from simalloc.trace.events import Reason
@@ -27,7 +27,7 @@ TOTALS = (
 def decode(trace, chunk_events, part_events, *, objects):
     """Decode a trace cut into chunks, each in parts; return the decoder and the columns."""
     decoder = Decoder(np.empty(RING, np.uint32))
-    into = Stretch.empty(len(trace))
+    into = ReplayedEvents.empty(len(trace))
     numbers = np.empty(len(trace), np.int64)
     for start in range(0, len(trace), chunk_events):
         stop = min(start + chunk_events, len(trace))
@@ -54,7 +54,7 @@ def check(trace, chunk_events=1 << 20, part_events=1 << 17):
         np.testing.assert_array_equal(into.op, trace.op)
         np.testing.assert_array_equal(into.size, trace.size)
         np.testing.assert_array_equal(into.slot, slots)
-        np.testing.assert_array_equal(into.live, trace.stretch.live)
+        np.testing.assert_array_equal(into.live, trace.replayed.live)
         if objects:
             np.testing.assert_array_equal(numbers, trace.object)
 
@@ -101,7 +101,7 @@ def test_sizes_of_every_width(objects, reallocs, chunk_events, part_events):
 
 
 def test_it_says_which_event_is_not_valid():
-    decoder, into = Decoder(np.empty(RING, np.uint32)), Stretch.empty(3)
+    decoder, into = Decoder(np.empty(RING, np.uint32)), ReplayedEvents.empty(3)
     ops = np.array([Op.CALLOC, Op.FREE, Op.FREE], np.uint8)
     sizes, ages = np.array([[8]], np.uint8), np.array([[1, 1]], np.uint8)
     decoder.begin(ops, sizes, ages, 3)
@@ -112,9 +112,9 @@ def test_a_chunk_ends_where_it_is_not_sound():
     decoder = Decoder(np.empty(RING, np.uint32))
     ops, sizes = np.zeros(2048, np.uint8), np.zeros((1, 1), np.uint8)  # mallocs, one size
     decoder.begin(ops, sizes, np.zeros((1, 0), np.uint8), 2048)
-    assert not decoder.decode(*Stretch.empty(1024)[:4], None)[0]
+    assert not decoder.decode(*ReplayedEvents.empty(1024)[:4], None)[0]
     with pytest.raises(ValueError, match="1024 events asked for, 0 left"):
-        decoder.decode(*Stretch.empty(1024)[:4], None)
+        decoder.decode(*ReplayedEvents.empty(1024)[:4], None)
 
 
 @pytest.mark.parametrize("entries", [0, 3])
@@ -126,11 +126,11 @@ def test_the_ring_is_a_power_of_two(entries):
 def test_no_more_events_can_be_had_than_there_are():
     decoder = Decoder(np.empty(RING, np.uint32))
     with pytest.raises(ValueError, match="1 events asked for, 0 left"):
-        decoder.decode(*Stretch.empty(1)[:4], None)
+        decoder.decode(*ReplayedEvents.empty(1)[:4], None)
     decoder.begin(np.zeros(3, np.uint8), np.zeros((1, 3), np.uint8), np.zeros((1, 0), np.uint8), 3)
     with pytest.raises(ValueError, match="4 events asked for, 3 left"):
-        decoder.decode(*Stretch.empty(4)[:4], None)
-    assert decoder.decode(*Stretch.empty(3)[:4], None)[:2] == (True, 3)
+        decoder.decode(*ReplayedEvents.empty(4)[:4], None)
+    assert decoder.decode(*ReplayedEvents.empty(3)[:4], None)[:2] == (True, 3)
 
 
 @pytest.mark.parametrize(

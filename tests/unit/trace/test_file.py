@@ -14,8 +14,8 @@ from made_traces import random_events, same, traces
 
 from simalloc.errors import TraceError
 from simalloc.trace import (
-    Events,
     Op,
+    ReadEvents,
     Trace,
     TraceReader,
     TraceWriter,
@@ -191,8 +191,8 @@ def test_a_column_that_begins_late_is_zero_before(path):
         patch.setitem(header._IDENTITY, "chunk_events", 3)
         op, key = np.zeros(4, np.uint8), np.arange(4)
         with TraceWriter(path) as writer:
-            writer.append(Events(op, key, key))
-            writer.append(Events(op, key + 4, key, columns={"time": np.arange(7, 11)}))
+            writer.append(ReadEvents(op, key, key))
+            writer.append(ReadEvents(op, key + 4, key, columns={"time": np.arange(7, 11)}))
         trace = read_trace(path)
         assert trace.time.tolist() == [0, 0, 0, 0, 7, 8, 9, 10]
         assert open_trace(path).digest(("time",)) == trace.digest(("time",))
@@ -208,7 +208,7 @@ def test_a_trace_streams_in_and_out_in_bounded_memory(path):
     tracemalloc.start()
     with TraceWriter(path) as writer:
         for number in range(runs):
-            writer.append(Events(op, key + number * run, size))
+            writer.append(ReadEvents(op, key + number * run, size))
     with TraceReader(path) as reader:
         events = sum(len(part) for part in reader.chunks())
     _, peak = tracemalloc.get_traced_memory()
@@ -220,7 +220,7 @@ def test_a_trace_streams_in_and_out_in_bounded_memory(path):
 def test_an_error_leaves_what_was_there(path):
     path.write_bytes(b"before")
     with pytest.raises(TraceError, match="event 1"), TraceWriter(path) as writer:
-        writer.append(Events(np.array([0, 1], np.uint8), np.array([1, 2]), np.array([8, 0])))
+        writer.append(ReadEvents(np.array([0, 1], np.uint8), np.array([1, 2]), np.array([8, 0])))
     assert path.read_bytes() == b"before"
     assert list(path.parent.iterdir()) == [path]
 

@@ -44,9 +44,9 @@ def load(tmp_path):
     return load_text
 
 
-@pytest.mark.parametrize(("deaths", "died"), [("newest", [1, 2]), ("oldest", [0, 1])])
-def test_the_guess_decides_which_of_the_equal_objects_dies(load, deaths, died):
-    trace = load(EQUALS, deaths=deaths)
+@pytest.mark.parametrize(("match_frees", "died"), [("newest", [1, 2]), ("oldest", [0, 1])])
+def test_the_guess_decides_which_of_the_equal_objects_dies(load, match_frees, died):
+    trace = load(EQUALS, match_frees=match_frees)
     assert trace.op.tolist() == [M, M, F, M, F, M]
     assert trace.object[trace.op == F].tolist() == died
     assert trace.size[trace.op == M].tolist() == [64, 64, 64, 8]
@@ -54,48 +54,48 @@ def test_the_guess_decides_which_of_the_equal_objects_dies(load, deaths, died):
 
 
 def test_sites_are_named_by_function_source_and_line(load):
-    trace = load(EQUALS, deaths="newest")
+    trace = load(EQUALS, match_frees="newest")
     assert trace.site.tolist() == [2, 2, 0, 2, 0, 1]
     assert trace.provenance["sites"] == ["", "main (prog.c:7)", "lib (0x20) < main (prog.c:7)"]
 
 
 def test_strings_of_old_files_have_no_length(load):
     old = EQUALS.replace("v 10400 3", "v 10100 2").replace("s 4 ", "s ").replace("s 6 ", "s ")
-    assert load(old, deaths="newest").provenance["sites"][1] == "main (prog.c:7)"
+    assert load(old, match_frees="newest").provenance["sites"][1] == "main (prog.c:7)"
 
 
 def test_a_guess_is_said_by_name_and_provenance(load):
-    trace = load(EQUALS, deaths="oldest")
-    assert trace.name == "log (deaths guessed: oldest)"
-    assert trace.provenance["deaths"] == "guessed: the oldest of the equal objects"
+    trace = load(EQUALS, match_frees="oldest")
+    assert trace.name == "log (frees guessed: oldest)"
+    assert trace.provenance["match_frees"] == "guessed: the oldest of the equal objects"
 
 
 def test_without_a_guess_it_is_refused_and_so_is_a_guess_that_is_not_needed(load):
-    with pytest.raises(TraceError, match=r"--deaths newest.*heaptrack --raw"):
+    with pytest.raises(TraceError, match=r"--match-frees newest.*heaptrack --raw"):
         load(EQUALS)
-    with pytest.raises(TraceError, match="no guess is needed: leave out --deaths"):
-        load("m 1 10\n", deaths="newest")
+    with pytest.raises(TraceError, match="no guess is needed: leave out --match-frees"):
+        load("m 1 10\n", match_frees="newest")
     with pytest.raises(TraceError, match="no guess is needed"):
-        load_log(LOGS / "requests.heaptrack.raw.zst", deaths="newest")
+        load_log(LOGS / "requests.heaptrack.raw.zst", match_frees="newest")
 
 
 @pytest.mark.parametrize("line", ["+ 5", "- 5", "- 1"])
 def test_a_kind_that_nothing_has_named_or_that_has_none_live_is_an_error(load, line):
     with pytest.raises(TraceError, match="line 18"):
-        load(f"{EQUALS.replace('+ 1', '#')}{line}\n", deaths="newest")
+        load(f"{EQUALS.replace('+ 1', '#')}{line}\n", match_frees="newest")
 
 
 def test_a_free_of_a_kind_that_has_none_live_can_be_skipped(load):
-    trace = load(EQUALS + "- 1\n- 1\n", deaths="newest", lenient=True)
+    trace = load(EQUALS + "- 1\n- 1\n", match_frees="newest", lenient=True)
     assert trace.provenance["left_out"] == {"frees of unknown objects": 1}
 
 
 def test_the_command_imports_what_heaptrack_wrote(tmp_path):
     target = tmp_path / "trace.npz"
     args = ["import", str(LOGS / "requests.heaptrack.zst"), "-o", str(target)]
-    result = CliRunner().invoke(main, [*args, "--deaths", "newest"])
+    result = CliRunner().invoke(main, [*args, "--match-frees", "newest"])
     assert result.exit_code == 0, result.stderr
-    assert "deaths guessed: the newest" in result.stderr
-    assert read_trace(target).name == "requests (deaths guessed: newest)"
+    assert "frees guessed: the newest" in result.stderr
+    assert read_trace(target).name == "requests (frees guessed: newest)"
     shown = CliRunner().invoke(main, ["run", str(target), "-p", "first-fit-ao"])
-    assert "deaths guessed" in shown.stdout
+    assert "frees guessed" in shown.stdout

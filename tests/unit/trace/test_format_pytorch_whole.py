@@ -130,7 +130,7 @@ def test_a_history_that_begins_late(log, settings):
     count = len(late) - at_start
     assert late.op[at_start:].tolist() == whole.op[-count:].tolist()
     assert late.size[at_start:].tolist() == whole.size[-count:].tolist()
-    assert int(late.stretch.live[-1]) == int(whole.stretch.live[-1])
+    assert int(late.replayed.live[-1]) == int(whole.replayed.live[-1])
     for name in ("peak_reserved_bytes", "final_reserved_bytes"):
         assert told["recorded"][name] == all_told["recorded"][name]
     before = int(replay.heap[len(trace) - count - 1])

@@ -76,7 +76,7 @@ def test_hummingbirds_sizes_have_the_shares_of_table_1(cache, smallest, largest,
 
 
 def test_hummingbirds_live_memory_is_flat(cache):
-    live = cache.stretch.live[len(cache) // 4 :]
+    live = cache.replayed.live[len(cache) // 4 :]
     assert live.mean() == pytest.approx(hummingbird.LIVE_BYTES, rel=0.01)
     assert live.max() < 1.05 * hummingbird.LIVE_BYTES
 
@@ -116,7 +116,7 @@ def test_emacs_sizes_have_the_shares_of_table_2(editor, smallest, largest, objec
 
 
 def test_emacs_live_memory_grows_to_the_end(editor):
-    live = editor.stretch.live
+    live = editor.replayed.live
     assert live[-1] == pytest.approx(gabber_emacs.LIVE_BYTES / 10, rel=0.001)
     quarters = [quarter.mean() for quarter in np.array_split(live, 4)]
     assert quarters == sorted(quarters)

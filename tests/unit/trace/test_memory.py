@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simalloc.trace import Stretch, memory
+from simalloc.trace import ReplayedEvents, memory
 from simalloc.trace.memory import KEPT, PIECE, borrow
 
 
@@ -24,10 +24,10 @@ def test_what_nobody_holds_is_given_out_again():
 
 
 def test_what_somebody_holds_a_view_of_is_not():
-    stretch = Stretch.empty(1000)
-    ops = memoryview(stretch.op[:10].view(np.int16))
+    events = ReplayedEvents.empty(1000)
+    ops = memoryview(events.op[:10].view(np.int16))
     ops[0] = 7
-    del stretch
+    del events
     others = [borrow(100) for _ in range(10)]
     for other in others:
         other[:] = 0

@@ -10,7 +10,7 @@ from simalloc.trace import MAX_SIZE, Op, Trace, open_trace, write_trace
 from simalloc.trace._core import Lives as LifeTable
 from simalloc.trace.statistics import (
     SHARES,
-    Passages,
+    LifeReader,
     Peak,
     Quantiles,
     SizeClass,
@@ -75,7 +75,7 @@ def test_average_lifetimes():
 
 
 def test_peaks_and_the_first_event_that_has_them():
-    assert TRACE.stretch.live.tolist() == [10, 30, 26, 6, 46, 40, 44]
+    assert TRACE.replayed.live.tolist() == [10, 30, 26, 6, 46, 40, 44]
     statistics = describe(TRACE)
     assert statistics.peak_bytes == Peak(46, 4)
     assert statistics.peak_objects == Peak(2, 1)
@@ -88,7 +88,7 @@ def test_a_realloc_is_not_two_objects_at_once():
 
 def test_an_object_waits_until_both_neighbours_are_dead():
     lives = lives_of(made("m0:1 m1:2 m2:4 f1 m3:8 f0 m4:16 f2 f3 f4"))
-    # Deaths at 7, 15 and 31 bytes: object 1 waits for 2, the others for nobody or the end.
+    # MatchFrees at 7, 15 and 31 bytes: object 1 waits for 2, the others for nobody or the end.
     assert lives.death.tolist() == [15, 7, 31, 31, 31]
     assert neighbour_waits(lives).tolist() == [0, 24, 0, 0, 0]
     assert neighbours_of(lives).objects == (24, 24, 24)
@@ -218,8 +218,8 @@ def test_a_file_has_the_statistics_of_its_trace(tmp_path):
 
 
 def test_lives_are_told_as_they_end():
-    passages = Passages(TRACE, part_events=4)
-    first, second, last, nothing = passages
+    reader = LifeReader(TRACE, part_events=4)
+    first, second, last, nothing = reader
     assert (first.ended.born.tolist(), first.ended.died.tolist()) == ([0, 1], [2, 3])
     assert (second.ended.born.tolist(), second.ended.died.tolist()) == ([2], [5])
     assert sorted(last.ended.born.tolist()) == [4, 6]
@@ -227,12 +227,12 @@ def test_lives_are_told_as_they_end():
     assert (last.last, len(last)) == (True, 0)
     assert not len(nothing.ended.born)
     assert second.live.tolist() == [46, 40, 44]
-    assert passages.sums() == (150, 10 * 30 + 20 * 26 + 6 * 46 + 40 * 44 + 4 * 4, 9)
+    assert reader.sums() == (150, 10 * 30 + 20 * 26 + 6 * 46 + 40 * 44 + 4 * 4, 9)
 
 
 def test_a_realloc_may_leave_the_mark_as_it_is():
     trace = made("m0:8 r0:9 r0:7 r0:6 f0", thread=[1, 1, 2, 2, 1])
-    first, *_ = Passages(trace, "thread")
+    first, *_ = LifeReader(trace, "thread")
     assert first.ended.mark.tolist() == [1, 1, 2, 2]
     assert first.ended.marked.tolist() == [0, 0, 2, 2]
 
@@ -293,7 +293,7 @@ def test_everything_agrees_with_a_plain_model(trace):
     for column in ("born", "died", "size", "birth", "death"):
         assert getattr(table, column).tolist() == [life[column] for life in lives]
     assert neighbour_waits(table).tolist() == waits
-    assert trace.stretch.live.tolist() == live
+    assert trace.replayed.live.tolist() == live
     statistics = describe(trace)
     if live:
         assert statistics.peak_bytes == Peak(max(live), live.index(max(live)))

@@ -31,26 +31,26 @@ def test_it_has_the_events_of_the_trace_as_often_as_asked(path):
     assert (len(opened), opened.name) == (500, "random")
     assert (opened.objects, opened.slots) == (TRACE.objects, TRACE.slots)
     for _ in range(2):
-        stretches = list(opened.stretches())
-        assert [len(stretch.op) for stretch in stretches] == [64] * 7 + [52]
+        parts = list(opened.replayed_parts())
+        assert [len(part.op) for part in parts] == [64] * 7 + [52]
         for name in ("op", "size", "slot"):
-            columns = [getattr(stretch, name) for stretch in stretches]
+            columns = [getattr(part, name) for part in parts]
             np.testing.assert_array_equal(np.concatenate(columns), getattr(TRACE, name))
     assert same(opened.in_memory(), TRACE)
 
 
 def test_a_trace_in_memory_streams_the_same_stretches(path):
-    streamed = open_trace(path).stretches()
-    for own, other in zip(TRACE.stretches(), streamed, strict=True):
+    streamed = open_trace(path).replayed_parts()
+    for own, other in zip(TRACE.replayed_parts(), streamed, strict=True):
         assert all(map(np.array_equal, own, other))
     assert TRACE.in_memory() is TRACE
 
 
 def test_the_columns_wanted_are_streamed_too(path):
     for source in (TRACE, open_trace(path)):
-        stretches = list(source.stretches(("time", "site")))
-        assert all(stretch.columns.keys() == {"time"} for stretch in stretches)
-        times = [stretch.columns["time"] for stretch in stretches]
+        parts = list(source.replayed_parts(("time", "site")))
+        assert all(part.columns.keys() == {"time"} for part in parts)
+        times = [part.columns["time"] for part in parts]
         np.testing.assert_array_equal(np.concatenate(times), TRACE.time)
 
 
@@ -93,7 +93,7 @@ def test_a_file_that_has_been_replaced_is_refused(path):
     opened = open_trace(path)
     write_trace(TRACE.prefix(100), path)
     with pytest.raises(TraceError, match="has become another trace"):
-        next(opened.stretches())
+        next(opened.replayed_parts())
     with pytest.raises(TraceError, match="has become another trace"):
         opened.in_memory()
 
@@ -103,17 +103,17 @@ def test_damage_comes_to_light_where_it_is(path):
     place = content.index(b"op.5.npy") + 20
     content[place : place + 10] = bytes(10)
     path.write_bytes(content)
-    stretches = open_trace(path).stretches()
-    assert sum(len(next(stretches).op) for _ in range(5)) == 320
+    parts = open_trace(path).replayed_parts()
+    assert sum(len(next(parts).op) for _ in range(5)) == 320
     with pytest.raises(TraceError, match=r"op\.5"):
-        next(stretches)
+        next(parts)
 
 
 def test_a_reader_who_has_enough_ends_the_thread(path):
     threads = set(threading.enumerate())
-    stretches = open_trace(path).stretches()
-    next(stretches)
-    stretches.close()
+    parts = open_trace(path).replayed_parts()
+    next(parts)
+    parts.close()
     assert set(threading.enumerate()) <= threads
 
 

@@ -80,7 +80,9 @@ PyObject *simulation_loose(PyObject *object, PyObject *unused)
         return NULL;
     uint64_t bytes = 0;
     uint64_t blocks =
-        replay->family->loose == NULL ? 0 : replay->family->loose(replay->heap, &bytes);
+        replay->family->unsearchable == NULL
+            ? 0
+            : replay->family->unsearchable(replay->heap, &bytes);
     return Py_BuildValue("KK", (unsigned long long)blocks, (unsigned long long)bytes);
 }
 

@@ -5,7 +5,7 @@
 
 #include "binding/parameters.h"
 #include "python/python_policy.h"
-#include "replay/deferral.h"
+#include "replay/free_cache.h"
 #include "replay/pymalloc.h"
 #include "replay/free_counting.h"
 #include "space/residence.h"
@@ -36,7 +36,7 @@ static void free_replay(struct replay *replay)
     if (replay == NULL)
         return;
     if (replay->heap != NULL) {
-        deferral_release(replay->heap);
+        free_cache_release(replay->heap);
         pymalloc_release(replay->heap);
         free_counting_release(replay->heap);
         replay->family->release(replay->heap);
@@ -117,7 +117,8 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
         return false;
     }
     replay->heap = heap;
-    if (begin_series(replay, tracking, events) && family->init(heap) && deferral_init(heap, family->next_layer) && pymalloc_init(heap) &&
+    if (begin_series(replay, tracking, events) && family->init(heap) &&
+        free_cache_init(heap, family->next_layer) && pymalloc_init(heap) &&
         free_counting_init(heap, family))
         return true;
     if (PyErr_Occurred() == NULL)
@@ -392,7 +393,7 @@ static PyMethodDef simulation_methods[] = {
     {"figure_names", simulation_figure_names, METH_NOARGS, "What the allocator itself reports."},
     {"figures", simulation_figures, METH_NOARGS, "Sums, peaks and counters so far, unscaled."},
     {"check", simulation_check, METH_NOARGS, "What is wrong with the heap, or None."},
-    {"loose", simulation_loose, METH_NOARGS,
+    {"unsearchable", simulation_loose, METH_NOARGS,
      "Free blocks that no search finds, and their scaled bytes."},
     {"change_form", simulation_change_form, METH_NOARGS,
      "Keep the free blocks in another form, for tests; False: the family has one only."},

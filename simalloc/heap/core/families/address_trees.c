@@ -1,6 +1,6 @@
 /* Address-ordered binary trees, one or several by size: ABT and SBT
  * (simalloc/policy/families/address_trees.md). */
-#include "index/shaped/address_tree.h"
+#include "index/unbalanced/address_tree.h"
 #include "parts/classed_heap.h"
 
 enum tree_fit { TREE_FIRST, TREE_BEST, TREE_BETTER };

@@ -23,7 +23,7 @@ ALWAYS_INLINE const struct splitting *splitting_of(struct heap *heap)
     return &state_of(heap)->splitting;
 }
 
-ALWAYS_INLINE enum bin_kind policy_of(struct heap *heap)
+ALWAYS_INLINE enum bin_kind rule_of(struct heap *heap)
 {
     return state_of(heap)->index.tables.kind;
 }

@@ -53,7 +53,7 @@ struct family {
     const struct layer *(*next_layer)(struct heap *heap);
     const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
     /* Free blocks that no search finds, and their bytes; NULL: there are none. */
-    uint64_t (*loose)(const void *state, uint64_t *bytes);
+    uint64_t (*unsearchable)(const void *state, uint64_t *bytes);
     /* How many cached blocks the family itself keeps, by its lists; NULL: none. Asked in tests. */
     uint64_t (*cached)(const void *state);
     /* Carries out events of which more is looked at than sizes; NULL: replay_requests(). */

@@ -22,31 +22,31 @@ ALWAYS_INLINE const struct splitting *splitting_of(const struct heap *heap)
     return &((const struct sequential_fit *)heap)->splitting;
 }
 
-ALWAYS_INLINE struct policy policy_of(const struct heap *heap)
+ALWAYS_INLINE struct list_rule rule_of(const struct heap *heap)
 {
-    return ((const struct list_fit *)heap)->policy;
+    return ((const struct list_fit *)heap)->rule;
 }
 
-ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, struct policy policy)
+ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, struct list_rule rule)
 {
-    list_insert(state_of(heap), id, policy);
+    list_insert(state_of(heap), id, rule);
     heap->counters.free_blocks++;
 }
 
-ALWAYS_INLINE void take_out_at(struct heap *heap, struct seat seat, struct policy policy)
+ALWAYS_INLINE void take_out_at(struct heap *heap, struct seat seat, struct list_rule rule)
 {
-    list_remove(state_of(heap), seat, policy);
+    list_remove(state_of(heap), seat, rule);
     heap->counters.free_blocks--;
 }
 
-ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, struct policy policy)
+ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, struct list_rule rule)
 {
-    take_out_at(heap, list_seat(state_of(heap), id, policy), policy);
+    take_out_at(heap, list_seat(state_of(heap), id, rule), rule);
 }
 
 /* Merges a block into a free neighbour, whose place among the addresses it takes; false if there
  * is none. The rover moves as if the neighbours had left and the result had entered. */
-ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct policy policy)
+ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct list_rule rule)
 {
     struct list_fit *state = state_of(heap);
     uint32_t below = heap->blocks[id].previous;
@@ -55,60 +55,60 @@ ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct policy
     bool joins_above = heap_is_free(heap, above);
     if (!joins_below && !joins_above)
         return false;
-    struct seat seat = list_seat(state, joins_below ? below : above, policy);
+    struct seat seat = list_seat(state, joins_below ? below : above, rule);
     if (joins_below && joins_above) {
-        take_out(heap, above, policy);
+        take_out(heap, above, rule);
         heap_join_next(heap, id);
         heap->counters.coalescings++;
-        seat = list_seat(state, below, policy); /* the tree may have moved it */
+        seat = list_seat(state, below, rule); /* the tree may have moved it */
     }
-    list_pass(state, seat, policy);
+    list_pass(state, seat, rule);
     heap->counters.coalescings++;
     if (joins_below) {
         heap_join_next(heap, below);
-        list_change(state, seat, GREW_UP, policy);
+        list_change(state, seat, GREW_UP, rule);
     } else {
         heap_join_previous(heap, above);
-        list_change(state, seat, GREW_DOWN, policy);
+        list_change(state, seat, GREW_DOWN, rule);
     }
     return true;
 }
 
 /* Allocates the low `size` bytes of a free block; the rest, if it is split off, keeps its place. */
 ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct seat seat, uint64_t size,
-                              struct policy policy)
+                              struct list_rule rule)
 {
     struct list_fit *state = state_of(heap);
-    uint64_t old = list_size(state, seat, policy);
+    uint64_t old = list_size(state, seat, rule);
     if (old - size < splitting_of(heap)->minimum_split) {
         heap->counters.allocated += old;
-        take_out_at(heap, seat, policy);
+        take_out_at(heap, seat, rule);
         return seat.block;
     }
     heap->counters.allocated += size;
     uint32_t low = heap_cut_low(heap, seat.block, size);
     heap->counters.splits++;
-    list_change(state, seat, GAVE_LOW_END, policy);
+    list_change(state, seat, GAVE_LOW_END, rule);
     return low;
 }
 
-ALWAYS_INLINE uint32_t use(struct heap *heap, uint32_t id, uint64_t size, struct policy policy)
+ALWAYS_INLINE uint32_t use(struct heap *heap, uint32_t id, uint64_t size, struct list_rule rule)
 {
-    return use_at(heap, list_seat(state_of(heap), id, policy), size, policy);
+    return use_at(heap, list_seat(state_of(heap), id, rule), size, rule);
 }
 
 ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool counts,
-                                     struct policy policy)
+                                     struct list_rule rule)
 {
     struct list_fit *state = state_of(heap);
     uint64_t visited;
-    struct seat seat = list_search(state, size, &visited, policy);
+    struct seat seat = list_search(state, size, &visited, rule);
     if (counts)
         count_search(heap, visited);
     if (UNLIKELY(seat.block == NO_BLOCK))
         return NO_BLOCK;
-    list_rove(state, seat.block, policy); /* taking it out moves the rover on */
-    return use_at(heap, seat, size, policy);
+    list_rove(state, seat.block, rule); /* taking it out moves the rover on */
+    return use_at(heap, seat, size, rule);
 }
 
 static bool reserve(struct heap *heap)
@@ -118,17 +118,17 @@ static bool reserve(struct heap *heap)
 
 /* Makes a block free, merged with its free neighbours. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
-                             struct policy policy)
+                             struct list_rule rule)
 {
-    if (policy.order == ORDER_ADDRESS && enter_neighbour(heap, id, policy))
+    if (rule.order == ORDER_ADDRESS && enter_neighbour(heap, id, rule))
         return;
     coalesce(heap, id, take);
-    insert(heap, id, policy);
+    insert(heap, id, rule);
 }
 
 DEFINE_COALESCING
 
-#define DEFINE_POLICY(name, ...) DEFINE_COALESCING_LAYER(name, (struct policy){__VA_ARGS__})
+#define DEFINE_POLICY(name, ...) DEFINE_COALESCING_LAYER(name, (struct list_rule){__VA_ARGS__})
 
 DEFINE_POLICY(first_lifo, FIT_FIRST, ORDER_LIFO, FORM_TREE)
 DEFINE_POLICY(first_fifo, FIT_FIRST, ORDER_FIFO, FORM_TREE)
@@ -148,7 +148,7 @@ DEFINE_POLICY(walked_next_lifo, FIT_NEXT, ORDER_LIFO, FORM_WALK)
 DEFINE_POLICY(walked_next_fifo, FIT_NEXT, ORDER_FIFO, FORM_WALK)
 DEFINE_POLICY(walked_next_address, FIT_NEXT, ORDER_ADDRESS, FORM_WALK)
 
-static const struct layer *layer_of(struct policy policy)
+static const struct layer *layer_of(struct list_rule rule)
 {
     static const struct layer *const of[FORMS][2][3] = {
         [FORM_TREE] = {[FIT_FIRST] = {&layer_first_lifo, &layer_first_fifo, &layer_first_address},
@@ -160,13 +160,13 @@ static const struct layer *layer_of(struct policy policy)
                        [FIT_NEXT] = {&layer_walked_next_lifo, &layer_walked_next_fifo,
                                      &layer_walked_next_address}},
     };
-    return of[policy.form][policy.fit][policy.order];
+    return of[rule.form][rule.fit][rule.order];
 }
 
 /* The form of the list may change between two batches. */
 static const struct layer *next_layer(struct heap *heap)
 {
-    return list_settle(state_of(heap)) ? layer_of(state_of(heap)->policy) : NULL;
+    return list_settle(state_of(heap)) ? layer_of(state_of(heap)->rule) : NULL;
 }
 
 static bool init(void *memory)
@@ -203,9 +203,9 @@ static const char *check(const void *memory)
 static bool walks_at_free(const struct heap *heap, uint32_t *start)
 {
     const struct list_fit *state = (const struct list_fit *)heap;
-    bool roves = state->policy.fit == FIT_NEXT;
-    *start = !roves ? NO_BLOCK : state->policy.form == FORM_WALK ? state->walk.front : state->rover;
-    return state->policy.order == ORDER_ADDRESS;
+    bool roves = state->rule.fit == FIT_NEXT;
+    *start = !roves ? NO_BLOCK : state->rule.form == FORM_WALK ? state->walk.front : state->rover;
+    return state->rule.order == ORDER_ADDRESS;
 }
 
 static bool change_form(void *memory)

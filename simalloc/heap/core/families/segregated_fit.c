@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "index/list/block_list_edit.h"
-#include "index/ranked/ranked_tree.h"
+#include "index/treap/treap.h"
 #include "parts/classed_heap.h"
 
 enum list_choice { LIST_FIRST, LIST_BEST };
@@ -16,7 +16,7 @@ enum { MOST_CLASSES = 1024 };
 struct segregated_fit {
     struct classed_heap base;
     struct block_list *by_entry; /* of each class; NULL: blocks are found by size */
-    struct ranked_nodes nodes;
+    struct treap_nodes nodes;
     uint32_t by_size[MOST_CLASSES];
     uint64_t entered; /* blocks so far */
     uint64_t fit;     /* enum list_choice */
@@ -60,9 +60,9 @@ static uint64_t class_for(const struct segregated_fit *state, uint64_t size)
     return number < state->classes ? number : state->classes - 1;
 }
 
-static struct ranked_tree tree_of(struct segregated_fit *state, uint64_t number)
+static struct treap tree_of(struct segregated_fit *state, uint64_t number)
 {
-    return (struct ranked_tree){&state->by_size[number], state->nodes.nodes,
+    return (struct treap){&state->by_size[number], state->nodes.nodes,
                                 state->base.heap.blocks};
 }
 
@@ -80,8 +80,8 @@ static void leave(struct heap *heap, uint32_t id)
         heap->blocks[id].index_slot = STATE_FREE;
         return;
     }
-    struct ranked_tree tree = tree_of(state, class_for(state, heap->blocks[id].size));
-    ranked_tree_remove(&tree, id);
+    struct treap tree = tree_of(state, class_for(state, heap->blocks[id].size));
+    treap_remove(&tree, id);
 }
 
 /* Puts a free block into the tree of its class, among its equals by its turn: the lower that is, the
@@ -90,15 +90,15 @@ static void enter_by_size(struct segregated_fit *state, uint32_t id, uint64_t tu
                           uint64_t *visited)
 {
     uint64_t size = state->base.heap.blocks[id].size;
-    struct ranked_tree tree = tree_of(state, class_for(state, size));
-    struct rank_key key = {size, turn};
+    struct treap tree = tree_of(state, class_for(state, size));
+    struct treap_key key = {size, turn};
     if (state->order == LIST_SIZE) {
-        struct ranked behind = ranked_tree_from(&tree, key);
+        struct treap_place behind = treap_from(&tree, key);
         *visited += behind.rank + (behind.block != NO_BLOCK);
     } else {
         ++*visited;
     }
-    ranked_tree_insert(&tree, id, key);
+    treap_insert(&tree, id, key);
 }
 
 /* Puts a free block into the list of its class. */
@@ -125,8 +125,8 @@ static void stay(struct segregated_fit *state, uint32_t id)
     }
     uint64_t uncounted = 0;
     uint64_t turn = state->nodes.nodes[id].key.minor;
-    struct ranked_tree tree = tree_of(state, class_for(state, blocks[id].size));
-    ranked_tree_remove(&tree, id);
+    struct treap tree = tree_of(state, class_for(state, blocks[id].size));
+    treap_remove(&tree, id);
     enter_by_size(state, id, turn, &uncounted);
 }
 
@@ -165,9 +165,9 @@ static uint32_t find_newest(struct block_list *list, uint64_t size, uint64_t *vi
 static uint32_t find_smallest(struct segregated_fit *state, uint64_t number, uint64_t size,
                               uint64_t *visited)
 {
-    struct ranked_tree tree = tree_of(state, number);
-    struct ranked smallest = ranked_tree_from(&tree, (struct rank_key){size, 0});
-    *visited += state->fit == LIST_BEST ? ranked_tree_count(&tree)
+    struct treap tree = tree_of(state, number);
+    struct treap_place smallest = treap_from(&tree, (struct treap_key){size, 0});
+    *visited += state->fit == LIST_BEST ? treap_count(&tree)
                                         : smallest.rank + (smallest.block != NO_BLOCK);
     return smallest.block;
 }
@@ -195,7 +195,7 @@ static bool reserve(struct heap *heap)
     struct segregated_fit *state = state_of(heap);
     bool done = heap_reserve(heap);
     if (state->by_entry == NULL)
-        return done && ranked_nodes_reserve(&state->nodes, heap->capacity);
+        return done && treap_nodes_reserve(&state->nodes, heap->capacity);
     for (uint64_t number = 0; done && number < state->classes; number++)
         done = block_list_reserve(&state->by_entry[number]);
     return done;
@@ -230,7 +230,7 @@ static void release_all(void *memory)
     for (uint64_t number = 0; state->by_entry != NULL && number < state->classes; number++)
         block_list_release(&state->by_entry[number]);
     free(state->by_entry);
-    ranked_nodes_release(&state->nodes);
+    treap_nodes_release(&state->nodes);
     heap_release(memory);
 }
 
@@ -240,10 +240,10 @@ static const char *check(const void *memory)
     uint64_t blocks = 0;
     const char *wrong = heap_check(memory);
     for (uint64_t number = 0; number < state.classes && wrong == NULL; number++) {
-        struct ranked_tree tree = tree_of(&state, number);
+        struct treap tree = tree_of(&state, number);
         wrong = state.by_entry != NULL ? block_list_check(&state.by_entry[number], false, false)
-                                       : ranked_tree_check(&tree);
-        blocks += state.by_entry != NULL ? state.by_entry[number].blocks : ranked_tree_count(&tree);
+                                       : treap_check(&tree);
+        blocks += state.by_entry != NULL ? state.by_entry[number].blocks : treap_count(&tree);
     }
     if (wrong == NULL && blocks != state.base.heap.counters.free_blocks)
         wrong = "the lists do not hold exactly the free blocks";

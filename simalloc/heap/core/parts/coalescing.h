@@ -86,36 +86,36 @@ ALWAYS_INLINE bool grow_for(struct heap *heap, uint64_t size, const struct split
 
 const char *check_coalesced(const struct heap *heap);
 
-/* Defines what a family that coalesces at once has for all its policies, which are told by the state
+/* Defines what a family that coalesces at once has for all its rules, which the state tells
  * each time, from the family's own
  *
- *   policy_of(heap)                       which of the policies it is now
- *   take_out(heap, id, policy)            takes a free block out of the index
- *   make_free(heap, id, take, policy)     makes a block free, merged with its free neighbours
- *   allocate_free(heap, size, counts, policy)
+ *   rule_of(heap)                         which of its rules it follows now
+ *   take_out(heap, id, rule)              takes a free block out of the index
+ *   make_free(heap, id, take, rule)       makes a block free, merged with its free neighbours
+ *   allocate_free(heap, size, counts, rule)
  *                                         allocates of a free block, or returns NO_BLOCK if none is
  *                                         large enough; `counts`: this is the search to be counted
- *   use(heap, id, size, policy)           allocates the low end of a free block
+ *   use(heap, id, size, rule)             allocates the low end of a free block
  *   splitting_of(heap)
  *   reserve(heap)
  *
- * A replay has straight code of its own, for one policy, from DEFINE_COALESCING_LAYER. */
+ * A replay has straight code of its own, for one rule, from DEFINE_COALESCING_LAYER. */
 #define DEFINE_COALESCING                                                                    \
     static void take_out_any(struct heap *heap, uint32_t id)                                 \
     {                                                                                        \
-        take_out(heap, id, policy_of(heap));                                                 \
+        take_out(heap, id, rule_of(heap));                                                 \
     }                                                                                        \
     static NEVER_INLINE void enter_any(struct heap *heap, uint32_t id)                       \
     {                                                                                        \
-        make_free(heap, id, take_out_any, policy_of(heap));                                  \
+        make_free(heap, id, take_out_any, rule_of(heap));                                  \
     }                                                                                        \
     static uint32_t use_any(struct heap *heap, uint32_t id, uint64_t size)                   \
     {                                                                                        \
-        return use(heap, id, size, policy_of(heap));                                         \
+        return use(heap, id, size, rule_of(heap));                                         \
     }                                                                                        \
     static NEVER_INLINE uint32_t allocate_free_any(struct heap *heap, uint64_t size, bool counts) \
     {                                                                                        \
-        return allocate_free(heap, size, counts, policy_of(heap));                           \
+        return allocate_free(heap, size, counts, rule_of(heap));                           \
     }                                                                                        \
     static NEVER_INLINE uint32_t allocate_grown(struct heap *heap, uint64_t size)            \
     {                                                                                        \
@@ -138,7 +138,7 @@ const char *check_coalesced(const struct heap *heap);
                                use_any);                                                     \
     }
 
-/* Defines layer_NAME for a policy that is known when the code is compiled. */
+/* Defines layer_NAME for a rule that is known when the code is compiled. */
 #define DEFINE_COALESCING_LAYER(name, ...)                                                   \
     ALWAYS_INLINE void take_out_##name(struct heap *heap, uint32_t id)                       \
     {                                                                                        \

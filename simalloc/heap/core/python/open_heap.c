@@ -51,7 +51,7 @@ uint32_t open_heap_extend(struct open_heap *open, uint64_t size)
         return NO_BLOCK;
     uint32_t id = heap_extend(&open->heap, size);
     open->heap.blocks[id].index_slot = STATE_FREE;
-    open->heap.blocks[id].family_data = LOOSE;
+    open->heap.blocks[id].family_data = UNSEARCHABLE;
     open->heap.counters.growths++;
     open->heap.counters.free_blocks++;
     open->grown = true;
@@ -66,7 +66,7 @@ bool open_heap_split(struct open_heap *open, uint32_t id, uint64_t size, bool hi
     *cut = high ? heap_cut_high(heap, id, heap->blocks[id].size - size)
                 : heap_cut_low(heap, id, size);
     heap->blocks[*cut].index_slot = STATE_FREE;
-    heap->blocks[*cut].family_data = LOOSE;
+    heap->blocks[*cut].family_data = UNSEARCHABLE;
     heap->counters.splits++;
     heap->counters.free_blocks++;
     if (heap->blocks[id].family_data == LISTED)
@@ -98,7 +98,7 @@ bool open_heap_insert(struct open_heap *open, uint32_t id)
 
 void open_heap_remove(struct open_heap *open, uint32_t id)
 {
-    open->heap.blocks[id].family_data = LOOSE;
+    open->heap.blocks[id].family_data = UNSEARCHABLE;
     open->listed--;
     for (int i = 0; i < open->opened; i++)
         free_index_remove(open->indexes[i], id);
@@ -116,7 +116,7 @@ void open_heap_hold(struct open_heap *open, uint32_t id)
 void open_heap_let_go(struct open_heap *open, uint32_t id)
 {
     struct block *block = &open->heap.blocks[id];
-    block->family_data = LOOSE;
+    block->family_data = UNSEARCHABLE;
     block->index_slot = STATE_FREE;
     open->heap.counters.allocated -= block->size;
     open->heap.counters.free_blocks++;
@@ -161,7 +161,7 @@ uint64_t open_heap_loose(const struct open_heap *open, uint64_t *bytes)
     uint64_t blocks = 0;
     *bytes = 0;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
-        if (heap->blocks[id].family_data == LOOSE) {
+        if (heap->blocks[id].family_data == UNSEARCHABLE) {
             *bytes += heap->blocks[id].size;
             blocks++;
         }

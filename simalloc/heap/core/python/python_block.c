@@ -142,7 +142,8 @@ static PyObject *block_repr(PyObject *self)
     const struct python_policy *policy = ((struct block_object *)self)->policy;
     if (policy == NULL)
         return PyUnicode_FromString("<Block that is no more>");
-    static const char *const states[] = {[HELD] = "held", [LOOSE] = "loose", [LISTED] = "listed"};
+    static const char *const states[] = {
+        [HELD] = "held", [UNSEARCHABLE] = "unsearchable", [LISTED] = "listed"};
     const struct block *block = block_at_id(policy, id_of(self));
     return PyUnicode_FromFormat("<Block [%llu, %llu) %s>", (unsigned long long)block->address,
                                 (unsigned long long)(block->address + block->size),

@@ -37,7 +37,7 @@ PyObject *heap_split_high(PyObject *self, PyObject *const *args, Py_ssize_t coun
     return split(self, args, count, true);
 }
 
-/* Joins a free neighbour to a loose block. */
+/* Joins a free neighbour to an unsearchable block. */
 static void join(struct python_policy *policy, uint32_t id, uint32_t neighbour)
 {
     if (block_at_id(policy, neighbour)->family_data == LISTED)
@@ -52,7 +52,7 @@ static bool is_listed(const struct python_policy *policy, uint32_t id)
     return id != NO_BLOCK && block_at_id(policy, id)->family_data == LISTED;
 }
 
-/* Merges a block with its listed neighbours; it is loose afterwards. */
+/* Merges a block with its listed neighbours; it is unsearchable afterwards. */
 static void merge(struct python_policy *policy, uint32_t id)
 {
     if (is_listed(policy, id))

@@ -147,7 +147,7 @@ static bool accept(struct python_policy *policy, PyObject *answer, uint64_t size
     if (!as_block(policy, answer, id))
         return false;
     const struct block *block = block_at_id(policy, *id);
-    if (LIKELY(block->family_data == LOOSE && block->size >= size)) {
+    if (LIKELY(block->family_data == UNSEARCHABLE && block->size >= size)) {
         open_heap_hold(&policy->open, *id);
         return true;
     }
@@ -208,7 +208,7 @@ static bool accept_resized(struct python_policy *policy, PyObject *answer, PyObj
     if (!as_block(policy, object, &id))
         return false;
     const struct block *block = block_at_id(policy, id);
-    if (block->family_data == LOOSE && (answer == Py_False || block->size >= size)) {
+    if (block->family_data == UNSEARCHABLE && (answer == Py_False || block->size >= size)) {
         open_heap_hold(&policy->open, id);
         return true;
     }
@@ -343,7 +343,7 @@ static const char *check(const void *memory)
     return open_heap_check(&policy->open);
 }
 
-static uint64_t loose(const void *memory, uint64_t *bytes)
+static uint64_t unsearchable(const void *memory, uint64_t *bytes)
 {
     return open_heap_loose(&((const struct python_policy *)memory)->open, bytes);
 }
@@ -357,5 +357,5 @@ const struct family python_policy = {
     .next_layer = next_layer,
     .replay_requests = replay_with_requests,
     .check = check,
-    .loose = loose,
+    .unsearchable = unsearchable,
 };

@@ -39,7 +39,7 @@ struct python_policy {
     PyObject *pool[POOL]; /* Blocks that nobody has, to be used again */
     int pooled;
     bool acting;      /* within an event: the policy may use the heap */
-    uint32_t resized; /* what is loose for resize() only, and its object's still; or NO_BLOCK */
+    uint32_t resized; /* what resize() acts on, its object's still; or NO_BLOCK */
     uint64_t event; /* its number, from 0 */
     struct step steps[STEPS]; /* the latest of the `stepped` in this event, i in i % STEPS */
     uint64_t stepped;

@@ -22,15 +22,15 @@ static void give_back_low_end(struct heap *heap, uint32_t id, uint64_t size)
 /* Cuts a block that is too large to one of `size` bytes at the first place that will do. */
 static void cut_to(struct heap *heap, uint32_t id, uint64_t size, uint64_t alignment)
 {
-    uint64_t piece = heap->setting.piece;
+    uint64_t least = heap->setting.least_remainder;
     uint64_t over = heap->blocks[id].address % alignment;
     if (over > 0) {
         uint64_t front = alignment - over;
-        if (front < piece)
-            front += round_up(piece - front, alignment);
+        if (front < least)
+            front += round_up(least - front, alignment);
         give_back_low_end(heap, id, front);
     }
-    if (heap->blocks[id].size - size >= piece)
+    if (heap->blocks[id].size - size >= least)
         give_back_high_end(heap, id, size);
 }
 
@@ -38,13 +38,14 @@ static void cut_to(struct heap *heap, uint32_t id, uint64_t size, uint64_t align
 static uint32_t allocate_and_cut(struct heap *heap, uint64_t size, uint64_t alignment)
 {
     const struct setting *setting = &heap->setting;
-    uint64_t unit = setting->piece_unit;
+    uint64_t unit = setting->remainder_unit;
     uint64_t factor = unit / common_divisor(alignment, unit);
-    uint64_t spare = round_up(setting->piece - 1, unit); /* in front, beside the alignment */
+    /* In front, beside the alignment. */
+    uint64_t spare = round_up(setting->least_remainder - 1, unit);
     uint64_t most = MAX_BREAK - spare;
     size = round_up(size, unit);
-    if (size < setting->piece)
-        size = setting->piece;
+    if (size < setting->least_remainder)
+        size = setting->least_remainder;
     if (alignment > most / factor || size > most - alignment * factor) {
         heap_fail(heap, "the heap would exceed 2**62 bytes");
         return NO_BLOCK;
@@ -62,11 +63,11 @@ uint32_t allocate_aligned(struct heap *heap, uint64_t size)
 {
     const struct setting *setting = &heap->setting;
     uint64_t alignment = heap->request.alignment;
-    if (setting->anyway % alignment == 0)
+    if (setting->guaranteed % alignment == 0)
         return heap->front->allocate(heap, size);
-    if (setting->natural > 0 && setting->natural % alignment == 0)
+    if (setting->natural_limit > 0 && setting->natural_limit % alignment == 0)
         return heap->family->allocate(heap, size < alignment ? alignment : size);
-    if (setting->piece > 0)
+    if (setting->least_remainder > 0)
         return allocate_and_cut(heap, size, alignment);
     heap_fail(heap, "the alignment asked for is more than the policy can serve");
     return NO_BLOCK;

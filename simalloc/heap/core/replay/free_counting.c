@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "index/ranked/ranked_tree.h"
+#include "index/treap/treap.h"
 #include "replay/replay.h"
 
 /* Of a list in address order the free blocks stand in a tree by rank as well, so that nothing is
@@ -12,7 +12,7 @@ struct free_counting {
     const struct family *family;
     const struct layer *base;
     bool ordered;
-    struct ranked_nodes nodes;
+    struct treap_nodes nodes;
     uint32_t root;
     uint32_t last; /* the free block that ended at the break after the latest call, or NO_BLOCK */
 };
@@ -35,33 +35,33 @@ void free_counting_release(struct heap *heap)
 {
     if (heap->free_counting == NULL)
         return;
-    ranked_nodes_release(&heap->free_counting->nodes);
+    treap_nodes_release(&heap->free_counting->nodes);
     free(heap->free_counting);
 }
 
-static struct ranked_tree tree_of(const struct heap *heap)
+static struct treap tree_of(const struct heap *heap)
 {
     struct free_counting *counting = heap->free_counting;
-    return (struct ranked_tree){&counting->root, counting->nodes.nodes, heap->blocks};
+    return (struct treap){&counting->root, counting->nodes.nodes, heap->blocks};
 }
 
-static struct ranked place_of(const struct heap *heap, uint64_t address)
+static struct treap_place place_of(const struct heap *heap, uint64_t address)
 {
-    const struct ranked_tree tree = tree_of(heap);
-    return ranked_tree_from(&tree, (struct rank_key){address, 0});
+    const struct treap tree = tree_of(heap);
+    return treap_from(&tree, (struct treap_key){address, 0});
 }
 
 static void enter_if_free(const struct heap *heap, uint32_t id)
 {
-    const struct ranked_tree tree = tree_of(heap);
+    const struct treap tree = tree_of(heap);
     if (heap_is_free(heap, id))
-        ranked_tree_insert(&tree, id, (struct rank_key){heap->blocks[id].address, 0});
+        treap_insert(&tree, id, (struct treap_key){heap->blocks[id].address, 0});
 }
 
 static void leave(const struct heap *heap, uint32_t id)
 {
-    const struct ranked_tree tree = tree_of(heap);
-    ranked_tree_remove(&tree, id);
+    const struct treap tree = tree_of(heap);
+    treap_remove(&tree, id);
 }
 
 static void leave_if_free(const struct heap *heap, uint32_t id)
@@ -88,8 +88,8 @@ static void leave_if_trimmed(const struct heap *heap)
 /* How many blocks a walk along the list looks at, up to the one before which a block belongs. */
 static uint64_t walk_to(const struct heap *heap, uint32_t id)
 {
-    const struct ranked_tree tree = tree_of(heap);
-    uint64_t count = ranked_tree_count(&tree);
+    const struct treap tree = tree_of(heap);
+    uint64_t count = treap_count(&tree);
     uint64_t place = place_of(heap, heap->blocks[id].address).rank;
     uint32_t start;
     heap->free_counting->family->walks_at_free(heap, &start);
@@ -177,7 +177,7 @@ static bool reserve(struct heap *heap)
 {
     struct free_counting *counting = heap->free_counting;
     return counting->base->reserve(heap) &&
-           (!counting->ordered || ranked_nodes_reserve(&counting->nodes, heap->capacity));
+           (!counting->ordered || treap_nodes_reserve(&counting->nodes, heap->capacity));
 }
 
 DEFINE_LAYER(free_counting, true, allocate, release, reserve, .resize = resize,

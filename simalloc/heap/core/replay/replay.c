@@ -1,6 +1,6 @@
 #include "replay/replay.h"
 
-#include "replay/deferral.h"
+#include "replay/free_cache.h"
 #include "replay/free_counting.h"
 #include "replay/pymalloc.h"
 #include "replay/requests.h"
@@ -72,7 +72,7 @@ static const char *verify(const struct replay *replay, uint32_t taken)
     const struct family *family = replay->family;
     const char *wrong = family->check(heap);
     if (wrong == NULL)
-        wrong = deferral_check(heap, pymalloc_cached(heap) +
+        wrong = free_cache_check(heap, pymalloc_cached(heap) +
                                          (family->cached == NULL ? 0 : family->cached(heap)));
     /* An aligned allocation is one, and two frees. */
     uint32_t steps = heap->request.alignment > 0 ? 3 : 1;
@@ -184,8 +184,8 @@ size_t replay_all(struct replay *replay, const struct events *events)
         }
         const struct layer *family = layer;
         heap->family = layer = free_counting_over(heap, layer);
-        if (heap->deferral != NULL)
-            layer = deferral_over(heap, layer);
+        if (heap->free_cache != NULL)
+            layer = free_cache_over(heap, layer);
         if (heap->trimming != NULL)
             layer = trimming_over(heap, layer, family);
         if (heap->pymalloc != NULL)

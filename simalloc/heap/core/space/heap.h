@@ -88,10 +88,10 @@ struct setting {
     uint64_t cache;     /* how many freed blocks are kept uncoalesced; 0: none */
     uint64_t count_frees; /* whether deallocations are counted, which takes time */
     uint64_t memalign;  /* whether the alignments that requests ask for are served */
-    uint64_t anyway;    /* all blocks lie at multiples of it */
-    uint64_t natural;   /* blocks lie at multiples of what divides this, if they are as large */
-    uint64_t piece;     /* what is given back of a block for others has so many bytes; 0: none is */
-    uint64_t piece_unit; /* and is a multiple of it */
+    uint64_t guaranteed; /* all blocks lie at multiples of it */
+    uint64_t natural_limit; /* blocks as large as what divides this lie at multiples of it */
+    uint64_t least_remainder; /* of what is given back of a block; 0: nothing is */
+    uint64_t remainder_unit; /* and is a multiple of it */
     uint64_t columns;    /* of the trace that a policy in Python looks at, COLUMN_... together */
     uint64_t python_pool;  /* bytes of a pool of Python's own allocator; 0: there is none */
     uint64_t python_keeps; /* whether it keeps the last arena */
@@ -118,7 +118,7 @@ struct request {
 
 struct layer;
 struct residence;
-struct deferral;
+struct free_cache;
 struct free_counting;
 struct pymalloc;
 struct trimming;
@@ -137,7 +137,7 @@ struct heap {
     struct counters counters;
     struct setting setting;
     const struct layer *front; /* what the program's calls go through; set before a batch */
-    struct deferral *deferral; /* freed blocks that are not coalesced yet; NULL: none ever are */
+    struct free_cache *free_cache; /* freed blocks that are not coalesced yet; NULL: none ever are */
     struct pymalloc *pymalloc; /* Python's own allocator over the family; NULL: there is none */
     struct trimming *trimming; /* when the break is lowered; NULL: never */
     struct free_counting *free_counting; /* NULL: frees are not counted, or by the family */

@@ -48,7 +48,10 @@ class PythonHeap(Heap):
         self._heap.resized = block
         resized = self._decide(self._policy.resize, block, size)
         self._heap.resized = None
-        if not isinstance(resized, bool) or (block.place, block.address) != (Place.LOOSE, address):
+        if not isinstance(resized, bool) or (block.place, block.address) != (
+            Place.UNSEARCHABLE,
+            address,
+        ):
             raise PolicyError(f"resize answered {resized!r}, and left {block}")
         if not resized and block.size != before:
             raise PolicyError(f"resize answered False, but {block} is not what it was")
@@ -56,7 +59,7 @@ class PythonHeap(Heap):
         return resized
 
     def listed(self) -> list[int]:
-        """Return the free blocks, listed or loose: loose ones are where the policy has them."""
+        """Return the free blocks, listed, or where the policy itself has them."""
         return [address for address, _ in self.free_blocks()]
 
     def check(self) -> None:

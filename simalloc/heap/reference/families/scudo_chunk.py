@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Chunk:
+class CheckedEvents:
     """An allocated block: of class `number`, beginning at `block`, or all of `mapping`."""
 
     size: int

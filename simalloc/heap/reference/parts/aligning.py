@@ -19,12 +19,12 @@ def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> in
 
     docs/policies.md, Parts: Requested alignment. Raises `SimallocError` if it cannot be served.
     """
-    if how.natural and how.natural % alignment == 0:
+    if how.natural_limit and how.natural_limit % alignment == 0:
         return heap.malloc(max(size, alignment))
-    if not how.piece:
+    if not how.least_remainder:
         raise SimallocError("the alignment asked for is more than the policy can serve")
-    size, alignment = max(round_up(size, how.unit), how.piece), lcm(alignment, how.unit)
-    taken = round_up(size + alignment + how.piece - 1, how.unit)
+    size, alignment = max(round_up(size, how.unit), how.least_remainder), lcm(alignment, how.unit)
+    taken = round_up(size + alignment + how.least_remainder - 1, how.unit)
     if taken > MAX_BREAK:
         raise SimallocError("the heap would exceed 2**62 bytes")
     heap.blocks.segment_alignment = alignment
@@ -33,18 +33,18 @@ def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> in
     if heap.blocks.is_segment(address):
         return address
     visited = heap.visited
-    address = _cut_to(heap, address, how.piece, size, alignment)
+    address = _cut_to(heap, address, how.least_remainder, size, alignment)
     heap.visited = visited
     return address
 
 
-def _cut_to(heap: Heap, block: int, piece: int, size: int, alignment: int) -> int:
+def _cut_to(heap: Heap, block: int, least: int, size: int, alignment: int) -> int:
     """Give back what a block has in front of the first place that will do, and what is behind."""
     address = round_up(block, alignment)
     if address > block:
-        address = round_up(max(address, block + piece), alignment)
+        address = round_up(max(address, block + least), alignment)
         heap.front.free(_low_end(heap, block, address - block))
-    if heap.block_size(address) - size >= piece:
+    if heap.block_size(address) - size >= least:
         _low_end(heap, address, size)
         heap.front.free(address + size)
     return address

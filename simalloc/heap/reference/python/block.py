@@ -15,7 +15,7 @@ class Place(Enum):
     """Where a block is at the moment."""
 
     HELD = "held"
-    LOOSE = "loose"
+    UNSEARCHABLE = "unsearchable"
     LISTED = "listed"
     NOWHERE = "no more"
 
@@ -26,7 +26,7 @@ class OwnBlock:
     def __init__(self, heap: OwnHeap, address: int) -> None:
         self._heap = heap
         self._address = address
-        self.place = Place.LOOSE
+        self.place = Place.UNSEARCHABLE
 
     def __repr__(self) -> str:
         if self.place is Place.NOWHERE:

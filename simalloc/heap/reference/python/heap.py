@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class OwnHeap:
     """The heap that a policy acts on.
 
-    `acting` is whether it may, and `resized` the block, if any, that is loose for `resize` only.
+    `acting` is whether it may, and `resized` the block, if any, that only `resize` may use.
     `growths`, `splits` and `coalescings` count from the start, `visited` from the latest `begin`.
     """
 
@@ -129,7 +129,7 @@ class OwnHeap:
 
     def merge(self, block: OwnBlock, /) -> OwnBlock:
         """Join a free block with its listed neighbours."""
-        self._demand_block(block, Place.LOOSE, Place.LISTED)
+        self._demand_block(block, Place.UNSEARCHABLE, Place.LISTED)
         for neighbour in (block.previous, block.next):
             if neighbour is not None and neighbour.place is Place.LISTED:
                 self.join(block, neighbour)
@@ -137,8 +137,8 @@ class OwnHeap:
 
     def join(self, block: OwnBlock, neighbour: OwnBlock, /) -> OwnBlock:
         """Join two adjacent free blocks."""
-        self._demand_block(block, Place.LOOSE, Place.LISTED)
-        self._demand_block(neighbour, Place.LOOSE, Place.LISTED)
+        self._demand_block(block, Place.UNSEARCHABLE, Place.LISTED)
+        self._demand_block(neighbour, Place.UNSEARCHABLE, Place.LISTED)
         if neighbour not in (block.previous, block.next):
             raise PolicyError(f"{block} and {neighbour} are not neighbours")
         self._loosen(block)
@@ -154,8 +154,8 @@ class OwnHeap:
         return block
 
     def insert(self, block: OwnBlock, /) -> OwnBlock:
-        """List a loose block."""
-        self._demand_block(block, Place.LOOSE)
+        """List an unsearchable block."""
+        self._demand_block(block, Place.UNSEARCHABLE)
         block.place = Place.LISTED
         self.lists.enter(block)
         return block
@@ -186,8 +186,8 @@ class OwnHeap:
         return self.insert(self.merge(self.extend(round_up(size - there, unit))))
 
     def hold(self, block: OwnBlock, size: int) -> int:
-        """Give a loose block of at least `size` bytes to an object; return its address."""
-        self._demand_place(block, Place.LOOSE)
+        """Give an unsearchable block of at least `size` bytes to an object; return its address."""
+        self._demand_place(block, Place.UNSEARCHABLE)
         if block.size < size:
             raise PolicyError(f"{block} was given out for {size} bytes")
         block.place = Place.HELD
@@ -195,9 +195,9 @@ class OwnHeap:
         return block.address
 
     def let_go(self, address: int) -> OwnBlock:
-        """Make a held block loose."""
+        """Make a held block unsearchable."""
         block = self._by_address[address]
-        block.place = Place.LOOSE
+        block.place = Place.UNSEARCHABLE
         self.blocks.mark(address, State.FREE)
         return block
 
@@ -208,7 +208,7 @@ class OwnHeap:
     def _loosen(self, block: OwnBlock) -> OwnBlock:
         if block.place is Place.LISTED:
             self.lists.leave(block)
-            block.place = Place.LOOSE
+            block.place = Place.UNSEARCHABLE
         return block
 
     def _cut(self, address: int, size: int) -> None:
@@ -222,7 +222,7 @@ class OwnHeap:
 
     def _demand_cut(self, block: OwnBlock, size: int) -> int:
         self._demand(size)
-        self._demand_block(block, Place.LOOSE, Place.LISTED)
+        self._demand_block(block, Place.UNSEARCHABLE, Place.LISTED)
         if size > block.size:
             raise PolicyError(f"{block} has {block.size} bytes; {size} cannot be split off")
         return block.address

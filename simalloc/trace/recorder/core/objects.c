@@ -24,7 +24,8 @@ static enum reason enter(struct objects *objects, enum op op, int64_t key, int64
                          int64_t new_key, int64_t *object)
 {
     uint8_t ops = (uint8_t)op;
-    struct events event = {.count = 1, .op = &ops, .key = &key, .size = &size, .new_key = &new_key};
+    struct read_events event = {
+        .count = 1, .op = &ops, .key = &key, .size = &size, .new_key = &new_key};
     uint32_t slot;
     enum reason why;
     live_table_enter(&objects->table, &event, object, &slot, &why);

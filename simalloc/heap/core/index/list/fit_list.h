@@ -33,70 +33,71 @@ enum form list_due_form(struct list_fit *state);
 const char *list_check(const struct list_fit *state);
 
 /* Calls a function of the form; which one is known when the code is compiled. */
-#define OF_FORM(policy, function, ...)                         \
-    ((policy).form == FORM_WALK   ? walk_##function(__VA_ARGS__) \
-     : (policy).form == FORM_FLAT ? flat_##function(__VA_ARGS__) \
-     : (policy).form == FORM_AGED ? aged_##function(__VA_ARGS__) \
-     : (policy).form == FORM_RING ? ring_##function(__VA_ARGS__) \
+#define OF_FORM(rule, function, ...)                         \
+    ((rule).form == FORM_WALK   ? walk_##function(__VA_ARGS__) \
+     : (rule).form == FORM_FLAT ? flat_##function(__VA_ARGS__) \
+     : (rule).form == FORM_AGED ? aged_##function(__VA_ARGS__) \
+     : (rule).form == FORM_RING ? ring_##function(__VA_ARGS__) \
                                   : tree_##function(__VA_ARGS__))
 
 /* Puts a block where the order wants it. */
-ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct policy policy)
+ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct list_rule rule)
 {
-    OF_FORM(policy, insert, state, id, policy);
+    OF_FORM(rule, insert, state, id, rule);
 }
 
-ALWAYS_INLINE struct seat list_seat(const struct list_fit *state, uint32_t id, struct policy policy)
+ALWAYS_INLINE struct seat list_seat(const struct list_fit *state, uint32_t id,
+                                    struct list_rule rule)
 {
     return (struct seat){
-        id, policy.form == FORM_TREE ? block_list_locate(state->heap.blocks, id) : NOWHERE};
+        id, rule.form == FORM_TREE ? block_list_locate(state->heap.blocks, id) : NOWHERE};
 }
 
 ALWAYS_INLINE uint64_t list_size(const struct list_fit *state, struct seat seat,
-                                 struct policy policy)
+                                 struct list_rule rule)
 {
-    return policy.form == FORM_TREE ? block_list_size_at(&state->tree, state->heap.blocks, seat.at)
+    return rule.form == FORM_TREE ? block_list_size_at(&state->tree, state->heap.blocks, seat.at)
                                     : state->heap.blocks[seat.block].size;
 }
 
 /* Moves the rover on from a block that leaves or is merged; from the only one to itself. */
-ALWAYS_INLINE void list_pass(struct list_fit *state, struct seat seat, struct policy policy)
+ALWAYS_INLINE void list_pass(struct list_fit *state, struct seat seat, struct list_rule rule)
 {
-    if (policy.fit != FIT_NEXT)
+    if (rule.fit != FIT_NEXT)
         return;
-    if (policy.form == FORM_WALK)
+    if (rule.form == FORM_WALK)
         walk_pass(state, seat);
-    else if (policy.form == FORM_RING)
+    else if (rule.form == FORM_RING)
         ring_pass(state, seat);
     else
         tree_pass(state, seat);
 }
 
-ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct policy policy)
+ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct list_rule rule)
 {
-    OF_FORM(policy, remove, state, seat, policy);
+    OF_FORM(rule, remove, state, seat, rule);
 }
 
 /* Notes that a block has another size or address and the same place. */
 ALWAYS_INLINE void list_change(struct list_fit *state, struct seat seat, enum change change,
-                               struct policy policy)
+                               struct list_rule rule)
 {
-    OF_FORM(policy, change, state, seat, change, policy);
+    OF_FORM(rule, change, state, seat, change, rule);
 }
 
 /* Finds the block to use, and how many a walk along the list visits on the way. */
 ALWAYS_INLINE struct seat list_search(struct list_fit *state, uint64_t size, uint64_t *visited,
-                                      struct policy policy)
+                                      struct list_rule rule)
 {
-    return OF_FORM(policy, search, state, size, visited, policy);
+    return OF_FORM(rule, search, state, size, visited, rule);
 }
 
 /* Next fit: the next search starts at this block, or behind it if it leaves. */
-ALWAYS_INLINE void list_rove(struct list_fit *state, uint32_t id, struct policy policy)
+ALWAYS_INLINE void list_rove(struct list_fit *state, uint32_t id, struct list_rule rule)
 {
-    if (policy.fit != FIT_NEXT)
+    if (rule.fit != FIT_NEXT)
         return;
-    if (policy.form == FORM_WALK)
+    if (rule.form == FORM_WALK)
         state->walk.front = id;
     else
         state->rover = id;

@@ -16,33 +16,33 @@ enum { MOST_FLAT = 192 };
  * how many batches the list is no ring after it has been more. */
 enum { MOST_IN_RING = 256 * BATCH, MOST_APART = 32, MOST_PASSED = 32 * BATCH, NO_RING = 1024 };
 
-static bool can_walk(struct policy policy)
+static bool can_walk(struct list_rule rule)
 {
-    return policy.fit == FIT_NEXT || policy.order != ORDER_ADDRESS;
+    return rule.fit == FIT_NEXT || rule.order != ORDER_ADDRESS;
 }
 
 /* Whether a list of at most so many blocks may be flat for a batch of events. */
 static bool may_be_flat(const struct list_fit *state, uint64_t most)
 {
-    const struct policy *policy = &state->policy;
-    return policy->fit == FIT_FIRST && policy->order != ORDER_LIFO &&
+    const struct list_rule *rule = &state->rule;
+    return rule->fit == FIT_FIRST && rule->order != ORDER_LIFO &&
            state->heap.counters.free_blocks <= most &&
-           flat_list_fits(&state->flat, state->heap.brk, policy->order == ORDER_ADDRESS);
+           flat_list_fits(&state->flat, state->heap.brk, rule->order == ORDER_ADDRESS);
 }
 
 /* Whether a list of at most so many blocks may be kept by age. */
 static bool may_be_aged(const struct list_fit *state, uint64_t most)
 {
-    const struct policy *policy = &state->policy;
-    return policy->fit == FIT_FIRST && policy->order != ORDER_ADDRESS &&
+    const struct list_rule *rule = &state->rule;
+    return rule->fit == FIT_FIRST && rule->order != ORDER_ADDRESS &&
            state->heap.counters.free_blocks <= most;
 }
 
 /* Whether a list of at most so many blocks may be a ring of slots. */
 static bool may_be_ring(const struct list_fit *state, uint64_t most)
 {
-    const struct policy *policy = &state->policy;
-    return policy->fit == FIT_NEXT && policy->order != ORDER_LIFO &&
+    const struct list_rule *rule = &state->rule;
+    return rule->fit == FIT_NEXT && rule->order != ORDER_LIFO &&
            state->heap.counters.free_blocks <= most;
 }
 
@@ -56,7 +56,7 @@ bool list_may_be(const struct list_fit *state, enum form form)
     case FORM_RING:
         return may_be_ring(state, RING_BLOCKS);
     case FORM_WALK:
-        return can_walk(state->policy);
+        return can_walk(state->rule);
     default:
         return true;
     }
@@ -65,7 +65,7 @@ bool list_may_be(const struct list_fit *state, enum form form)
 /* Whether a block may look for its place by going from neighbour to neighbour, if it has to. */
 static bool may_pass(const struct list_fit *state)
 {
-    return state->policy.order != ORDER_ADDRESS || state->heap.used <= NEAR_BLOCKS;
+    return state->rule.order != ORDER_ADDRESS || state->heap.used <= NEAR_BLOCKS;
 }
 
 /* Takes note of what the last batch has visited and passed; returns how many visits walking saves,
@@ -73,7 +73,7 @@ static bool may_pass(const struct list_fit *state)
 static int64_t draw_balance(struct list_fit *state)
 {
     const struct counters *counters = &state->heap.counters;
-    bool passes = state->policy.form == FORM_WALK || state->policy.form == FORM_RING;
+    bool passes = state->rule.form == FORM_WALK || state->rule.form == FORM_RING;
     state->passed = passes ? state->walk.passed : state->passed - (state->passed + 1023) / 1024;
     state->walk.passed = 0;
     uint64_t visited = counters->visited - state->visited;
@@ -81,7 +81,7 @@ static int64_t draw_balance(struct list_fit *state)
     state->usual = (15 * state->usual + visited) / 16;
     state->searches = counters->searches;
     state->visited = counters->visited;
-    uint64_t walk = visited + (state->policy.form == FORM_RING ? 0 : state->passed);
+    uint64_t walk = visited + (state->rule.form == FORM_RING ? 0 : state->passed);
     return (int64_t)(FAIR_VISITS * searches) - (int64_t)walk;
 }
 
@@ -90,7 +90,7 @@ static bool is_behind(struct list_fit *state)
 {
     const struct counters *counters = &state->heap.counters;
     int64_t saved = draw_balance(state);
-    state->balance += state->policy.form == FORM_WALK ? saved : -saved;
+    state->balance += state->rule.form == FORM_WALK ? saved : -saved;
     if (state->balance > 0)
         state->balance = 0;
     return -state->balance > MOST_BEHIND + MOST_BEHIND_A_BLOCK * (int64_t)counters->free_blocks;
@@ -99,7 +99,7 @@ static bool is_behind(struct list_fit *state)
 /* Whether the list should be walked, where there is such a form. */
 static bool walks(struct list_fit *state)
 {
-    bool walked = state->policy.form == FORM_WALK;
+    bool walked = state->rule.form == FORM_WALK;
     if (walked == is_behind(state) || !may_pass(state))
         return false;
     return state->heap.counters.free_blocks <= (walked ? MOST_WALKED : MOST_WALKED / 2);
@@ -120,19 +120,19 @@ static bool is_near(struct list_fit *state, bool ring)
 /* Whether a ring costs less than a tree. */
 static bool is_worth_a_ring(struct list_fit *state)
 {
-    bool ring = state->policy.form == FORM_RING;
+    bool ring = state->rule.form == FORM_RING;
     if (!may_pass(state) || !may_be_ring(state, ring ? RING_BLOCKS : RING_BLOCKS / 2))
         return false;
     return state->usual <= (ring ? MOST_IN_RING : MOST_IN_RING / 2) &&
-           (state->policy.order != ORDER_ADDRESS || is_near(state, ring));
+           (state->rule.order != ORDER_ADDRESS || is_near(state, ring));
 }
 
 enum form list_due_form(struct list_fit *state)
 {
-    enum form form = state->policy.form;
+    enum form form = state->rule.form;
     if (state->held && list_may_be(state, form))
         return form;
-    if (can_walk(state->policy) && walks(state))
+    if (can_walk(state->rule) && walks(state))
         return FORM_WALK;
     if (is_worth_a_ring(state))
         return FORM_RING;

@@ -7,10 +7,10 @@ enum { MOST_EMPTY = 64 };
 
 void list_init(struct list_fit *state, enum fit fit, enum order order)
 {
-    struct policy policy = {fit, order, FORM_WALK};
-    state->policy = policy;
+    struct list_rule rule = {fit, order, FORM_WALK};
+    state->rule = rule;
     if (!list_may_be(state, FORM_WALK))
-        state->policy.form = FORM_TREE;
+        state->rule.form = FORM_TREE;
     state->held = false;
     state->balance = 0;
     state->searches = state->visited = state->passed = state->usual = 0;
@@ -31,15 +31,15 @@ void list_release(struct list_fit *state)
 }
 
 /* Whether the tree has the list the other way round. */
-static bool is_newest_last(struct policy policy)
+static bool is_newest_last(struct list_rule rule)
 {
-    return policy.fit == FIT_FIRST && policy.order == ORDER_LIFO;
+    return rule.fit == FIT_FIRST && rule.order == ORDER_LIFO;
 }
 
 static void link_tree(struct list_fit *state)
 {
     struct block_list *tree = &state->tree;
-    bool newest_last = is_newest_last(state->policy);
+    bool newest_last = is_newest_last(state->rule);
     struct cursor at = block_list_first(tree, UINT64_C(1) << tree->granule);
     for (uint32_t i = 0; i < tree->blocks; i++) {
         uint32_t id = block_at(tree, at);
@@ -52,7 +52,7 @@ static void link_tree(struct list_fit *state)
 static void link_flat(struct list_fit *state)
 {
     uint32_t blocks[FLAT_SLOTS];
-    flat_list_blocks(&state->flat, state->policy.order == ORDER_ADDRESS, blocks);
+    flat_list_blocks(&state->flat, state->rule.order == ORDER_ADDRESS, blocks);
     for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++)
         block_ring_insert(&state->walk.front, state->heap.blocks, blocks[i], false);
     flat_list_clear(&state->flat);
@@ -74,7 +74,7 @@ static void link_ring(struct list_fit *state)
 static void link_aged(struct list_fit *state)
 {
     struct aged_list *aged = state->aged;
-    bool newest_last = is_newest_last(state->policy);
+    bool newest_last = is_newest_last(state->rule);
     for (uint32_t slot = 0; slot < aged->used; slot++)
         if (aged_list_is_taken(aged, slot))
             block_ring_insert(&state->walk.front, state->heap.blocks, aged->block[slot],
@@ -85,26 +85,26 @@ static void link_aged(struct list_fit *state)
 /* Links the blocks of any form, from which every other can be made. */
 static void make_walk(struct list_fit *state)
 {
-    if (state->policy.form == FORM_WALK)
+    if (state->rule.form == FORM_WALK)
         return;
-    if (state->policy.form == FORM_TREE)
+    if (state->rule.form == FORM_TREE)
         link_tree(state);
-    else if (state->policy.form == FORM_AGED)
+    else if (state->rule.form == FORM_AGED)
         link_aged(state);
-    else if (state->policy.form == FORM_RING)
+    else if (state->rule.form == FORM_RING)
         link_ring(state);
     else
         link_flat(state);
-    if (state->policy.fit == FIT_NEXT)
+    if (state->rule.fit == FIT_NEXT)
         state->walk.front = state->rover;
     state->rover = NO_BLOCK;
-    state->policy.form = FORM_WALK;
+    state->rule.form = FORM_WALK;
 }
 
 static void leave_walk(struct list_fit *state, enum form form)
 {
-    bool newest_last = is_newest_last(state->policy);
-    bool ordered = state->policy.order == ORDER_ADDRESS;
+    bool newest_last = is_newest_last(state->rule);
+    bool ordered = state->rule.order == ORDER_ADDRESS;
     struct block *blocks = state->heap.blocks;
     uint32_t front = state->walk.front;
     uint32_t id = newest_last && front != NO_BLOCK ? blocks[front].index_slot : front;
@@ -118,15 +118,15 @@ static void leave_walk(struct list_fit *state, enum form form)
             ring_list_append(state->ring, blocks, id);
         else
             block_list_insert(&state->tree, blocks,
-                              place_to_enter(state, blocks[id].address, state->policy), id,
+                              place_to_enter(state, blocks[id].address, state->rule), id,
                               ordered);
         id = next;
     }
     if (form == FORM_RING)
         ring_list_settle(state->ring, blocks);
-    state->rover = state->policy.fit == FIT_NEXT ? front : NO_BLOCK;
+    state->rover = state->rule.fit == FIT_NEXT ? front : NO_BLOCK;
     state->walk.front = NO_BLOCK;
-    state->policy.form = form;
+    state->rule.form = form;
 }
 
 /* Makes sure that there is memory for a form; false when it is exhausted. */
@@ -172,7 +172,7 @@ static bool is_worn(const struct list_fit *state)
 bool list_settle(struct list_fit *state)
 {
     enum form form = list_due_form(state);
-    if (form != state->policy.form || (form == FORM_FLAT && is_worn(state)))
+    if (form != state->rule.form || (form == FORM_FLAT && is_worn(state)))
         return make(state, form);
     if (form == FORM_RING && ring_list_is_sparse(state->ring))
         ring_list_settle(state->ring, state->heap.blocks);
@@ -183,7 +183,7 @@ bool list_settle(struct list_fit *state)
 
 bool list_change_form(struct list_fit *state)
 {
-    enum form form = state->policy.form;
+    enum form form = state->rule.form;
     do
         form = (form + 1) % FORMS;
     while (!list_may_be(state, form));
@@ -208,12 +208,12 @@ static const char *check_walk(const struct list_fit *state)
 
 static const char *check_tree(const struct list_fit *state)
 {
-    const char *wrong = block_list_check(&state->tree, state->policy.order == ORDER_ADDRESS, false);
+    const char *wrong = block_list_check(&state->tree, state->rule.order == ORDER_ADDRESS, false);
     if (wrong != NULL)
         return wrong;
     if (state->tree.blocks != state->heap.counters.free_blocks)
         return "the list does not hold exactly the free blocks";
-    if (state->policy.fit != FIT_NEXT)
+    if (state->rule.fit != FIT_NEXT)
         return NULL;
     if ((state->rover == NO_BLOCK) != (state->tree.blocks == 0))
         return "the rover is not on the list";
@@ -224,13 +224,13 @@ static const char *check_tree(const struct list_fit *state)
 
 const char *list_check(const struct list_fit *state)
 {
-    if (state->policy.form == FORM_WALK)
+    if (state->rule.form == FORM_WALK)
         return check_walk(state);
-    if (state->policy.form == FORM_FLAT)
-        return flat_list_check(&state->flat, &state->heap, state->policy.order == ORDER_ADDRESS);
-    if (state->policy.form == FORM_RING)
+    if (state->rule.form == FORM_FLAT)
+        return flat_list_check(&state->flat, &state->heap, state->rule.order == ORDER_ADDRESS);
+    if (state->rule.form == FORM_RING)
         return ring_list_check(state->ring, &state->heap);
-    if (state->policy.form == FORM_AGED)
+    if (state->rule.form == FORM_AGED)
         return aged_list_check(state->aged, &state->heap);
     return check_tree(state);
 }

@@ -12,7 +12,7 @@
 enum form { FORM_TREE, FORM_FLAT, FORM_AGED, FORM_RING, FORM_WALK, FORMS };
 
 /* Known when the code is compiled, so that only its own branches are left. */
-struct policy {
+struct list_rule {
     enum fit fit;
     enum order order;
     enum form form; /* of the list */
@@ -20,7 +20,7 @@ struct policy {
 
 struct list_fit {
     struct heap heap;
-    struct policy policy;
+    struct list_rule rule;
     bool held;       /* a form has been asked for, and is kept while that is possible */
     int64_t balance; /* visits saved by walking, or by not walking, as it is done; at most 0 */
     uint64_t searches, visited; /* of all so far, when the balance was last drawn */

@@ -5,7 +5,7 @@
 #include "index/list/fit_list_state.h"
 
 /* Puts a block behind the free one below it or before the one above it, or before the rover. */
-ALWAYS_INLINE void ring_insert(struct list_fit *state, uint32_t id, struct policy policy)
+ALWAYS_INLINE void ring_insert(struct list_fit *state, uint32_t id, struct list_rule rule)
 {
     struct block *blocks = state->heap.blocks;
     if (UNLIKELY(state->rover == NO_BLOCK)) {
@@ -13,7 +13,7 @@ ALWAYS_INLINE void ring_insert(struct list_fit *state, uint32_t id, struct polic
         state->rover = id;
         return;
     }
-    if (policy.order != ORDER_ADDRESS) {
+    if (rule.order != ORDER_ADDRESS) {
         ring_list_insert(state->ring, blocks, id, state->rover, false);
         return;
     }
@@ -27,9 +27,9 @@ ALWAYS_INLINE void ring_pass(struct list_fit *state, struct seat seat)
         state->rover = ring_list_following(state->ring, state->heap.blocks, seat.block);
 }
 
-ALWAYS_INLINE void ring_remove(struct list_fit *state, struct seat seat, struct policy policy)
+ALWAYS_INLINE void ring_remove(struct list_fit *state, struct seat seat, struct list_rule rule)
 {
-    (void)policy;
+    (void)rule;
     ring_pass(state, seat);
     ring_list_remove(state->ring, state->heap.blocks, seat.block);
     if (state->rover == seat.block)
@@ -37,16 +37,16 @@ ALWAYS_INLINE void ring_remove(struct list_fit *state, struct seat seat, struct 
 }
 
 ALWAYS_INLINE void ring_change(struct list_fit *state, struct seat seat, enum change change,
-                               struct policy policy)
+                               struct list_rule rule)
 {
-    (void)change, (void)policy;
+    (void)change, (void)rule;
     ring_list_change(state->ring, &state->heap.blocks[seat.block]);
 }
 
 ALWAYS_INLINE struct seat ring_search(struct list_fit *state, uint64_t size, uint64_t *visited,
-                                      struct policy policy)
+                                      struct list_rule rule)
 {
-    (void)policy;
+    (void)rule;
     struct seat seat = {NO_BLOCK, NOWHERE};
     *visited = 0;
     if (state->rover != NO_BLOCK)

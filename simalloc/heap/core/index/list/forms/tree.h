@@ -5,21 +5,21 @@
 #include "index/list/fit_list_state.h"
 
 ALWAYS_INLINE struct cursor place_to_enter(const struct list_fit *state, uint64_t address,
-                                           struct policy policy)
+                                           struct list_rule rule)
 {
-    if (policy.order == ORDER_ADDRESS)
+    if (rule.order == ORDER_ADDRESS)
         return block_list_position(&state->tree, address);
-    if (policy.fit == FIT_NEXT && state->rover != NO_BLOCK)
+    if (rule.fit == FIT_NEXT && state->rover != NO_BLOCK)
         return block_list_locate(state->heap.blocks, state->rover);
     return block_list_back(&state->tree);
 }
 
-ALWAYS_INLINE void tree_insert(struct list_fit *state, uint32_t id, struct policy policy)
+ALWAYS_INLINE void tree_insert(struct list_fit *state, uint32_t id, struct list_rule rule)
 {
     struct block *blocks = state->heap.blocks;
-    struct cursor at = place_to_enter(state, blocks[id].address, policy);
-    block_list_insert(&state->tree, blocks, at, id, policy.order == ORDER_ADDRESS);
-    if (policy.fit == FIT_NEXT && (policy.order == ORDER_LIFO || state->rover == NO_BLOCK))
+    struct cursor at = place_to_enter(state, blocks[id].address, rule);
+    block_list_insert(&state->tree, blocks, at, id, rule.order == ORDER_ADDRESS);
+    if (rule.fit == FIT_NEXT && (rule.order == ORDER_LIFO || state->rover == NO_BLOCK))
         state->rover = id;
 }
 
@@ -29,46 +29,46 @@ ALWAYS_INLINE void tree_pass(struct list_fit *state, struct seat seat)
         state->rover = block_list_following(&state->tree, seat.at);
 }
 
-ALWAYS_INLINE void tree_remove(struct list_fit *state, struct seat seat, struct policy policy)
+ALWAYS_INLINE void tree_remove(struct list_fit *state, struct seat seat, struct list_rule rule)
 {
-    if (policy.fit == FIT_NEXT)
+    if (rule.fit == FIT_NEXT)
         tree_pass(state, seat);
     block_list_remove(&state->tree, state->heap.blocks, seat.at);
-    if (policy.fit == FIT_NEXT && state->tree.blocks == 0)
+    if (rule.fit == FIT_NEXT && state->tree.blocks == 0)
         state->rover = NO_BLOCK;
 }
 
 ALWAYS_INLINE void tree_change(struct list_fit *state, struct seat seat, enum change change,
-                               struct policy policy)
+                               struct list_rule rule)
 {
     block_list_change(&state->tree, seat.at, &state->heap.blocks[seat.block], change,
-                      policy.order == ORDER_ADDRESS);
+                      rule.order == ORDER_ADDRESS);
 }
 
 /* Searches the tree and counts what a walk along the list would have visited. */
 ALWAYS_INLINE struct cursor search_tree(struct list_fit *state, uint64_t size, uint64_t *visited,
-                                        struct policy policy)
+                                        struct list_rule rule)
 {
     struct block_list *tree = &state->tree;
     struct cursor start = NOWHERE;
     struct cursor at;
-    if (policy.fit == FIT_NEXT) {
+    if (rule.fit == FIT_NEXT) {
         if (UNLIKELY(state->rover == NO_BLOCK)) { /* the list is empty */
             *visited = 0;
             return NOWHERE;
         }
         start = block_list_locate(state->heap.blocks, state->rover);
         at = block_list_first_around(tree, start, size);
-    } else if (policy.order == ORDER_LIFO) {
+    } else if (rule.order == ORDER_LIFO) {
         at = block_list_last(tree, size);
     } else {
         at = block_list_first(tree, size);
     }
     if (!found(at))
         *visited = tree->blocks;
-    else if (policy.fit == FIT_NEXT)
+    else if (rule.fit == FIT_NEXT)
         *visited = block_list_distance(tree, start, at) + 1;
-    else if (policy.order == ORDER_LIFO)
+    else if (rule.order == ORDER_LIFO)
         *visited = tree->blocks - block_list_rank(tree, at);
     else
         *visited = block_list_rank(tree, at) + 1;
@@ -76,9 +76,9 @@ ALWAYS_INLINE struct cursor search_tree(struct list_fit *state, uint64_t size, u
 }
 
 ALWAYS_INLINE struct seat tree_search(struct list_fit *state, uint64_t size, uint64_t *visited,
-                                      struct policy policy)
+                                      struct list_rule rule)
 {
-    struct cursor at = search_tree(state, size, visited, policy);
+    struct cursor at = search_tree(state, size, visited, rule);
     return (struct seat){found(at) ? block_at(&state->tree, at) : NO_BLOCK, at};
 }
 

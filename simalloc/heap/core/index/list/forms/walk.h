@@ -4,13 +4,13 @@
 
 #include "index/list/fit_list_state.h"
 
-ALWAYS_INLINE void walk_insert(struct list_fit *state, uint32_t id, struct policy policy)
+ALWAYS_INLINE void walk_insert(struct list_fit *state, uint32_t id, struct list_rule rule)
 {
     struct block *blocks = state->heap.blocks;
-    if (policy.order == ORDER_ADDRESS)
+    if (rule.order == ORDER_ADDRESS)
         walked_list_insert_by_address(&state->walk, blocks, id);
     else
-        block_ring_insert(&state->walk.front, blocks, id, policy.order == ORDER_LIFO);
+        block_ring_insert(&state->walk.front, blocks, id, rule.order == ORDER_LIFO);
 }
 
 ALWAYS_INLINE void walk_pass(struct list_fit *state, struct seat seat)
@@ -19,23 +19,23 @@ ALWAYS_INLINE void walk_pass(struct list_fit *state, struct seat seat)
         state->walk.front = state->heap.blocks[seat.block].family_data;
 }
 
-ALWAYS_INLINE void walk_remove(struct list_fit *state, struct seat seat, struct policy policy)
+ALWAYS_INLINE void walk_remove(struct list_fit *state, struct seat seat, struct list_rule rule)
 {
-    (void)policy;
+    (void)rule;
     block_ring_remove(&state->walk.front, state->heap.blocks, seat.block);
 }
 
 /* The links of a block do not tell its size. */
 ALWAYS_INLINE void walk_change(struct list_fit *state, struct seat seat, enum change change,
-                               struct policy policy)
+                               struct list_rule rule)
 {
-    (void)state, (void)seat, (void)change, (void)policy;
+    (void)state, (void)seat, (void)change, (void)rule;
 }
 
 ALWAYS_INLINE struct seat walk_search(struct list_fit *state, uint64_t size, uint64_t *visited,
-                                      struct policy policy)
+                                      struct list_rule rule)
 {
-    (void)policy;
+    (void)rule;
     uint32_t block = walked_list_first(&state->walk, state->heap.blocks, size, visited);
     return (struct seat){block, NOWHERE};
 }

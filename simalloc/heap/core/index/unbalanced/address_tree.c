@@ -1,4 +1,4 @@
-#include "index/shaped/address_tree.h"
+#include "index/unbalanced/address_tree.h"
 
 #include "space/table.h"
 
@@ -113,7 +113,7 @@ struct looked_up address_tree_better(const struct address_tree *tree, uint64_t s
 
 struct looked_up address_tree_best(const struct address_tree *tree, uint64_t size)
 {
-    struct ranked best = tree_sizes_best(&tree->sizes, size);
+    struct treap_place best = tree_sizes_best(&tree->sizes, size);
     return (struct looked_up){best.block, best.rank};
 }
 

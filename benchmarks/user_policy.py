@@ -1,6 +1,6 @@
 """How fast policies in Python are, and what bounds them.
 
-`python -m benchmarks.own_policy` replays Espresso under the examples of docs/examples/policies.py,
+`python -m benchmarks.user_policy` replays Espresso under the examples of docs/examples/policies.py,
 and then takes first fit's time apart: what an event costs with the least Python there can be, what
 a call of one of the heap's methods costs, and what is left, which is the heap's own work.
 """

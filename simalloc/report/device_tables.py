@@ -13,7 +13,7 @@ from simalloc.report.units import spell_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.measure import DeviceMap, Outcome, WhatIf
+    from simalloc.measure import DeviceMap, DeviceOutcome, WhatIf
     from simalloc.report.table import Value
 
 _MIB: Final = 1 << 20
@@ -185,7 +185,7 @@ def device_record(found: WhatIf) -> dict[str, Any]:
     }
 
 
-def _record(outcome: Outcome) -> dict[str, Any]:
+def _record(outcome: DeviceOutcome) -> dict[str, Any]:
     figures = outcome.figures
     return {
         "settings": outcome.settings,
@@ -206,7 +206,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _outcome(outcome: Outcome, capacities: Sequence[int]) -> Sequence[Value]:
+def _outcome(outcome: DeviceOutcome, capacities: Sequence[int]) -> Sequence[Value]:
     there = outcome.there
     return (
         outcome.settings or DEFAULT,
@@ -222,7 +222,7 @@ def _outcome(outcome: Outcome, capacities: Sequence[int]) -> Sequence[Value]:
     )
 
 
-def _smallest(outcome: Outcome) -> Value:
+def _smallest(outcome: DeviceOutcome) -> Value:
     if outcome.there.first_oom_event:
         return "none"
     return _mib(outcome.smallest) if outcome.exact else f"<={outcome.smallest // _MIB:,}"

@@ -7,7 +7,7 @@
 #ifndef SIMALLOC_ADDRESS_TREE_H
 #define SIMALLOC_ADDRESS_TREE_H
 
-#include "index/shaped/tree_sizes.h"
+#include "index/unbalanced/tree_sizes.h"
 
 struct address_node {
     uint32_t parent; /* or NO_BLOCK, as the two below */

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simalloc.heap._core import Simulation
     from simalloc.heap.run import Run
     from simalloc.heap.setting import Setting
-    from simalloc.trace import Stretch
+    from simalloc.trace import ReplayedEvents
 
 WINDOW: Final = 8
 """How many strides one policy may be ahead of another."""
@@ -53,7 +53,7 @@ def replay_side_by_side(
     ]
     columns = {name for setting in settings for name in setting.columns}
     with closing(strides(settings[0].source, columns)) as events:
-        _Convoy(events, lanes, progress).go()
+        _SideBySide(events, lanes, progress).go()
     return [lane.run() for lane in lanes]
 
 
@@ -65,7 +65,7 @@ class _Lane:
     simulation: Simulation
     addresses: NDArray[np.int64] | None
     done: int = 0
-    ahead: deque[Stretch] = field(default_factory=deque)
+    ahead: deque[ReplayedEvents] = field(default_factory=deque)
     busy: bool = False
     seconds: float = 0.0
 
@@ -93,7 +93,7 @@ class _Lane:
         return len(stride.op)
 
 
-class _Convoy:
+class _SideBySide:
     """Takes simulations through the same events on all cores.
 
     A thread carries out one stride of the simulation that has most strides before it; where there
@@ -104,7 +104,7 @@ class _Convoy:
 
     def __init__(
         self,
-        events: Iterator[Stretch],
+        events: Iterator[ReplayedEvents],
         lanes: Sequence[_Lane],
         progress: Callable[[int], None] | None,
     ) -> None:

@@ -7,7 +7,7 @@ from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay
 from simalloc.trace import Op, Trace
 from simalloc.trace._core import live_bytes, live_spans
-from simalloc.trace.shapes import SPAN_EVENTS, Stretch, empty_spans
+from simalloc.trace.shapes import SPAN_EVENTS, ReplayedEvents, empty_spans
 from simalloc.trace.statistics import lives_of
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
@@ -33,21 +33,21 @@ SPAN = np.dtype(
 
 def test_what_is_live_after_each_event():
     trace = Trace.from_events([M, M, R, F, F, M], [0, 1, 0, 1, 0, 2], [10, 20, 5, 0, 0, 7])
-    assert trace.stretch.live.tolist() == [10, 30, 25, 5, 0, 7]
-    assert not any(column.flags.writeable for column in trace.stretch[:5])
+    assert trace.replayed.live.tolist() == [10, 30, 25, 5, 0, 7]
+    assert not any(column.flags.writeable for column in trace.replayed[:5])
     random, lives = churn(), lives_of(churn())
     change = random.size.copy()
     change[lives.died[lives.freed]] -= lives.size[lives.freed]
-    np.testing.assert_array_equal(random.stretch.live, np.cumsum(change))
+    np.testing.assert_array_equal(random.replayed.live, np.cumsum(change))
 
 
 def test_what_spans_come_to():
     trace = churn()
-    stretch = trace.stretch
-    spans = stretch.spans.view(SPAN)
+    events = trace.replayed
+    spans = events.spans.view(SPAN)
     assert len(spans) == len(trace) // SPAN_EVENTS > 20
     cut = slice(len(spans) * SPAN_EVENTS)
-    live, size = (column[cut].reshape(-1, SPAN_EVENTS) for column in (stretch.live, trace.size))
+    live, size = (column[cut].reshape(-1, SPAN_EVENTS) for column in (events.live, trace.size))
     inverses = np.divide(1, live, where=live > 0, out=np.zeros(live.shape))
     assert (live == 0).any(), "or there is nothing to leave out"
     np.testing.assert_array_equal(spans["low"], live.min(axis=1))
@@ -61,12 +61,12 @@ def test_what_spans_come_to():
 
 
 def test_a_part_has_the_spans_that_are_whole_in_it():
-    stretch = churn().stretch
-    assert stretch.part(512, 1024).spans.tobytes() == stretch.spans[2:4].tobytes()
-    assert stretch.part(512, 1300).spans.tobytes() == stretch.spans[2:5].tobytes()
-    assert len(stretch.part(513, 1300).spans) == 0
-    again = stretch.part(256, len(stretch.op)).part(256, 768)
-    assert again.spans.tobytes() == stretch.spans[2:4].tobytes()
+    events = churn().replayed
+    assert events.part(512, 1024).spans.tobytes() == events.spans[2:4].tobytes()
+    assert events.part(512, 1300).spans.tobytes() == events.spans[2:5].tobytes()
+    assert len(events.part(513, 1300).spans) == 0
+    again = events.part(256, len(events.op)).part(256, 768)
+    assert again.spans.tobytes() == events.spans[2:4].tobytes()
 
 
 @pytest.mark.parametrize("portable", [False, True])
@@ -74,8 +74,8 @@ def test_measures_do_not_depend_on_spans_that_are_known(portable):
     trace = churn()
     setting = Setting.of(trace, "best-fit-ao", 16, "free-first")
     with_spans, without = (setting.simulation(portable=portable) for _ in range(2))
-    replay(with_spans, trace.stretch)
-    replay(without, trace.stretch._replace(spans=empty_spans(0)))
+    replay(with_spans, trace.replayed)
+    replay(without, trace.replayed._replace(spans=empty_spans(0)))
     some, others = with_spans.figures()["mapped"], without.figures()["mapped"]
     assert some.pop("intervals") == others.pop("intervals")
     assert some == pytest.approx(others, rel=1e-12)
@@ -97,8 +97,8 @@ def test_columns_that_do_not_belong_together_are_refused():
 
 
 def test_a_stretch_to_be_filled_has_columns_of_its_own():
-    stretch = Stretch.empty(100)
-    for number, column in enumerate(stretch[:4]):
+    events = ReplayedEvents.empty(100)
+    for number, column in enumerate(events[:4]):
         column[:] = number
-    assert [set(column.tolist()) for column in stretch[:4]] == [{0}, {1}, {2}, {3}]
-    assert len(stretch.spans) == 0
+    assert [set(column.tolist()) for column in events[:4]] == [{0}, {1}, {2}, {3}]
+    assert len(events.spans) == 0

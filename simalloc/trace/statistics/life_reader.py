@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from simalloc.trace.shapes import Stretch
+    from simalloc.trace.shapes import ReplayedEvents
 
 PART_EVENTS: Final = 1 << 16
-"""The most events of a passage: what is computed of them stays in the processor's caches."""
+"""At most so many at a time: what is computed of them stays in the processor's caches."""
 
 _ENDED: Final = np.dtype(
     [
@@ -63,7 +63,7 @@ class Settled(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Passage:
+class LifeEvents:
     """A run of a trace's events. The last ones have none: what is never freed ends in them."""
 
     first: int
@@ -92,11 +92,11 @@ class Source(Protocol):
     def slots(self) -> int:
         """How many objects are live at once at most."""
 
-    def stretches(self, columns: Collection[str]) -> Iterator[Stretch]:
+    def replayed_parts(self, columns: Collection[str]) -> Iterator[ReplayedEvents]:
         """Yield all events from the first on, with the optional columns named."""
 
 
-class Passages:
+class LifeReader:
     """Goes through a trace once. Lives remember the column `mark`, if the trace has it.
 
     A realloc ends a life and begins another, as Johnstone and Wilson count. It takes up to three
@@ -129,43 +129,43 @@ class Passages:
         lifetimes, weighted, lengths = (high << 64 | low for high, low in self._table.sums())
         return lifetimes, weighted, lengths
 
-    def __iter__(self) -> Iterator[Passage]:
+    def __iter__(self) -> Iterator[LifeEvents]:
         columns = () if self._mark is None else (self._mark,)
-        for stretch in self._source.stretches(columns):
-            for start in range(0, len(stretch.op), self._part_events):
-                yield self._enter(stretch.part(start, start + self._part_events))
+        for part in self._source.replayed_parts(columns):
+            for start in range(0, len(part.op), self._part_events):
+                yield self._enter(part.part(start, start + self._part_events))
         while True:
-            yield (passage := self._finish())
-            if not len(passage.settled.wait):
+            yield (events := self._finish())
+            if not len(events.settled.wait):
                 break
 
-    def _enter(self, events: Stretch) -> Passage:
+    def _enter(self, events: ReplayedEvents) -> LifeEvents:
         marks = None if self._mark is None else events.columns.get(self._mark)
         mark = None if marks is None else marks.astype(np.int64)
         told = self._table.enter(
             events.op, events.size, events.slot, mark, self._ended, self._settled
         )
-        return self._passage(events.op, events.size, mark, events.live, told)
+        return self._life_events(events.op, events.size, mark, events.live, told)
 
-    def _finish(self) -> Passage:
+    def _finish(self) -> LifeEvents:
         most = self._part_events
         told = self._table.finish(most, self._ended, self._settled)
         none = np.empty(0, np.int64)
-        return self._passage(np.empty(0, np.uint8), none, none, none, told)
+        return self._life_events(np.empty(0, np.uint8), none, none, none, told)
 
-    def _passage(
+    def _life_events(
         self,
         op: NDArray[np.uint8],
         size: NDArray[np.int64],
         mark: NDArray[np.int64] | None,
         live: NDArray[np.int64],
         told: tuple[int, int],
-    ) -> Passage:
+    ) -> LifeEvents:
         ended = Ended(*_columns(self._ended[: told[0]]))
         settled = Settled(*_columns(self._settled[: told[1]]))
         first = self._first
         self._first += len(op)
-        return Passage(first, op, size, mark, live, ended, settled)
+        return LifeEvents(first, op, size, mark, live, ended, settled)
 
 
 def _columns(records: NDArray[np.void]) -> list[NDArray[Any]]:

@@ -8,12 +8,12 @@
 #ifndef SIMALLOC_TREE_SIZES_H
 #define SIMALLOC_TREE_SIZES_H
 
-#include "index/ranked/ranked_tree.h"
+#include "index/treap/treap.h"
 
 /* The nodes of several trees in both orders, by block id. */
 struct tree_sizes_nodes {
-    struct ranked_nodes by_size;
-    struct ranked_nodes by_largest;
+    struct treap_nodes by_size;
+    struct treap_nodes by_largest;
 };
 
 /* Of one tree; the roots are NO_BLOCK while it is empty. */
@@ -23,8 +23,8 @@ struct tree_sizes_roots {
 };
 
 struct tree_sizes {
-    struct ranked_tree by_size;    /* by size, and by address among equals */
-    struct ranked_tree by_largest;
+    struct treap by_size;    /* by size, and by address among equals */
+    struct treap by_largest;
 };
 
 /* Makes sure that there is a node for every block; false when memory is exhausted. */
@@ -51,7 +51,7 @@ void tree_sizes_note(const struct tree_sizes *sizes, uint32_t id, uint64_t large
 
 /* The smallest block of at least `size`, of equals that with the lowest address, or NO_BLOCK; and
  * how many nodes a search looks at, which begins at the root whatever it has. */
-struct ranked tree_sizes_best(const struct tree_sizes *sizes, uint64_t size);
+struct treap_place tree_sizes_best(const struct tree_sizes *sizes, uint64_t size);
 
 /* Whether a node stands in both orders where it belongs. */
 bool tree_sizes_has(const struct tree_sizes *sizes, uint32_t id, uint64_t largest);

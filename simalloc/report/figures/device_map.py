@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from matplotlib.collections import LineCollection
 
-from simalloc.report.device import DEFAULT
+from simalloc.report.device_tables import DEFAULT
 from simalloc.report.figures.axes import bytes_axis
 from simalloc.report.figures.heap_map import age_bar, age_norm, draw_heap_map, map_key
 from simalloc.report.figures.style import Theme, new_figure, styled

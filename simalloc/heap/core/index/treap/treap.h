@@ -3,19 +3,19 @@
  *
  * A treap: ordered by key, balanced by a hash of the block's id. A node knows how many nodes are in
  * its subtree. All operations take O(log n), on average over the hash. */
-#ifndef SIMALLOC_RANKED_TREE_H
-#define SIMALLOC_RANKED_TREE_H
+#ifndef SIMALLOC_TREAP_H
+#define SIMALLOC_TREAP_H
 
 #include "space/heap.h"
 
 /* What a list is ordered by: the lower major comes first, and of equal ones the lower minor. */
-struct rank_key {
+struct treap_key {
     uint64_t major;
     uint64_t minor;
 };
 
-struct ranked_node {
-    struct rank_key key;
+struct treap_node {
+    struct treap_key key;
     uint32_t count; /* of nodes in the subtree */
     uint32_t parent; /* or NO_BLOCK, as the two below */
     uint32_t left;
@@ -23,40 +23,40 @@ struct ranked_node {
 };
 
 /* The nodes of several lists, by block id. */
-struct ranked_nodes {
-    struct ranked_node *nodes;
+struct treap_nodes {
+    struct treap_node *nodes;
     uint32_t capacity;
 };
 
 /* A list, and where its nodes and their blocks are. */
-struct ranked_tree {
+struct treap {
     uint32_t *root; /* NO_BLOCK: it is empty */
-    struct ranked_node *nodes;
+    struct treap_node *nodes;
     const struct block *blocks;
 };
 
 /* A block of a list, or NO_BLOCK, and how many stand before it: of NO_BLOCK, all. */
-struct ranked {
+struct treap_place {
     uint32_t block;
     uint64_t rank;
 };
 
 /* Makes sure that there is a node for every block; false when memory is exhausted. */
-bool ranked_nodes_reserve(struct ranked_nodes *nodes, uint32_t capacity);
-void ranked_nodes_release(struct ranked_nodes *nodes);
+bool treap_nodes_reserve(struct treap_nodes *nodes, uint32_t capacity);
+void treap_nodes_release(struct treap_nodes *nodes);
 
 /* The first block whose key is not below one. */
-struct ranked ranked_tree_from(const struct ranked_tree *tree, struct rank_key key);
+struct treap_place treap_from(const struct treap *tree, struct treap_key key);
 
-void ranked_tree_insert(const struct ranked_tree *tree, uint32_t id, struct rank_key key);
-void ranked_tree_remove(const struct ranked_tree *tree, uint32_t id);
+void treap_insert(const struct treap *tree, uint32_t id, struct treap_key key);
+void treap_remove(const struct treap *tree, uint32_t id);
 
-ALWAYS_INLINE uint64_t ranked_tree_count(const struct ranked_tree *tree)
+ALWAYS_INLINE uint64_t treap_count(const struct treap *tree)
 {
     return *tree->root == NO_BLOCK ? 0 : tree->nodes[*tree->root].count;
 }
 
 /* Returns what is wrong with a list, or NULL. */
-const char *ranked_tree_check(const struct ranked_tree *tree);
+const char *treap_check(const struct treap *tree);
 
 #endif

@@ -2,19 +2,19 @@
  *
  * A layer over any family (docs/policies.md, Parts). The family takes such blocks for allocated
  * ones. */
-#ifndef SIMALLOC_DEFERRAL_H
-#define SIMALLOC_DEFERRAL_H
+#ifndef SIMALLOC_FREE_CACHE_H
+#define SIMALLOC_FREE_CACHE_H
 
 #include "parts/layer.h"
 
 /* Makes what a heap needs for it, if its setting asks for any; false when memory is exhausted. */
-bool deferral_init(struct heap *heap, const struct layer *(*next_layer)(struct heap *heap));
-void deferral_release(struct heap *heap);
+bool free_cache_init(struct heap *heap, const struct layer *(*next_layer)(struct heap *heap));
+void free_cache_release(struct heap *heap);
 
 /* The layer that defers what another one does. */
-const struct layer *deferral_over(struct heap *heap, const struct layer *base);
+const struct layer *free_cache_over(struct heap *heap, const struct layer *base);
 
 /* Returns what is wrong with the cached blocks, of which the family itself keeps some; or NULL. */
-const char *deferral_check(const struct heap *heap, uint64_t kept);
+const char *free_cache_check(const struct heap *heap, uint64_t kept);
 
 #endif

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from simalloc.heap import Run
 
 FULL: Final = Path(__file__).with_name("full.csv")
-"""Outcomes on the full traces, which take minutes: `python -m experiments.gabber --full`.
+"""GabberRuns on the full traces, which take minutes: `python -m experiments.gabber --full`.
 
 A trace and policy that the file does not have was not replayed."""
 
 QUICK: Final = FULL.with_name("quick.csv")
-"""Outcomes on a tenth of the generated traces and on the recorded ones: `--measure`."""
+"""GabberRuns on a tenth of the generated traces and on the recorded ones: `--measure`."""
 
 JITTER: Final = FULL.with_name("jitter.csv")
-"""Outcomes on traces with changed sizes, from the same run."""
+"""GabberRuns on traces with changed sizes, from the same run."""
 
 CHOICES: Final = FULL.with_name("choices.csv")
-"""Outcomes on a twentieth of Hummingbird by seeds and free choices: `--choices`."""
+"""GabberRuns on a twentieth of Hummingbird by seeds and free choices: `--choices`."""
 
 FIT_COLUMNS: Final = ("trace", "figure", "printed", "generated")
 
@@ -35,7 +35,7 @@ FULL_FIT: Final = FULL.with_name("full-fit.csv")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GabberRun:
     """One trace under one policy. Bytes; `visited` are blocks looked at by a search."""
 
     events: int
@@ -49,7 +49,7 @@ class Outcome:
     """Of the simulation, on the machine at hand."""
 
     @classmethod
-    def of(cls, run: Run) -> Outcome:
+    def of(cls, run: Run) -> GabberRun:
         """Return what came out of a run."""
         return cls(
             run.events,
@@ -71,26 +71,26 @@ class Outcome:
         return 100 * (self.final_heap / self.final_live - 1)
 
 
-Outcomes = dict[tuple[str, str], Outcome]
+GabberRuns = dict[tuple[str, str], GabberRun]
 """By the trace's key and the policy's text."""
 
 
-def outcomes_table(outcomes: Mapping[tuple[str, str], Outcome]) -> Table:
+def outcomes_table(outcomes: Mapping[tuple[str, str], GabberRun]) -> Table:
     """Return outcomes as a table, a row a run, which `read_full` reads."""
-    names = [part.name for part in fields(Outcome)]
+    names = [part.name for part in fields(GabberRun)]
     rows = [
         (*which, *(getattr(outcome, name) for name in names)) for which, outcome in outcomes.items()
     ]
-    return Table("Outcomes", ("trace", "policy", *names), rows)
+    return Table("GabberRuns", ("trace", "policy", *names), rows)
 
 
-def read_outcomes(path: Path) -> Outcomes:
+def read_outcomes(path: Path) -> GabberRuns:
     """Return outcomes that are kept; none if there is no file."""
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
         return {
-            (row["trace"], row["policy"]): Outcome(
+            (row["trace"], row["policy"]): GabberRun(
                 int(row["events"]),
                 float(row["peak_heap"]),
                 float(row["final_heap"]),

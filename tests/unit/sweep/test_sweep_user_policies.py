@@ -166,7 +166,7 @@ def test_a_class_that_is_defined_in_no_file_stays_in_this_process():
     found = sweep([small_trace(5)], [Local, Here()])
     assert [row["policy"].partition("@")[0].rpartition("/")[2] for row in found] == [
         "Local",
-        "test_sweep_own_policies.py",
+        "test_sweep_user_policies.py",
     ]
     assert set(Here.where) == {os.getpid()}
 

@@ -1,12 +1,12 @@
-#include "index/ranked/ranked_tree.h"
+#include "index/treap/treap.h"
 
 #include "space/table.h"
 
-bool ranked_nodes_reserve(struct ranked_nodes *nodes, uint32_t capacity)
+bool treap_nodes_reserve(struct treap_nodes *nodes, uint32_t capacity)
 {
     if (LIKELY(nodes->capacity >= capacity))
         return true;
-    struct ranked_node *larger =
+    struct treap_node *larger =
         table_resize(nodes->nodes, sizeof *larger, nodes->capacity, capacity);
     if (larger == NULL)
         return false;
@@ -15,13 +15,13 @@ bool ranked_nodes_reserve(struct ranked_nodes *nodes, uint32_t capacity)
     return true;
 }
 
-void ranked_nodes_release(struct ranked_nodes *nodes)
+void treap_nodes_release(struct treap_nodes *nodes)
 {
     table_release(nodes->nodes);
     nodes->nodes = NULL;
 }
 
-static bool is_before(struct rank_key one, struct rank_key other)
+static bool is_before(struct treap_key one, struct treap_key other)
 {
     return one.major != other.major ? one.major < other.major : one.minor < other.minor;
 }
@@ -32,26 +32,26 @@ static uint32_t priority(uint32_t id)
     return (uint32_t)(id * UINT64_C(0x9E3779B97F4A7C15) >> 32);
 }
 
-static uint32_t count_of(const struct ranked_tree *tree, uint32_t id)
+static uint32_t count_of(const struct treap *tree, uint32_t id)
 {
     return id == NO_BLOCK ? 0 : tree->nodes[id].count;
 }
 
 /* Counts a node's subtree from those of its children. */
-static void sum_up(const struct ranked_tree *tree, uint32_t id)
+static void sum_up(const struct treap *tree, uint32_t id)
 {
-    struct ranked_node *node = &tree->nodes[id];
+    struct treap_node *node = &tree->nodes[id];
     node->count = count_of(tree, node->left) + count_of(tree, node->right) + 1;
 }
 
-static void sum_up_from(const struct ranked_tree *tree, uint32_t id)
+static void sum_up_from(const struct treap *tree, uint32_t id)
 {
     for (; id != NO_BLOCK; id = tree->nodes[id].parent)
         sum_up(tree, id);
 }
 
 /* The link by which a node is reached. */
-static uint32_t *link_of(const struct ranked_tree *tree, uint32_t id)
+static uint32_t *link_of(const struct treap *tree, uint32_t id)
 {
     uint32_t parent = tree->nodes[id].parent;
     if (parent == NO_BLOCK)
@@ -60,11 +60,11 @@ static uint32_t *link_of(const struct ranked_tree *tree, uint32_t id)
 }
 
 /* Puts a node in the place of its parent, which becomes its child. */
-static void raise(const struct ranked_tree *tree, uint32_t id)
+static void raise(const struct treap *tree, uint32_t id)
 {
     uint32_t lowered = tree->nodes[id].parent;
-    struct ranked_node *node = &tree->nodes[id];
-    struct ranked_node *parent = &tree->nodes[lowered];
+    struct treap_node *node = &tree->nodes[id];
+    struct treap_node *parent = &tree->nodes[lowered];
     *link_of(tree, lowered) = id;
     node->parent = parent->parent;
     parent->parent = id;
@@ -82,7 +82,7 @@ static void raise(const struct ranked_tree *tree, uint32_t id)
     sum_up(tree, id);
 }
 
-void ranked_tree_insert(const struct ranked_tree *tree, uint32_t id, struct rank_key key)
+void treap_insert(const struct treap *tree, uint32_t id, struct treap_key key)
 {
     uint32_t parent = NO_BLOCK;
     uint32_t *link = tree->root;
@@ -92,16 +92,16 @@ void ranked_tree_insert(const struct ranked_tree *tree, uint32_t id, struct rank
                                                        : &tree->nodes[parent].right;
     }
     *link = id;
-    tree->nodes[id] = (struct ranked_node){.key = key, .parent = parent};
+    tree->nodes[id] = (struct treap_node){.key = key, .parent = parent};
     sum_up_from(tree, id);
     while (tree->nodes[id].parent != NO_BLOCK &&
            priority(id) > priority(tree->nodes[id].parent))
         raise(tree, id);
 }
 
-void ranked_tree_remove(const struct ranked_tree *tree, uint32_t id)
+void treap_remove(const struct treap *tree, uint32_t id)
 {
-    struct ranked_node *node = &tree->nodes[id];
+    struct treap_node *node = &tree->nodes[id];
     while (node->left != NO_BLOCK && node->right != NO_BLOCK)
         raise(tree, priority(node->left) > priority(node->right) ? node->left : node->right);
     uint32_t child = node->left == NO_BLOCK ? node->right : node->left;
@@ -111,12 +111,12 @@ void ranked_tree_remove(const struct ranked_tree *tree, uint32_t id)
     sum_up_from(tree, node->parent);
 }
 
-struct ranked ranked_tree_from(const struct ranked_tree *tree, struct rank_key key)
+struct treap_place treap_from(const struct treap *tree, struct treap_key key)
 {
-    struct ranked found = {NO_BLOCK, 0};
+    struct treap_place found = {NO_BLOCK, 0};
     uint32_t id = *tree->root;
     while (id != NO_BLOCK) {
-        const struct ranked_node *node = &tree->nodes[id];
+        const struct treap_node *node = &tree->nodes[id];
         if (is_before(node->key, key)) {
             found.rank += count_of(tree, node->left) + 1;
             id = node->right;
@@ -129,9 +129,9 @@ struct ranked ranked_tree_from(const struct ranked_tree *tree, struct rank_key k
 }
 
 /* Checks a node and what is below it; the tree is balanced, so that this is not deep. */
-static const char *check_below(const struct ranked_tree *tree, uint32_t id)
+static const char *check_below(const struct treap *tree, uint32_t id)
 {
-    const struct ranked_node *node = &tree->nodes[id];
+    const struct treap_node *node = &tree->nodes[id];
     if (tree->blocks[id].index_slot != STATE_FREE)
         return "a list holds a block that is not free";
     const uint32_t children[] = {node->left, node->right};
@@ -151,7 +151,7 @@ static const char *check_below(const struct ranked_tree *tree, uint32_t id)
                : "a list is summed up wrongly";
 }
 
-const char *ranked_tree_check(const struct ranked_tree *tree)
+const char *treap_check(const struct treap *tree)
 {
     return *tree->root == NO_BLOCK ? NULL : check_below(tree, *tree->root);
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.errors import SimallocError
 from simalloc.measure import device_map
 from simalloc.report.browser.cells import shared_scales
-from simalloc.report.device import CAVEAT, DEFAULT, device_tables, pinned_table, sentences
+from simalloc.report.device_tables import CAVEAT, DEFAULT, device_tables, pinned_table, sentences
 from simalloc.report.html import html
 from simalloc.report.page.maps import device_map_data, map_figure, map_figures
 from simalloc.report.units import spell_bytes

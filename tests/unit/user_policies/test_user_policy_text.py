@@ -8,7 +8,7 @@ import pytest
 
 from simalloc.errors import PolicyError
 from simalloc.heap import simulate
-from simalloc.policy import PythonPolicy, base_name, is_own, policy, spell, spell_exactly
+from simalloc.policy import PythonPolicy, base_name, is_user_policy, policy, spell, spell_exactly
 from simalloc.trace import Trace
 
 SOURCE = '''
@@ -145,7 +145,7 @@ def test_classes_and_objects_are_policies():
     assert repr(Plain()) == "Plain(colour='red', offset=-1)"
     blue = policy(Plain(colour="blue"))
     assert blue == policy(Plain, colour="blue") == policy(Plain).with_parameters(colour=Colour.BLUE)
-    assert spell(blue).endswith("test_own_text.py:Plain:colour=blue")
+    assert spell(blue).endswith("test_user_policy_text.py:Plain:colour=blue")
     assert policy(spell(blue)).parameters == blue.parameters
     lower = policy(Plain, offset="-2K")
     assert lower.parameters["offset"] == -2048
@@ -194,8 +194,8 @@ def test_a_policy_takes_its_code_along_to_other_processes(file):
 
 
 def test_names():
-    assert is_own("some/where/mine.py:WorstFit:growth=3")
-    assert not is_own("first-fit-ao:growth=4K")
+    assert is_user_policy("some/where/mine.py:WorstFit:growth=3")
+    assert not is_user_policy("first-fit-ao:growth=4K")
     assert base_name("some/mine.py@0123456789ab:WorstFit:growth=3") == "some/mine.py:WorstFit"
     assert base_name("Local@0123456789ab:growth=3") == "Local"
     assert base_name("first-fit-ao:growth=4K") == "first-fit-ao"

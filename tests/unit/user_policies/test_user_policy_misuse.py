@@ -177,16 +177,16 @@ def test_a_block_of_another_simulation_is_refused():
             return stolen[0] if stolen else block
 
     first = simulation_of(Thief)
-    replay(first, TRACE.stretch.part(0, 1))
+    replay(first, TRACE.replayed.part(0, 1))
 
     class Keeps(Sound):
         def free(self, heap, block):
             stolen.append(block)
 
     other = simulation_of(Keeps)
-    replay(other, TRACE.stretch.part(0, 4))
+    replay(other, TRACE.replayed.part(0, 4))
     with pytest.raises(PolicyError, match="belongs to another simulation"):
-        replay(first, TRACE.stretch.part(1, 2))
+        replay(first, TRACE.replayed.part(1, 2))
 
 
 def test_the_heap_is_the_policys_during_its_events_only():
@@ -198,7 +198,7 @@ def test_the_heap_is_the_policys_during_its_events_only():
             return super().malloc(heap, size)
 
     simulation = simulation_of(Keeps)
-    replay(simulation, TRACE.stretch.part(0, 2))
+    replay(simulation, TRACE.replayed.part(0, 2))
     with pytest.raises(PolicyError, match="within malloc and free only"):
         kept[0].extend(16)
     assert simulation.check() is None
@@ -206,7 +206,7 @@ def test_the_heap_is_the_policys_during_its_events_only():
 
 def test_a_simulation_that_failed_stays_failed():
     simulation = simulation_of(answering(lambda *_: None))
-    events = TRACE.stretch.part(0, 2)
+    events = TRACE.replayed.part(0, 2)
     with pytest.raises(PolicyError):
         replay(simulation, events)
     with pytest.raises(SimallocError, match="the policy has failed"):
@@ -302,7 +302,7 @@ def test_check_counts_what_is_on_no_list():
         def free(self, heap, block):
             pass
 
-    assert str(check(Sound, TRACE)).endswith("test_own_misuse.py:Sound: 6 events, all sound")
+    assert str(check(Sound, TRACE)).endswith("test_user_policy_misuse.py:Sound: 6 events, all sound")
     forgetful = check(Forgets, TRACE)
     assert (forgetful.loose_blocks, forgetful.loose_bytes) == (2, 60)
     assert "2 free blocks (60 bytes) on no list" in str(forgetful)

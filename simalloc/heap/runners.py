@@ -1,12 +1,13 @@
-"""The ways in which policies are run; a description names its own, which is a module in here."""
+"""What runs policies; a description names its runner."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol
+
+from simalloc.heap import device_runner, offline, online
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from simalloc.heap._core import Simulation
     from simalloc.heap.offline import OfflineHeap
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from simalloc.policy import Policy
 
 
-class Way(Protocol):
-    """What a module offers that runs policies in its way. It is imported when one is to be run."""
+class Runner(Protocol):
+    """What a module offers that runs policies."""
 
     def run_one(
         self,
@@ -36,12 +37,19 @@ class Way(Protocol):
         addresses: bool = False,
         progress: Callable[[int], None] | None = None,
     ) -> list[Run]:
-        """Replay a trace under several policies of this way, as `simulate_all` does."""
+        """Replay a trace under several of the policies that it runs, as `simulate_all` does."""
 
     def heap_of(self, setting: Setting) -> Simulation | OfflineHeap:
         """Return the heap of a policy before the first event; raises `PolicyError` if none is."""
 
 
-def way_of(policy: Policy) -> Way:
-    """Return the way in which a policy is run."""
-    return cast("Way", import_module(f"simalloc.heap.{policy.description.way}"))
+RUNNERS: Final[Mapping[str, Runner]] = {
+    "online": online,
+    "offline": offline,
+    "device": device_runner,
+}
+
+
+def runner_of(policy: Policy) -> Runner:
+    """Return what runs a policy."""
+    return RUNNERS[policy.description.runner]

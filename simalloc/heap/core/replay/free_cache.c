@@ -1,0 +1,255 @@
+#include "replay/free_cache.h"
+
+#include <stdlib.h>
+
+#include "replay/free_counting.h"
+#include "replay/replay.h"
+#include "replay/trimming.h"
+#include "space/table.h"
+
+/* The cached blocks of one size, the newest first. */
+struct exact_list {
+    uint64_t size;
+    uint32_t newest; /* or NO_BLOCK */
+    uint32_t next;   /* list of the same bucket, its number plus one; 0: the last */
+};
+
+/* Where a cached block stands: among all that wait to be coalesced, and in its exact list. */
+struct turn {
+    uint32_t older; /* or NO_BLOCK */
+    uint32_t newer;
+    uint32_t older_of_size;
+};
+
+enum { BUCKETS = 1 << 12 };
+
+struct free_cache {
+    const struct layer *base;
+    const struct layer *(*next_layer)(struct heap *heap); /* the family's */
+    struct exact_list *lists;
+    uint32_t list_count;
+    uint32_t list_capacity;
+    uint32_t buckets[BUCKETS]; /* the first list of each, its number plus one; 0: none */
+    struct turn *turns;        /* by block id */
+    uint32_t turn_capacity;
+    uint32_t oldest; /* of the blocks that wait; quick ones do not */
+    uint32_t newest;
+    uint64_t waiting;
+};
+
+bool free_cache_init(struct heap *heap, const struct layer *(*next_layer)(struct heap *heap))
+{
+    if (heap->setting.quick == 0 && heap->setting.cache == 0)
+        return true;
+    heap->free_cache = calloc(1, sizeof *heap->free_cache);
+    if (heap->free_cache == NULL)
+        return false;
+    heap->free_cache->next_layer = next_layer;
+    return true;
+}
+
+void free_cache_release(struct heap *heap)
+{
+    if (heap->free_cache == NULL)
+        return;
+    free(heap->free_cache->lists);
+    table_release(heap->free_cache->turns);
+    free(heap->free_cache);
+}
+
+static uint32_t *bucket_of(struct free_cache *cache, uint64_t size)
+{
+    return &cache->buckets[size * UINT64_C(0x9E3779B97F4A7C15) >> 52];
+}
+
+/* The list for blocks of a size, or NULL. */
+static struct exact_list *find_list(struct free_cache *cache, uint64_t size)
+{
+    uint32_t number = *bucket_of(cache, size);
+    while (number != 0 && cache->lists[number - 1].size != size)
+        number = cache->lists[number - 1].next;
+    return number == 0 ? NULL : &cache->lists[number - 1];
+}
+
+/* The same; it is made if there is none. */
+static struct exact_list *list_of(struct free_cache *cache, uint64_t size)
+{
+    struct exact_list *list = find_list(cache, size);
+    if (list != NULL)
+        return list;
+    uint32_t *bucket = bucket_of(cache, size);
+    list = &cache->lists[cache->list_count++];
+    *list = (struct exact_list){.size = size, .newest = NO_BLOCK, .next = *bucket};
+    *bucket = cache->list_count;
+    return list;
+}
+
+static bool is_quick(const struct heap *heap, uint64_t size)
+{
+    return size <= heap->setting.quick;
+}
+
+static void wait_in_turn(struct free_cache *cache, uint32_t id)
+{
+    cache->turns[id].older = cache->newest;
+    cache->turns[id].newer = NO_BLOCK;
+    if (cache->newest == NO_BLOCK)
+        cache->oldest = id;
+    else
+        cache->turns[cache->newest].newer = id;
+    cache->newest = id;
+    cache->waiting++;
+}
+
+static void wait_no_more(struct free_cache *cache, uint32_t id)
+{
+    struct turn turn = cache->turns[id];
+    if (turn.older == NO_BLOCK)
+        cache->oldest = turn.newer;
+    else
+        cache->turns[turn.older].newer = turn.newer;
+    if (turn.newer == NO_BLOCK)
+        cache->newest = turn.older;
+    else
+        cache->turns[turn.newer].older = turn.older;
+    cache->waiting--;
+}
+
+/* Takes the block that was cached last out of a list. */
+static uint32_t take_newest(struct heap *heap, struct exact_list *list)
+{
+    uint32_t id = list->newest;
+    list->newest = heap->free_cache->turns[id].older_of_size;
+    if (!is_quick(heap, list->size))
+        wait_no_more(heap->free_cache, id);
+    heap_mark(heap, id, STATE_ALLOCATED);
+    return id;
+}
+
+/* Asks the family for memory and the form that is due, as before a batch. */
+static bool next_layer(struct heap *heap)
+{
+    struct free_cache *cache = heap->free_cache;
+    const struct layer *layer = cache->next_layer(heap);
+    if (layer != NULL)
+        cache->base = free_counting_over(heap, layer);
+    if (layer == NULL || !cache->base->reserve(heap)) {
+        heap_fail(heap, OUT_OF_MEMORY);
+        return false;
+    }
+    if (heap->trimming != NULL)
+        heap->trimming->family = layer;
+    return true;
+}
+
+/* Gives all blocks that wait to the family, the oldest first: batch by batch, since it may ask for
+ * memory only before one. */
+static void coalesce_all(struct heap *heap)
+{
+    struct free_cache *cache = heap->free_cache;
+    for (uint64_t i = 0; cache->oldest != NO_BLOCK; i++) {
+        if (i % BATCH == 0 && !next_layer(heap))
+            return;
+        uint32_t id = cache->oldest;
+        struct exact_list *list = find_list(cache, heap->blocks[id].size);
+        list->newest = NO_BLOCK; /* the others of its size come right after */
+        wait_no_more(cache, id);
+        heap_mark(heap, id, STATE_ALLOCATED);
+        cache->base->release(heap, id);
+    }
+    next_layer(heap);
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct free_cache *cache = heap->free_cache;
+    uint64_t rounded =
+        cache->base->rounded == NULL ? size : cache->base->rounded(heap, size);
+    struct exact_list *list = find_list(cache, rounded);
+    if (list == NULL || list->newest == NO_BLOCK)
+        return cache->base->allocate(heap, size);
+    count_search(heap, 1);
+    return take_newest(heap, list);
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct free_cache *cache = heap->free_cache;
+    bool quick = is_quick(heap, heap->blocks[id].size);
+    if (!quick && heap->setting.cache == 0) {
+        cache->base->release(heap, id);
+        return;
+    }
+    struct exact_list *list = list_of(cache, heap->blocks[id].size);
+    cache->turns[id].older_of_size = list->newest;
+    list->newest = id;
+    heap_mark(heap, id, STATE_CACHED);
+    if (!quick)
+        wait_in_turn(cache, id);
+    if (cache->waiting > heap->setting.cache)
+        coalesce_all(heap);
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return heap->free_cache->base->resize(heap, id, size);
+}
+
+static uint32_t reallocate_over(struct heap *heap, uint32_t id, uint64_t size)
+{
+    return layer_reallocate(heap, heap->free_cache->base, id, size);
+}
+
+/* Makes sure that a batch finds room for turns and for lists of new sizes. */
+static bool reserve(struct heap *heap)
+{
+    struct free_cache *cache = heap->free_cache;
+    if (!cache->base->reserve(heap))
+        return false;
+    if (cache->turn_capacity < heap->capacity) {
+        struct turn *turns = table_resize(cache->turns, sizeof *turns, cache->turn_capacity,
+                                          heap->capacity);
+        if (turns == NULL)
+            return false;
+        cache->turns = turns;
+        cache->turn_capacity = heap->capacity;
+    }
+    if (cache->list_capacity - cache->list_count >= 2 * BATCH)
+        return true;
+    uint32_t capacity = 2 * cache->list_capacity + 4 * BATCH;
+    struct exact_list *lists = realloc(cache->lists, capacity * sizeof *lists);
+    if (lists == NULL)
+        return false;
+    cache->lists = lists;
+    cache->list_capacity = capacity;
+    return true;
+}
+
+DEFINE_LAYER(free_cache, true, allocate, release, reserve, .resize = resize,
+             .reallocate = reallocate_over)
+
+const struct layer *free_cache_over(struct heap *heap, const struct layer *base)
+{
+    heap->free_cache->base = base;
+    return &layer_free_cache;
+}
+
+const char *free_cache_check(const struct heap *heap, uint64_t kept)
+{
+    const struct free_cache *cache = heap->free_cache;
+    if (cache == NULL)
+        return heap->counters.cached_blocks == kept ? NULL : "a block is cached, and nothing caches";
+    uint64_t cached = kept;
+    for (uint32_t i = 0; i < cache->list_count; i++)
+        for (uint32_t id = cache->lists[i].newest; id != NO_BLOCK;
+             id = cache->turns[id].older_of_size) {
+            if (heap->blocks[id].index_slot != STATE_CACHED ||
+                heap->blocks[id].size != cache->lists[i].size)
+                return "an exact list holds a block that is not cached, or of another size";
+            if (++cached > heap->counters.cached_blocks)
+                return "an exact list has a cycle, or the cached blocks are miscounted";
+        }
+    if (cached != heap->counters.cached_blocks)
+        return "the exact lists do not hold exactly the cached blocks";
+    return cache->waiting > heap->setting.cache ? "more blocks wait than may" : NULL;
+}
