@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 class Checked:
     """A policy that has passed `check`, and what it may have forgotten.
 
-    `loose_blocks` free blocks of `loose_bytes` (the program's) are on no list of the heap at the
-    end. A policy that keeps lists of its own knows them; another one has lost them.
+    `unlisted_blocks` free blocks of `unlisted_bytes` (the program's) are on no list of the heap at
+    the end. A policy that keeps lists of its own knows them; another one has lost them.
     """
 
     run: Run
-    loose_blocks: int
-    loose_bytes: float
+    unlisted_blocks: int
+    unlisted_bytes: float
 
     def __str__(self) -> str:
         text = f"{self.run.policy.name}: {counted(self.run.events, 'event')}, all sound"
-        if self.loose_blocks:
+        if self.unlisted_blocks:
             text += (
-                f"; {counted(self.loose_blocks, 'free block')} ({self.loose_bytes:,.0f} bytes) on "
-                "no list of the heap: lost, unless the policy itself keeps such blocks"
+                f"; {counted(self.unlisted_blocks, 'free block')} ({self.unlisted_bytes:,.0f} bytes) "
+                "on no list of the heap: lost, unless the policy itself keeps such blocks"
             )
         return text
 

@@ -302,8 +302,10 @@ def test_check_counts_what_is_on_no_list():
         def free(self, heap, block):
             pass
 
-    assert str(check(Sound, TRACE)).endswith("test_user_policy_misuse.py:Sound: 6 events, all sound")
+    assert str(check(Sound, TRACE)).endswith(
+        "test_user_policy_misuse.py:Sound: 6 events, all sound"
+    )
     forgetful = check(Forgets, TRACE)
-    assert (forgetful.loose_blocks, forgetful.loose_bytes) == (2, 60)
+    assert (forgetful.unlisted_blocks, forgetful.unlisted_bytes) == (2, 60)
     assert "2 free blocks (60 bytes) on no list" in str(forgetful)
     assert check("lea-2.6.1", TRACE).run == simulate(TRACE, "lea-2.6.1")
