@@ -20,8 +20,7 @@ from simalloc.heap import Realloc
 from simalloc.heap.real import GLIBC, columns_of, native_process
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay
-from simalloc.policy import policy as find_policy
-from simalloc.policy import spell
+from simalloc.policy import find_policy, spell
 
 if TYPE_CHECKING:
     from simalloc.heap._core import Simulation

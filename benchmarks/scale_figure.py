@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from simalloc.files import replacing
-from simalloc.policy import policy as find_policy
+from simalloc.policy import find_policy
 from simalloc.policy.families.sequential_fit import SequentialFit
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from benchmarks.command import say, table_option
 from simalloc.heap import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay, strides
-from simalloc.policy import Block, Heap, PythonPolicy, spell
-from simalloc.policy import policy as find_policy
+from simalloc.policy import Block, Heap, PythonPolicy, find_policy, spell
 from simalloc.report import Rounded, Table, write_table
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load

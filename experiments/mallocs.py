@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap import Realloc, simulate_all
-from simalloc.policy import CATALOGUE, policy
+from simalloc.policy import CATALOGUE, find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ def both_ways(names: Iterable[str]) -> list[str]:
 
 def replay(traces: Mapping[str, Trace], texts: Sequence[str], progress: Progress) -> Runs:
     """Replay every trace under every policy, at scale 1, with the allocators' own reallocs."""
-    policies = [policy(text) for text in texts]
+    policies = [find_policy(text) for text in texts]
     runs: Runs = {}
     for key, trace in traces.items():
         with progress(key, len(trace) * len(policies)) as advance:

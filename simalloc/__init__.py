@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from simalloc.measure import fragmentation as fragmentation
     from simalloc.policy import Policy as Policy
     from simalloc.policy import PythonPolicy as PythonPolicy
-    from simalloc.policy import policy as policy
+    from simalloc.policy import find_policy as find_policy
     from simalloc.sweep import Results as Results
-    from simalloc.sweep import sweep as sweep
+    from simalloc.sweep import run_sweep as run_sweep
     from simalloc.trace import Trace as Trace
     from simalloc.trace import write_trace as write_trace
     from simalloc.version import __version__ as __version__
@@ -87,17 +87,17 @@ _HOME: Final = {
     "draw_visits": "api.pictures",
     "draw_waste": "api.pictures",
     "explore": "api.explore",
+    "find_policy": "policy",
     "fragmentation": "measure",
     "heap_map": "api.heaps",
     "pins": "api.heaps",
     "policies": "api.catalogues",
-    "policy": "policy",
     "read_log": "api.traces",
     "read_trace": "api.traces",
     "record": "api.recording",
+    "run_sweep": "sweep",
     "simulate": "api.simulation",
     "simulate_all": "api.simulation",
-    "sweep": "sweep",
     "traces": "api.catalogues",
     "waste": "api.heaps",
     "workload": "api.workloads",
@@ -111,9 +111,7 @@ __all__ = [name for name in _HOME if not name.startswith("_")]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'simalloc' has no attribute {name!r}")
-    home = import_module(f"simalloc.{_HOME[name]}")
-    # The packages `policy` and `sweep` are their own functions (simalloc.callable_package).
-    value = home if name == _HOME[name] else getattr(home, name)
+    value = getattr(import_module(f"simalloc.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 

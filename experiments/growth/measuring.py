@@ -14,7 +14,7 @@ from experiments.output import write_text
 from experiments.shipped import shipped
 from experiments.todays_programs.programs import ROWS
 from simalloc.heap import simulate_all
-from simalloc.policy import policy as find_policy
+from simalloc.policy import find_policy
 from simalloc.report import Table, write_table
 from simalloc.trace.catalogue import load
 

@@ -65,7 +65,7 @@ def simulate_all(
     Policies are given as for `simulate`, by patterns such as `"best-fit-*"`, as `"all"`, or as a
     mapping from names to grids of parameters, `{"first-fit-ao": {"growth": ["4K", "64K"]}}`. What
     comes back is a table that sorts, draws and becomes a data frame. For much work there is
-    `sweep`, which keeps results in a file and goes on where it stopped.
+    `run_sweep`, which keeps results in a file and goes on where it stopped.
 
     Raises as `simulate` does, and `PlanError` for a pattern or grid that fits nothing.
     """

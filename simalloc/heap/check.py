@@ -37,9 +37,10 @@ class Checked:
     def __str__(self) -> str:
         text = f"{self.run.policy.name}: {counted(self.run.events, 'event')}, all sound"
         if self.unlisted_blocks:
+            blocks = counted(self.unlisted_blocks, "free block")
             text += (
-                f"; {counted(self.unlisted_blocks, 'free block')} ({self.unlisted_bytes:,.0f} bytes) "
-                "on no list of the heap: lost, unless the policy itself keeps such blocks"
+                f"; {blocks} ({self.unlisted_bytes:,.0f} bytes) on no list of the heap: lost, "
+                "unless the policy itself keeps such blocks"
             )
         return text
 

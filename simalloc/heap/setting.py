@@ -10,8 +10,7 @@ import numpy as np
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import PAGE, Realloc
-from simalloc.policy import PythonCode
-from simalloc.policy import policy as find_policy
+from simalloc.policy import PythonCode, find_policy
 from simalloc.policy.device import Device
 
 if TYPE_CHECKING:

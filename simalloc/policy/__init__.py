@@ -1,14 +1,13 @@
 """Who decides where a block goes: descriptions of policies, and the catalogue of them."""
 
-from simalloc.callable_package import make_callable
 from simalloc.policy.catalogue import (
     CATALOGUE,
     GROUP_TITLES,
     GROUPS,
     HEAP_POLICIES,
     AnyPolicy,
+    find_policy,
     modules_of,
-    policy,
     spell,
     spell_exactly,
 )
@@ -60,13 +59,13 @@ __all__ = [
     "UserPolicy",
     "base_name",
     "expand_policies",
+    "find_policy",
     "format_size",
     "is_policy_name",
     "is_user_policy",
     "modules_of",
     "parameters_of",
     "parse_size",
-    "policy",
     "rules_of",
     "spell",
     "spell_exactly",
@@ -74,5 +73,3 @@ __all__ = [
     "user_policy",
     "with_and_without_mechanism",
 ]
-
-make_callable(__name__)

@@ -7,8 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import PlanError, PolicyError
-from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAP_POLICIES, spell_exactly
-from simalloc.policy.catalogue import policy as find_policy
+from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAP_POLICIES, find_policy, spell_exactly
 from simalloc.policy.description import Policy
 from simalloc.policy.python import PythonPolicy, UserPolicy, is_user_policy, user_policy
 from simalloc.policy.several import listed

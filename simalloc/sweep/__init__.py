@@ -1,7 +1,6 @@
 """Many traces under many policies, on any number of machines, and nothing lost."""
 
-from simalloc.callable_package import make_callable
-from simalloc.sweep.api import sweep
+from simalloc.sweep.api import run_sweep
 from simalloc.sweep.compare import Comparison, compare
 from simalloc.sweep.merge import Merged, merge
 from simalloc.sweep.observer import Observer
@@ -25,7 +24,5 @@ __all__ = [
     "compare",
     "merge",
     "read_plan",
-    "sweep",
+    "run_sweep",
 ]
-
-make_callable(__name__)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simalloc.trace import Trace
 
 
-def sweep(
+def run_sweep(
     traces: Iterable[Trace | str | Path] | Trace | str | Path,
     policies: Iterable[AnyPolicy] | AnyPolicy | Mapping[str, Grid] = "all",
     *,

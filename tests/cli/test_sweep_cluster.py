@@ -14,7 +14,7 @@ from patience import PATIENCE, ending, wait_until
 from waiting import make_waiting_policy, processes_waiting
 
 from simalloc.errors import SimallocError
-from simalloc.sweep import Results, carry_out_plan, read_plan, sweep
+from simalloc.sweep import Results, carry_out_plan, read_plan, run_sweep
 from simalloc.sweep.planfile import plan_of
 from simalloc.trace import write_trace
 
@@ -90,8 +90,8 @@ def test_a_lost_worker_s_runs_are_done_elsewhere(cluster, plan, tmp_path):
 
 
 def test_a_trace_that_no_worker_can_reach_is_sent(cluster):
-    found = sweep(TRACE, "*-fit-ao", dask=cluster.address)
-    assert figures(found) == figures(sweep(TRACE, "*-fit-ao"))
+    found = run_sweep(TRACE, "*-fit-ao", dask=cluster.address)
+    assert figures(found) == figures(run_sweep(TRACE, "*-fit-ao"))
 
 
 def test_a_policy_in_python_travels_as_text(cluster, tmp_path):
@@ -113,15 +113,15 @@ def test_a_policy_in_python_travels_as_text(cluster, tmp_path):
 def test_without_a_scheduler_the_message_says_so(monkeypatch):
     monkeypatch.setattr("simalloc.sweep.cluster.PATIENCE", 1)
     with pytest.raises(SimallocError, match="no Dask scheduler at tcp://127"):
-        sweep(TRACE, "first-fit-ao", dask="tcp://127.0.0.1:9")
+        run_sweep(TRACE, "first-fit-ao", dask="tcp://127.0.0.1:9")
     with pytest.raises(SimallocError, match="no Dask scheduler at nonsense"):
-        sweep(TRACE, "first-fit-ao", dask="nonsense://x")
+        run_sweep(TRACE, "first-fit-ao", dask="nonsense://x")
 
 
 def test_workers_of_another_version_are_refused(cluster, monkeypatch):
     monkeypatch.setattr("simalloc.sweep.cluster.code_version", lambda: "9.9.9+0123456789ab")
     with pytest.raises(SimallocError, match=r"does not have simalloc 9.9.9\+0123456789ab but"):
-        sweep(TRACE, "first-fit-ao", dask=cluster.address)
+        run_sweep(TRACE, "first-fit-ao", dask=cluster.address)
 
 
 def test_a_lost_scheduler_ends_the_sweep_with_what_to_do(cluster, plan, tmp_path):

@@ -19,7 +19,7 @@ policies = {"first-fit-ao": {"growth": list(range(4096, 4096 + 1000))}}
 """
 WORK = {
     "simulate_all": "simalloc.simulate_all(trace, policies)",
-    "sweep": "simalloc.sweep(trace, policies)",
+    "sweep": "simalloc.run_sweep(trace, policies)",
 }
 
 
@@ -88,6 +88,6 @@ def test_completion_and_help_know_the_api(kernel):
     _, client = kernel
     matches = reply(client, client.complete("simalloc.draw_"))["matches"]
     assert {"draw_heap_maps", "draw_timelines"} <= {name.rpartition(".")[2] for name in matches}
-    found = reply(client, client.inspect("simalloc.policy("))["data"]["text/plain"]
+    found = reply(client, client.inspect("simalloc.find_policy("))["data"]["text/plain"]
     assert "parameters" in found
     assert "Return the policy that text such as" in found

@@ -13,7 +13,7 @@ import zstandard
 
 from simalloc import read_trace
 from simalloc.heap.setting import Setting
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.report.placements import write_placements
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "jemalloc"
@@ -46,7 +46,7 @@ def replayed(case, engine="core", **options):
     program, setting = name.split(".")
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     threads = {"narenas": 3, "started_threads": 5} if trace.thread is not None else {"narenas": 1}
-    model = policy("jemalloc", version=version, tick=10**6, **threads, **SETTINGS[setting])
+    model = find_policy("jemalloc", version=version, tick=10**6, **threads, **SETTINGS[setting])
     rows = io.StringIO()
     write_placements(Setting.of(trace, model, None, None, **options), rows, engine=engine)
     return list(csv.reader(rows.getvalue().splitlines()))

@@ -12,7 +12,7 @@ import pytest
 
 from experiments.johnstone_wilson.published import table
 from simalloc.heap import simulate
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.trace.catalogue import load
 from simalloc.trace.statistics import describe, lives_of, neighbours_of
 from simalloc.trace.workloads import workload
@@ -198,7 +198,7 @@ def test_reconstructed_neighbours():
 )
 def test_what_the_reconstructions_were_derived_from(name, described, third, fourth):
     """As printed in tables 3 and 4, but for LRUsim under the binary buddy (77.6 in table 3)."""
-    run = simulate(load(name), policy(described))
+    run = simulate(load(name), find_policy(described))
     percent = [
         100 * (run.peak_heap_bytes / run.live_bytes_at_peak_heap - 1),
         100 * (run.peak_heap_bytes / run.max_live_bytes - 1),

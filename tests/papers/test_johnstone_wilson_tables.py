@@ -32,7 +32,7 @@ from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES
 from experiments.johnstone_wilson.statistics import comparisons
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED, VARIANTS
 from simalloc.measure import fragmentation
-from simalloc.policy import GROUPS, policy
+from simalloc.policy import GROUPS, find_policy
 from simalloc.trace.catalogue import catalogue
 
 
@@ -78,7 +78,7 @@ def printed(number, program, row):
 def test_variants_spell_every_row_of_the_group(variant):
     assert set(variant.policies) == set(GROUPS["johnstone-wilson"])
     for row, text in variant.policies.items():
-        assert policy(text).name == row
+        assert find_policy(text).name == row
 
 
 def test_every_program_is_measured_or_says_why_not():

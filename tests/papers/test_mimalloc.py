@@ -13,7 +13,7 @@ import zstandard
 
 from simalloc import read_trace
 from simalloc.heap.setting import Setting
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.report.placements import write_placements
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "mimalloc"
@@ -48,7 +48,7 @@ def pairs(case, engine):
     version, name = case.removesuffix(".csv.zst").split("/")
     program, _, setting = name.partition("@")
     expected, place = measured(case)
-    model = policy("mimalloc", version=version, **SETTINGS[setting], **place)
+    model = find_policy("mimalloc", version=version, **SETTINGS[setting], **place)
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     rows = io.StringIO()
     write_placements(Setting.of(trace, model, None, None, resident=True), rows, engine=engine)

@@ -13,7 +13,7 @@ import zstandard
 
 from simalloc import read_trace
 from simalloc.heap.setting import Setting
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.report.placements import write_placements
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "musl"
@@ -32,7 +32,7 @@ def replayed(case, engine):
     trace, _, unwritten = case.partition("@")
     setting = Setting.of(
         read_trace(MEASURED / f"{trace}.txt.zst"),
-        policy("musl"),
+        find_policy("musl"),
         None,
         None,
         resident=True,

@@ -13,7 +13,7 @@ import zstandard
 
 from simalloc import read_trace
 from simalloc.heap.setting import Setting
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.report.placements import write_placements
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "glibc"
@@ -43,7 +43,7 @@ def replayed(case, engine):
     name, writes = name.rsplit(".", 1)
     program, _, setting = name.partition("@")
     given = dict(part.split("=") for part in setting.split(",") if part)
-    model = policy("ptmalloc", version=version, cores=2, **given)
+    model = find_policy("ptmalloc", version=version, cores=2, **given)
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     rows = io.StringIO()
     asked = Setting.of(trace, model, None, None, resident=True, writes=writes == "w1")

@@ -10,7 +10,7 @@ from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.space import Residence
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.trace import Op
 from simalloc.trace.catalogue import open_source
 
@@ -50,7 +50,7 @@ def test_every_block_lies_where_python_has_it(trace, name, options, below):
 
 def test_pages_and_arenas_are_those_of_python():
     trace = open_source(DATA / "mixed.txt.zst").in_memory()
-    description = policy("pymalloc").description
+    description = find_policy("pymalloc").description
     heap = heap_for(description)
     heap.front, heap.below.front = heap, heap.below
     heap.blocks.residence = Residence(4096)

@@ -17,7 +17,7 @@ import pytest
 
 from simalloc import Trace, read_trace
 from simalloc.heap import simulate
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.trace import Op
 
 SHIPPED = Path(__file__).parents[2] / "traces" / "real_heaps.csv"
@@ -57,7 +57,7 @@ MODELS = {
 
 def replay(trace, allocator, bits):
     """Replay a trace under the model of an allocator, as the real one saw it."""
-    model = policy(MODELS[allocator], mechanism="on", word=int(bits) // 8)
+    model = find_policy(MODELS[allocator], mechanism="on", word=int(bits) // 8)
     return simulate(trace, model, scale=1, realloc="in-place")
 
 

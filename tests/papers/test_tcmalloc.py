@@ -13,7 +13,7 @@ import zstandard
 
 from simalloc import read_trace
 from simalloc.heap.setting import Setting
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.report.placements import write_placements
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "tcmalloc"
@@ -34,7 +34,7 @@ def replayed(case, engine):
     """Return what the model does, a row an event."""
     version, name = case.removesuffix(".csv.zst").split("/")
     program, _, setting = name.partition("@")
-    model = policy("tcmalloc", version=version, **SETTINGS[setting])
+    model = find_policy("tcmalloc", version=version, **SETTINGS[setting])
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     rows = io.StringIO()
     writes = program != "huge"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from simalloc.heap import Realloc
 from simalloc.heap.device_core import figures_in_core, replay_in_core
 from simalloc.heap.reference.device import replay_device
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
 
 MIB = 1 << 20
@@ -80,7 +80,7 @@ def device_traces(draw):
     goes_on=st.booleans(),
 )
 def test_the_engines_agree(name, parameters, trace, capacity, rule, goes_on):
-    described = policy(name, capacity=f"{capacity}M", **parameters).description
+    described = find_policy(name, capacity=f"{capacity}M", **parameters).description
     plain = replay_device(trace, described, realloc=rule, check=True, goes_on=goes_on)
     core = replay_in_core(trace, described, rule, checked=True, goes_on=goes_on)
     for column in ("addresses", "live", "heap", "allocated", "free_blocks", "calls"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap._core import COMPILED_TWICE
-from simalloc.policy import GROUPS, HEAP_POLICIES, policy
+from simalloc.policy import GROUPS, HEAP_POLICIES, find_policy
 from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
 from traces import ONLINE, cases
@@ -128,7 +128,7 @@ def test_with_many_free_blocks(name, shape):
     expected = outcome("reference", trace, name)
     if name in GROUPS["johnstone-wilson"]:  # others map large blocks, or keep what is freed
         assert expected.counters.free_blocks_peak > 600
-    for core in cores(policy(name)):
+    for core in cores(find_policy(name)):
         assert_same(outcome(core, trace, name), expected)
         simulate(trace.prefix(4500), name, engine=core, checked=True)
 
@@ -180,7 +180,7 @@ def rests_at_two_times(objects=300):
 def test_rests_keep_their_places_among_equal_blocks(name, trace):
     expected = outcome("reference", trace, name)
     assert expected.counters.splits > 500
-    for core in cores(policy(name)):
+    for core in cores(find_policy(name)):
         assert_same(outcome(core, trace, name, checked=True), expected)
 
 
@@ -198,5 +198,5 @@ def test_with_many_live_objects(name):
     size = np.where(op == Op.MALLOC, random.integers(1, 100, len(op)), 0)
     trace = Trace.from_events(op.astype(np.uint8), key, size)
     expected = outcome("reference", trace, name)
-    for core in cores(policy(name)):
+    for core in cores(find_policy(name)):
         assert_same(outcome(core, trace, name), expected)

@@ -16,7 +16,7 @@ from simalloc.heap import simulate
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay, run_of
-from simalloc.policy import GROUPS, policy
+from simalloc.policy import GROUPS, find_policy
 from simalloc.trace import Op, Trace
 from traces import cases
 
@@ -26,7 +26,7 @@ BINS_BY_ADDRESS = ["best-fit-ao", "double-buddy", "binary-buddy:order=ao"]
 
 def codes(name):
     """Tell whether to take the portable code, for each code that a policy has."""
-    return [core == "core-portable" for core in cores(policy(name))]
+    return [core == "core-portable" for core in cores(find_policy(name))]
 
 
 def in_changing_forms(trace, name, between, *, portable, **options):
@@ -48,7 +48,7 @@ def in_changing_forms(trace, name, between, *, portable, **options):
 @pytest.mark.parametrize("name", [*LISTS, *BINS_BY_ADDRESS])
 @given(data=st.data(), between=st.integers(1, 40))
 def test_on_drawn_traces(name, data, between):
-    case = data.draw(cases(policy(name)))
+    case = data.draw(cases(find_policy(name)))
     options = {"scale": case.scale, "realloc": case.realloc}
     expected = outcome("reference", case.trace, case.policy, **options)
     if isinstance(expected, str):
@@ -82,7 +82,7 @@ def test_when_searches_become_long_and_short(name):
     """Long walks, for which the core makes a tree of the list, and short ones, for which not."""
     trace = short_searches(many_free_blocks(seed=3), 4000)
     expected = outcome("reference", trace, name)
-    for core in cores(policy(name)):
+    for core in cores(find_policy(name)):
         assert_same(outcome(core, trace, name), expected)
 
 
@@ -112,7 +112,7 @@ def test_when_the_list_becomes_long_and_short(name, most):
     """So short that it is flat, so long that it is not, and longer within a batch of events."""
     trace = swelling(most, most)
     expected = outcome("reference", trace, name)
-    for core in cores(policy(name)):
+    for core in cores(find_policy(name)):
         assert_same(outcome(core, trace, name), expected)
         simulate(trace.prefix(2000), name, engine=core, checked=True)
 
@@ -128,7 +128,7 @@ def test_when_sizes_and_addresses_become_large(name, huge):
     size = [*before.size, huge, huge, 0, huge // 2, *after.size]
     trace = Trace.from_events(op, number, size)
     expected = outcome("reference", trace, name)
-    for core in cores(policy(name)):
+    for core in cores(find_policy(name)):
         assert_same(outcome(core, trace, name), expected)
     assert_same(in_changing_forms(trace, name, 300, portable=False), expected)
 

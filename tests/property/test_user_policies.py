@@ -10,7 +10,7 @@ from test_engines_agree import assert_same, beginning, many_free_blocks, outcome
 
 from simalloc.errors import PolicyError
 from simalloc.heap import Realloc, simulate
-from simalloc.policy import PythonPolicy, policy
+from simalloc.policy import PythonPolicy, find_policy
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 from traces import traces
@@ -44,14 +44,14 @@ def assert_alike(one, other):
 @pytest.mark.parametrize("name", TWINS)
 @given(trace=traces(), growth=UNITS, options=OPTIONS)
 def test_the_catalogue_in_python_is_the_catalogue(name, trace, growth, options):
-    own = outcome("core", trace, policy(TWINS[name], growth=growth), checked=True, **options)
-    assert_alike(own, outcome("core", trace, policy(name, growth=growth), **options))
+    own = outcome("core", trace, find_policy(TWINS[name], growth=growth), checked=True, **options)
+    assert_alike(own, outcome("core", trace, find_policy(name, growth=growth), **options))
 
 
 @pytest.mark.parametrize("name", [*TWINS.values(), *(f"{EXAMPLES}:{name}" for name in OTHERS)])
 @given(trace=traces(), growth=UNITS, options=OPTIONS)
 def test_both_engines_agree_on_a_policy_in_python(name, trace, growth, options):
-    described = policy(name, growth=growth)
+    described = find_policy(name, growth=growth)
     core = outcome("core", trace, described, checked=True, **options)
     reference = outcome("reference", trace, described, checked=True, **options)
     if isinstance(core, str) or isinstance(reference, str):
@@ -180,5 +180,5 @@ def test_chaos_does_the_same_in_both_engines_and_no_harm(trace, seed, options):
 
 def test_every_simulation_has_an_object_of_its_own():
     trace = many_free_blocks(seed=3).prefix(400)
-    own = policy(f"{EXAMPLES}:QuickLists")
+    own = find_policy(f"{EXAMPLES}:QuickLists")
     assert simulate(trace, own) == simulate(trace, own)

@@ -10,7 +10,7 @@ from simalloc.shown import LOOKS
 PACKAGE = Path(__file__).parents[2] / "simalloc"
 
 LAYERS = [
-    "callable_package errors files machine plural progress shown version waiting",
+    "errors files machine plural progress shown version waiting",
     "trace policy",
     "bound",
     "heap",

@@ -67,7 +67,7 @@ def test_scripts_are_quiet_unless_asked(shown):
     for work in (
         lambda progress: simalloc.simulate(trace, "first-fit-ao", progress=progress),
         lambda progress: simalloc.simulate_all(trace, "first-fit-*", progress=progress),
-        lambda progress: simalloc.sweep(trace, "first-fit-ao", progress=progress),
+        lambda progress: simalloc.run_sweep(trace, "first-fit-ao", progress=progress),
         lambda progress: simalloc.read_trace("p2c", progress=progress),
         lambda progress: simalloc.record("ls /", progress=progress),
     ):

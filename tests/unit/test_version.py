@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simalloc import version
-from simalloc.policy import modules_of, policy
+from simalloc.policy import find_policy, modules_of
 
 FAMILIES = {
     "heap/core/space/heap.h": "",
@@ -105,7 +105,7 @@ def test_another_family_leaves_a_version(package, name):
 
 
 def test_the_code_of_families_differs_here():
-    rows = {name: policy(name) for name in ("first-fit-ao", "next-fit-ao", "lea-2.6.1")}
+    rows = {name: find_policy(name) for name in ("first-fit-ao", "next-fit-ao", "lea-2.6.1")}
     first, following, lea = (
         version.code_version(row.description.core, modules_of(row)) for row in rows.values()
     )

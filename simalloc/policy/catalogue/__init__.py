@@ -84,12 +84,12 @@ AnyPolicy = Policy | PythonPolicy | type[PythonPolicy] | str
 """A policy, text that names one, or the Python code of one's own."""
 
 
-def policy(text: AnyPolicy, **parameters: Value) -> Policy:
+def find_policy(text: AnyPolicy, **parameters: Value) -> Policy:
     """Return the policy that text such as `first-fit-ao` or `first-fit-ao:growth=64K` names.
 
     `mine.py:WorstFit` is a class in a file, which is executed; a policy of one's own may also be
     given itself, as its class or an object of it. `parameters` change further ones:
-    `policy("first-fit-ao", growth="64K")`. Raises `PolicyError` if there is no such policy or
+    `find_policy("first-fit-ao", growth="64K")`. Raises `PolicyError` if there is no such policy or
     parameter.
     """
     if isinstance(text, Policy):
@@ -123,7 +123,7 @@ def modules_of(policy: Policy) -> tuple[str, ...]:
 
 
 def spell(policy: Policy) -> str:
-    """Return the text from which `policy()` makes this policy again."""
+    """Return the text from which `find_policy()` makes this policy again."""
     return policy.spelled(CATALOGUE.get(policy.name, policy))
 
 

@@ -51,9 +51,9 @@ class Pymalloc(Family):
     @cached_property
     def lower(self) -> Family:
         """The description of the allocator below, with headers if there are any here."""
-        from simalloc.policy import policy  # noqa: PLC0415 - the catalogue has this one, too
+        from simalloc.policy import find_policy  # noqa: PLC0415 - the catalogue has this one, too
 
-        description = policy(self.below).description
+        description = find_policy(self.below).description
         if not isinstance(description, Family) or isinstance(description, Pymalloc):
             raise PolicyError(f"below is {self.below}; it takes another policy of heaps")
         return replace(description, mechanism=self.mechanism, word=self.word)

@@ -55,53 +55,20 @@ def test_importing_it_loads_nothing_heavy():
     assert [name for name in loaded if name.startswith("simalloc.")] == []
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        "",
-        "import simalloc.policy, simalloc.sweep",
-        "import simalloc.sweep.api, simalloc.policy.catalogue",
-        "from simalloc.sweep import Results; from simalloc.policy import CATALOGUE",
-        "from simalloc import sweep, policy",
-        "from simalloc import *",
-        "import simalloc.cli.sweep",
-    ],
-)
-def test_packages_are_functions_too_whatever_was_imported_before(before):
-    code = (
-        f"{before}\nimport simalloc\n"
-        "assert simalloc.policy('first-fit-ao', growth='64K').parameters['growth'] == 65536\n"
-        "results = simalloc.sweep(simalloc.workload('hyper').prefix(100), 'first-fit-ao')\n"
-        "import simalloc.policy, simalloc.sweep.api, simalloc.policy.parts as parts\n"
-        "from simalloc.policy import CATALOGUE, policy\n"
-        "assert simalloc.policy('best-fit-ao') == policy('best-fit-ao')\n"
-        "assert simalloc.policy.CATALOGUE is CATALOGUE and parts.MAX_UNIT\n"
-        "assert isinstance(results, simalloc.Results) and len(results) == 1\n"
-    )
-    run_python(code)
-
-
-@pytest.mark.parametrize("package", [simalloc.policy, simalloc.sweep], ids=["policy", "sweep"])
-def test_packages_help_as_their_functions_do(package):
-    function = getattr(package, package.__name__.rpartition(".")[2])
-    assert inspect.signature(package) == inspect.signature(function)
-    assert inspect.getdoc(package) == inspect.getdoc(function)
-
-
 SAMPLE = """
 import simalloc
 from simalloc.policy import CATALOGUE
 
 trace: simalloc.Trace = simalloc.read_trace("espresso")
-policy: simalloc.Policy = simalloc.policy("first-fit-ao", growth="64K")
+policy: simalloc.Policy = simalloc.find_policy("first-fit-ao", growth="64K")
 run: simalloc.Run = simalloc.simulate(trace, policy)
 runs: simalloc.Runs = simalloc.simulate_all("espresso", {"first-fit-ao": {"growth": ["4K", 8192]}})
 best: simalloc.Run = runs.sorted("#4")[0]
-results: simalloc.Results = simalloc.sweep([trace, "cfrac"], [policy, *CATALOGUE], scales=[1, 16])
+results: simalloc.Results = simalloc.run_sweep([trace, "cfrac"], [policy, *CATALOGUE], scales=[1])
 simalloc.draw_ranking(results).savefig("ranking.pdf")
 simalloc.record(["ls", "-l"], sites=True)
-simalloc.policy(4)
-simalloc.sweep("espresso", job=2)
+simalloc.find_policy(4)
+simalloc.run_sweep("espresso", job=2)
 simalloc.policy.CATALOGUE
 """
 

@@ -30,7 +30,7 @@ def test_a_trace_may_be_given_by_name_by_path_or_as_it_is(tmp_path):
     log.write_text("m 1 10\nf 1\n")
     runs = [simalloc.simulate(one, "first-fit-ao") for one in (TRACES[0], path, str(path))]
     assert runs[0] == runs[1] == runs[2]
-    assert simalloc.simulate(log, simalloc.policy("first-fit-ao")).events == 2
+    assert simalloc.simulate(log, simalloc.find_policy("first-fit-ao")).events == 2
     assert len(simalloc.read_trace("p2c")) == simalloc.traces()["p2c"].totals.events
     assert simalloc.read_trace(TRACES[0]) is TRACES[0]
 
@@ -102,13 +102,13 @@ THINGS = {
     "run": RUNS[0],
     "runs": RUNS,
     "runs in a table": RUNS.table(),
-    "policy": simalloc.policy("lea-2.6.1"),
+    "policy": simalloc.find_policy("lea-2.6.1"),
     "policies": simalloc.policies(),
     "traces": simalloc.traces(),
     "fragmentation": simalloc.fragmentation(RUNS[0]),
     "pins": simalloc.pins(TRACES[0], "first-fit-lifo"),
-    "results": simalloc.sweep(TRACES[:2], "best-fit-ao"),
-    "pivot": simalloc.sweep(TRACES[:2], "best-fit-ao").pivot(),
+    "results": simalloc.run_sweep(TRACES[:2], "best-fit-ao"),
+    "pivot": simalloc.run_sweep(TRACES[:2], "best-fit-ao").pivot(),
 }
 
 
@@ -140,10 +140,10 @@ PICTURES = {
     "ranking": lambda: simalloc.draw_ranking(RUNS),
     "fragmentation": lambda: simalloc.draw_fragmentation(RUNS, 1),
     "ranking of results": lambda: simalloc.draw_ranking(
-        simalloc.sweep(TRACES, {"first-fit-ao": {"growth": ["4K", "64K"]}}), 2
+        simalloc.run_sweep(TRACES, {"first-fit-ao": {"growth": ["4K", "64K"]}}), 2
     ),
     "fragmentation of results": lambda: simalloc.draw_fragmentation(
-        simalloc.sweep([*TRACES[:2], made("other", 9)], "best-fit-*")
+        simalloc.run_sweep([*TRACES[:2], made("other", 9)], "best-fit-*")
     ),
 }
 
@@ -158,7 +158,7 @@ def test_things_show_themselves_as_pictures(draw):
 
 def test_results_are_ranked_as_their_runs_are():
     runs = simalloc.simulate_all(TRACES, ["best-fit-ao", "first-fit-lifo"])
-    results = simalloc.sweep(TRACES, ["best-fit-ao", "first-fit-lifo"])
+    results = simalloc.run_sweep(TRACES, ["best-fit-ao", "first-fit-lifo"])
     shown = [simalloc.draw_ranking(one)._repr_png_() for one in (runs, results)]
     assert shown[0] == shown[1]
 

@@ -13,7 +13,7 @@ from benchmarks.instructions import count
 from benchmarks.standings import geometric_mean, headline, nanoseconds, ratios, standings
 from simalloc.errors import SimallocError
 from simalloc.heap.real import GLIBC
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.trace import Trace, write_trace
 
 SMALL = Trace.from_events([0, 0, 2, 1], [1, 2, 1, 2], [10, 20, 30, 0], name="small")
@@ -37,7 +37,7 @@ def small(tmp_path):
 
 def test_each_contestant_is_timed_as_often_as_glibc_beside_it():
     said = []
-    policies = [policy("first-fit-ao"), policy("first-fit-ao:growth=64K")]
+    policies = [find_policy("first-fit-ao"), find_policy("first-fit-ao:growth=64K")]
     contests = hold(SMALL, policies, [GLIBC], 3, said.append)
     names = ["first-fit-ao", "first-fit-ao:growth=64K", "glibc"]
     assert [contest.contestant for contest in contests] == names
@@ -85,7 +85,7 @@ def test_the_command_writes_what_it_measured(small, tmp_path):
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_instructions_are_counted_for_both_sides(small):
-    counted = count(small, [policy("first-fit-ao"), policy("simple-seg-2n")], [GLIBC])
+    counted = count(small, [find_policy("first-fit-ao"), find_policy("simple-seg-2n")], [GLIBC])
     assert list(counted) == ["first-fit-ao", "simple-seg-2n", "glibc"]
     assert all(5 < figure < 20_000 for figure in counted.values())
 
@@ -93,4 +93,4 @@ def test_instructions_are_counted_for_both_sides(small):
 def test_instructions_without_valgrind(small, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(SimallocError, match="valgrind is not installed"):
-        count(small, [policy("first-fit-ao")], [])
+        count(small, [find_policy("first-fit-ao")], [])

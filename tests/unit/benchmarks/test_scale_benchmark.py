@@ -10,7 +10,7 @@ from benchmarks import scale
 from benchmarks.cost import bytes_a_live_object
 from benchmarks.steady import steady
 from simalloc.heap import simulate
-from simalloc.policy import GROUPS, policy
+from simalloc.policy import GROUPS, find_policy
 from simalloc.trace import Op
 
 
@@ -47,7 +47,7 @@ def test_gaps_between_objects_that_stay_are_free_blocks(name):
 
 
 def test_memory_is_that_of_the_simulation():
-    figure = bytes_a_live_object("live", 200_000, policy("first-fit-ao"))
+    figure = bytes_a_live_object("live", 200_000, find_policy("first-fit-ao"))
     assert 16 < figure < 160
 
 

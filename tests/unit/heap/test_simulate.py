@@ -12,7 +12,7 @@ from simalloc.heap.reference.space import MAX_BREAK
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay
 from simalloc.measure import fragmentation
-from simalloc.policy import HEAP_POLICIES, Policy, Series, policy
+from simalloc.policy import HEAP_POLICIES, Policy, Series, find_policy
 from simalloc.policy.families.base import parameter_ranges
 from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.trace import Op, Trace
@@ -112,7 +112,7 @@ def test_unknown_policies_and_engines_are_refused():
 @pytest.mark.parametrize("name", [name for name in HEAP_POLICIES if name != "best-possible"])
 def test_the_core_takes_whatever_a_description_takes(name):
     """At both ends of each parameter's range, unless the description has more to say on it."""
-    described = policy(name)
+    described = find_policy(name)
     for parameter, allowed in parameter_ranges(type(described.description)).items():
         for value in (allowed.low, allowed.high):
             with suppress(PolicyError):

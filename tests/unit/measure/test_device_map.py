@@ -6,7 +6,7 @@ import pytest
 from simalloc.heap.device_core import replay_in_core
 from simalloc.measure import device_map
 from simalloc.measure.device.segments import memory_of, segments_of
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.report.figures.device_map import draw_device_maps
 from simalloc.trace import Op, Trace
 
@@ -32,7 +32,7 @@ GROWING = trace(
 
 
 def test_what_was_taken_when():
-    replay = replay_in_core(GROWING, policy("pytorch").description)
+    replay = replay_in_core(GROWING, find_policy("pytorch").description)
     memory = memory_of(replay)
     assert (memory[:, 1] // MIB).tolist() == [30, 12, 24, 2]
     assert memory[:, 2:].tolist() == [[0, 3], [1, 7], [4, 7], [5, 7]]
@@ -44,7 +44,7 @@ def test_what_was_taken_when():
 def test_pages_that_are_unmapped_split_what_was_mapped():
     replay = replay_in_core(
         trace((M, 0, 50 * MIB), (M, 1, 2 * MIB), (F, 0, 0), (E, 0, 0), (M, 2, 25 * MIB)),
-        policy("pytorch-expandable", capacity="1G").description,
+        find_policy("pytorch-expandable", capacity="1G").description,
     )
     memory = memory_of(replay)
     assert (memory[:, :2] // MIB).tolist() == [[0, 40], [0, 40], [40, 20]]

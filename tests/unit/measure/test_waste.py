@@ -9,7 +9,7 @@ from simalloc.heap.real import AtStart, NativeRun
 from simalloc.heap.states import footprint_of_states
 from simalloc.measure import real_waste, waste
 from simalloc.measure.waste import PARTS
-from simalloc.policy import policy, with_and_without_mechanism
+from simalloc.policy import find_policy, with_and_without_mechanism
 from simalloc.trace import Trace, read_trace
 from simalloc.trace.catalogue import find_trace
 
@@ -118,7 +118,7 @@ def test_each_policy_is_followed_by_itself_with_mechanism():
     names = ["best-fit-ao", "first-fit-ao:mechanism=on", "next-fit-ao:header=8"]
     texts = [
         (found.name, found.description.mechanism)
-        for found in with_and_without_mechanism(map(policy, names))
+        for found in with_and_without_mechanism(map(find_policy, names))
     ]
     assert texts == [
         ("best-fit-ao", False),

@@ -13,9 +13,9 @@ from simalloc.policy import (
     FAMILIES,
     GROUPS,
     HEAP_POLICIES,
+    find_policy,
     format_size,
     parse_size,
-    policy,
     spell,
 )
 from simalloc.policy.description import read_parameters, spell_parameters
@@ -36,14 +36,14 @@ def test_the_sixteen_are_there_and_say_where_their_rules_come_from():
     assert sorted(JOHNSTONE_WILSON) == sorted(GROUPS["johnstone-wilson"])
     assert len(JOHNSTONE_WILSON) == 16
     for name in JOHNSTONE_WILSON:
-        assert "Johnstone & Wilson 1998" in policy(name).source
-        assert policy(name).reading
+        assert "Johnstone & Wilson 1998" in find_policy(name).source
+        assert find_policy(name).reading
 
 
 def test_parameters_are_set_by_name():
-    assert policy("first-fit-ao:growth=64K").description.growth == 65536
-    assert policy("first-fit-ao", growth="64K") == policy("first-fit-ao:growth=65536")
-    both = policy("double-buddy:growth=8K,growth_3x=12K,order=fifo")
+    assert find_policy("first-fit-ao:growth=64K").description.growth == 65536
+    assert find_policy("first-fit-ao", growth="64K") == find_policy("first-fit-ao:growth=65536")
+    both = find_policy("double-buddy:growth=8K,growth_3x=12K,order=fifo")
     assert both.parameters == {"order": "fifo", "growth": 8192, "growth_3x": 12288}
 
 
@@ -58,8 +58,8 @@ def test_parameters_are_set_by_name():
     ],
 )
 def test_device_allocators_are_spelled_with_quotes(text):
-    assert spell(policy(text)) == text
-    assert policy(spell(policy(text))) == policy(text)
+    assert spell(find_policy(text)) == text
+    assert find_policy(spell(find_policy(text))) == find_policy(text)
 
 
 @pytest.mark.parametrize(
@@ -97,15 +97,15 @@ def test_device_allocators_are_spelled_with_quotes(text):
 )
 def test_device_allocators_that_cannot_be(text, complaint):
     with pytest.raises(PolicyError, match=re.escape(complaint)):
-        policy(text)
+        find_policy(text)
 
 
 @pytest.mark.parametrize("name", HEAP_POLICIES)
 def test_what_is_spelled_is_read_again(name):
-    assert spell(policy(name)) == name
-    changed = policy(name, mechanism="off", header="64K")
-    assert changed != policy(name)
-    assert policy(spell(changed)) == changed
+    assert spell(find_policy(name)) == name
+    changed = find_policy(name, mechanism="off", header="64K")
+    assert changed != find_policy(name)
+    assert find_policy(spell(changed)) == changed
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_is_spelled_is_read_again(name):
 )
 def test_what_is_wrong_is_said(text, complaint):
     with pytest.raises(PolicyError, match=complaint):
-        policy(text)
+        find_policy(text)
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ def test_texts_are_quoted_where_they_need_it(value):
 
 
 def test_shared_parameters_show_where_they_are_not_at_their_defaults():
-    assert policy("first-fit-ao").parameters == {"fit": "first", "order": "ao", "growth": 4096}
-    changed = policy("first-fit-ao:trim=1K,mechanism=on,word=8")
+    assert find_policy("first-fit-ao").parameters == {"fit": "first", "order": "ao", "growth": 4096}
+    changed = find_policy("first-fit-ao:trim=1K,mechanism=on,word=8")
     assert list(changed.parameters) == ["fit", "order", "growth", "trim", "mechanism", "word"]
     assert spell(changed) == "first-fit-ao:trim=1K,mechanism=on,word=8"
-    assert "count_tail" not in policy("lea-2.6.1").parameters
+    assert "count_tail" not in find_policy("lea-2.6.1").parameters
 
 
 def test_every_row_is_in_a_group_and_of_a_known_family():
@@ -188,7 +188,7 @@ def test_every_family_is_one_place(family):
 
 def test_who_knows_all_keeps_no_lists():
     with pytest.raises(PolicyError, match="cache is 3; best-possible keeps no block back"):
-        policy("best-possible:cache=3")
+        find_policy("best-possible:cache=3")
     with pytest.raises(PolicyError, match="searches for nothing"):
-        policy("best-possible:count_frees=on")
+        find_policy("best-possible:count_frees=on")
     assert Offline.reference == ""

@@ -4,7 +4,7 @@ import pytest
 
 from simalloc.heap import simulate
 from simalloc.heap.reference import heap_for
-from simalloc.policy import HEAP_POLICIES, policy
+from simalloc.policy import HEAP_POLICIES, find_policy
 from simalloc.policy.families.address_trees import AddressTrees
 from simalloc.policy.families.segregated_fit import SegregatedFit
 from simalloc.trace import Op, Trace, read_trace
@@ -15,7 +15,7 @@ ORDERED = ("first-fit-ao", "next-fit-ao", "best-fit-ao")
 
 def holes_at(name, *numbers):
     """Fill a heap with twenty blocks of 100 bytes and free some."""
-    heap = heap_for(policy(f"{name}:growth=1000").description)
+    heap = heap_for(find_policy(f"{name}:growth=1000").description)
     addresses = [heap.malloc(100) for _ in range(20)]
     for number in numbers:
         heap.free(addresses[number])
@@ -85,7 +85,7 @@ def test_the_rank_is_the_walk_in_a_real_program(name):
 
 @pytest.mark.parametrize("name", sorted(HEAP_POLICIES.keys() - {"best-possible", "pymalloc"}))
 def test_counting_changes_nothing_else(name):
-    description = policy(name).description
+    description = find_policy(name).description
     trace = read_trace(find_trace("espresso")).prefix(2000)
     plain, counted = (
         simulate(trace, f"{name}:count_frees={switch}", addresses=True) for switch in ("off", "on")

@@ -12,7 +12,7 @@ import pytest
 
 from simalloc.heap.reference.device.blocks import Block
 from simalloc.heap.reference.device.pytorch import PyTorchAllocator
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 
 TRUTH = Path(__file__).parents[4] / "shared" / "traces" / "device"
 SNAPSHOTS = sorted(TRUTH.glob("*.pickle.gz"))
@@ -121,7 +121,7 @@ def test_every_address_and_every_segment(path):
     recorded = Recorded(path)
     if any(entry["action"] in GIVES_OR_MAPS for entry in recorded.history):
         pytest.skip("memory was given back or mapped: what was there at the start is not known")
-    allocator = PyTorchAllocator(policy("pytorch").description)
+    allocator = PyTorchAllocator(find_policy("pytorch").description)
     blocks = begin(allocator, recorded)
     asked = []
 

@@ -8,7 +8,7 @@ import pytest
 from simalloc.heap.device_core import replay_in_core
 from simalloc.heap.reference.device import replay_device
 from simalloc.measure import what_if
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
 from simalloc.trace.formats.importing import load_log
 
@@ -68,7 +68,7 @@ class Program:
         op, key, size, stream = zip(*self.events, strict=True)
         trace = Trace.from_events(op, key, size, stream=stream)
         return engine(
-            trace, policy(name, capacity=self.capacity, **given).description, goes_on=True
+            trace, find_policy(name, capacity=self.capacity, **given).description, goes_on=True
         )
 
 

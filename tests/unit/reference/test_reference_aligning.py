@@ -5,7 +5,7 @@ import pytest
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import Realloc, simulate, simulate_all
 from simalloc.heap.reference import replay
-from simalloc.policy import CATALOGUE, HEAP_POLICIES, Fit, Order, policy
+from simalloc.policy import CATALOGUE, HEAP_POLICIES, Fit, Order, find_policy
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.lea import Lea
 from simalloc.policy.families.phk import Phk
@@ -123,7 +123,7 @@ def test_policies_that_cannot_say_so():
     assert not cannot & {"first-fit-ao", "lea-2.6.6", "ptmalloc", "tlsf", "binary-buddy", "phk"}
     for name in cannot:
         with pytest.raises(PolicyError, match="cannot serve an asked alignment"):
-            policy(name, memalign=True)
+            find_policy(name, memalign=True)
 
 
 def test_several_policies_side_by_side():

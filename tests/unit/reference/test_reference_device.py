@@ -12,7 +12,7 @@ import pytest
 from simalloc.heap import simulate
 from simalloc.heap.device_core import replay_in_core
 from simalloc.heap.reference.device import replay_device
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
 from simalloc.trace.formats.importing import load_log
 
@@ -111,7 +111,7 @@ def test_bfc_ends_where_a_small_region_is_refused(engine):
 
 
 def test_where_the_blocks_of_the_example_lie():
-    replay = replay_device(example(), policy("pytorch").description, check=True)
+    replay = replay_device(example(), find_policy("pytorch").description, check=True)
     one, two, three, four = 0, 20 * MIB, 22 * MIB, 46 * MIB
     placed = [one, two, three, -1, one, -1, three, three + 24_000_000, -1, four, -1, -1, -1]
     assert replay.addresses.tolist() == [*placed, one + 12_000_256]
@@ -122,7 +122,7 @@ def test_where_the_blocks_of_the_example_lie():
 
 def test_where_expandable_blocks_of_the_example_lie():
     text = f"pytorch-expandable:{CAPACITY}"
-    replay = replay_device(example(), policy(text).description, check=True)
+    replay = replay_device(example(), find_policy(text).description, check=True)
     small = replay.addresses[1]
     assert replay.addresses.tolist() == [
         *(0, small, 3_000_320, -1, 28_000_768, -1, 0, 24_000_000, -1, 40_001_024, -1, -1, -1, 0)
@@ -138,7 +138,7 @@ def test_pages_are_counted_from_the_range(replayed, capacity):
         [0, 1, 2, 1, -1],
         [600, 30 * MIB, MIB + 5, 0, 0],
     )
-    described = policy("pytorch-expandable", capacity=capacity).description
+    described = find_policy("pytorch-expandable", capacity=capacity).description
     replay = replayed(trace, described)
     large = int(replay.addresses[1])
     assert large % (20 * MIB)
@@ -164,7 +164,7 @@ def test_pages_are_counted_from_the_range(replayed, capacity):
 )
 def test_rounding(size, settings, rounded):
     trace = Trace.from_events([Op.MALLOC], [0], [size])
-    run = simulate(trace, policy("pytorch", settings=settings), engine="reference")
+    run = simulate(trace, find_policy("pytorch", settings=settings), engine="reference")
     assert run.device.peak_allocated_bytes == rounded
 
 
@@ -176,7 +176,7 @@ def test_a_request_that_cannot_be_served_ends_the_run():
 
 @pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
 def test_a_program_goes_on_without_what_it_did_not_get(replayed):
-    described = policy("pytorch", capacity=60 * MIB).description
+    described = find_policy("pytorch", capacity=60 * MIB).description
     replay = replayed(example(), described, goes_on=True)
     placed = replay.addresses.tolist()
     assert placed[8:] == [-1, -1, -1, -1, -1, 12_000_256]  # not m 7; its free is left out
@@ -192,7 +192,7 @@ def test_a_new_range_that_is_too_short_is_lost(replayed):
     trace = Trace.from_events(
         [Op.MALLOC] * 3, [0, 1, 2], [20_000_000, 90_000_000, 2_000_000], stream=[0, 0, 1]
     )
-    described = policy("pytorch-expandable", capacity=64 * MIB).description
+    described = find_policy("pytorch-expandable", capacity=64 * MIB).description
     replay = replayed(trace, described, goes_on=True)
     assert replay.addresses.tolist() == [0, -1, 240 * MIB]
     assert replay.calls.tolist() == [[0, 0, 20 * MIB], [2, 240 * MIB, 20 * MIB]]
@@ -202,7 +202,7 @@ def test_a_new_range_that_is_too_short_is_lost(replayed):
 def test_ranges_go_by_the_whole_device(replayed):
     trace = Trace.from_events([Op.MALLOC] * 2, [0, 1], [2_000_000] * 2, stream=[0, 1])
     for more, second in (("", 80), (",total=128M", 160), (",expandable_segments_reserve=0.5", 40)):
-        described = policy(f"pytorch-expandable:capacity=64M{more}").description
+        described = find_policy(f"pytorch-expandable:capacity=64M{more}").description
         assert replayed(trace, described).addresses.tolist() == [0, second * MIB]
 
 
@@ -218,7 +218,7 @@ def test_ranges_go_by_the_whole_device(replayed):
 )
 def test_limits_below_the_capacity(replayed, text, oom):
     trace = Trace.from_events([Op.MALLOC] * 3, [0, 1, 2], [30 * MIB, 12 * MIB, 42 * MIB])
-    assert replayed(trace, policy(text).description).figures.first_oom_event == oom
+    assert replayed(trace, find_policy(text).description).figures.first_oom_event == oom
 
 
 @pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
@@ -229,7 +229,7 @@ def test_rmm_makes_room_below_a_maximum(replayed):
         [0, 1, 0, 1, 2, 2, 3],
         [MIB, 4 * MIB, 0, 0, 8 * MIB, 0, 11 * MIB],
     )
-    replay = replayed(trace, policy("rmm-pool", maximum=10 * MIB).description)
+    replay = replayed(trace, find_policy("rmm-pool", maximum=10 * MIB).description)
     assert replay.addresses.tolist() == [0, MIB, -1, -1, 6 * MIB, -1, -1]
     sizes = [6 * MIB, -6 * MIB, 8 * MIB]  # as the device grants them
     assert replay.calls[:, 2].tolist() == sizes
@@ -244,7 +244,7 @@ def test_a_block_that_another_stream_uses_stays_until_the_next_request():
         [600, 0, 0, 600, 600],
         stream=[0, 1, 0, 0, 1],
     )
-    replay = replay_device(trace, policy("pytorch").description, check=True)
+    replay = replay_device(trace, find_policy("pytorch").description, check=True)
     assert replay.addresses.tolist() == [0, 0, -1, 0, 2 * MIB]
     assert replay.figures.peak_active_bytes == 2048
     assert replay.free_blocks.tolist() == [1, 1, 1, 1, 2]
@@ -282,7 +282,7 @@ NAMES = {
 def test_what_the_compiled_allocator_did(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for row in expected():
-        described = policy(
+        described = find_policy(
             "pytorch",
             settings=row["settings"],
             capacity=int(row["capacity"]),

@@ -8,7 +8,7 @@ from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.space import State
 from simalloc.heap.run import Realloc
 from simalloc.heap.simulate import simulate
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.policy.families.ptmalloc import GlibcVersion, Ptmalloc
 from simalloc.trace.trace import Trace
 
@@ -136,7 +136,7 @@ def test_the_thread_cache_is_a_table_with_a_mechanism(word, size):
 
 def test_a_realloc_grows_over_what_is_free():
     made = trace("m0:10 m1:20 m2:10 f1 r0:25 r2:30 r0:40")
-    asked = policy("ptmalloc", mechanism=False, **PLAIN | {"version": "2.36"})
+    asked = find_policy("ptmalloc", mechanism=False, **PLAIN | {"version": "2.36"})
     answer = simulate(
         made, asked, scale=1, realloc=Realloc.IN_PLACE, engine="reference", checked=True
     )

@@ -6,11 +6,11 @@ from simalloc.errors import PolicyError
 from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.space import State
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 
 
 def made(text="pymalloc"):
-    heap = heap_for(policy(text).description)
+    heap = heap_for(find_policy(text).description)
     heap.front, heap.below.front = heap, heap.below
     return heap
 

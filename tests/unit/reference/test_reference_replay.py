@@ -12,9 +12,9 @@ from simalloc.heap.reference import replay
 from simalloc.heap.run import Realloc
 from simalloc.heap.simulate import simulate
 from simalloc.heap.states import left_to_right_sum, timeline
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 
-FIRST_FIT = policy("first-fit-ao", growth=100)
+FIRST_FIT = find_policy("first-fit-ao", growth=100)
 simulate_in_python = partial(simulate, engine="reference")
 
 
@@ -42,7 +42,7 @@ def test_in_place_grows_into_what_follows_or_moves():
 
 
 def test_an_empty_object_takes_a_block_and_adds_nothing_to_live():
-    run = simulate_in_python(trace("m0:0 m1:0"), policy("first-fit-ao", growth=16))
+    run = simulate_in_python(trace("m0:0 m1:0"), find_policy("first-fit-ao", growth=16))
     assert run.addresses.tolist() == [0, 16]
     assert (run.max_live_bytes, run.peak_heap_bytes, run.heap_bytes_at_max_live) == (0, 2, 1)
     assert math.isnan(run.mapped.mean_to_live)
@@ -69,7 +69,7 @@ def test_measures_belong_to_the_first_event_of_a_peak():
 
 
 def test_the_heap_beyond_live_is_internal_or_external():
-    run = simulate_in_python(trace("m0:3 m1:5"), policy("simple-seg-2n", growth=100))
+    run = simulate_in_python(trace("m0:3 m1:5"), find_policy("simple-seg-2n", growth=100))
     # Blocks of 64 and 128 scaled bytes, and 36 wasted in the first growth.
     assert run.peak_heap_bytes == 228 / 16
     assert run.counters.internal_bytes_at_peak_heap == 12 - 8
@@ -109,7 +109,7 @@ def test_sums_run_from_left_to_right():
 def test_a_heap_may_be_2_to_the_62_bytes_and_no_more(name):
     largest = 1 << 47
     events = trace(f"m0:{largest} m1:{largest}")
-    description = policy(name, growth=16).description
+    description = find_policy(name, growth=16).description
     raw = replay(events, description, scale=1 << 14)
     assert raw.addresses.tolist() == [0, 1 << 61]
     with pytest.raises(

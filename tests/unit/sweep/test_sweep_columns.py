@@ -7,7 +7,7 @@ from sweep_traces import small_trace
 from simalloc.errors import ResultsError
 from simalloc.heap import simulate
 from simalloc.policy import PythonPolicy
-from simalloc.sweep import Results, sweep
+from simalloc.sweep import Results, run_sweep
 from simalloc.sweep.pivot import pivot
 from simalloc.trace import Trace
 
@@ -38,30 +38,30 @@ def with_column(name, values):
 def test_traces_that_differ_in_alignment_alone_have_results_of_their_own(results):
     traces = [with_column("alignment", [0]), with_column("alignment", [4096])]
     for trace in traces:
-        sweep(trace, ALIGNED, scales=[1], results=results)
+        run_sweep(trace, ALIGNED, scales=[1], results=results)
     found = {row["trace"]: row["peak_heap_bytes"] for row in Results.read(results)}
     assert found == {
         trace.name: simulate(trace, ALIGNED, scale=1).peak_heap_bytes for trace in traces
     }
     assert len(set(found.values())) == 2
-    assert len(sweep(traces, ALIGNED, scales=[1])) == 2, "in one sweep as well as in two"
+    assert len(run_sweep(traces, ALIGNED, scales=[1])) == 2, "in one sweep as well as in two"
     with pytest.raises(ResultsError, match="have the same events, but not the same columns"):
         pivot(Results.read(results), 4)
 
 
 def test_columns_that_a_policy_does_not_look_at_make_no_difference(results):
     for values in ([0], [4096]):
-        sweep(with_column("alignment", values), "best-fit-ao", results=results)
-    sweep(small_trace(1), "best-fit-ao", results=results)
+        run_sweep(with_column("alignment", values), "best-fit-ao", results=results)
+    run_sweep(small_trace(1), "best-fit-ao", results=results)
     assert len(Results.read(results)) == 1
 
 
 def test_a_pivot_has_one_column_for_a_trace_whatever_policies_look_at(results):
-    sweep(with_column("alignment", [64]), [ALIGNED, "best-fit-ao"], results=results)
+    run_sweep(with_column("alignment", [64]), [ALIGNED, "best-fit-ao"], results=results)
     assert pivot(Results.read(results), 4).values.shape == (2, 1)
 
 
 def test_code_in_python_may_look_at_any_column():
     traces = [with_column("site", [0]), with_column("site", [1, 2])]
-    peaks = {row["trace"]: row["peak_heap_bytes"] for row in sweep(traces, SitesApart)}
+    peaks = {row["trace"]: row["peak_heap_bytes"] for row in run_sweep(traces, SitesApart)}
     assert len(set(peaks.values())) == 2

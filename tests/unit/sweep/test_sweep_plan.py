@@ -7,7 +7,7 @@ import pytest
 from sweep_traces import small_trace
 
 from simalloc.errors import PlanError
-from simalloc.policy import GROUPS, HEAP_POLICIES, expand_policies, policy, spell
+from simalloc.policy import GROUPS, HEAP_POLICIES, expand_policies, find_policy, spell
 from simalloc.sweep.lines import line_of
 from simalloc.sweep.planfile import plan_of, read_plan
 
@@ -75,7 +75,7 @@ def test_a_plan_without_a_realloc_rule_takes_each_policys_own():
 
 
 def test_names_texts_and_policies_in_a_list():
-    given = [policy("first-fit-ao", growth="64K"), "binary-buddy", "double-buddy:order=lifo"]
+    given = [find_policy("first-fit-ao", growth="64K"), "binary-buddy", "double-buddy:order=lifo"]
     spelled = [spell(described) for described in expand_policies(given)]
     assert spelled == ["first-fit-ao:growth=64K", "binary-buddy", "double-buddy:order=lifo"]
 

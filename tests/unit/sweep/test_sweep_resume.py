@@ -13,7 +13,7 @@ from simalloc.errors import PlanError, ResultsError, SimallocError, TraceError
 from simalloc.heap import simulate
 from simalloc.policy import modules_of
 from simalloc.report.runs import flat_record
-from simalloc.sweep import Observer, Results, carry_out_plan, sweep
+from simalloc.sweep import Observer, Results, carry_out_plan, run_sweep
 from simalloc.sweep.board import Board, grouped
 from simalloc.sweep.claims import Claims
 from simalloc.sweep.estimate import estimate
@@ -312,17 +312,17 @@ def test_an_estimate_reckons_the_rest_as_what_was_measured(plan, monkeypatch, ho
 
 def test_from_python_in_one_call(results):
     trace = small_trace(5)
-    found = sweep([trace], ["first-fit-ao", "best-fit-ao"], scales=[1, 16])
+    found = run_sweep([trace], ["first-fit-ao", "best-fit-ao"], scales=[1, 16])
     assert [(row["policy"], row["scale"]) for row in found] == [
         ("best-fit-ao", 1), ("best-fit-ao", 16), ("first-fit-ao", 1), ("first-fit-ao", 16),
     ]  # fmt: skip
-    kept = sweep(
+    kept = run_sweep(
         trace, {"first-fit-ao": {"growth": ["4K", "64K"]}}, results=results, timelines=True
     )
     assert kept.timeline(kept[0]).interval == 1
-    assert len(sweep(trace, "binary-buddy", results=results)) == 1
+    assert len(run_sweep(trace, "binary-buddy", results=results)) == 1
     with pytest.raises(SimallocError, match="in a file of results"):
-        sweep(trace, "binary-buddy", timelines=True)
+        run_sweep(trace, "binary-buddy", timelines=True)
     assert len(Results.read(results)) == 3
 
 

@@ -13,9 +13,9 @@ from sweep_traces import small_trace
 
 from simalloc.errors import PlanError, SimallocError
 from simalloc.heap import simulate
-from simalloc.policy import PythonPolicy, policy
+from simalloc.policy import PythonPolicy, find_policy
 from simalloc.report.runs import flat_record
-from simalloc.sweep import Observer, Results, carry_out_plan, compare, sweep
+from simalloc.sweep import Observer, Results, carry_out_plan, compare, run_sweep
 from simalloc.sweep.planfile import plan_of, read_plan
 
 SOURCE = """
@@ -85,7 +85,7 @@ def test_policies_in_python_are_swept_in_other_processes(folder, results, capfd)
     assert not any(map(is_running, processes(folder)))
     assert capfd.readouterr().out == ""
     rows = {(row["trace_sha256"], row["policy"]): row for row in Results.read(results)}
-    digest = policy(f"{folder}/mine.py:WorstFit").description.code.digest
+    digest = find_policy(f"{folder}/mine.py:WorstFit").description.code.digest
     assert {text for _, text in rows} == {
         "first-fit-ao",
         f"mine.py@{digest}:WorstFit",
@@ -142,7 +142,7 @@ def test_a_trace_that_vanishes_fails_its_own_runs(folder, results):
 
 def test_traces_in_memory_are_sent(folder):
     trace = small_trace(5)
-    (row,) = sweep([trace], f"{folder}/mine.py:WorstFit")
+    (row,) = run_sweep([trace], f"{folder}/mine.py:WorstFit")
     assert len(processes(folder)) == 1
     assert os.getpid() not in processes(folder)
     assert row["peak_heap_bytes"] == simulate(trace, f"{folder}/mine.py:WorstFit").peak_heap_bytes
@@ -163,7 +163,7 @@ def test_a_class_that_is_defined_in_no_file_stays_in_this_process():
     class Local(Here):
         pass
 
-    found = sweep([small_trace(5)], [Local, Here()])
+    found = run_sweep([small_trace(5)], [Local, Here()])
     assert [row["policy"].partition("@")[0].rpartition("/")[2] for row in found] == [
         "Local",
         "test_sweep_user_policies.py",

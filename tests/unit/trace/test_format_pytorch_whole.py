@@ -8,7 +8,7 @@ import pytest
 from simalloc.heap.reference.device import replay_device
 from simalloc.measure import what_if
 from simalloc.measure.device.segments import memory_of
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
 from simalloc.trace.formats.importing import load_log
 
@@ -94,7 +94,7 @@ def entry(action, address, size, stream, **more):
 @pytest.mark.parametrize("framed", [True, False])
 def test_a_run_that_ends_in_an_out_of_memory(log, settings, framed):
     trace, capacity = program(1), 600 * MIB
-    described = policy("pytorch", settings=settings, capacity=capacity).description
+    described = find_policy("pytorch", settings=settings, capacity=capacity).description
     replay = replay_device(trace, described)
     assert replay.figures.ooms == 1
     assert replay.figures.retries > 0
@@ -120,7 +120,9 @@ def test_a_run_that_ends_in_an_out_of_memory(log, settings, framed):
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_a_history_that_begins_late(log, settings):
     trace = program(2)
-    replay = replay_device(trace, policy("pytorch", settings=settings, capacity="64G").description)
+    replay = replay_device(
+        trace, find_policy("pytorch", settings=settings, capacity="64G").description
+    )
     whole = load_log(log(snapshot(trace, replay, settings, 0)))
     late = load_log(log(snapshot(trace, replay, settings, 0, skipped=400)))
     told, all_told = late.provenance["device"], whole.provenance["device"]

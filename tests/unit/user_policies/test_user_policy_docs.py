@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simalloc.heap import check, simulate
-from simalloc.policy import policy
+from simalloc.policy import find_policy
 from simalloc.sweep import read_plan
 from simalloc.trace.catalogue import load
 
@@ -58,6 +58,6 @@ def test_the_figures_of_the_examples():
 
 @pytest.mark.parametrize("name", ["HalfFit", "QuickLists:largest=1K", "ByLifetime", "BetterFit"])
 def test_the_examples_pass_their_check(name):
-    own = policy(f"{DOCS}/examples/policies.py:{name}")
+    own = find_policy(f"{DOCS}/examples/policies.py:{name}")
     checked = check(own, load("espresso").prefix(20_000), realloc="in-place")
     assert (checked.unlisted_blocks > 0) == (name.partition(":")[0] in ("HalfFit", "QuickLists"))

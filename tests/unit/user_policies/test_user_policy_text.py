@@ -8,7 +8,14 @@ import pytest
 
 from simalloc.errors import PolicyError
 from simalloc.heap import simulate
-from simalloc.policy import PythonPolicy, base_name, is_user_policy, policy, spell, spell_exactly
+from simalloc.policy import (
+    PythonPolicy,
+    base_name,
+    find_policy,
+    is_user_policy,
+    spell,
+    spell_exactly,
+)
 from simalloc.trace import Trace
 
 SOURCE = '''
@@ -58,32 +65,32 @@ def file(tmp_path):
 
 def test_text_names_a_class_in_a_file(file, monkeypatch):
     monkeypatch.chdir(file.parent)
-    own = policy("mine.py:WorstFit:growth=64K,quick=on,share=0.25")
+    own = find_policy("mine.py:WorstFit:growth=64K,quick=on,share=0.25")
     assert own.name == "mine.py:WorstFit"
     assert own.family == "python"
     assert own.source == "The largest block."
     assert own.parameters == {"growth": 65536, "share": 0.25, "quick": True, "order": "ao"}
     assert spell(own) == "mine.py:WorstFit:growth=64K,share=0.25,quick=on"
-    assert policy(spell(own)) == own
-    assert policy("mine.py:WorstFit", growth="1M").parameters["growth"] == 1 << 20
-    assert policy("mine.py:Other").parameters["growth"] == 8192
+    assert find_policy(spell(own)) == own
+    assert find_policy("mine.py:WorstFit", growth="1M").parameters["growth"] == 1 << 20
+    assert find_policy("mine.py:Other").parameters["growth"] == 8192
     assert simulate(TRACE, own).peak_heap_bytes == 4096
-    assert simulate(TRACE, "mine.py:Other").policy == policy("mine.py:Other")
+    assert simulate(TRACE, "mine.py:Other").policy == find_policy("mine.py:Other")
 
 
 def test_exact_text_is_refused_when_the_file_has_changed(file):
-    own = policy(f"{file}:WorstFit:growth=8K")
+    own = find_policy(f"{file}:WorstFit:growth=8K")
     exact = spell_exactly(own)
     assert exact == f"{file}@{own.description.code.digest}:WorstFit:growth=8K"
-    assert policy(exact) == own
+    assert find_policy(exact) == own
     file.write_text(SOURCE.replace("worst_fit", "best_fit"))
     with pytest.raises(PolicyError, match="has changed: its digest is"):
-        policy(exact)
-    changed = policy(f"{file}:WorstFit:growth=8K")
+        find_policy(exact)
+    changed = find_policy(f"{file}:WorstFit:growth=8K")
     assert changed != own
     assert spell(changed) == spell(own)
     assert spell_exactly(changed) != exact
-    assert spell_exactly(policy("first-fit-ao:growth=8K")) == "first-fit-ao:growth=8K"
+    assert spell_exactly(find_policy("first-fit-ao:growth=8K")) == "first-fit-ao:growth=8K"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +126,7 @@ def test_what_cannot_be_is_refused(text, complaint, file, monkeypatch):
     (file.parent / "raises.py").write_text("x = 1\n\nx / 0\n")
     (file.parent / "exits.py").write_text("raise SystemExit(3)\n")
     with pytest.raises(PolicyError, match=complaint):
-        policy(text)
+        find_policy(text)
 
 
 class Colour(Enum):
@@ -139,15 +146,19 @@ class Plain(PythonPolicy):
 
 
 def test_classes_and_objects_are_policies():
-    for own in (policy(Plain), policy(Plain()), policy(policy(Plain))):
-        assert own == policy(Plain)
+    for own in (find_policy(Plain), find_policy(Plain()), find_policy(find_policy(Plain))):
+        assert own == find_policy(Plain)
     assert Plain(colour="blue").colour is Colour.BLUE
     assert repr(Plain()) == "Plain(colour='red', offset=-1)"
-    blue = policy(Plain(colour="blue"))
-    assert blue == policy(Plain, colour="blue") == policy(Plain).with_parameters(colour=Colour.BLUE)
+    blue = find_policy(Plain(colour="blue"))
+    assert (
+        blue
+        == find_policy(Plain, colour="blue")
+        == find_policy(Plain).with_parameters(colour=Colour.BLUE)
+    )
     assert spell(blue).endswith("test_user_policy_text.py:Plain:colour=blue")
-    assert policy(spell(blue)).parameters == blue.parameters
-    lower = policy(Plain, offset="-2K")
+    assert find_policy(spell(blue)).parameters == blue.parameters
+    lower = find_policy(Plain, offset="-2K")
     assert lower.parameters["offset"] == -2048
     assert spell(lower).endswith(":Plain:offset=-2K")
     with pytest.raises(PolicyError, match="colour is 'green'; it takes one of red, blue"):
@@ -167,7 +178,7 @@ def test_what_fails_before_the_first_event():
             self.sizes = trace.sizes
 
     with pytest.raises(PolicyError, match=r"Demanding.__init__: TypeError: .*'what'"):
-        policy(Demanding)
+        find_policy(Demanding)
     with pytest.raises(PolicyError, match=r"Unready.begin: AttributeError: 'Trace' object"):
         simulate(TRACE, Unready)
 
@@ -176,7 +187,7 @@ def test_a_class_in_no_file_goes_by_its_own_source():
     class Local(Plain):
         pass
 
-    own = policy(Local)
+    own = find_policy(Local)
     assert own.name == "Local"
     assert spell_exactly(own).startswith("Local@")
     with pytest.raises(PolicyError, match="defined in no file"):
@@ -184,7 +195,7 @@ def test_a_class_in_no_file_goes_by_its_own_source():
 
 
 def test_a_policy_takes_its_code_along_to_other_processes(file):
-    own = policy(f"{file}:WorstFit:growth=8K")
+    own = find_policy(f"{file}:WorstFit:growth=8K")
     packed = pickle.dumps(own)
     file.unlink()
     there = pickle.loads(packed)
@@ -205,6 +216,6 @@ def test_a_class_of_a_file_in_another_encoding_goes_by_its_own_source(tmp_path, 
     text = f"# coding: latin-1\n{SOURCE}".replace("The largest block.", "Der größte Block.")
     (tmp_path / "in_latin.py").write_text(text, "latin-1")
     monkeypatch.syspath_prepend(tmp_path)
-    described = policy(importlib.import_module("in_latin").WorstFit)
+    described = find_policy(importlib.import_module("in_latin").WorstFit)
     assert described.name == "WorstFit"
     assert "Der größte Block." in described.description.code.source
