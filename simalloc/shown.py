@@ -14,9 +14,13 @@ LOOKS: Final = "simalloc.report.looks"
 
 
 class ShownAsTable:
-    """Shows itself as tables."""
+    """Shows itself as tables: in a notebook, and as text where it is printed."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        text: str = import_module(LOOKS).text_of(self)
+        return text
 
     def _repr_html_(self) -> str:
         shown: str = import_module(LOOKS).html_of(self)

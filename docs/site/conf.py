@@ -34,6 +34,7 @@ highlight_language = "bash"  # of blocks that name none: commands
 
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_theme = "furo"
 html_title = "simalloc"
 html_extra_path = ["index.html"]  # leads from the site's root to its first page

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import open_source, read_trace
+from simalloc.errors import SimallocError
 from simalloc.heap import Run
 from simalloc.measure import Waste, device_map, free_sizes, heap_map, pins, rank_values, ranking
 from simalloc.policy import expand_policies, parse_size, spell
 from simalloc.progress import progress as any_progress
-from simalloc.report.figures import device_map as device_figure
-from simalloc.report.figures import fragmentation as fragmentation_figure
-from simalloc.report.figures import free_sizes as free_sizes_figure
-from simalloc.report.figures import heap_map as heap_map_figure
-from simalloc.report.figures import lives as lives_figure
-from simalloc.report.figures import portrait as portrait_figure
-from simalloc.report.figures import ranking as ranking_figure
-from simalloc.report.figures import timelines as timelines_figure
-from simalloc.report.figures import visits as visits_figure
-from simalloc.report.figures import waste as waste_figure
 from simalloc.sweep import Results
 from simalloc.trace.statistics import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from simalloc.api.traces import Source
     from simalloc.heap import Realloc
@@ -42,7 +34,7 @@ def draw_timelines(
     No spike is lost at any length. `events` cuts a window out.
     """
     several = [runs] if isinstance(runs, Run) else runs
-    return timelines_figure.draw_timelines(several, events=events, theme=theme)
+    return _from("timelines", "draw_timelines")(several, events=events, theme=theme)
 
 
 def draw_heap_maps(
@@ -64,7 +56,7 @@ def draw_heap_maps(
     """
     replayed = open_source(trace, progress=progress)
     runs = _runs(replayed, policies, scale, realloc, progress=progress)
-    return heap_map_figure.draw_heap_maps(
+    return _from("heap_map", "draw_heap_maps")(
         [heap_map(replayed, run, events=events, addresses=addresses) for run in runs],
         [_title(run) for run in runs],
         pins=[pins(replayed, run, most=named) for run in runs] if named else (),
@@ -89,7 +81,7 @@ def draw_device_maps(
     size = parse_size(capacity) if isinstance(capacity, str) else capacity
     texts = [settings] if isinstance(settings, str) else settings
     maps = [device_map(trace, text, size) for text in texts]
-    return device_figure.draw_device_maps(maps, theme=theme)
+    return _from("device_map", "draw_device_maps")(maps, theme=theme)
 
 
 def draw_free_sizes(
@@ -104,7 +96,7 @@ def draw_free_sizes(
     """Draw how large free blocks are over time, coloured by the bytes that they add up to."""
     replayed = open_source(trace, progress=progress)
     runs = _runs(replayed, policies, scale, realloc, progress=progress)
-    return free_sizes_figure.draw_free_sizes(
+    return _from("free_sizes", "draw_free_sizes")(
         [free_sizes(replayed, run) for run in runs], [_title(run) for run in runs], theme=theme
     )
 
@@ -116,7 +108,7 @@ def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None =
     """
     source = open_source(trace, progress=progress)
     with any_progress(f"{source.name}: lives", len(source), shown=progress) as bar:
-        return lives_figure.draw_lives(source, theme=theme, progress=bar)
+        return _from("lives", "draw_lives")(source, theme=theme, progress=bar)
 
 
 def draw_portrait(
@@ -129,18 +121,18 @@ def draw_portrait(
     source = open_source(trace, progress=progress)
     with any_progress(source.name, 2.0, shown=progress) as bar:
         statistics = describe(source, progress=bar)
-        return portrait_figure.draw_portrait(source, statistics, theme=theme, progress=bar)
+        return _from("portrait", "draw_portrait")(source, statistics, theme=theme, progress=bar)
 
 
 def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
     """Draw how many free blocks an allocation looks at, mean and worst."""
-    return visits_figure.draw_visits([runs] if isinstance(runs, Run) else runs, theme=theme)
+    return _from("visits", "draw_visits")([runs] if isinstance(runs, Run) else runs, theme=theme)
 
 
 def draw_waste(wastes: Waste | Sequence[Waste], *, theme: Theme = "light") -> Picture:
     """Draw where the bytes of heaps go, a stacked bar a heap: what `waste` returns."""
     several = [wastes] if isinstance(wastes, Waste) else wastes
-    return waste_figure.draw_waste(several, theme=theme)
+    return _from("waste", "draw_waste")(several, theme=theme)
 
 
 def draw_ranking(
@@ -150,16 +142,27 @@ def draw_ranking(
 
     With three traces or more the mean has its 95 % interval (bootstrap over the traces).
     """
-    return ranking_figure.draw_ranking(_ranks(compared, measure), measure=measure, theme=theme)
+    return _from("ranking", "draw_ranking")(_ranks(compared, measure), measure=measure, theme=theme)
 
 
 def draw_fragmentation(
     compared: Iterable[Run] | Results, measure: int = 4, *, theme: Theme = "light"
 ) -> Picture:
     """Draw one measure, #1 to #4, in percent: a row a policy, a column a trace."""
-    return fragmentation_figure.draw_fragmentation(
+    return _from("fragmentation", "draw_fragmentation")(
         _ranks(compared, measure), measure=measure, theme=theme
     )
+
+
+def _from(module: str, name: str) -> Callable[..., Picture]:
+    """Return what draws a figure, imported only now: it needs the extra `plot`."""
+    try:
+        drawing: Callable[..., Picture] = getattr(
+            import_module(f"simalloc.report.figures.{module}"), name
+        )
+    except ModuleNotFoundError as error:
+        raise SimallocError("pictures need matplotlib: pip install 'simalloc[plot]'") from error
+    return drawing
 
 
 def _runs(

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from simalloc.trace import Trace
 
 
+_LEAST: Final = 2 << 20
+"""What a device grants at a time: none has less."""
+
+
 def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> tuple[int, ...]:
     try:
         sizes = tuple(
@@ -27,8 +31,11 @@ def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> 
         raise click.BadParameter(
             f"{', '.join(given)!r} is not a size; write a whole number, or one with K, M, G or T"
         ) from None
-    if not all(0 < size < 1 << 50 for size in sizes):
-        raise click.BadParameter("a capacity lies between 1 byte and 1024T")
+    for text, size in zip(given, sizes, strict=True):
+        if size < _LEAST:
+            raise click.BadParameter(f"{text} is {size:,} bytes; {text}G are so many GiB")
+    if not all(size < 1 << 50 for size in sizes):
+        raise click.BadParameter("a capacity is less than 1024T")
     return sizes
 
 

@@ -16,6 +16,7 @@ from simalloc.files import keep_apart
 from simalloc.report import write_table
 from simalloc.report.statistics import (
     statistics_record,
+    statistics_summary,
     statistics_tables,
     statistics_values_table,
 )
@@ -53,16 +54,19 @@ if TYPE_CHECKING:
     help="Draw one trace: live bytes over time, sizes, lifetimes. A .png, .svg or .pdf file.",
 )
 @click.option("--dark", is_flag=True, help="Draw it light on dark.")
+@click.option("--all", "everything", is_flag=True, help="Print every figure, not five.")
 @format_option
 def command(
     traces: Sequence[str],
     added: int,
     plot: Path | None,
     dark: bool,  # noqa: FBT001 - click passes a flag
+    everything: bool,  # noqa: FBT001 - click passes a flag
     table_format: Format,
 ) -> None:
     """Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.
 
+    First the five figures that matter most; --all prints every one, and JSON and CSV have them all.
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. docs/statistics.md says
     how each figure is defined. A trace file is read as it is described, and may be of any length.
     """
@@ -77,7 +81,7 @@ def command(
             described.append(describe(trace, added=added, progress=advance))
             if plot is not None:
                 _draw(trace, described[0], plot, "dark" if dark else "light", advance)
-    _print(described, table_format)
+    _print(described, table_format, everything=everything or bool(added))
 
 
 def _draw(
@@ -95,7 +99,7 @@ def _draw(
     save_figure(draw_portrait(trace, statistics, theme=theme, progress=advance), target)
 
 
-def _print(described: Sequence[Statistics], table_format: Format) -> None:
+def _print(described: Sequence[Statistics], table_format: Format, *, everything: bool) -> None:
     if table_format == "json":
         json.dump([statistics_record(one) for one in described], sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -103,7 +107,7 @@ def _print(described: Sequence[Statistics], table_format: Format) -> None:
     wanted = (
         [statistics_values_table(described)]
         if table_format == "csv"
-        else statistics_tables(described)
+        else (statistics_tables if everything else statistics_summary)(described)
     )
     for table in wanted:
         write_table(table, table_format, sys.stdout)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "report",
     cls=PolicyCommand,
     epilog="\b\nExamples:\n"
-    "  simalloc report my-program.npz -o page.html\n"
+    "  simalloc report my-program.npz\n"
     "  simalloc report espresso gcc -p next-fit-ao -o page.html\n"
     "  simalloc report snapshot.pickle --capacity 24G -o page.html",
 )
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    required=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The page: one HTML file that needs nothing else, under 5 MB.",
+    help="The page: one HTML file that needs nothing else, under 5 MB. Default: beside the trace.",
 )
 @policy_option(
     "Policies to look at as closely as at the best and the worst; may be given several times."
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
 )
 def command(
     traces: Sequence[str],
-    output: Path,
+    output: Path | None,
     policies: Sequence[str],
     scale: int | None,
     realloc: str | None,
@@ -74,6 +73,7 @@ def command(
     For a snapshot of PyTorch's memory on a GPU, the page has what `simalloc device` prints, and
     shows where the segments lie; --capacity, --settings, --search and --device are for that.
     """
+    output = output or _beside(traces[0])
     keep_apart(output, map(find_trace, traces))
     with replacing(output) as stream:
         pages = _pages()
@@ -101,6 +101,12 @@ def command(
             )
         again = click.get_current_context().params
         stream.write(pages.page(findings, _command(traces, output, again)))
+    click.echo(f"simalloc: the page is {output}", err=True)
+
+
+def _beside(given: str) -> Path:
+    """Return where a page goes: beside the trace's file, or here if a name was given."""
+    return Path(given).with_suffix(".html") if Path(given).is_file() else Path(f"{given}.html")
 
 
 def _traces(given: Sequence[str], device: int | None) -> Iterator[tuple[str, EventSource]]:

@@ -74,7 +74,7 @@ def settings_table(found: WhatIf) -> Table:
     rows += [
         ("bound: live bytes", _mib(found.live), *empty),
         ("bound: live, of 512 bytes", _mib(found.live_rounded), *empty),
-        ("bound: no cache", _mib(found.no_cache), *empty),
+        ("without a cache", _mib(found.no_cache), *empty),
     ]
     return Table("Settings, MiB", columns, rows, (CAVEAT, *sentences(found)))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import singledispatch
+from io import StringIO
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from simalloc.report.device_tables import device_tables
 from simalloc.report.html import html
 from simalloc.report.runs import MEASURES
 from simalloc.report.statistics import bars, statistics_tables
-from simalloc.report.table import Rounded, Table
+from simalloc.report.table import Rounded, Table, write_table
 from simalloc.report.waste import waste_table
 from simalloc.trace import Trace
 from simalloc.trace.statistics import Statistics
@@ -34,6 +35,14 @@ if TYPE_CHECKING:
 def html_of(thing: object) -> str:
     """Return the tables of a thing as HTML."""
     return "".join(map(html, tables_of(thing)))
+
+
+def text_of(thing: object) -> str:
+    """Return the tables of a thing as text."""
+    stream = StringIO()
+    for table in tables_of(thing):
+        write_table(table, "table", stream)
+    return stream.getvalue().rstrip()
 
 
 def png_of(heap: HeapMap | DeviceMap) -> tuple[bytes, dict[str, Any]] | None:

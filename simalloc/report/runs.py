@@ -33,6 +33,9 @@ Of = Literal["mapped", "resident"]
 _NAMED: Final = 6
 """Policies that a note names; of more it says how many."""
 
+_TIMED: Final = 1e-3
+"""Seconds that a replay takes at least for its speed to be more than noise."""
+
 _BY_NUMBER: Final = {f"#{number}": f"fragmentation_{number}" for number in MEASURES}
 
 
@@ -111,7 +114,7 @@ def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) ->
 
     The measures are of the mapped bytes, or of the resident ones. Where scale or mechanism differ
     from row to row, columns say them. With `speed`, the last column says how fast the replay was,
-    which differs from run to run.
+    which differs from run to run; of one that took less than a millisecond it says nothing.
     """
     name = "heap" if of == "mapped" else "resident"
     columns: dict[str, list[Value]] = {
@@ -124,7 +127,7 @@ def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) ->
     }
     if of == "resident":
         columns["final resident"] = [footprint(run, of).final_bytes for run in runs]
-    if speed:
+    if speed and any(run.seconds >= _TIMED for run in runs):
         columns["ns/event"] = [_nanoseconds(run) for run in runs]
     rows = list(zip(*columns.values(), strict=True))
     found = tuple(
@@ -189,7 +192,7 @@ def _percent(run: Run, of: Of, number: int) -> float | None:
 
 
 def _nanoseconds(run: Run) -> float | None:
-    return 1e9 * run.seconds / run.events if run.events else None
+    return 1e9 * run.seconds / run.events if run.seconds >= _TIMED else None
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from simalloc.plural import counted
 from simalloc.report.table import Table
 from simalloc.report.units import spell_share
 from simalloc.trace.statistics import COVERAGE, SHARES, threads_at_once
@@ -51,6 +52,38 @@ def statistics_values_table(all_statistics: Sequence[Statistics]) -> Table:
             if name != "trace"
         ],
     )
+
+
+def statistics_summary(all_statistics: Sequence[Statistics]) -> list[Table]:
+    """Return a table of what matters most of traces, side by side, and live bytes over time."""
+    columns = [dict(_summary(statistics)) for statistics in all_statistics]
+    rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
+    titles = ("", *(statistics.name for statistics in all_statistics))
+    words = [sentence for each in all_statistics for sentence in _conclusion(each)]
+    return [Table("Statistics", titles, rows, words), _curve_table(all_statistics)]
+
+
+def _summary(statistics: Statistics) -> Iterator[tuple[str, Value]]:
+    yield "events", statistics.counts.events
+    yield "most live bytes", statistics.peak_bytes.amount
+    yield "average size", statistics.counts.average_size
+    yield "never freed, bytes", statistics.never_freed.bytes
+    yield "threads", len(statistics.threads) or 1
+
+
+def _conclusion(statistics: Statistics) -> Iterator[str]:
+    """Say of a trace in words what the figures come to."""
+    events, peak, left = statistics.counts.events, statistics.peak_bytes, statistics.never_freed
+    if not events:
+        return
+    when = f"{peak.event / events:.0%} of the way"
+    kept = f"{left.bytes / peak.amount:.0%} as much at the end" if left.bytes else "all is freed"
+    yield f"{statistics.name}: most is live {when}; {kept}."
+    few, every = statistics.sizes.covering[0], statistics.sizes.covering[-1]
+    given = sum(each.bytes_freed_for_others for each in statistics.threads)
+    passed = given / max(statistics.counts.bytes, 1)
+    across = f"; {passed:.0%} of the bytes are freed by another thread" if given else ""
+    yield f"{few:,} of its {counted(every, 'size')} make 90 % of the objects{across}."
 
 
 def statistics_tables(all_statistics: Sequence[Statistics]) -> list[Table]:

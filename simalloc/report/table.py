@@ -39,6 +39,8 @@ FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 PIPE_WIDTH: Final = 120
 _SIGNIFICANT_DIGITS: Final = 4
+_LONGEST_WORD: Final = 60
+"""Characters of a word that is broken nowhere."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def write_richly(table: Table, stream: TextIO) -> None:
             Text(column),
             justify="right" if number else "left",
             no_wrap=whole,
-            min_width=_width(table, place) if whole else None,
+            min_width=_width(table, place, whole=whole),
             overflow="fold",
         )
     for row in table.rows:
@@ -151,10 +153,15 @@ def write_richly(table: Table, stream: TextIO) -> None:
         console.print(Text(note))
 
 
-def _width(table: Table, place: int) -> int:
-    """Return the characters of a column's longest line, the heading's included."""
-    lines = table.columns[place].split("\n")
-    return max(map(len, (*lines, *(spell(row[place]) for row in table.rows))))
+def _width(table: Table, place: int, *, whole: bool) -> int:
+    """Return the characters of a column's longest line, the heading's included.
+
+    Where lines may be broken (not `whole`), they are those of its longest word.
+    """
+    lines = [*table.columns[place].split("\n"), *(spell(row[place]) for row in table.rows)]
+    if whole:
+        return max(map(len, lines))
+    return min(_LONGEST_WORD, max(len(word) for line in lines for word in [*line.split(), ""]))
 
 
 def _write_json(table: Table, stream: TextIO) -> None:

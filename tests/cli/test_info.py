@@ -49,11 +49,17 @@ def test_csv_has_a_row_a_value_and_says_the_same(path):
 
 @pytest.mark.parametrize("table_format", ["table", "markdown"])
 def test_people_see_traces_side_by_side_and_each_ones_classes(path, table_format):
-    text = info(path, path, "--format", table_format)
+    text = info(path, path, "--all", "--format", table_format)
     for words in ("average lifetime, weighted by size", "tiny: size classes", "commonest sizes"):
         assert words in text
     (row,) = [line for line in text.splitlines() if "largest size" in line]
     assert row.count("24") == 2
+
+
+def test_the_five_that_matter_come_first_with_what_they_come_to(path):
+    lines = info(path).splitlines()
+    assert len(lines) < 25
+    assert "tiny: most is live 60% of the way; all is freed." in lines
 
 
 def test_added_bytes_are_said(path):
@@ -65,7 +71,7 @@ def test_added_bytes_are_said(path):
 
 def test_threads_are_shown_where_the_trace_has_them(tmp_path):
     write_trace(Trace.from_events([0, 1], [0, 0], [8, 0], thread=[4, 5]), tmp_path / "t.npz")
-    assert "freed for others" in info(str(tmp_path / "t.npz"))
+    assert "freed for others" in info(str(tmp_path / "t.npz"), "--all")
 
 
 def test_an_empty_trace_is_no_error(tmp_path):
@@ -109,7 +115,7 @@ def test_what_cannot_be_done_is_exit_code_2(arguments):
 @pytest.mark.parametrize("dark", [(), ("--dark",)])
 def test_a_plot_is_drawn_beside_the_table(path, tmp_path, dark):
     target = tmp_path / "tiny.png"
-    assert "largest size" in info(path, "--plot", str(target), *dark)
+    assert "most live bytes" in info(path, "--plot", str(target), *dark)
     assert target.read_bytes().startswith(b"\x89PNG")
 
 

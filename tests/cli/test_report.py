@@ -282,6 +282,34 @@ def test_buttons_and_keys_zoom_and_stay_within_the_map(page, tab):
     assert tab.complaints() == []
 
 
+def test_the_wheel_zooms_about_the_pointer_and_no_two_ticks_are_alike(page, tab):
+    tab.open(page, 1200, 900)
+    left, top, width, height = middle_of_the_map(tab)
+    x, y = 0.3 * width, 0.7 * height
+    look = f"document.querySelector('.map').heapMap.at({x}, {y})"
+    before = tab.evaluate(look)
+    for _ in range(6):
+        tab.call("Input.dispatchMouseEvent", type="mouseWheel", x=left + x, y=top + y,
+                 deltaX=0, deltaY=-100, modifiers=2)  # fmt: skip
+    after = tab.evaluate(look)
+    assert after == pytest.approx(before, rel=1e-3)
+    labels = tab.evaluate(
+        "(({ view }) => { const up = ticks(view.low, view.high, 7, true);"
+        " return up.map((value) => bytes(value, up[1] - up[0])); })"
+        "(document.querySelector('.map').heapMap)"
+    )
+    assert len(labels) == len(set(labels)) > 2
+    assert tab.complaints() == []
+
+
+def test_a_page_lies_beside_its_trace_unless_it_is_told_where(tmp_path):
+    write_trace(load("hyper").prefix(1000), tmp_path / "mine.npz")
+    done = report(tmp_path / "mine.npz", "--no-native")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mine.html").stat().st_size > 10_000
+    assert "mine.html" in done.stderr
+
+
 def test_two_traces_get_an_overview(tmp_path):
     output = tmp_path / "page.html"
     for name in ("make", "cfrac"):

@@ -119,6 +119,13 @@ def test_terminal_table_folds_text_and_never_numbers_or_names():
     assert text.count("word") == 100
 
 
+def test_words_are_broken_only_where_they_end():
+    rows = [("name", "w" * 40, "tcache_count=0,trim_threshold=64K " * 3)] * 2
+    text = written(Table("Wide", ("name", "a column of a name", "prose"), rows), "table")
+    assert text.count("tcache_count=0,trim_threshold=64K") == 6
+    assert text.count("w" * 40) == 2
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_table_without_rows(form):
     assert written(Table("None", ("a", "b"), []), form)

@@ -107,11 +107,14 @@ def find_policy(text: AnyPolicy, **parameters: Value) -> Policy:
     return CATALOGUE[name].with_parameters(**{**given, **parameters})
 
 
+_ALSO_CALLED: Final = {"glibc": ["ptmalloc"], "malloc": ["ptmalloc"], "python": ["pymalloc"]}
+
+
 def _hint(name: str) -> str:
     """Say what somebody may have meant who gave a name that no policy has."""
     if name.endswith(".py"):
         return f"a class in a file is given as {name}:CLASS"
-    near = get_close_matches(name, CATALOGUE, n=3)
+    near = _ALSO_CALLED.get(name) or get_close_matches(name.lower(), CATALOGUE, n=3, cutoff=0.4)
     return f"did you mean {' or '.join(near)}?" if near else "`simalloc policies` lists them"
 
 

@@ -168,12 +168,14 @@ class HeapMap {
     context.font = "12px system-ui, sans-serif";
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (const address of ticks(low, high, height / 55, true))
-      context.fillText(bytes(address), MARGIN.left - 6, this.y(address));
+    const up = ticks(low, high, height / 55, true);
+    for (const address of up)
+      context.fillText(bytes(address, up[1] - up[0]), MARGIN.left - 6, this.y(address));
     context.textBaseline = "top";
-    for (const event of ticks(left, right, width / 90, false)) {
+    const across = ticks(left, right, width / 90, false);
+    for (const event of across) {
       context.textAlign = this.x(event) > MARGIN.left + width - 20 ? "right" : "center";
-      context.fillText(events(event), this.x(event), MARGIN.top + height + 6);
+      context.fillText(events(event, across[1] - across[0]), this.x(event), MARGIN.top + height + 6);
     }
     context.beginPath();
     context.moveTo(MARGIN.left, MARGIN.top);
@@ -200,11 +202,15 @@ class HeapMap {
     this.moved();
   }
 
+  /* Zooms about the pointer, which stays over what it points at; without one, about the middle. */
   zoom(factor) {
     const { left, right, low, high } = this.view;
-    const event = (left + right) / 2, address = (low + high) / 2;
-    const wide = (right - left) * factor / 2, tall = (high - low) * factor / 2;
-    this.show({ left: event - wide, right: event + wide, low: address - tall, high: address + tall });
+    const { event, address } = this.pointer ? this.at(this.pointer.x, this.pointer.y)
+      : { event: (left + right) / 2, address: (low + high) / 2 };
+    this.show({
+      left: event - (event - left) * factor, right: event + (right - event) * factor,
+      low: address - (address - low) * factor, high: address + (high - address) * factor,
+    });
   }
 
   pan(across, up) {
@@ -240,7 +246,7 @@ class HeapMap {
     const { canvas } = this;
     const place = (event) => ({ x: event.offsetX, y: event.offsetY });
     canvas.addEventListener("pointermove", (event) => {
-      const { x, y } = place(event);
+      const { x, y } = this.pointer = place(event);
       if (this.drag) Object.assign(this.drag, { toX: x, toY: y });
       this.pointed(this.at(x, y));
     });
@@ -251,6 +257,8 @@ class HeapMap {
       canvas.setPointerCapture(event.pointerId);
       this.drag = { x, y, toX: x, toY: y };
     });
+    canvas.addEventListener("pointerleave", () => { this.pointer = undefined; });
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("pointerup", () => this.drop());
     canvas.addEventListener("pointercancel", () => { this.drag = undefined; });
     canvas.addEventListener("dblclick", () => this.show(this.all));
@@ -260,6 +268,14 @@ class HeapMap {
       if (does[button.dataset.do]) button.addEventListener("click", does[button.dataset.do]);
     this.theme.changed(() => this.restyle());
     listenToFingers(this);
+  }
+
+  /* With Ctrl the wheel zooms, as on maps of the world; without it the page scrolls. */
+  wheel(event) {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    this.pointer = { x: event.offsetX, y: event.offsetY };
+    this.zoom(2 ** (clamp(event.deltaY, -100, 100) / 100));
   }
 
   drop() {

@@ -9,17 +9,25 @@ function digitsOf(value) {
   return Number(value.toPrecision(2));
 }
 
-function bytes(value) {
+/* As people read it; `step` away from the next such number, it is told from that. */
+function bytes(value, step) {
   const units = [[2 ** 60, "EiB"], [2 ** 50, "PiB"], [2 ** 40, "TiB"],
     [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
   const [size, name] = units.find(([size]) => Math.abs(value) >= size) ?? [1, "B"];
-  return value === 0 ? "0" : `${digits(value / size)} ${name}`;
+  return value === 0 ? "0" : `${step ? apart(value / size, step / size) : digits(value / size)} ${name}`;
 }
 
-function events(value) {
+function events(value, step) {
   const units = [[1e9, " G"], [1e6, " M"], [1e3, " k"]];
   const [size, name] = units.find(([size]) => Math.abs(value) >= size) ?? [1, ""];
-  return (value / size).toLocaleString("en", { maximumSignificantDigits: 4 }) + name;
+  return (step ? apart(value / size, step / size) :
+    (value / size).toLocaleString("en", { maximumSignificantDigits: 4 })) + name;
+}
+
+/* A number with as many decimals as tell it from those a step away. */
+function apart(value, step) {
+  const decimals = clamp(Math.ceil(-Math.log10(step)), 0, 20);
+  return value.toLocaleString("en", { maximumFractionDigits: decimals });
 }
 
 function rgb(text) {

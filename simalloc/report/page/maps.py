@@ -82,8 +82,8 @@ def map_figure(key: str, name: str, caption: str, data: dict[str, Any]) -> str:
 def map_figures(words: str, figures: Sequence[str]) -> str:
     """Return maps below what is to be said of them, and how they are used."""
     return (
-        f"<p>{words} Drag over a part to zoom in, or use two fingers; double-click to see all; "
-        "with the keyboard +, − and the arrows.</p>\n"
+        f"<p>{words} Drag over a part to zoom in, or use two fingers, or Ctrl and the wheel; "
+        "double-click to see all; with the keyboard +, − and the arrows.</p>\n"
         '<div class="heap-maps"><div class="ages"></div>\n'
         + "\n".join(figures)
         + "\n<noscript><p>The maps are drawn by the page's own script, which is switched off."

@@ -40,6 +40,19 @@ def test_every_name_is_there_and_explains_itself(name):
         assert inspect.signature(thing).return_annotation is not inspect.Signature.empty
 
 
+def test_help_and_errors_need_no_extras():
+    printed = run_python(
+        "import sys\n"
+        "sys.modules |= dict.fromkeys(['matplotlib', 'pandas', 'anywidget', 'dask', 'IPython'])\n"
+        "import pydoc, simalloc\n"
+        "print(pydoc.render_doc(simalloc))\n"
+        "try: simalloc.draw_lives('hyper')\n"
+        "except simalloc.SimallocError as error: print(error)"
+    )
+    assert "draw_heap_maps" in printed
+    assert printed.splitlines()[-1] == "pictures need matplotlib: pip install 'simalloc[plot]'"
+
+
 def test_the_version_is_the_release():
     assert simalloc.__version__ == version("simalloc")
 
