@@ -158,7 +158,7 @@ class Script:
         for _ in range(count):
             place, number = random.randrange(1 << 16), random.randrange(1 << 16)
             if random.random() < 0.2:
-                self.replayed([(place, number, random.choice([1, -1]))])
+                self.stretch([(place, number, random.choice([1, -1]))])
             elif len(self.live) < random.randrange(2 * population):
                 self.malloc(self.size(number))
             else:

@@ -128,34 +128,28 @@ ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *
 
 DEFINE_COALESCING
 
-#define DEFINE_POLICY(name, ...) DEFINE_COALESCING_LAYER(name, (struct list_rule){__VA_ARGS__})
+#define DEFINE_RULE(name, ...) DEFINE_COALESCING_LAYER(name, (struct list_rule){__VA_ARGS__})
 
-DEFINE_POLICY(first_lifo, FIT_FIRST, ORDER_LIFO, FORM_TREE)
-DEFINE_POLICY(first_fifo, FIT_FIRST, ORDER_FIFO, FORM_TREE)
-DEFINE_POLICY(first_address, FIT_FIRST, ORDER_ADDRESS, FORM_TREE)
-DEFINE_POLICY(next_lifo, FIT_NEXT, ORDER_LIFO, FORM_TREE)
-DEFINE_POLICY(next_fifo, FIT_NEXT, ORDER_FIFO, FORM_TREE)
-DEFINE_POLICY(next_address, FIT_NEXT, ORDER_ADDRESS, FORM_TREE)
-DEFINE_POLICY(flat_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_FLAT)
-DEFINE_POLICY(flat_first_address, FIT_FIRST, ORDER_ADDRESS, FORM_FLAT)
-DEFINE_POLICY(aged_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_AGED)
-DEFINE_POLICY(aged_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_AGED)
-DEFINE_POLICY(ring_next_fifo, FIT_NEXT, ORDER_FIFO, FORM_RING)
-DEFINE_POLICY(ring_next_address, FIT_NEXT, ORDER_ADDRESS, FORM_RING)
-DEFINE_POLICY(walked_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_WALK)
-DEFINE_POLICY(walked_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_WALK)
-DEFINE_POLICY(walked_next_lifo, FIT_NEXT, ORDER_LIFO, FORM_WALK)
-DEFINE_POLICY(walked_next_fifo, FIT_NEXT, ORDER_FIFO, FORM_WALK)
-DEFINE_POLICY(walked_next_address, FIT_NEXT, ORDER_ADDRESS, FORM_WALK)
+DEFINE_RULE(first_lifo, FIT_FIRST, ORDER_LIFO, FORM_TREE)
+DEFINE_RULE(first_fifo, FIT_FIRST, ORDER_FIFO, FORM_TREE)
+DEFINE_RULE(first_address, FIT_FIRST, ORDER_ADDRESS, FORM_TREE)
+DEFINE_RULE(next_lifo, FIT_NEXT, ORDER_LIFO, FORM_TREE)
+DEFINE_RULE(next_fifo, FIT_NEXT, ORDER_FIFO, FORM_TREE)
+DEFINE_RULE(next_address, FIT_NEXT, ORDER_ADDRESS, FORM_TREE)
+DEFINE_RULE(aged_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_AGED)
+DEFINE_RULE(aged_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_AGED)
+DEFINE_RULE(walked_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_WALK)
+DEFINE_RULE(walked_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_WALK)
+DEFINE_RULE(walked_next_lifo, FIT_NEXT, ORDER_LIFO, FORM_WALK)
+DEFINE_RULE(walked_next_fifo, FIT_NEXT, ORDER_FIFO, FORM_WALK)
+DEFINE_RULE(walked_next_address, FIT_NEXT, ORDER_ADDRESS, FORM_WALK)
 
 static const struct layer *layer_of(struct list_rule rule)
 {
     static const struct layer *const of[FORMS][2][3] = {
         [FORM_TREE] = {[FIT_FIRST] = {&layer_first_lifo, &layer_first_fifo, &layer_first_address},
                        [FIT_NEXT] = {&layer_next_lifo, &layer_next_fifo, &layer_next_address}},
-        [FORM_FLAT] = {[FIT_FIRST] = {NULL, &layer_flat_first_fifo, &layer_flat_first_address}},
         [FORM_AGED] = {[FIT_FIRST] = {&layer_aged_first_lifo, &layer_aged_first_fifo}},
-        [FORM_RING] = {[FIT_NEXT] = {NULL, &layer_ring_next_fifo, &layer_ring_next_address}},
         [FORM_WALK] = {[FIT_FIRST] = {&layer_walked_first_lifo, &layer_walked_first_fifo},
                        [FIT_NEXT] = {&layer_walked_next_lifo, &layer_walked_next_fifo,
                                      &layer_walked_next_address}},

@@ -1,14 +1,10 @@
 /* The list of a first or next fit, in the form that costs less.
  *
  * Where searches visit few blocks the list is walked: half the time of a tree. Where they visit
- * many, it is flat while it is short; when it is long, first fit keeps it by age if that is its
- * order, and next fit in a ring of slots if it is not LIFO. Otherwise, or when it is very long, it
- * is in a tree. All forms know how many a walk visits; before each batch of events that is held
- * against what another form is worth, and whether the list is walked changes when that has been
- * wrong for as long as the change itself takes.
- *
- * Some forms would not pay and are not there: first fit in address order is never walked, and lists
- * of next fit and LIFO lists are never flat.
+ * many, first fit keeps it by age if that is its order. Otherwise, or when it is very long, it is in
+ * a tree. All forms know how many a walk visits; before each batch of events that is held against
+ * what another form is worth, and whether the list is walked changes when that has been wrong for as
+ * long as the change itself takes. First fit in address order is never walked, which would not pay.
  *
  * Each form is a file in forms/, with functions of the same names: insert, remove, change and search,
  * and pass where next fit can have it. What a caller needs is here, and calls those of the form. */
@@ -16,8 +12,6 @@
 #define SIMALLOC_FIT_LIST_H
 
 #include "index/list/forms/aged.h"
-#include "index/list/forms/flat.h"
-#include "index/list/forms/ring.h"
 #include "index/list/forms/tree.h"
 #include "index/list/forms/walk.h"
 
@@ -33,12 +27,10 @@ enum form list_due_form(struct list_fit *state);
 const char *list_check(const struct list_fit *state);
 
 /* Calls a function of the form; which one is known when the code is compiled. */
-#define OF_FORM(rule, function, ...)                         \
+#define OF_FORM(rule, function, ...)                           \
     ((rule).form == FORM_WALK   ? walk_##function(__VA_ARGS__) \
-     : (rule).form == FORM_FLAT ? flat_##function(__VA_ARGS__) \
      : (rule).form == FORM_AGED ? aged_##function(__VA_ARGS__) \
-     : (rule).form == FORM_RING ? ring_##function(__VA_ARGS__) \
-                                  : tree_##function(__VA_ARGS__))
+                                : tree_##function(__VA_ARGS__))
 
 /* Puts a block where the order wants it. */
 ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct list_rule rule)
@@ -57,7 +49,7 @@ ALWAYS_INLINE uint64_t list_size(const struct list_fit *state, struct seat seat,
                                  struct list_rule rule)
 {
     return rule.form == FORM_TREE ? block_list_size_at(&state->tree, state->heap.blocks, seat.at)
-                                    : state->heap.blocks[seat.block].size;
+                                  : state->heap.blocks[seat.block].size;
 }
 
 /* Moves the rover on from a block that leaves or is merged; from the only one to itself. */
@@ -67,8 +59,6 @@ ALWAYS_INLINE void list_pass(struct list_fit *state, struct seat seat, struct li
         return;
     if (rule.form == FORM_WALK)
         walk_pass(state, seat);
-    else if (rule.form == FORM_RING)
-        ring_pass(state, seat);
     else
         tree_pass(state, seat);
 }

@@ -8,26 +8,9 @@
 enum { FAIR_VISITS = 6 };
 enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
 
-/* How many blocks a list has at most that stays flat. */
-enum { MOST_FLAT = 192 };
-
-/* How many visits a batch makes in a ring for which a tree would take as long. In address order, how
- * many blocks there may be for each free one, how many neighbours may be passed in a batch, and for
- * how many batches the list is no ring after it has been more. */
-enum { MOST_IN_RING = 256 * BATCH, MOST_APART = 32, MOST_PASSED = 32 * BATCH, NO_RING = 1024 };
-
 static bool can_walk(struct list_rule rule)
 {
     return rule.fit == FIT_NEXT || rule.order != ORDER_ADDRESS;
-}
-
-/* Whether a list of at most so many blocks may be flat for a batch of events. */
-static bool may_be_flat(const struct list_fit *state, uint64_t most)
-{
-    const struct list_rule *rule = &state->rule;
-    return rule->fit == FIT_FIRST && rule->order != ORDER_LIFO &&
-           state->heap.counters.free_blocks <= most &&
-           flat_list_fits(&state->flat, state->heap.brk, rule->order == ORDER_ADDRESS);
 }
 
 /* Whether a list of at most so many blocks may be kept by age. */
@@ -38,23 +21,11 @@ static bool may_be_aged(const struct list_fit *state, uint64_t most)
            state->heap.counters.free_blocks <= most;
 }
 
-/* Whether a list of at most so many blocks may be a ring of slots. */
-static bool may_be_ring(const struct list_fit *state, uint64_t most)
-{
-    const struct list_rule *rule = &state->rule;
-    return rule->fit == FIT_NEXT && rule->order != ORDER_LIFO &&
-           state->heap.counters.free_blocks <= most;
-}
-
 bool list_may_be(const struct list_fit *state, enum form form)
 {
     switch (form) {
-    case FORM_FLAT:
-        return may_be_flat(state, FLAT_BLOCKS);
     case FORM_AGED:
         return may_be_aged(state, AGED_BLOCKS);
-    case FORM_RING:
-        return may_be_ring(state, RING_BLOCKS);
     case FORM_WALK:
         return can_walk(state->rule);
     default:
@@ -73,16 +44,13 @@ static bool may_pass(const struct list_fit *state)
 static int64_t draw_balance(struct list_fit *state)
 {
     const struct counters *counters = &state->heap.counters;
-    bool passes = state->rule.form == FORM_WALK || state->rule.form == FORM_RING;
-    state->passed = passes ? state->walk.passed : state->passed - (state->passed + 1023) / 1024;
+    state->passed = state->rule.form == FORM_WALK ? state->walk.passed : state->passed - (state->passed + 1023) / 1024;
     state->walk.passed = 0;
     uint64_t visited = counters->visited - state->visited;
     uint64_t searches = counters->searches - state->searches;
-    state->usual = (15 * state->usual + visited) / 16;
     state->searches = counters->searches;
     state->visited = counters->visited;
-    uint64_t walk = visited + (state->rule.form == FORM_RING ? 0 : state->passed);
-    return (int64_t)(FAIR_VISITS * searches) - (int64_t)walk;
+    return (int64_t)(FAIR_VISITS * searches) - (int64_t)(visited + state->passed);
 }
 
 /* Whether the list has been in the wrong form for so long that a change is worth its price. */
@@ -105,28 +73,6 @@ static bool walks(struct list_fit *state)
     return state->heap.counters.free_blocks <= (walked ? MOST_WALKED : MOST_WALKED / 2);
 }
 
-/* Whether blocks find their places in a ring in few steps. */
-static bool is_near(struct list_fit *state, bool ring)
-{
-    if (ring && state->passed > MOST_PASSED)
-        state->no_ring = NO_RING;
-    if (state->no_ring > 0) {
-        state->no_ring--;
-        return false;
-    }
-    return ring || state->heap.used <= MOST_APART * state->heap.counters.free_blocks;
-}
-
-/* Whether a ring costs less than a tree. */
-static bool is_worth_a_ring(struct list_fit *state)
-{
-    bool ring = state->rule.form == FORM_RING;
-    if (!may_pass(state) || !may_be_ring(state, ring ? RING_BLOCKS : RING_BLOCKS / 2))
-        return false;
-    return state->usual <= (ring ? MOST_IN_RING : MOST_IN_RING / 2) &&
-           (state->rule.order != ORDER_ADDRESS || is_near(state, ring));
-}
-
 enum form list_due_form(struct list_fit *state)
 {
     enum form form = state->rule.form;
@@ -134,10 +80,6 @@ enum form list_due_form(struct list_fit *state)
         return form;
     if (can_walk(state->rule) && walks(state))
         return FORM_WALK;
-    if (is_worth_a_ring(state))
-        return FORM_RING;
-    if (may_be_flat(state, form == FORM_FLAT ? MOST_FLAT : MOST_FLAT / 2))
-        return FORM_FLAT;
     return may_be_aged(state, form == FORM_AGED ? AGED_BLOCKS : AGED_BLOCKS / 2) ? FORM_AGED
                                                                                  : FORM_TREE;
 }

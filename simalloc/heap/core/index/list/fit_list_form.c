@@ -2,9 +2,6 @@
 
 #include <stdlib.h>
 
-/* By how many a flat list may have more empty slots than blocks. */
-enum { MOST_EMPTY = 64 };
-
 void list_init(struct list_fit *state, enum fit fit, enum order order)
 {
     struct list_rule rule = {fit, order, FORM_WALK};
@@ -13,11 +10,8 @@ void list_init(struct list_fit *state, enum fit fit, enum order order)
         state->rule.form = FORM_TREE;
     state->held = false;
     state->balance = 0;
-    state->searches = state->visited = state->passed = state->usual = 0;
-    state->no_ring = 0;
+    state->searches = state->visited = state->passed = 0;
     state->walk = (struct walked_list){.front = NO_BLOCK};
-    state->flat.granule = state->tree.granule;
-    flat_list_clear(&state->flat);
     state->rover = NO_BLOCK;
 }
 
@@ -25,9 +19,7 @@ void list_release(struct list_fit *state)
 {
     block_list_release(&state->tree);
     free(state->aged);
-    free(state->ring);
     state->aged = NULL;
-    state->ring = NULL;
 }
 
 /* Whether the tree has the list the other way round. */
@@ -49,28 +41,6 @@ static void link_tree(struct list_fit *state)
     block_list_clear(tree);
 }
 
-static void link_flat(struct list_fit *state)
-{
-    uint32_t blocks[FLAT_SLOTS];
-    flat_list_blocks(&state->flat, state->rule.order == ORDER_ADDRESS, blocks);
-    for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++)
-        block_ring_insert(&state->walk.front, state->heap.blocks, blocks[i], false);
-    flat_list_clear(&state->flat);
-}
-
-static void link_ring(struct list_fit *state)
-{
-    const struct block *blocks = state->heap.blocks;
-    uint32_t id = state->rover;
-    uint32_t left = state->ring->blocks;
-    while (left-- > 0) {
-        uint32_t next = ring_list_following(state->ring, blocks, id);
-        block_ring_insert(&state->walk.front, state->heap.blocks, id, false);
-        id = next;
-    }
-    ring_list_clear(state->ring);
-}
-
 static void link_aged(struct list_fit *state)
 {
     struct aged_list *aged = state->aged;
@@ -89,12 +59,8 @@ static void make_walk(struct list_fit *state)
         return;
     if (state->rule.form == FORM_TREE)
         link_tree(state);
-    else if (state->rule.form == FORM_AGED)
-        link_aged(state);
-    else if (state->rule.form == FORM_RING)
-        link_ring(state);
     else
-        link_flat(state);
+        link_aged(state);
     if (state->rule.fit == FIT_NEXT)
         state->walk.front = state->rover;
     state->rover = NO_BLOCK;
@@ -110,20 +76,14 @@ static void leave_walk(struct list_fit *state, enum form form)
     uint32_t id = newest_last && front != NO_BLOCK ? blocks[front].index_slot : front;
     for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++) {
         uint32_t next = newest_last ? blocks[id].index_slot : blocks[id].family_data;
-        if (form == FORM_FLAT)
-            flat_list_insert(&state->flat, blocks, id, ordered);
-        else if (form == FORM_AGED)
+        if (form == FORM_AGED)
             aged_list_insert(state->aged, blocks, id);
-        else if (form == FORM_RING)
-            ring_list_append(state->ring, blocks, id);
         else
             block_list_insert(&state->tree, blocks,
                               place_to_enter(state, blocks[id].address, state->rule), id,
                               ordered);
         id = next;
     }
-    if (form == FORM_RING)
-        ring_list_settle(state->ring, blocks);
     state->rover = state->rule.fit == FIT_NEXT ? front : NO_BLOCK;
     state->walk.front = NO_BLOCK;
     state->rule.form = form;
@@ -140,12 +100,6 @@ static bool make_room(struct list_fit *state, enum form form)
             state->aged->granule = state->tree.granule;
         return state->aged != NULL;
     }
-    if (form == FORM_RING && state->ring == NULL) {
-        state->ring = calloc(1, sizeof *state->ring);
-        if (state->ring != NULL)
-            state->ring->granule = state->tree.granule;
-        return state->ring != NULL;
-    }
     return true;
 }
 
@@ -161,21 +115,11 @@ static bool make(struct list_fit *state, enum form form)
     return true;
 }
 
-/* Whether a flat list should be made anew: it has many empty slots, or keys run out. */
-static bool is_worn(const struct list_fit *state)
-{
-    const struct flat_list *flat = &state->flat;
-    return flat->steps * FLAT_STEP > 2 * state->heap.counters.free_blocks + MOST_EMPTY ||
-           flat->clock >= FLAT_KEYS - 3 * BATCH;
-}
-
 bool list_settle(struct list_fit *state)
 {
     enum form form = list_due_form(state);
-    if (form != state->rule.form || (form == FORM_FLAT && is_worn(state)))
+    if (form != state->rule.form)
         return make(state, form);
-    if (form == FORM_RING && ring_list_is_sparse(state->ring))
-        ring_list_settle(state->ring, state->heap.blocks);
     if (form == FORM_AGED && !aged_list_is_roomy(state->aged, state->heap.counters.free_blocks))
         aged_list_pack(state->aged, state->heap.blocks);
     return true;
@@ -226,10 +170,6 @@ const char *list_check(const struct list_fit *state)
 {
     if (state->rule.form == FORM_WALK)
         return check_walk(state);
-    if (state->rule.form == FORM_FLAT)
-        return flat_list_check(&state->flat, &state->heap, state->rule.order == ORDER_ADDRESS);
-    if (state->rule.form == FORM_RING)
-        return ring_list_check(state->ring, &state->heap);
     if (state->rule.form == FORM_AGED)
         return aged_list_check(state->aged, &state->heap);
     return check_tree(state);

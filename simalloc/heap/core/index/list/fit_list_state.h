@@ -4,12 +4,10 @@
 
 #include "index/list/aged_list.h"
 #include "index/list/block_list_edit.h"
-#include "index/list/flat_list.h"
-#include "index/list/ring_list.h"
 #include "index/list/walked_list.h"
 #include "index/order.h"
 
-enum form { FORM_TREE, FORM_FLAT, FORM_AGED, FORM_RING, FORM_WALK, FORMS };
+enum form { FORM_TREE, FORM_AGED, FORM_WALK, FORMS };
 
 /* Known when the code is compiled, so that only its own branches are left. */
 struct list_rule {
@@ -24,17 +22,12 @@ struct list_fit {
     bool held;       /* a form has been asked for, and is kept while that is possible */
     int64_t balance; /* visits saved by walking, or by not walking, as it is done; at most 0 */
     uint64_t searches, visited; /* of all so far, when the balance was last drawn */
-    uint64_t usual;  /* visits of a batch: a mean that forgets */
-    uint64_t passed; /* neighbours, in the last batch as a walk or a ring; forgotten bit by bit */
-    uint32_t no_ring; /* batches for which it is no ring, since too many were passed */
+    uint64_t passed; /* neighbours, in the last batch as a walk; forgotten bit by bit */
     struct walked_list walk; /* of next fit: the front is the rover */
     struct block_list tree;  /* but first fit LIFO the other way round, so that the newest block
                                 comes last and enters without moving others */
-    uint32_t rover; /* next fit in a tree or a ring: where the next search starts; NO_BLOCK if it
-                       is empty */
-    struct flat_list flat;
+    uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
     struct aged_list *aged; /* NULL: the list has never had this form */
-    struct ring_list *ring; /* the same */
 };
 
 /* A block of the list, and where the tree has it. */
