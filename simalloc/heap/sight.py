@@ -22,7 +22,7 @@ class Sight(NamedTuple):
     """Events in a row; every array has one entry an event, int64.
 
     `region`, `number` and `offset` say where the object is, in the family's own terms
-    (`Family.spell_location`); `offset` is -1 after events that leave no object. `mapped` and
+    (`Family.spell_location`); `address` is -1 after events that leave no object. `mapped` and
     `resident` are scaled bytes. `figures` has a row an event: what the allocator itself reports.
     """
 

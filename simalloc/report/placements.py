@@ -51,7 +51,7 @@ def _rows(
         if event % every and event != last:
             continue
         location = (int(sight.region[place]), int(sight.number[place]), int(sight.offset[place]))
-        has_object = location[2] >= 0
+        has_object = sight.address[place] >= 0
         address = description.spell_location(*location) if has_object else "-"
         figures = dict(zip(watched.names, sight.figures[place].tolist(), strict=True))
         yield [

@@ -44,6 +44,14 @@ def test_each_fourth_and_the_last_in_a_file(log, tmp_path):
     assert {row["resident"] for row in rows} == {"0"}
 
 
+def test_an_object_may_lie_below_where_addresses_are_told_from(tmp_path):
+    log = tmp_path / "threads.txt"
+    log.write_text("t 1\nm 1 100\nt 0\nm 2 100\n")
+    done = place(str(log), "-p", "mimalloc:version=2.0.9")
+    segments = [int(row["address"]) >> 25 for row in csv.DictReader(done.stdout.splitlines())]
+    assert segments == [0, -1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -8,6 +8,10 @@
 enum {
     HEADER_START = 264, /* bytes of a segment's header in front of what it has for each slice */
     SLICE_RECORD = 80,
+    HEADER = HEADER_START + (SLICES + 1) * SLICE_RECORD,
+    RECORD_WRITTEN = 72, /* bytes of the record of a span's first slice */
+    LINK_WRITTEN = 32,   /* of those of others, which lead to it */
+    MOST_LINKED = 255,   /* slices of a page that lead to its first one, beside the last */
     COMMIT_UNIT = 16, /* slices that are committed together */
     SLOTS_LOOKED_AT = 16, /* of kept segments, when another comes */
     MOST_PURGED = 4, /* more than so many are not decommitted then */
@@ -176,7 +180,7 @@ struct segment *segment_take(struct mimalloc2 *state, struct theap *theap)
         bits_clear(state->filled, slot, 1);
         block = segment->spans[state->first].block;
         if (state->first > 0)
-            heap_touch(&state->heap, segment->start, HEADER_START + (SLICES + 1) * SLICE_RECORD);
+            heap_touch(&state->heap, segment->start, HEADER);
     } else {
         bool is_lazy = state->threads > 1 && theap->segments < state->eager_commit_delay;
         segment = map(state, SEGMENT, false, &block);
@@ -184,6 +188,8 @@ struct segment *segment_take(struct mimalloc2 *state, struct theap *theap)
             return NULL;
         if (state->eager_commit && !is_lazy)
             commit(state, segment, 0, SLICES);
+        else if (state->first > 0) /* what was committed by itself is cleared by writing */
+            heap_touch(&state->heap, segment->start, HEADER);
     }
     commit(state, segment, 0, state->first);
     segment->expire = segment->used = segment->abandoned = segment->visits = 0;
@@ -288,23 +294,29 @@ void segments_purge(struct mimalloc2 *state, bool force)
     }
 }
 
-/* Writes what the header has for the first and the last slice of a span. */
-static void touch_records(struct mimalloc2 *state, const struct segment *segment, uint32_t index,
-                          uint32_t count)
+/* Writes what the header has for a span: for its first and last slice, and of a page for those between
+ * as well. */
+static void touch_records(struct mimalloc2 *state, const struct segment *segment, uint32_t index)
 {
-    uint64_t records = segment->start + HEADER_START;
-    heap_touch(&state->heap, records + index * SLICE_RECORD, SLICE_RECORD);
-    heap_touch(&state->heap, records + (index + count - 1) * SLICE_RECORD, SLICE_RECORD);
+    const struct span *span = &segment->spans[index];
+    uint64_t first = segment->start + HEADER_START + index * SLICE_RECORD;
+    uint64_t links = span->page == NO_PAGE ? 0 : span->count - 1;
+    links = links > MOST_LINKED ? MOST_LINKED : links;
+    heap_touch(&state->heap, first, RECORD_WRITTEN);
+    if (links > 0)
+        heap_touch(&state->heap, first + SLICE_RECORD, (links - 1) * SLICE_RECORD + LINK_WRITTEN);
+    uint64_t last = span->count > SLICES - index ? SLICES - index : span->count - 1;
+    if (last > 0)
+        heap_touch(&state->heap, first + last * SLICE_RECORD, LINK_WRITTEN);
 }
 
 void span_set(struct mimalloc2 *state, struct segment *segment, uint32_t index, struct span span)
 {
     segment->spans[index] = span;
-    if (segment->is_huge)
-        return;
-    segment->first_of[index + span.count - 1] = (uint16_t)index;
+    if (!segment->is_huge)
+        segment->first_of[index + span.count - 1] = (uint16_t)index;
     if (state->first > 0)
-        touch_records(state, segment, index, span.count);
+        touch_records(state, segment, index);
 }
 
 void segments_release(struct mimalloc2 *state)

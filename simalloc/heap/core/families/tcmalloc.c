@@ -6,6 +6,7 @@
 
 enum {
     SMALLEST = 1,               /* the class of a byte */
+    IDLE_RECORDS = 2,           /* of spans, made first so that others lie elsewhere in caches */
     BLOCKS_AN_EVENT = 16,
     POOL_OF_EXCEPTIONS = 72704, /* bytes that the C++ library allocates when it is loaded */
     THREAD_BLOCK = 304,         /* and the C library for each thread that is started */
@@ -70,6 +71,8 @@ static void start_program(struct tcmalloc *state)
     state->is_started = true;
     if (!heap->setting.mechanism)
         return;
+    for (int i = 0; i < IDLE_RECORDS; i++)
+        tcmalloc_take_record(state, &state->metadata.spans, SPAN_RECORD);
     if (state->version == VERSION_2_10)
         start_old(state);
     else

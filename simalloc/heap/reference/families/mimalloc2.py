@@ -331,7 +331,7 @@ class Mimalloc2Heap(Heap):
         segment.used += 1
         theap.queue_of(page).insert(0, page)
         self._pages[start] = page
-        self._segments.touch_records(segment, index, slices)
+        self._segments.touch_records(segment, index)
         self._cut_ends(page, start, slices * SLICE)
         self._extend(page)
         return page
@@ -407,7 +407,7 @@ class Mimalloc2Heap(Heap):
         segment.spans[index] = count, None
         if segment.owner is not None:
             segment.owner.add_span(segment, index, count)
-        self._segments.touch_records(segment, index, count)
+        self._segments.touch_records(segment, index)
 
     def _join_span(self, segment: Segment, index: int, count: int) -> None:
         start = segment.start + index * SLICE

@@ -24,6 +24,15 @@ _HEADER_START = 264
 _SLICE_RECORD = 80
 """The bytes that the header has for each slice."""
 
+_RECORD_WRITTEN = 72
+"""What is written of the record of a span's first slice."""
+
+_LINK_WRITTEN = 32
+"""What is written of those of others, which lead to the first."""
+
+_MOST_LINKED = 255
+"""So many slices of a page lead to its first one, and its last does."""
+
 _HEADER_SIZE = _HEADER_START + _SLICE_RECORD * (SEGMENT // SLICE + 1)
 
 _CACHE_SLOTS = 1024
@@ -113,6 +122,8 @@ class Segments:
         else:
             segment = self._map(SEGMENT, is_huge=False)
             self._begin(segment, SEGMENT // SLICE if is_eager else self.first)
+            if not is_eager and self.first:  # what is committed by itself is cleared by writing
+                self._heap.touch(segment.start, _HEADER_SIZE)
         self._commit(segment, bits(0, self.first))
         segment.expire = 0
         segment.visits = segment.used = segment.abandoned = 0
@@ -204,12 +215,20 @@ class Segments:
             waiting, segment.expire = segment.waiting, 0
             self._decommit(segment, waiting)
 
-    def touch_records(self, segment: Segment, index: int, count: int) -> None:
-        """Write what the header has for the first and the last slice of a span."""
-        if self.first and not segment.is_huge:
-            at = segment.start + _HEADER_START
-            self._heap.touch(at + index * _SLICE_RECORD, _SLICE_RECORD)
-            self._heap.touch(at + (index + count - 1) * _SLICE_RECORD, _SLICE_RECORD)
+    def touch_records(self, segment: Segment, index: int) -> None:
+        """Write what the header has for the first and the last slice of a span.
+
+        Of a page it has something for those between as well.
+        """
+        if not self.first:
+            return
+        count, page = segment.spans[index]
+        at = segment.start + _HEADER_START + index * _SLICE_RECORD
+        self._heap.touch(at, _RECORD_WRITTEN)
+        last = min(count - 1, SEGMENT // SLICE - index)
+        linked = range(1, count)[:_MOST_LINKED] if page else ()
+        for i in {*linked, last} - {0}:
+            self._heap.touch(at + i * _SLICE_RECORD, _LINK_WRITTEN)
 
     def kept(self) -> list[Segment]:
         """Return the segments that nobody uses."""

@@ -27,6 +27,9 @@ _POOL_OF_EXCEPTIONS = 72704
 _THREAD_BLOCK = 304
 """What the C library allocates for each thread that is started, with as many libraries."""
 
+_IDLE_RECORDS = 2
+"""Records of spans that are made first of all, so that the others lie elsewhere in caches."""
+
 _UNUSED = SizeClass(1, 1, 1)
 """Class 0, which no request takes; but other classes can take the room of its chains."""
 
@@ -193,6 +196,8 @@ class TcmallocHeap(SpanHeap):
     def _start_program(self) -> None:
         """Allocate and free what is allocated and freed before a program's own first call."""
         self._has_prelude = False
+        assert self.metadata
+        self.metadata.spans.change(_IDLE_RECORDS)
         self._pass_through_caches()
         for _ in range(self.other_threads):
             self._keep(self.caches.of(0), _THREAD_BLOCK)

@@ -30,9 +30,9 @@ class Records:
         self._made = 0
 
     def change(self, by: int) -> None:
-        """Use one record more, a new one if none has been given back; or one less."""
+        """Use some records more, new ones if none has been given back; or some less."""
         self._used += by
-        if self._used > self._made:
+        while self._used > self._made:
             self._make()
 
     def _make(self) -> None:
