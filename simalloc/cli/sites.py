@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,22 +12,32 @@ from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option
 from simalloc.errors import SimallocError
-from simalloc.measure.sites import best_apart, events_of_best_apart, held_under, usage_of
+from simalloc.measure.sites import (
+    ASKED,
+    HELD,
+    best_apart,
+    events_of_best_apart,
+    profile_of,
+    rows_of,
+    tree_of,
+)
 from simalloc.measure.sites.apart import Parting
 from simalloc.report import write_table
 from simalloc.report.sites import (
-    by_function,
     proposal_text,
     site_records,
-    sites_records_table,
+    site_records_table,
     sites_table,
+    tree_records,
+    tree_records_table,
+    tree_table,
 )
 from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.measure.sites import At
+    from simalloc.measure.sites import At, By, Frame, Profile, Tree, Way
     from simalloc.report import Format
     from simalloc.trace import Trace
 
@@ -36,6 +46,7 @@ if TYPE_CHECKING:
     "sites",
     epilog="\b\nExamples:\n"
     "  simalloc sites my-program.npz -p ptmalloc\n"
+    "  simalloc sites my-program.npz -p ptmalloc --tree top-down --measure wasted_bytes\n"
     "  simalloc sites my-program.npz -p ptmalloc --apart remember_session",
 )
 @click.argument("trace", metavar="TRACE")
@@ -48,12 +59,27 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--by",
-    type=click.Choice(["function", "site"]),
-    default="function",
+    type=click.Choice(["site", "function", "stack"]),
+    default="site",
     show_default=True,
-    help="What is a row: a function and line, or a call path.",
+    help="What is a row: a line that allocates, a function, or a call path.",
 )
-@click.option("--only", metavar="TEXT", help="Only functions and files whose name has this in it.")
+@click.option(
+    "--tree",
+    "way",
+    type=click.Choice(["top-down", "bottom-up"]),
+    default=None,
+    help="Show call paths instead: from main down, or from what allocates up to its callers.",
+)
+@click.option(
+    "--measure",
+    type=click.Choice([*HELD, *ASKED]),
+    default=None,
+    help="What rows are ordered by. Default: pinned_bytes with -p, else live_bytes.",
+)
+@click.option("--only", metavar="TEXT", help="Only functions and files with this in their name.")
+@click.option("--through", metavar="TEXT", help="Only call paths through such a function or file.")
+@click.option("--without", metavar="TEXT", help="No call path through such a function or file.")
 @click.option(
     "--wrapper",
     "wrappers",
@@ -61,6 +87,7 @@ if TYPE_CHECKING:
     metavar="REGEX",
     help="A function that allocates for others, so that its caller is meant; several times.",
 )
+@click.option("--unfolded", is_flag=True, help="Fold nothing: xmalloc and its like are code too.")
 @click.option(
     "--apart",
     "parted",
@@ -70,18 +97,32 @@ if TYPE_CHECKING:
 )
 @click.option("--propose", is_flag=True, help="Find the three for which that saves most.")
 @click.option("--most", type=click.IntRange(1), default=20, show_default=True, help="Rows.")
+@click.option(
+    "--least",
+    type=click.FloatRange(0, 100),
+    default=1,
+    show_default=True,
+    metavar="PERCENT",
+    help="What share of the whole a line of a tree has at least.",
+)
 @page_option
 @format_option
 def command(
     trace: str,
     policy: str | None,
     at: At | None,
-    by: str,
+    by: By,
+    way: Way | None,
+    measure: str | None,
     only: str | None,
+    through: str | None,
+    without: str | None,
     wrappers: Sequence[str],
+    unfolded: bool,  # noqa: FBT001 - click passes options so
     parted: Sequence[str],
-    propose: bool,  # noqa: FBT001 - click passes options so
+    propose: bool,  # noqa: FBT001
     most: int,
+    least: float,
     page: int,
     table_format: Format,
 ) -> None:
@@ -91,25 +132,69 @@ def command(
     back to the system if those did not. Where objects of several lie in a page, each has a share.
     """
     loaded = load(trace)
-    usage = usage_of(loaded)
-    held = None
-    if policy is not None:
-        with progress(loaded.name, 2 * len(loaded)) as advance:
-            held = held_under(loaded, policy, at=at, page=page, progress=advance)
-    records = site_records(loaded.provenance, usage, held, wrappers=wrappers)
-    shown = by_function(records) if by == "function" else records
-    shown = [record for record in shown if only is None or _has(record, only)]
-    if table_format == "json":
-        json.dump(shown, sys.stdout, indent=2)
-        sys.stdout.write("\n")
-    elif table_format == "csv":
-        write_table(sites_records_table(shown), table_format, sys.stdout)
+    with progress(loaded.name, 2 * len(loaded) if policy else 0) as advance:
+        whole = profile_of(
+            loaded,
+            policy,
+            at=at,
+            page=page,
+            wrappers=None if unfolded else wrappers,
+            progress=advance,
+        )
+    measure = _measure(whole, measure)
+    profile = whole.where(lambda path: _is_wanted(path, only, through, without))
+    if way:
+        _print_tree(loaded.name, tree_of(profile, way), measure, least, table_format)
     else:
-        write_table(sites_table(loaded.name, shown, most), table_format, sys.stdout)
+        _print_rows(loaded.name, profile, by, measure, most, table_format)
     if parted:
-        _try_apart(loaded, _named(policy, "--apart"), records, parted)
+        _try_apart(loaded, _named(policy, "--apart"), whole, parted)
     if propose:
         _propose(loaded, _named(policy, "--propose"), wrappers, page)
+
+
+def _print_rows(name: str, profile: Profile, by: By, measure: str, most: int, form: Format) -> None:
+    rows = rows_of(profile, by, measure)
+    if form == "json":
+        json.dump(site_records(rows), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    elif form == "csv":
+        write_table(site_records_table(site_records(rows)), form, sys.stdout)
+    else:
+        write_table(sites_table(name, rows, measure, most), form, sys.stdout)
+
+
+def _print_tree(name: str, tree: Tree, measure: str, least: float, form: Format) -> None:
+    if form == "json":
+        json.dump(tree_records(tree, measure), sys.stdout, indent=1)
+        sys.stdout.write("\n")
+    elif form == "csv":
+        write_table(tree_records_table(tree, measure), form, sys.stdout)
+    else:
+        write_table(tree_table(name, tree, measure, least), form, sys.stdout)
+
+
+def _measure(profile: Profile, wanted: str | None) -> str:
+    """Return what rows are ordered by."""
+    if wanted is None:
+        return profile.measures[0] if "pinned_bytes" in profile.values else "live_bytes"
+    if wanted not in profile.values:
+        raise SimallocError(f"{wanted} is known under a policy; name one with -p")
+    return wanted
+
+
+def _is_wanted(
+    path: Sequence[Frame], only: str | None, through: str | None, without: str | None
+) -> bool:
+    return (
+        (only is None or _has(path[:1], only))
+        and (through is None or _has(path, through))
+        and (without is None or not _has(path, without))
+    )
+
+
+def _has(frames: Sequence[Frame], text: str) -> bool:
+    return any(text in frame.function or text in frame.file for frame in frames)
 
 
 def _named(policy: str | None, option: str) -> str:
@@ -118,25 +203,18 @@ def _named(policy: str | None, option: str) -> str:
     return policy
 
 
-def _has(record: dict[str, Any], text: str) -> bool:
-    return text in record["function"] or text in (record["file"] or "")
-
-
-def _try_apart(
-    trace: Trace, policy: str, records: Sequence[dict[str, Any]], functions: Sequence[str]
-) -> None:
+def _try_apart(trace: Trace, policy: str, profile: Profile, functions: Sequence[str]) -> None:
     """Say on stderr what each function's objects in a heap of their own would come to."""
-    sites = {
-        function: [each["site"] for each in records if each["function"] == function]
-        for function in functions
-    }
-    for function, numbers in sites.items():
-        if not numbers:
+    by_name: dict[str, list[int]] = {function: [] for function in functions}
+    for path, site in zip(profile.paths, profile.sites, strict=True):
+        by_name.setdefault(path[0].function, []).append(site)
+    for function in functions:
+        if not by_name[function]:
             raise SimallocError(f"no call site is in a function {function!r}")
-    with progress(f"{trace.name}: apart", len(trace) * (1 + len(sites))) as advance:
+    with progress(f"{trace.name}: apart", len(trace) * (1 + len(functions))) as advance:
         parting = Parting(trace, policy, advance)
-        found = [(function, parting.apart(numbers)) for function, numbers in sites.items()]
-    for function, one in found:
+        found = [parting.apart(by_name[function]) for function in functions]
+    for function, one in zip(functions, found, strict=True):
         click.echo(
             f"{function} apart: {one.peak_resident_bytes:,.0f} to {one.peak_apart_bytes:,.0f} "
             f"bytes resident at the peak, {one.final_resident_bytes:,.0f} to "

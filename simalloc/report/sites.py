@@ -1,129 +1,178 @@
-"""Call sites as a table, and as records for other programs."""
+"""Call sites as tables, and as records for other programs."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from simalloc.measure.sites import frames_of, guilty_frame
 from simalloc.report.table import Table
-from simalloc.report.units import spell_bytes
-from simalloc.trace.sites import site_name
+from simalloc.report.units import percent, spell_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from simalloc.measure.sites import Held, Proposal, Usage
+    from simalloc.measure.sites import Frame, Proposal, Row, Tree
     from simalloc.report.table import Value
 
+_WORDS: Final = {
+    "pinned_bytes": "pinned",
+    "shared_bytes": "shared",
+    "wasted_bytes": "wasted",
+    "rounding_bytes": "rounding",
+    "live_bytes": "live at peak",
+    "final_bytes": "at the end",
+    "allocated_bytes": "allocated",
+    "allocations": "allocations",
+    "never_freed": "never freed",
+    "temporary": "temporary",
+}
+"""What people read above a column."""
 
-def site_records(
-    provenance: Mapping[str, Any],
-    usage: Usage,
-    held: Held | None,
-    *,
-    wrappers: Sequence[str] = (),
-) -> list[dict[str, Any]]:
-    """Return a record a site that has allocated anything, those that pin most first.
+_HELD_COLUMNS: Final = ("pinned_bytes", "shared_bytes", "rounding_bytes", "live_bytes",
+                        "final_bytes")  # fmt: skip
+_ASKED_COLUMNS: Final = ("live_bytes", "final_bytes", "allocated_bytes", "allocations",
+                         "never_freed", "temporary")  # fmt: skip
 
-    Without a policy, `held` is None and those with most live bytes at the peak come first.
-    """
-    found = []
-    for site in range(len(usage.allocations)):
-        if not usage.allocations[site]:
-            continue
-        frames = frames_of(site_name(provenance, site))
-        frame = guilty_frame(frames, wrappers)
-        lifetime = float(usage.lifetime[site])
-        record: dict[str, Any] = {
-            "site": site,
-            "function": frame.function,
-            "file": frame.file or None,
-            "line": frame.line or None,
-            "stack": [_spelled(each.function, each.file, each.line) for each in frames],
-            "live_bytes": int(usage.live_bytes[site]),
-            "final_bytes": int(usage.final_bytes[site]),
-            "allocated_bytes": int(usage.allocated_bytes[site]),
-            "allocations": int(usage.allocations[site]),
-            "never_freed": int(usage.never_freed[site]),
-            "temporary": int(usage.temporary[site]),
-            "lifetime_events": None if math.isnan(lifetime) else lifetime,
+
+def site_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return a record a row."""
+    return [
+        {
+            **_place(row.frame),
+            "stack": [spell_frame(frame) for frame in row.stack],
+            "sites": list(row.sites),
+            **{name: row.values[name] for name in _WORDS if name in row.values},
+            "lifetime_events": row.lifetime,
         }
-        if held is not None:
-            record |= {
-                "pinned_bytes": float(held.pinned_bytes[site]),
-                "shared_bytes": float(held.shared_bytes[site]),
-                "rounding_bytes": float(held.rounding_bytes[site]),
-            }
-        found.append(record)
-    keys = ("live_bytes", "final_bytes") if held is None else ("pinned_bytes", "shared_bytes")
-    found.sort(key=lambda record: [record[key] for key in keys], reverse=True)
+        for row in rows
+    ]
+
+
+def sites_table(title: str, rows: Sequence[Row], measure: str, most: int) -> Table:
+    """Return the first rows, and the sum of all, as a table for people."""
+    shown = _columns(measure, rows[0].values if rows else {})
+    whole = {name: sum(row.values[name] for row in rows) for name in shown}
+    asked = "pinned_bytes" not in shown
+    lines: list[tuple[Value, ...]] = [
+        (
+            spell_frame(row.frame),
+            percent(row.values[measure] / whole[measure]) if whole[measure] else None,
+            *(round(row.values[name]) for name in shown),
+            *([row.lifetime] if asked else []),
+        )
+        for row in rows[:most]
+    ]
+    end = (None,) if asked else ()
+    lines.append((f"all {len(rows):,}", None, *(round(whole[name]) for name in shown), *end))
+    left = len(rows) - len(lines) + 1
+    notes = (f"{left:,} more; --most shows them.",) if left else ()
+    columns = ["function", "%", *(_WORDS[name] for name in shown), *(["lifetime"] if asked else [])]
+    return Table(title, columns, lines, notes)
+
+
+def site_records_table(records: Sequence[Mapping[str, Any]]) -> Table:
+    """Return records as a table, for CSV."""
+    columns = list(records[0]) if records else ["function"]
+    rows = [[_cell(record[name]) for name in columns] for record in records]
+    return Table("Sites", columns, rows)
+
+
+def tree_records(tree: Tree, measure: str) -> list[dict[str, Any]]:
+    """Return a record for each root, with its children; of siblings those with most come first."""
+    names = [name for name in _WORDS if name in tree.totals]
+    records: list[dict[str, Any]] = [
+        {**_place(frame), **{name: tree.totals[name][node].item() for name in names}}
+        | {"children": []}
+        for node, frame in enumerate(tree.frames)
+    ]
+    for record, parent in zip(records[1:], tree.parents[1:].tolist(), strict=True):
+        records[parent]["children"].append(record)
+    for record in records:
+        record["children"].sort(key=lambda child: -child[measure])
+    found: list[dict[str, Any]] = records[0]["children"]
     return found
 
 
-def by_function(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records summed up by function, file and line, in the same order."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for record in records:
-        key = record["function"], record["file"], record["line"]
-        if key not in found:
-            found[key] = dict(record)
-            continue
-        known = found[key]
-        for name, value in record.items():
-            if name.endswith(("_bytes", "allocations", "freed", "temporary")):
-                known[name] += value
-        known["lifetime_events"] = None  # the mean of means would not be one
-    order = "pinned_bytes" if records and "pinned_bytes" in records[0] else "live_bytes"
-    return sorted(found.values(), key=lambda record: -record[order])
-
-
-def sites_table(trace: str, records: Sequence[Mapping[str, Any]], most: int) -> Table:
-    """Return the first records as a table for people."""
-    names = {
-        "pinned_bytes": "pinned",
-        "shared_bytes": "shared",
-        "live_bytes": "live at peak",
-        "final_bytes": "at the end",
-        "allocations": "allocations",
-        "never_freed": "never freed",
-        "rounding_bytes": "rounding",
-    }
-    shown = [name for name in names if records and name in records[0]]
-    rows: list[tuple[Value, ...]] = [
-        (
-            _spelled(record["function"], record["file"], record["line"]),
-            *(int(record[name]) for name in shown),
-        )
-        for record in records[:most]
-    ]
-    left = len(records) - len(rows)
-    notes = (f"{left:,} more; --most shows them.",) if left else ()
-    return Table(trace, ["function", *(names[name] for name in shown)], rows, notes)
-
-
-def sites_records_table(records: Sequence[Mapping[str, Any]]) -> Table:
-    """Return all records as a table, for CSV."""
-    columns = list(records[0]) if records else ["function"]
+def tree_records_table(tree: Tree, measure: str) -> Table:
+    """Return all nodes as a table, for CSV: each with its depth, below its parent."""
+    names = [name for name in _WORDS if name in tree.totals]
     rows = [
-        [" < ".join(record[name]) if name == "stack" else record[name] for name in columns]
-        for record in records
+        [depth, *_place(tree.frames[node]).values()]
+        + [tree.totals[name][node].item() for name in names]
+        for depth, node in _walk(tree, measure, 0)
+        if node
     ]
-    return Table("Sites", columns, rows)
+    return Table("Sites", ["depth", "function", "file", "line", *names], rows)
+
+
+def tree_table(title: str, tree: Tree, measure: str, least: float) -> Table:
+    """Return the nodes that have at least a share of a measure, each below its parent.
+
+    `least` is that share, in percent of the whole. Deeper nodes are further to the right.
+    """
+    shown = _columns(measure, tree.totals)
+    whole = float(tree.totals[measure][0])
+    enough = whole * least / 100
+    lines: list[tuple[Value, ...]] = [
+        (
+            "  " * depth + (spell_frame(tree.frames[node]) if node else "all"),
+            percent(tree.totals[measure][node].item() / whole) if whole else None,
+            *(round(tree.totals[name][node].item()) for name in shown),
+        )
+        for depth, node in _walk(tree, measure, enough)
+    ]
+    left = len(tree) - len(lines)
+    notes = (f"{left:,} nodes with less than {least:g} %; --least shows them.",) if left else ()
+    return Table(title, ["function", "%", *(_WORDS[name] for name in shown)], lines, notes)
+
+
+def _walk(tree: Tree, measure: str, enough: float) -> Iterator[tuple[int, int]]:
+    """Yield depth and node from the top down, of siblings those with most first."""
+    children, amounts = tree.children(), tree.totals[measure]
+    waiting = [(0, 0)]  # depth and node
+    while waiting:
+        depth, node = waiting.pop()
+        yield depth, node
+        below = sorted(children[node], key=lambda child: amounts[child].item())
+        waiting += [(depth + 1, child) for child in below if amounts[child] >= enough]
 
 
 def proposal_text(proposal: Proposal) -> str:
     """Return a proposal in words, without a full stop."""
-    frame, found = proposal.frame, proposal.apart
+    found = proposal.apart
     when = "at the end" if found.counts_at_end else "at the peak"
     shorter = proposal.events < proposal.of_events
     part = f" of the first {proposal.events:,} events" if shorter else ""
     return (
-        f"Put what {_spelled(frame.function, frame.file, frame.line)} allocates into an arena of "
-        f"its own: {spell_bytes(found.together_bytes)} to {spell_bytes(found.apart_bytes)} "
+        f"Put what {spell_frame(proposal.frame)} allocates into an arena of its own: "
+        f"{spell_bytes(found.together_bytes)} to {spell_bytes(found.apart_bytes)} "
         f"resident {when}{part}"
     )
 
 
-def _spelled(function: str, file: str | None, line: int | None) -> str:
-    return f"{function} ({file}:{line})" if file else function
+def spell_frame(frame: Frame) -> str:
+    """Return a frame as people read it."""
+    if not frame.file:
+        return frame.function
+    place = f"{frame.file}:{frame.line}" if frame.line else frame.file
+    return f"{frame.function} ({place})"
+
+
+def _place(frame: Frame) -> dict[str, Any]:
+    return {
+        "function": frame.function,
+        "file": frame.file or None,
+        "line": frame.line or None,
+    }
+
+
+def _columns(measure: str, values: Mapping[str, Any]) -> list[str]:
+    """Return the measures that people are shown, the one that they asked for first."""
+    usual = _HELD_COLUMNS if "pinned_bytes" in values else _ASKED_COLUMNS
+    return [measure, *(name for name in usual if name != measure)] if values else []
+
+
+def _cell(value: Any) -> Value:
+    if isinstance(value, list):
+        return " < ".join(map(str, value))
+    found: Value = value
+    return found

@@ -1,5 +1,7 @@
 """`simalloc sites`, as other programs call it."""
 
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -69,3 +71,40 @@ def test_a_trace_without_sites():
     done = simalloc("espresso")
     assert done.returncode == 2
     assert "record it with --sites" in done.stderr
+
+
+def test_the_call_paths_as_a_tree(trace):
+    options = ("-p", "first-fit-ao", "--measure", "wasted_bytes", "--tree")
+    (remember, buffer) = json.loads(
+        simalloc(trace, *options, "top-down", "--format", "json").stdout
+    )
+    assert (remember["function"], buffer["function"]) == ("remember", "temp_buffer")
+    rows = csv.DictReader(
+        io.StringIO(simalloc(trace, *options, "top-down", "--format", "csv").stdout)
+    )
+    assert [(row["depth"], row["function"]) for row in rows] == [
+        ("1", "remember"), ("1", "temp_buffer"),
+    ]  # fmt: skip
+    unfolded = simalloc(trace, *options, "bottom-up", "--unfolded").stdout
+    assert unfolded.index("all") < unfolded.index("  xmalloc") < unfolded.index("    remember")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left"),
+    [
+        (["--only", "session.c"], ["remember"]),
+        (["--without", "temp_"], ["remember"]),
+        (["--through", "page.c"], ["temp_buffer"]),
+        (["--through", "nowhere"], []),
+    ],
+)
+def test_filters(trace, arguments, left):
+    done = simalloc(trace, *arguments, "--format", "json")
+    assert [row["function"] for row in json.loads(done.stdout)] == left
+    assert simalloc(trace, *arguments).returncode == 0
+    assert simalloc(trace, *arguments, "--tree", "top-down").returncode == 0
+
+
+def test_a_measure_of_a_heap_needs_a_policy(trace):
+    done = simalloc(trace, "--measure", "wasted_bytes")
+    assert (done.returncode, "name one with -p" in done.stderr) == (2, True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from simalloc.trace.sites import PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _PLACED: Final = re.compile(r"(?P<function>.*?) \((?P<file>[^()]*?):(?P<line>\d+)\)$", re.DOTALL)
 
@@ -56,6 +56,18 @@ def frames_of(name: str) -> list[Frame]:
     return found
 
 
-def guilty_frame(frames: Sequence[Frame], more: Sequence[str] = ()) -> Frame:
+def folded(path: Sequence[Frame], more: Sequence[str] = ()) -> Sequence[Frame]:
+    """Return a path from its innermost frame on that is no wrapper; the whole if all are."""
+    inner = next((place for place, each in enumerate(path) if not is_wrapper(each[0], more)), 0)
+    return path[inner:]
+
+
+def guilty_frame(path: Sequence[Frame], more: Sequence[str] = ()) -> Frame:
     """Return the innermost frame that is no wrapper; the innermost if all are."""
-    return next((each for each in frames if not is_wrapper(each.function, more)), frames[0])
+    return folded(path, more)[0]
+
+
+def common_frame(frames: Iterable[Frame]) -> Frame:
+    """Return one frame of a function for several, without a line if theirs are not the same."""
+    first, *others = frames
+    return first if all(each == first for each in others) else first._replace(line=0)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Usage:
-    """An entry a site in every array (int64 but for `lifetime`), by the site's number.
+    """An entry a site in every array (int64), by the site's number.
 
     A block belongs to the site that asked for it last: a realloc's, if there was one. `live_bytes`
     are those at the peak of all live bytes, `final_bytes` at the end; `allocated_bytes` and
     `allocations` are of the whole trace; `never_freed` and `temporary` count allocations, the
-    latter those that the very next event frees. `lifetime` is the mean number of events until the
-    block is freed or reallocated, of those that are (nan: none).
+    latter those that the very next event frees. `lived_events` sums up over the blocks that are
+    freed or reallocated how many events that took.
     """
 
     peak_event: int
@@ -34,7 +34,7 @@ class Usage:
     allocations: NDArray[np.int64]
     never_freed: NDArray[np.int64]
     temporary: NDArray[np.int64]
-    lifetime: NDArray[np.float64]
+    lived_events: NDArray[np.int64]
 
 
 def sites_of(trace: Trace) -> NDArray[np.uint32]:
@@ -60,8 +60,6 @@ def usage_of(trace: Trace) -> Usage:
         np.add.at(found, site, values)  # the weights of a bincount are floats, and round
         return found
 
-    lived = total(np.where(ended, end - start, 0))
-    frees = total(ended.astype(np.int64))
     return Usage(
         peak_event=peak,
         live_bytes=total(np.where((start <= peak) & (end > peak), size, 0)),
@@ -70,7 +68,7 @@ def usage_of(trace: Trace) -> Usage:
         allocations=total(np.ones(len(start), np.int64)),
         never_freed=total((~ended).astype(np.int64)),
         temporary=total((ended & (end == start + 1)).astype(np.int64)),
-        lifetime=np.divide(lived, frees, out=np.full(count, np.nan), where=frees > 0),
+        lived_events=total(np.where(ended, end - start, 0)),
     )
 
 

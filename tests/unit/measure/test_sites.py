@@ -14,9 +14,13 @@ from simalloc.measure.sites import (
     frames_of,
     guilty_frame,
     held_by,
+    held_under,
+    profile_of,
+    rows_of,
+    tree_of,
     usage_of,
 )
-from simalloc.report.sites import by_function, proposal_text, site_records
+from simalloc.report.sites import proposal_text, site_records, tree_records
 from simalloc.trace import Op, Trace
 from simalloc.trace.sites import PATH
 
@@ -117,18 +121,85 @@ def test_what_each_site_has_and_how_long():
     assert usage.allocated_bytes.tolist() == [0, 30, 80]
     assert usage.never_freed.tolist() == [0, 0, 1]
     assert usage.temporary.tolist() == [0, 1, 0]
-    assert usage.lifetime.tolist()[1:] == [1.5, 2]
+    assert usage.lived_events.tolist() == [0, 3, 2]
+    assert [row.lifetime for row in rows_of(profile_of(trace), "site", "final_bytes")] == [2, 1.5]
 
 
-def test_the_guilty_function_comes_first_although_both_allocate_by_xmalloc():
-    trace = sessions()
-    _, _, found, _ = held(trace, "first-fit-ao:growth=4K,trim=4K", scale=1)
-    rows = by_function(site_records(trace.provenance, usage_of(trace), found))
-    assert (rows[0]["function"], rows[0]["file"], rows[0]["line"]) == (
-        "remember_session", "session.c", 7,
-    )  # fmt: skip
-    assert rows[0]["pinned_bytes"] > 1_400_000
-    assert rows[1]["pinned_bytes"] == 0
+@pytest.mark.parametrize("by", ["site", "function", "stack"])
+def test_the_guilty_function_comes_first_although_both_allocate_by_xmalloc(by):
+    profile = profile_of(sessions(), "first-fit-ao:growth=4K,trim=4K")
+    guilty, innocent = rows_of(profile, by, "pinned_bytes")
+    line = 0 if by == "function" else 7
+    assert (guilty.frame.function, guilty.frame.file) == ("remember_session", "session.c")
+    assert guilty.stack == frames_of(NAMES[GUILTY])
+    assert site_records([guilty])[0]["line"] == (line or 7)  # it allocates at one line
+    assert guilty.values["pinned_bytes"] > 1_400_000
+    assert innocent.values["pinned_bytes"] == 0
+
+
+PATHS = [
+    "", "xmalloc < a (x.c:1) < main (x.c:9)", "a (x.c:2) < main (x.c:8)",
+    "b (x.c:3) < a (x.c:1) < main (x.c:9)",
+]  # fmt: skip
+
+
+def with_paths(seed):
+    trace = random_trace(seed)
+    columns = (trace.op, trace.object, trace.size)
+    return Trace.from_events(*columns, site=trace.site, provenance={"sites": PATHS})
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_sums_equal_the_whole_however_they_are_told_apart(seed):
+    trace = with_paths(seed)
+    profile = profile_of(trace, "best-fit-ao:trim=1", at="peak")
+    live = trace.stretch.live
+    whole = {
+        "live_bytes": live.max(), "final_bytes": live[-1], "allocated_bytes": trace.size.sum(),
+        "allocations": np.count_nonzero(trace.op != Op.FREE),
+        "wasted_bytes": held_under(trace, "best-fit-ao:trim=1", at="peak").free_bytes,
+        "pinned_bytes": profile.total("pinned_bytes"),
+        "shared_bytes": profile.total("wasted_bytes") - profile.total("pinned_bytes"),
+    }  # fmt: skip
+    for measure, amount in whole.items():
+        for by in ("site", "function", "stack"):
+            rows = rows_of(profile, by, measure)
+            assert sum(row.values[measure] for row in rows) == pytest.approx(amount)
+        for way in ("top-down", "bottom-up"):
+            tree = tree_of(profile, way)
+            assert tree.totals[measure][0] == pytest.approx(amount)
+            own = np.zeros(len(tree))
+            np.add.at(own, tree.ends, profile.values[measure])
+            for node, below in enumerate(tree.children()):
+                total = own[node] + tree.totals[measure][below].sum()
+                assert tree.totals[measure][node] == pytest.approx(total)
+
+
+def shape(records):
+    return {(record["function"], record["line"]): shape(record["children"]) for record in records}
+
+
+def test_trees_run_down_from_main_and_up_from_what_allocates():
+    profile = profile_of(with_paths(1))
+    down = shape(tree_records(tree_of(profile, "top-down"), "live_bytes"))
+    below_main = {("a", 1): {}, ("a", 2): {}, ("a", None): {("b", 3): {}}}
+    assert down == {("main", None): below_main}
+    up = shape(tree_records(tree_of(profile, "bottom-up"), "live_bytes"))
+    assert up == {
+        ("a", 1): {("main", None): {}}, ("a", 2): {("main", None): {}},
+        ("b", 3): {("a", None): {("main", None): {}}},
+    }  # fmt: skip
+
+
+def test_filters_leave_what_they_keep_as_it_is():
+    profile = profile_of(with_paths(1))
+    kept = profile.where(lambda path: path[0].function == "a")
+    assert len(profile) - len(kept) == 1
+    assert all(path[0].function == "a" for path in kept.paths)
+    both = kept.total("live_bytes") + profile.where(lambda path: path[0].function == "b").total(
+        "live_bytes"
+    )
+    assert both == profile.total("live_bytes")
 
 
 def test_apart_says_what_the_heap_would_be():
@@ -202,7 +273,6 @@ def test_a_trace_without_sites_says_how_to_record_them():
 
 def test_the_page_on_sites_names_every_column():
     page = (Path(__file__).parents[3] / "docs/sites.md").read_text("utf-8")
-    trace = sessions(5)
-    _, _, found, _ = held(trace, "first-fit-ao")
-    (record, *_) = site_records(trace.provenance, usage_of(trace), found)
+    profile = profile_of(sessions(5), "first-fit-ao")
+    (record, *_) = site_records(rows_of(profile, "site", "pinned_bytes"))
     assert not [name for name in record if f"`{name}`" not in page]

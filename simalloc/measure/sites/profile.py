@@ -1,0 +1,161 @@
+"""What every call path asked for and holds, in one place, and sums of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from simalloc.measure.sites.frames import common_frame, folded, frames_of
+from simalloc.measure.sites.holding import held_under
+from simalloc.measure.sites.usage import usage_of
+from simalloc.trace.sites import site_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from simalloc.measure.sites.frames import Frame
+    from simalloc.measure.sites.holding import At
+    from simalloc.policy import AnyPolicy
+    from simalloc.trace import Trace
+
+ASKED: Final[Mapping[str, str]] = {
+    "live_bytes": "live at the peak of live bytes",
+    "final_bytes": "live at the end",
+    "allocated_bytes": "allocated in the whole trace",
+    "allocations": "allocations in the whole trace",
+    "never_freed": "allocations that are live at the end",
+    "temporary": "allocations that the very next event frees",
+}
+"""What is known of a site without a policy: the measures and what they are."""
+
+HELD: Final[Mapping[str, str]] = {
+    "pinned_bytes": "free bytes that only this code keeps",
+    "shared_bytes": "its share of free bytes that several keep",
+    "wasted_bytes": "both together",
+    "rounding_bytes": "what its blocks take beyond what was asked for",
+}
+"""What is known of it under a policy."""
+
+By = Literal["function", "site", "stack"]
+"""What is one row: a function, a line of it that allocates, or a whole call path."""
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Call paths, innermost frame first, and what each has; an entry a path everywhere.
+
+    `values` has an array for each measure, int64, or float64 for those of `HELD`. Each of them sums
+    to what the whole trace, or the whole heap, has. `lived_events` is the sum of the lifetimes of
+    the blocks that were freed.
+    """
+
+    paths: Sequence[Sequence[Frame]]
+    """Without the functions that allocate for others."""
+    stacks: Sequence[Sequence[Frame]]
+    """With them."""
+    sites: Sequence[int]
+    """The numbers of the sites in the trace."""
+    values: Mapping[str, NDArray[np.int64] | NDArray[np.float64]]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that it has, of `ASKED` and `HELD`."""
+        return [name for name in (*HELD, *ASKED) if name in self.values]
+
+    def total(self, measure: str) -> float:
+        """Return the sum over all paths."""
+        return float(self.values[measure].sum())
+
+    def where(self, keeps: Callable[[Sequence[Frame]], bool]) -> Profile:
+        """Return the paths for which something is true."""
+        chosen = [place for place, path in enumerate(self.paths) if keeps(path)]
+        return Profile(
+            [self.paths[place] for place in chosen],
+            [self.stacks[place] for place in chosen],
+            [self.sites[place] for place in chosen],
+            {name: values[chosen] for name, values in self.values.items()},
+        )
+
+
+@dataclass(frozen=True)
+class Row:
+    """A function, a line of it or a call path, and the sums of its measures.
+
+    `stack` is the call path of it that has most of what rows are ordered by, as recorded. `frame`
+    has no line if it is a function that allocates at several.
+    """
+
+    frame: Frame
+    stack: Sequence[Frame]
+    sites: Sequence[int]
+    values: Mapping[str, float]
+
+    @property
+    def lifetime(self) -> float | None:
+        """Events until a block is freed or reallocated, on average; None if none is."""
+        freed = self.values["allocations"] - self.values["never_freed"]
+        return self.values["lived_events"] / freed if freed else None
+
+
+def profile_of(
+    trace: Trace,
+    policy: AnyPolicy | None = None,
+    *,
+    at: At | None = None,
+    page: int = 4096,
+    wrappers: Sequence[str] | None = (),
+    progress: Callable[[int], None] = lambda _: None,
+) -> Profile:
+    """Return what each call path of a trace asks for, and what it holds under a policy.
+
+    Functions that allocate for others are left out of the paths' inner ends, and so are those that
+    match one of `wrappers`; None leaves everything in. `at`, `page`, `progress` and what is raised
+    are those of `held_under`.
+    """
+    usage = usage_of(trace)
+    used = np.flatnonzero(usage.allocations)
+    values: dict[str, NDArray[np.int64] | NDArray[np.float64]] = {
+        name: getattr(usage, name)[used] for name in (*ASKED, "lived_events")
+    }
+    if policy is not None:
+        held = held_under(trace, policy, at=at, page=page, progress=progress)
+        values |= {
+            "pinned_bytes": held.pinned_bytes[used],
+            "shared_bytes": held.shared_bytes[used],
+            "wasted_bytes": (held.pinned_bytes + held.shared_bytes)[used],
+            "rounding_bytes": held.rounding_bytes[used],
+        }
+    stacks = [frames_of(site_name(trace.provenance, site)) for site in used.tolist()]
+    paths = stacks if wrappers is None else [folded(stack, wrappers) for stack in stacks]
+    return Profile(paths, stacks, used.tolist(), values)
+
+
+def rows_of(profile: Profile, by: By, measure: str) -> list[Row]:
+    """Return the sums by function, by line or by path, those first that have most of a measure."""
+    together: dict[tuple[Frame, ...], list[int]] = {}
+    for place in np.argsort(-profile.values[measure], kind="stable").tolist():
+        together.setdefault(_key(profile.paths[place], by), []).append(place)
+    rows = [
+        Row(
+            common_frame(profile.paths[place][0] for place in places),
+            profile.stacks[places[0]],
+            [profile.sites[place] for place in places],
+            {name: values[places].sum().item() for name, values in profile.values.items()},
+        )
+        for places in together.values()
+    ]
+    second = "wasted_bytes" if "wasted_bytes" in profile.values else "final_bytes"
+    return sorted(rows, key=lambda row: (-row.values[measure], -row.values[second]))
+
+
+def _key(path: Sequence[Frame], by: By) -> tuple[Frame, ...]:
+    if by == "function":
+        return (path[0]._replace(line=0),)
+    return (path[0],) if by == "site" else tuple(path)

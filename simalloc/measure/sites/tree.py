@@ -1,0 +1,81 @@
+"""Call paths as a tree: top down, from main to what it calls, or bottom up, to who called it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from simalloc.measure.sites.frames import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from simalloc.measure.sites.profile import Profile
+
+Way = Literal["top-down", "bottom-up"]
+
+_WHOLE: Final = Frame("")
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Nodes of call paths; an entry a node everywhere, and a node comes after its parent.
+
+    Node 0 is the whole; it has no frame (an empty one) and the parent -1. `totals` are the sums of
+    all paths through a node, by measure; those of its children, and of the paths that end with
+    it, come to the same. Callers are told apart by function and have no line; what allocates does.
+    """
+
+    frames: Sequence[Frame]
+    parents: NDArray[np.int64]
+    totals: Mapping[str, NDArray[np.int64] | NDArray[np.float64]]
+    ends: NDArray[np.int64]
+    """The node that each path of the profile ends with."""
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def children(self) -> list[list[int]]:
+        """Return the children of each node."""
+        found: list[list[int]] = [[] for _ in self.frames]
+        for node, parent in enumerate(self.parents[1:].tolist(), 1):
+            found[parent].append(node)
+        return found
+
+
+def tree_of(profile: Profile, way: Way = "top-down") -> Tree:
+    """Return the paths of a profile as a tree."""
+    nodes: dict[tuple[int, Frame], int] = {}
+    frames = [_WHOLE]
+    parents = [-1]
+    through: list[tuple[int, int]] = []
+    ends = np.zeros(len(profile), np.int64)
+    for number, path in enumerate(profile.paths):
+        steps = [path[0], *(frame._replace(line=0) for frame in path[1:])]
+        node = 0
+        through.append((0, number))
+        for frame in reversed(steps) if way == "top-down" else steps:
+            below = nodes.setdefault((node, frame), len(frames))
+            if below == len(frames):
+                frames.append(frame)
+                parents.append(node)
+            node = below
+            through.append((node, number))
+        ends[number] = node
+    at, of = np.array(through, np.int64).reshape(-1, 2).T
+    return Tree(
+        frames,
+        np.array(parents),
+        {name: _summed(values[of], at, len(frames)) for name, values in profile.values.items()},
+        ends,
+    )
+
+
+def _summed(values: NDArray[Any], at: NDArray[np.int64], count: int) -> NDArray[Any]:
+    found = np.zeros(count, values.dtype)
+    np.add.at(found, at, values)
+    return found
