@@ -153,7 +153,7 @@ def with_paths(seed):
 def test_sums_equal_the_whole_however_they_are_told_apart(seed):
     trace = with_paths(seed)
     profile = profile_of(trace, "best-fit-ao:trim=1", at="peak")
-    live = trace.stretch.live
+    live = trace.replayed.live
     whole = {
         "live_bytes": live.max(), "final_bytes": live[-1], "allocated_bytes": trace.size.sum(),
         "allocations": np.count_nonzero(trace.op != Op.FREE),
