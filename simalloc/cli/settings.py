@@ -11,9 +11,12 @@ import click
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
+from simalloc.heap import simulate
+from simalloc.heap.real import installed, passes, replay_natively
 from simalloc.measure.settings import (
     advise,
     candidates,
+    in_use,
     own_candidate,
     recorded,
     settings_of,
@@ -33,10 +36,13 @@ if TYPE_CHECKING:
 
     from simalloc.measure.settings import Setting
     from simalloc.report import Format
-    from simalloc.trace import EventSource
+    from simalloc.trace import EventSource, Trace
 
 _SHORT: Final = 2_000_000
-"""Traces of up to so many events are also replayed in other orders of their threads."""
+"""Traces of up to so many events are also replayed as chance might have had them, and really."""
+
+_REPEATS: Final = 3
+"""Times that a real malloc is timed."""
 
 
 @click.command(
@@ -59,12 +65,19 @@ _SHORT: Final = 2_000_000
     metavar="SIZE",
     help="Show only what stays below so many resident bytes, such as 512M.",
 )
+@click.option(
+    "--native/--no-native",
+    default=True,
+    show_default=True,
+    help="Time the mallocs that are installed here, at their defaults.",
+)
 @format_option
 def command(
     traces: Sequence[str],
     search: bool,  # noqa: FBT001 - click passes options so
     own: Sequence[str],
     budget: str | None,
+    native: bool,  # noqa: FBT001 - click passes options so
     table_format: Format,
 ) -> None:
     """Say which malloc, and which setting, a program should run; ends in a line to paste.
@@ -83,7 +96,7 @@ def command(
         if table_format in {"json", "csv"}:
             records += settings_records(source.name, kept)
         else:
-            _print(source, settings, kept, table_format)
+            _print(source, settings, kept, table_format, native=native)
     if table_format == "json":
         json.dump(records, sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -100,14 +113,40 @@ def _below(settings: Sequence[Setting], limit: int | None) -> list[Setting]:
 
 
 def _print(
-    source: EventSource, settings: Sequence[Setting], kept: Sequence[Setting], form: Format
+    source: EventSource,
+    settings: Sequence[Setting],
+    kept: Sequence[Setting],
+    form: Format,
+    *,
+    native: bool,
 ) -> None:
     process = recorded(source.provenance)
     for line in model_beside_real(settings, process):
         click.echo(line)
-    write_table(settings_table(source.name, kept), form, sys.stdout)
     trace = source.in_memory() if len(source) <= _SHORT else None
-    advice = advise(trace, kept, process)
+    possible = simulate(trace, "best-possible", scale=1) if trace is not None else None
+    real = _real_times(trace) if native and trace is not None else {}
+    table = settings_table(source.name, kept, possible=possible, real=real)
+    write_table(table, form, sys.stdout)
+    if in_use(settings, process) not in kept:
+        click.echo("What the program uses is not below the budget.")
+    with progress(f"{source.name}: what is left to chance", None):
+        advice = advise(trace, settings if kept == settings else kept, process)
     click.echo(advice.text)
     if advice.line:
         click.echo(f"\n  {advice.line}")
+
+
+def _real_times(trace: Trace) -> dict[str, float | None]:
+    """Return the nanoseconds an event of what is installed; what cannot replay it is left out."""
+    times: dict[str, float | None] = {}
+    allocators = installed()
+    with progress(f"{trace.name}: real mallocs", passes(_REPEATS) * len(allocators)) as advance:
+        for allocator in allocators:
+            try:
+                found = replay_natively(trace, [allocator], repeats=_REPEATS, progress=advance)
+            except SimallocError as error:
+                click.echo(f"simalloc: {allocator.name} is left out: {error}", err=True)
+            else:
+                times[allocator.name] = found[0].nanoseconds
+    return times

@@ -2,41 +2,90 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from simalloc.report.statistics import bars
 from simalloc.report.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from simalloc.heap import Footprint
+    from simalloc.heap import Footprint, Run
     from simalloc.measure.settings import Recorded, Setting
+    from simalloc.report.table import Value
+
+_BARS: Final = 60
+"""Bars that a line over time is made of."""
+
+_AT_ONCE: Final = (
+    "at once: of the requests, those that want an arena less than a microsecond after another "
+    "thread."
+)
+_NO_TIMES: Final = (
+    "Recorded without --times, the trace does not say how often threads want one arena at once."
+)
 
 
-def settings_table(trace: str, settings: Sequence[Setting]) -> Table:
-    """Return a row a setting: its resident bytes, and what it costs."""
-    columns = (
-        "malloc", "settings", "peak resident", "mean resident", "final resident", "peak mapped",
-        "calls", "faults",
-    )  # fmt: skip
-    rows = [
-        (
-            one.candidate.allocator,
-            one.candidate.settings or "default",
-            one.resident.peak_bytes,
-            one.resident.mean_bytes,
-            one.resident.final_bytes,
-            one.run.mapped.peak_bytes,
-            one.run.costs.system_calls if one.run.costs else None,
-            one.run.costs.faults if one.run.costs else None,
-        )
-        for one in settings
-    ]
+def settings_table(
+    trace: str,
+    settings: Sequence[Setting],
+    *,
+    possible: Run | None = None,
+    real: Mapping[str, float | None] = MappingProxyType({}),
+) -> Table:
+    """Return a row a setting: its resident bytes, and what it costs.
+
+    Live bytes and, where it is known, the `possible` heap of one who knows the future come first.
+    `real` has the nanoseconds an event of real mallocs, by their names.
+    """
+    named: dict[str, list[Value]] = {
+        "malloc": [one.candidate.allocator for one in settings],
+        "settings": [one.candidate.settings or "default" for one in settings],
+        "peak resident": [one.resident.peak_bytes for one in settings],
+        "mean resident": [one.resident.mean_bytes for one in settings],
+        "final resident": [one.resident.final_bytes for one in settings],
+        "peak mapped": [one.run.mapped.peak_bytes for one in settings],
+        "calls": [one.run.costs.system_calls if one.run.costs else None for one in settings],
+        "faults": [one.run.costs.faults if one.run.costs else None for one in settings],
+    }
+    optional: dict[str, list[Value]] = {
+        "at once %": [None if one.at_once is None else 100 * one.at_once for one in settings],
+        "really ns/event": [
+            real.get(one.candidate.name) if one.candidate.name in real else None for one in settings
+        ],
+    }
+    has_threads = any(one.run.threads > 1 for one in settings)
+    known = {
+        name: values
+        for name, values in optional.items()
+        if any(value is not None for value in values) and (has_threads or name != "at once %")
+    }
+    columns = {**named, **known}
+    rest = [None] * (len(columns) - 5)
+    live: list[Sequence[Value]] = []
+    if settings:
+        run = settings[0].run
+        live = [
+            ("live bytes", "", run.max_live_bytes, _mean_live(run), run.final_live_bytes, *rest)
+        ]
+    if possible is not None:
+        live.append(("best possible", "", possible.peak_heap_bytes, None, None, *rest))
     notes = (
         "Models of the mallocs, headers and tables included; bytes of pages of 4 KiB.",
         "calls: to the kernel, for memory or to give it back; faults: pages made resident.",
+        *([_AT_ONCE] if "at once %" in columns else []),
+        *([_NO_TIMES] if has_threads and "at once %" not in columns else []),
     )
-    return Table(trace, columns, rows, notes)
+    return Table(trace, list(columns), [*live, *zip(*columns.values(), strict=True)], notes)
+
+
+def _mean_live(run: Run) -> float:
+    """Return the mean of the live bytes over the events, as near as the timeline has it."""
+    line = run.mapped.timeline
+    return float((line.live_low + line.live_high).mean() / 2) if len(line.live_low) else 0.0
 
 
 def settings_records(trace: str, settings: Sequence[Setting]) -> list[dict[str, object]]:
@@ -45,6 +94,7 @@ def settings_records(trace: str, settings: Sequence[Setting]) -> list[dict[str, 
         {
             "trace": trace,
             "allocator": one.candidate.allocator,
+            "version": one.run.policy.parameters.get("version"),
             "settings": one.candidate.settings or "default",
             **_bytes("mapped", one.run.mapped),
             **_bytes("resident", one.resident),
@@ -52,6 +102,7 @@ def settings_records(trace: str, settings: Sequence[Setting]) -> list[dict[str, 
             "final_live_bytes": one.run.final_live_bytes,
             "system_calls": one.run.costs.system_calls if one.run.costs else None,
             "faults": one.run.costs.faults if one.run.costs else None,
+            "at_once": one.at_once,
             "line": one.candidate.line,
         }
         for one in settings
@@ -74,9 +125,15 @@ def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[st
     served = f"{process.allocator} {process.version}".rstrip()
     measured = f"{int(real.max()):,} bytes resident at the peak, {int(real[-1]):,} at the end"
     modelled = f"{now.resident.peak_bytes:,.0f} and {now.resident.final_bytes:,.0f}"
+    over_time = process.resident[np.linspace(0, len(real) - 1, _BARS).astype(int)].tolist()
+    line = now.resident.timeline.heap_high
+    model = line[np.linspace(0, len(line) - 1, _BARS).astype(int)].tolist()
+    top = max(*over_time, *model)
     return [
         f"The process, recorded under {served}: {measured},",
         f"its code, stacks and libraries included; the model: {modelled}.",
+        f"  the process  {bars(over_time, top)}",
+        f"  the model    {bars(model, top)}",
     ]
 
 

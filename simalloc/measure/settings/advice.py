@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from simalloc.heap import simulate
-from simalloc.trace import Trace
+from simalloc.measure.settings.candidates import TRIM
+from simalloc.measure.settings.perturbed import perturbed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simalloc.measure.settings.outcomes import Setting
     from simalloc.measure.settings.recorded import Recorded
+    from simalloc.trace import Trace
 
 LEAST_GAIN: Final = 0.05
 """Less than this share of the resident bytes is no reason to change anything: the model, the
@@ -23,45 +23,70 @@ recording and the system's own pages move figures by as much."""
 LEAST_BYTES: Final = 256 << 10
 """Nor is less than this: it is a few dozen pages of any process."""
 
-_ORDERS: Final = 2
-"""In how many other orders of its threads' events a trace is replayed, to see what timing moves."""
+MOSTLY_LIVE: Final = 0.9
+"""From this share on, what is resident is live data, and no malloc can help."""
+
+MORE_AT_ONCE: Final = 0.01
+"""What makes more threads want one arena at once, by this share of the requests, is not advised."""
 
 
 @dataclass(frozen=True)
 class Advice:
     """The verdict: `text` in words, and `line` to paste (empty: leave everything as it is).
 
-    `spread` is by how much the resident bytes at the end move, as a fraction, when events of
-    different threads come in other orders.
+    `now` is what the program uses, `best` the least of what is advisable: with as few threads that
+    want one arena at once. `spread` is by how much the resident bytes that count move, as a
+    fraction, in replays in which threads come in other orders and the heap begins elsewhere.
     """
 
     text: str
     line: str
     spread: float
+    now: Setting
+    best: Setting
+    at_end: bool
+    """Whether what counts is resident at the end, and not at the peak."""
 
 
 def advise(source: Trace | None, settings: Sequence[Setting], process: Recorded) -> Advice:
     """Return the verdict on settings, of which one is what the program uses.
 
     What counts is the resident bytes: at the end, if most of the peak has been freed by then, else
-    at the peak. The `source` is replayed in other orders of its threads; None: it is too long.
+    at the peak. The `source` is replayed with what is left to chance; None: it is too long.
     """
-    now = next(
-        (one for one in settings if one.candidate.name == process.allocator),
-        settings[0],
-    )
+    now = in_use(settings, process)
     at_end = now.run.final_live_bytes < now.run.max_live_bytes / 2
-    best = min(settings, key=lambda one: _counted(one, at_end=at_end))
+    ranked = sorted(settings, key=lambda one: counted(one, at_end=at_end))
+    able = [one for one in ranked if one is now or (_can_be_set(one) and not _waits(one, now))]
+    best = able[0]
     spread = 0.0 if source is None else _spread(source, (now, best), at_end=at_end)
-    holds, less = (_counted(one, at_end=at_end) for one in (now, best))
+    holds, less = (counted(one, at_end=at_end) for one in (now, best))
     gain = 1 - less / max(holds, 1)
     if gain <= max(LEAST_GAIN, spread) or holds - less < LEAST_BYTES:
-        return Advice(_leave(now, best, gain, spread, at_end=at_end), "", spread)
-    return Advice(_change(now, best, settings, at_end=at_end), best.candidate.line, spread)
+        text, line = _leave(now, best, gain, spread, at_end=at_end), ""
+    else:
+        text, line = _change(now, best, able, spread, at_end=at_end), best.candidate.line
+    text += _not_advised(now, best, ranked, at_end=at_end)
+    return Advice(text, line, spread, now, best, at_end)
 
 
-def _counted(setting: Setting, *, at_end: bool) -> float:
+def in_use(settings: Sequence[Setting], process: Recorded) -> Setting:
+    """Return what the program uses, as far as the trace tells: else the first."""
+    return next((one for one in settings if one.candidate.name == process.allocator), settings[0])
+
+
+def counted(setting: Setting, *, at_end: bool) -> float:
+    """Return the resident bytes that count: those at the end, or at the peak."""
     return setting.resident.final_bytes if at_end else setting.resident.peak_bytes
+
+
+def _can_be_set(setting: Setting) -> bool:
+    return TRIM not in setting.candidate.values
+
+
+def _waits(setting: Setting, now: Setting) -> bool:
+    """Whether threads would want one arena at once clearly more often than now."""
+    return (setting.at_once or 0) > (now.at_once or 0) + MORE_AT_ONCE
 
 
 def _live(setting: Setting, *, at_end: bool) -> float:
@@ -69,84 +94,73 @@ def _live(setting: Setting, *, at_end: bool) -> float:
 
 
 def _leave(now: Setting, best: Setting, gain: float, spread: float, *, at_end: bool) -> str:
-    holds, live = _counted(now, at_end=at_end), _live(now, at_end=at_end)
+    holds, live = counted(now, at_end=at_end), _live(now, at_end=at_end)
     share = f", and live data are {live / holds:.0%} of it" if holds else ""
-    sure = f"; other orders of its threads move that by {spread:.0%}" if spread else ""
-    more = holds - _counted(best, at_end=at_end)
+    more = holds - counted(best, at_end=at_end)
     near = f"within {gain:.0%} of the best of these"
     if best is now:
         near = "the best of these"
     elif more < LEAST_BYTES:
         near = f"only {more / 1e3:,.0f} kB above the best of these"
     where = "At the end" if at_end else "At its peak"
+    mostly = holds and live > MOSTLY_LIVE * holds
+    see = " See which code has them: `simalloc sites`." if mostly else ""
     return (
-        f"Leave it: {now.candidate.name} is {near}{sure}. {where} {_megabytes(holds)} are "
-        f"resident{share}."
+        f"Leave it: {now.candidate.name} is {near}{_moved(spread)}. {where} {megabytes(holds)} "
+        f"are resident{share}.{see}"
     )
 
 
-def _change(now: Setting, best: Setting, settings: Sequence[Setting], *, at_end: bool) -> str:
+def _change(
+    now: Setting, best: Setting, able: Sequence[Setting], spread: float, *, at_end: bool
+) -> str:
     where = "At the end" if at_end else "At its peak"
-    holds, live = _counted(now, at_end=at_end), _live(now, at_end=at_end)
+    holds, live = counted(now, at_end=at_end), _live(now, at_end=at_end)
     text = (
-        f"You run {now.candidate.name}. {where} it holds {_megabytes(holds)} for "
-        f"{_megabytes(live)} of live data. `{best.candidate.line}` would hold "
-        f"{_megabytes(_counted(best, at_end=at_end))}"
+        f"You run {now.candidate.name}. {where} it holds {megabytes(holds)} for "
+        f"{megabytes(live)} of live data. `{best.candidate.line}` would hold "
+        f"{megabytes(counted(best, at_end=at_end))}"
     )
-    others = [one for one in settings if one.candidate.allocator != best.candidate.allocator]
-    if not others:
-        return f"{text}."
-    other = min(others, key=lambda one: _counted(one, at_end=at_end))
-    if not other.candidate.line or _counted(other, at_end=at_end) >= holds:
-        return f"{text}."
-    return f"{text}; `{other.candidate.line}` {_megabytes(_counted(other, at_end=at_end))}."
+    other = next((one for one in able if one.candidate.allocator != best.candidate.allocator), now)
+    if other.candidate.line and counted(other, at_end=at_end) < holds:
+        text += f"; `{other.candidate.line}` {megabytes(counted(other, at_end=at_end))}"
+    return f"{text}{_moved(spread)}."
 
 
-def _megabytes(number: float) -> str:
+def _moved(spread: float) -> str:
+    return f" (what is left to chance moves that by up to {spread:.0%})" if spread >= 0.005 else ""
+
+
+def _not_advised(now: Setting, best: Setting, ranked: Sequence[Setting], *, at_end: bool) -> str:
+    """Say of what holds clearly less, and is not advised, why."""
+    least = ranked[0]
+    gain = counted(best, at_end=at_end) - counted(least, at_end=at_end)
+    if least is best or gain < max(LEAST_BYTES, LEAST_GAIN * counted(now, at_end=at_end)):
+        return ""
+    holds = megabytes(counted(least, at_end=at_end))
+    if not _can_be_set(least):
+        every = f"{least.candidate.trims_every:,}"
+        return f" If the program called malloc_trim(0) every {every} requests, it would be {holds}."
+    return (
+        f" `{least.candidate.line}` would hold {holds}, but {least.at_once or 0:.0%} of the "
+        f"requests would want an arena that another thread has just then (now "
+        f"{now.at_once or 0:.0%}): measure its time first."
+    )
+
+
+def megabytes(number: float) -> str:
+    """Spell bytes as a verdict does."""
     return f"{number / 1e6:,.1f} MB"
 
 
 def _spread(trace: Trace, settings: Sequence[Setting], *, at_end: bool) -> float:
-    """Return by how much other orders of the threads' events move the resident bytes, at most."""
-    if trace.thread is None or not trace.thread.any():
-        return 0.0
+    """Return by how much what is left to chance moves the resident bytes, at most."""
     moved = [0.0]
-    for seed in range(1, _ORDERS + 1):
-        other = in_another_order(trace, seed)
-        for setting in settings:
+    for other in perturbed(trace):
+        for setting in {id(one): one for one in settings}.values():
             run = simulate(other, setting.run.policy, resident=True)
             assert run.resident is not None, "it has been asked for"
-            counted = run.resident.final_bytes if at_end else run.resident.peak_bytes
-            expected = _counted(setting, at_end=at_end)
-            moved.append(abs(counted / expected - 1) if expected else 0.0)
+            came = run.resident.final_bytes if at_end else run.resident.peak_bytes
+            expected = counted(setting, at_end=at_end)
+            moved.append(abs(came / expected - 1) if expected else 0.0)
     return max(moved)
-
-
-def in_another_order(trace: Trace, seed: int) -> Trace:
-    """Return the trace with neighbouring events of different threads swapped here and there.
-
-    Events of one object, and of one thread, keep their order.
-    """
-    assert trace.thread is not None, "only threads can be in another order"
-    random = np.random.default_rng(seed)
-    order = np.arange(len(trace))
-    for first in (0, 1) * 4:
-        low = order[first:-1:2]
-        high = order[first + 1 :: 2]
-        may = (trace.thread[low] != trace.thread[high]) & (trace.object[low] != trace.object[high])
-        may &= (
-            (trace.object[low] >= 0) & (trace.object[high] >= 0) & (random.random(len(low)) < 0.5)
-        )
-        swapped = np.where(may, high, low), np.where(may, low, high)
-        order[first:-1:2], order[first + 1 :: 2] = swapped
-    columns = {name: values[order] for name, values in trace.columns.items()}
-    if "time" in columns:
-        columns["time"] = trace.columns["time"]  # the clock goes on as it did
-    return Trace.from_events(
-        trace.op[order],
-        trace.object[order],
-        trace.size[order],
-        name=trace.name,
-        provenance=trace.provenance,
-        **columns,
-    )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from simalloc.errors import SimallocError
-from simalloc.policy import CATALOGUE
+from simalloc.errors import PolicyError, SimallocError
+from simalloc.measure.settings.releases import installed_release, library_of
+from simalloc.policy import CATALOGUE, find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,16 +45,20 @@ _TRIED: Final[Mapping[str, Sequence[str]]] = {
         "narenas=1",
         "narenas=2",
         "tcache_max=4096",
+        "tcache_max=0",
     ),
     "tcmalloc": (
         "",
+        "release_rate=0",
         "release_rate=10",
         "aggressive_decommit=on",
         "max_total_thread_cache_bytes=1M",
     ),
-    "mimalloc": ("", "purge_delay=0", "purge_delay=100"),
+    "mimalloc": ("", "purge_delay=0", "purge_delay=100", "purge_decommits=off"),
 }
-"""The settings that people try."""
+"""The settings that people try; of mimalloc those of release 3, whose resets are no purges."""
+
+_TRIED_OF_MIMALLOC_2: Final = ("", "decommit_delay=0", "decommit_delay=1000", "allow_decommit=off")
 
 _GRID: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "glibc": {
@@ -72,14 +77,13 @@ _GRID: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "aggressive_decommit": ("", "on"),
         "max_total_thread_cache_bytes": ("", "1M"),
     },
-    "mimalloc": {"purge_delay": ("", "0", "100")},
+    "mimalloc": {"purge_delay": ("", "0", "100"), "purge_decommits": ("", "off")},
 }
 """The grid that a search goes through; "" leaves a setting as it is."""
 
-_LIBRARIES: Final = {
-    "jemalloc": "libjemalloc.so.2",
-    "tcmalloc": "libtcmalloc_minimal.so.4",
-    "mimalloc": "libmimalloc.so.2",
+_GRID_OF_MIMALLOC_2: Final = {
+    "decommit_delay": ("", "0", "1000"),
+    "allow_decommit": ("", "off"),
 }
 
 
@@ -112,18 +116,22 @@ class Candidate:
         model = MODELS[self.allocator]
         if version and "version" not in values:
             values["version"] = nearest_version(model, version)
+            if not _has(model, values):
+                del values["version"]
         kept = ",".join(f"{name}={value}" for name, value in values.items())
         return f"{model}:{kept}" if kept else model
 
     @property
     def line(self) -> str:
         """What to type before the program is started; empty for glibc as it is."""
-        values = self.values
+        values = {name: value for name, value in self.values.items() if name != "version"}
         if values.pop(TRIM, None):
             return "call malloc_trim(0) now and then"
         if self.allocator == "glibc":
             return _glibc_line(values)
-        preload = f"export LD_PRELOAD={_LIBRARIES[self.allocator]}"
+        policy = find_policy(self.policy(installed_release(self.allocator))).description
+        release = str(cast("Any", policy).version.value)
+        preload = f"export LD_PRELOAD={library_of(self.allocator, release)}"
         if not values:
             return preload
         if self.allocator == "jemalloc":
@@ -137,9 +145,21 @@ class Candidate:
 def candidates(*, search: bool = False) -> list[Candidate]:
     """Return what is tried, as far as the catalogue has models; with `search` a whole grid."""
     known = [name for name, model in MODELS.items() if model in CATALOGUE]
+    tried, grid = dict(_TRIED), dict(_GRID)
+    if installed_release("mimalloc").startswith("2"):
+        tried["mimalloc"], grid["mimalloc"] = _TRIED_OF_MIMALLOC_2, _GRID_OF_MIMALLOC_2
     if not search:
-        return [Candidate(name, settings) for name in known for settings in _TRIED[name]]
-    return [Candidate(name, settings) for name in known for settings in _combined(_GRID[name])]
+        return [Candidate(name, settings) for name in known for settings in tried[name]]
+    return [Candidate(name, settings) for name in known for settings in _combined(grid[name])]
+
+
+def _has(model: str, values: Mapping[str, str]) -> bool:
+    """Whether the release that is named among the settings has them all."""
+    try:
+        find_policy(f"{model}:{','.join(f'{name}={value}' for name, value in values.items())}")
+    except PolicyError:
+        return False
+    return True
 
 
 def nearest_version(model: str, version: str) -> str:

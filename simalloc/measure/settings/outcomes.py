@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from simalloc.heap import simulate_all
+from simalloc.measure.settings.contention import at_once
 from simalloc.measure.settings.recorded import recorded
+from simalloc.measure.settings.releases import installed_release
 from simalloc.trace import Op, Trace
 
 if TYPE_CHECKING:
@@ -20,12 +22,18 @@ if TYPE_CHECKING:
     from simalloc.trace import EventSource
 
 
+IN_MEMORY: Final = 10_000_000
+"""Traces of up to so many events are looked at as a whole."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """A candidate and the run of its model."""
 
     candidate: Candidate
     run: Run
+    at_once: float | None = None
+    """The share of requests that would want an arena that another thread has; None: not known."""
 
     @property
     def resident(self) -> Footprint:
@@ -54,12 +62,18 @@ def settings_of(
         policies = [candidate.policy(version_for(candidate, process)) for candidate in some]
         runs = simulate_all(trace, policies, resident=True, progress=progress)
         found |= dict(zip(some, runs, strict=True))
-    return [Setting(candidate, found[candidate]) for candidate in tried]
+    together = at_once(source.in_memory(), found) if len(source) <= IN_MEMORY else {}
+    return [Setting(each, found[each], together.get(each)) for each in tried]
 
 
 def version_for(candidate: Candidate, process: Recorded) -> str:
-    """Return the release that served the program, if the candidate is that malloc; else nothing."""
-    return process.version if candidate.allocator == process.allocator else ""
+    """Return the release that served the program, if the candidate is that malloc.
+
+    Else it is what is installed, as far as that is known, or nothing.
+    """
+    if candidate.allocator == process.allocator and process.version:
+        return process.version
+    return installed_release(candidate.allocator)
 
 
 def with_trims(trace: Trace, every: int) -> Trace:

@@ -5,8 +5,8 @@ import pytest
 
 from simalloc.errors import SimallocError
 from simalloc.measure.settings import advise, candidates, own_candidate, recorded, settings_of
-from simalloc.measure.settings.advice import in_another_order
 from simalloc.measure.settings.outcomes import with_trims
+from simalloc.measure.settings.perturbed import in_another_order
 from simalloc.trace import Op, Trace
 
 JEMALLOC = "export LD_PRELOAD=libjemalloc.so.2"
@@ -62,7 +62,8 @@ def test_where_nothing_is_to_be_gained_it_says_so():
     tried = [own_candidate("glibc"), own_candidate("glibc:tcache_count=0")]
     advice = advise(trace, settings_of(trace, tried), recorded({}))
     assert advice.text.startswith("Leave it: glibc is ")
-    assert (advice.line, advice.spread) == ("", 0)
+    assert advice.line == ""
+    assert advice.spread < 0.01
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_where_nothing_is_to_be_gained_it_says_so():
         ),
         (
             "mimalloc:purge_delay=0",
-            "export LD_PRELOAD=libmimalloc.so.2 MIMALLOC_PURGE_DELAY=0",
+            "export LD_PRELOAD=libmimalloc.so.3 MIMALLOC_PURGE_DELAY=0",
         ),
     ],
 )

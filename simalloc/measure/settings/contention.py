@@ -1,0 +1,153 @@
+"""How often two threads would want one arena at once: from the times of a trace.
+
+A replay takes events one at a time, so that it never waits; a program with fewer arenas does. What
+is counted is defined in docs/settings.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from simalloc.trace import Op
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from simalloc.heap import Run
+    from simalloc.measure.settings.candidates import Candidate
+    from simalloc.trace import Trace
+
+AT_ONCE: Final = 1000
+"""Nanoseconds within which two requests of an arena come at once: a lock is held as long."""
+
+MOST: Final = 400_000
+"""So many events are looked at, in the middle of the trace."""
+
+
+class Cache(NamedTuple):
+    """What a thread keeps for itself: `slots` blocks of each class up to `largest` bytes.
+
+    When there is none left, `batch` come from the arena; when it is full, as many go back.
+    """
+
+    slots: int
+    batch: int
+    largest: int
+
+
+def at_once(trace: Trace, runs: Mapping[Candidate, Run]) -> dict[Candidate, float | None]:
+    """Return the share of a trace's requests that would want an arena that another thread has.
+
+    None: the trace has no times, or it is not known what the malloc's threads share.
+    """
+    if trace.thread is None or not trace.thread.any():
+        return dict.fromkeys(runs, 0.0)
+    if trace.time is None:
+        return dict.fromkeys(runs)
+    found: dict[Candidate, float | None] = {}
+    beyond: dict[Cache, _Wants] = {}
+    for candidate, run in runs.items():
+        if candidate.allocator not in _SHARED:
+            found[candidate] = None
+            continue
+        cache, arenas = _SHARED[candidate.allocator](run.policy.description)
+        if arenas and cache not in beyond:
+            beyond[cache] = _wants(trace, cache)
+        together = _together(beyond[cache], arenas) if arenas else 0
+        found[candidate] = together / max(min(len(trace), MOST), 1)
+    return found
+
+
+def _glibc(description: Any) -> tuple[Cache, int]:
+    count = description.resolved["tcache_count"]
+    return Cache(count, 1, description.resolved["tcache_max"]), description.most_arenas
+
+
+def _jemalloc(description: Any) -> tuple[Cache, int]:
+    slots = 100 if description.tcache else 0
+    return Cache(slots, slots // 2, description.largest_cached), description.arenas
+
+
+def _tcmalloc(_: Any) -> tuple[Cache, int]:
+    return Cache(64, 32, 256 << 10), 1
+
+
+def _mimalloc(_: Any) -> tuple[Cache, int]:
+    return Cache(0, 0, 0), 0
+
+
+_SHARED: Final = {
+    "glibc": _glibc,
+    "jemalloc": _jemalloc,
+    "tcmalloc": _tcmalloc,
+    "mimalloc": _mimalloc,
+}
+"""What each malloc's threads keep for themselves, and how many arenas they share."""
+
+
+class _Wants(NamedTuple):
+    """Requests that an arena gets: when, from which thread, and whose arena it is."""
+
+    time: NDArray[np.int64]
+    thread: NDArray[np.int64]
+    owner: NDArray[np.int64]
+
+
+def _wants(trace: Trace, cache: Cache) -> _Wants:
+    """Return the requests, of up to `MOST` events, that no thread's cache serves."""
+    assert trace.thread is not None, "at_once has looked"
+    assert trace.time is not None, "the same"
+    threads = np.unique(trace.thread, return_inverse=True)[1].astype(np.int64)
+    sizes, owners = _lives(trace, threads)
+    first = max(0, (len(trace) - MOST) // 2)
+    part = slice(first, first + MOST)
+    of_object = trace.object[part] >= 0
+    number = trace.object[part][of_object]
+    op, thread = trace.op[part][of_object], threads[part][of_object]
+    size = np.where(op == Op.FREE, sizes[number], trace.size[part][of_object])
+    kinds = np.where(size <= 1024, (size + 15) // 16, 1024 + np.log2(np.maximum(size, 1)) * 4)
+    keys = thread << 20 | kinds.astype(np.int64)
+    asks = _uncached(op.tolist(), keys.tolist(), (size <= cache.largest).tolist(), cache)
+    owner = np.where(op == Op.MALLOC, thread, owners[number])
+    return _Wants(trace.time[part][of_object][asks], thread[asks], owner[asks])
+
+
+def _lives(trace: Trace, threads: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return each object's last size, and the thread that allocated it."""
+    objects = int(trace.object.max(initial=-1)) + 1
+    sizes, owners = np.zeros(objects, np.int64), np.zeros(objects, np.int64)
+    sized = (trace.op == Op.MALLOC) | (trace.op == Op.REALLOC)
+    sizes[trace.object[sized]] = trace.size[sized]
+    born = trace.op == Op.MALLOC
+    owners[trace.object[born]] = threads[born]
+    return sizes, owners
+
+
+def _uncached(ops: list[int], keys: list[int], small: list[bool], cache: Cache) -> list[int]:
+    """Return the events that go beyond the cache of their thread."""
+    held: dict[int, int] = {}
+    beyond = []
+    for event, (op, key, fits) in enumerate(zip(ops, keys, small, strict=True)):
+        has = held.get(key, 0)
+        if fits and op == Op.MALLOC and has:
+            held[key] = has - 1
+        elif fits and op == Op.FREE and has < cache.slots:
+            held[key] = has + 1
+        else:
+            beyond.append(event)
+            if fits and cache.slots:
+                held[key] = cache.batch - 1 if op == Op.MALLOC else cache.slots - cache.batch + 1
+    return beyond
+
+
+def _together(wants: _Wants, arenas: int) -> int:
+    """Return how many requests come right after one of another thread to the same arena."""
+    arena = wants.owner % arenas
+    order = np.argsort(arena, kind="stable")
+    time, thread, arena = wants.time[order], wants.thread[order], arena[order]
+    near = (arena[1:] == arena[:-1]) & (np.diff(time) < AT_ONCE)
+    return int((near & (thread[1:] != thread[:-1])).sum())

@@ -1,0 +1,58 @@
+"""Which release of a malloc is installed, and what its library is called."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import SimallocError
+from simalloc.heap.real import find_allocator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
+    "jemalloc": {"": "libjemalloc.so.2"},
+    "tcmalloc": {"": "libtcmalloc_minimal.so.4"},
+    "mimalloc": {"2": "libmimalloc.so.2", "": "libmimalloc.so.3"},
+}
+"""The names of libraries, by what a release begins with."""
+
+_SAID: Final = {
+    "jemalloc": re.compile(rb"\b(5\.\d+\.\d+)-\d+-g[0-9a-f]"),
+    "tcmalloc": re.compile(rb"\bgperftools (\d+\.\d+)"),
+}
+"""How a library says its own release."""
+
+_FOLDERS: Final = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib")
+
+
+def library_of(allocator: str, release: str) -> str:
+    """Return the name of the library of a malloc's release; empty: the newest."""
+    names = _LIBRARIES[allocator]
+    return next(name for start, name in names.items() if release.startswith(start) or not start)
+
+
+@cache
+def installed_release(allocator: str) -> str:
+    """Return the release of a malloc that this system has, as far as its library tells, else ""."""
+    if allocator not in _LIBRARIES:
+        return ""
+    try:
+        library = find_allocator(allocator).preload
+    except SimallocError:
+        return ""
+    if allocator not in _SAID:
+        return library.rpartition(".so.")[2]
+    path = _path_of(library)
+    said = _SAID[allocator].search(path.read_bytes()) if path else None
+    return said[1].decode() if said else ""
+
+
+def _path_of(library: str) -> Path | None:
+    """Return where a library lies in the folders of the system."""
+    folders = [Path(folder) for folder in _FOLDERS]
+    places = [*folders, *(inner for folder in folders for inner in folder.glob("*-linux-gnu"))]
+    return next((place / library for place in places if (place / library).is_file()), None)
