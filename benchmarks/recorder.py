@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.environment import environment
 from simalloc.trace.recorder.launch import preload_library, start
+from simalloc.trace.recorder.wanted import DEPTH, EVENTS, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--live", type=int, nargs="+", default=[100, 10_000, 100_000])
+    parser.add_argument("--depth", type=int, default=16, help="calls from main to malloc")
     arguments = parser.parse_args()
     for name, value in environment().items():
         print(f"{name}: {value}")
@@ -38,7 +40,7 @@ def main() -> None:
         churn = directory / "churn"
         subprocess.run(["cc", "-O2", "-o", churn, PROGRAM], check=True)  # noqa: S607 - the C compiler
         for live in arguments.live:
-            command = [str(churn), str(arguments.events), str(live)]
+            command = [str(churn), str(arguments.events), str(live), str(arguments.depth)]
             measure(command, directory, arguments.events, arguments.repeats, live)
 
 
@@ -49,6 +51,7 @@ def measure(command: Sequence[str], directory: Path, events: int, repeats: int, 
         "simalloc record": recorded,
         "... with times": recorded_with_times,
         "... with sites": recorded_with_sites,
+        "... with stacks": recorded_with_stacks,
     }
     if shutil.which("heaptrack"):
         ways["heaptrack"] = with_heaptrack
@@ -69,14 +72,12 @@ def alone(command: Sequence[str], _: Path) -> tuple[float, int]:
     return float(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout), 0
 
 
-def recorded(
-    command: Sequence[str], directory: Path, columns: Sequence[str] = ()
-) -> tuple[float, int]:
+def recorded(command: Sequence[str], directory: Path, wanted: Wanted = EVENTS) -> tuple[float, int]:
     """Run it with the recorder's library, as `simalloc record` does."""
     with tempfile.TemporaryDirectory(dir=directory) as raw, preload_library() as library:
         output = Path(raw) / "output"
         with output.open("w+") as stream:
-            process = start(command, library, Path(raw), columns, stdout=stream)
+            process = start(command, library, Path(raw), wanted, stdout=stream)
             process.wait()
         size = sum(path.stat().st_size for path in Path(raw).glob("*.raw"))
         return float(output.read_text()), size
@@ -84,12 +85,17 @@ def recorded(
 
 def recorded_with_times(command: Sequence[str], directory: Path) -> tuple[float, int]:
     """Record times too."""
-    return recorded(command, directory, ["time"])
+    return recorded(command, directory, Wanted(times=True))
 
 
 def recorded_with_sites(command: Sequence[str], directory: Path) -> tuple[float, int]:
     """Record call sites too."""
-    return recorded(command, directory, ["site"])
+    return recorded(command, directory, Wanted(depth=1))
+
+
+def recorded_with_stacks(command: Sequence[str], directory: Path) -> tuple[float, int]:
+    """Record call paths too."""
+    return recorded(command, directory, Wanted(depth=DEPTH))
 
 
 def with_heaptrack(command: Sequence[str], directory: Path) -> tuple[float, int]:

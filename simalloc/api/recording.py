@@ -12,6 +12,7 @@ from simalloc.errors import SimallocError
 from simalloc.plural import counted
 from simalloc.progress import progress as any_progress
 from simalloc.trace import read_trace
+from simalloc.trace.recorder import DEPTH, Wanted
 from simalloc.trace.recorder import record as record_to_file
 
 if TYPE_CHECKING:
@@ -29,15 +30,16 @@ def record(
     *,
     times: bool = False,
     sites: bool = False,
+    stacks: bool | int = False,
     progress: bool | None = None,
 ) -> Trace:
     """Run a command and return the trace of what it asked of malloc.
 
     The command is a list, `["ls", "-l"]`, or a line as a shell splits it, `"ls -l"`. With `output`
     the trace is kept in that file, and those of the processes that the command starts beside it.
-    `times` records when each call was made, `sites` where in the program. Interrupt the kernel, or
-    press Ctrl-C, to end the command; what it did until then is returned. `progress` shows how far
-    it is; None: in notebooks.
+    `times` records when each call was made, `sites` where in the program, `stacks` by which call
+    path, of 32 places or as many as it says. Interrupt the kernel, or press Ctrl-C, to end the
+    command; what it did until then is returned. `progress` shows how far it is; None: in notebooks.
 
     Raises `SimallocError` if the command cannot be recorded or never calls malloc.
     """
@@ -45,14 +47,14 @@ def record(
     if not words:
         raise SimallocError("there is no command to record")
     name = Path(words[0]).name
-    columns = [column for column, wanted in (("time", times), ("site", sites)) if wanted]
+    depth = DEPTH if stacks is True else max(int(stacks), int(sites))
     with (
         TemporaryDirectory(prefix="simalloc-") as folder,
         any_progress(name, None, shown=progress) as bar,
     ):
         path = Path(folder) / f"{name}.npz" if output is None else Path(output)
         outcome = record_to_file(
-            words, path, _Teller(bar), columns=columns, wait=output is not None
+            words, path, _Teller(bar), wanted=Wanted(times, depth), wait=output is not None
         )
         if not any(one.is_main and one.totals.events for one in outcome.recorded):
             raise SimallocError(

@@ -12,7 +12,8 @@ import click
 from simalloc.cli.group import EXIT_ERROR
 from simalloc.plural import counted
 from simalloc.report.units import spell_bytes
-from simalloc.trace.recorder import ProgramError, record, recover
+from simalloc.trace.recorder import DEPTH, MOST_DEPTH, ProgramError, Wanted, record, recover
+from simalloc.trace.symbols import symbolizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,10 +24,27 @@ if TYPE_CHECKING:
 _MOST_OTHERS: Final = 5
 
 
+class _WithStacks(click.Command):
+    """A command whose option `--stacks` may have a value, but only one joined to it by `=`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        valued = {
+            name for one in self.params for name in one.opts if not getattr(one, "is_flag", 0)
+        }
+        at = 0
+        while at < len(args) and args[at].startswith("-") and args[at] != "--":
+            if args[at] == "--stacks":
+                args[at] = f"--stacks={DEPTH}"
+            at += 2 if args[at] in valued else 1
+        return super().parse_args(ctx, args)
+
+
 @click.command(
     "record",
+    cls=_WithStacks,
     context_settings={"allow_interspersed_args": False},
-    epilog="\b\nExample:\n  simalloc record -o sort.npz -- sort -u words.txt",
+    epilog="\b\nExample:\n  simalloc record -o sort.npz -- sort -u words.txt\n"
+    "  simalloc record --stacks -o mine.npz -- ./program",
 )
 @click.option(
     "-o",
@@ -36,7 +54,14 @@ _MOST_OTHERS: Final = 5
     help="The trace of COMMAND. Other processes' go beside it, to NAME.PROCESS.npz.",
 )
 @click.option("--times", is_flag=True, help="Record when, in nanoseconds since the start.")
-@click.option("--sites", is_flag=True, help="Record where in the program each call is.")
+@click.option("--sites", is_flag=True, help="Record where in the program each allocation is.")
+@click.option(
+    "--stacks",
+    "depth",
+    type=click.IntRange(1, MOST_DEPTH),
+    metavar="[=DEPTH]",
+    help=f"Record by which call path, of {DEPTH} places at most unless DEPTH is given.",
+)
 @click.option(
     "--progress/--no-progress",
     default=None,
@@ -60,6 +85,7 @@ def command(
     *,
     times: bool,
     sites: bool,
+    depth: int | None,
     progress: bool | None,
     no_wait: bool,
     alone: bool,
@@ -81,16 +107,18 @@ def command(
         raise click.UsageError(
             "COMMAND is missing: simalloc record -o TRACE -- COMMAND ARG...", ctx
         )
-    columns = [name for name, wanted in (("time", times), ("site", sites)) if wanted]
+    wanted = Wanted(times, depth or int(sites))
     teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
     try:
-        outcome = record(command, output, teller, columns=columns, wait=not no_wait, alone=alone)
+        outcome = record(command, output, teller, wanted=wanted, wait=not no_wait, alone=alone)
     except ProgramError as error:
         click.echo(f"simalloc: error: {error}", err=True)
         ctx.exit(error.exit_code)
     finally:
         teller.end_line()
     _summarize(outcome.recorded)
+    if wanted.depth and symbolizer() is None:
+        _say("there is neither llvm-symbolizer nor addr2line, so places have no files and lines")
     ctx.exit(outcome.exit_code)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from simalloc.heap import FREE, MAPPED_FROM, event_or_peak
 from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsTable
-from simalloc.trace.sites import site_name
+from simalloc.trace.sites import short_name
 from simalloc.trace.source import entries_at
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class PinSearch:
                 since=int(since),
                 age=self.events[0] - int(since),
                 site=site,
-                place=None if site is None else site_name(self._source.provenance, site),
+                place=None if site is None else short_name(self._source.provenance, site),
                 free_below=float(below),
                 free_above=float(above),
             )

@@ -1,20 +1,25 @@
 """Names of call sites: what the numbers of a trace's column `site` stand for.
 
-A trace's provenance may have them under `sites`, a list by number. 0 is unknown.
+A trace's provenance may have them under `stacks`, as call paths, or under `sites`, a list by
+number. 0 is unknown.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from simalloc.trace.stacks import path_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from simalloc.trace.stacks import Frame
 
 PATH: Final = " < "
 """Stands between a call's place and the one that it was called from."""
 
 FRAMES: Final = 5
-"""Places of a call path that a name shows, the innermost first."""
+"""Places of a call path that are shown where there is little room, the innermost first."""
 
 _MOST: Final = 1 << 16
 _MOST_BYTES: Final = 1 << 23
@@ -47,8 +52,26 @@ class SiteNames:
 
 
 def site_name(provenance: Mapping[str, Any], number: int) -> str:
-    """Return the name of a site, or its number where the trace has no name for it."""
+    """Return the name of a site, or its number where the trace has no name for it.
+
+    The name of a call path is all of it, the innermost place first.
+    """
+    stacks = provenance.get("stacks")
+    if number and isinstance(stacks, dict):
+        path = PATH.join(map(spelled, path_of(stacks, number)))
+        return path or f"site {number}"
     names = provenance.get("sites")
     if number and isinstance(names, list) and number < len(names) and names[number]:
         return str(names[number])
     return f"site {number}" if number else "unknown"
+
+
+def short_name(provenance: Mapping[str, Any], number: int) -> str:
+    """Return the name of a site with the innermost `FRAMES` places of its path."""
+    return PATH.join(site_name(provenance, number).split(PATH)[:FRAMES])
+
+
+def spelled(frame: Frame) -> str:
+    """Spell a place as names have it."""
+    function, file, line = frame
+    return f"{function} ({file}:{line})" if file else function

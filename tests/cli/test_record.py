@@ -13,6 +13,7 @@ import pytest
 from patience import PATIENCE, ending
 
 from simalloc.trace import read_trace
+from simalloc.trace.sites import site_name
 
 RECORD = [sys.executable, "-m", "simalloc", "record"]
 OWN_ALLOCATOR = """
@@ -138,9 +139,8 @@ def test_times_and_sites(tmp_path):
     assert run(tmp_path, "-o", "out.npz", "--times", "--sites", "ls").returncode == 0
     trace = read_trace(tmp_path / "out.npz")
     assert (trace.time[1:] >= trace.time[:-1]).all()
-    sites = trace.provenance["sites"]
-    assert len(sites) > trace.site.max()
-    assert any(re.search(r"/libc\.so\.6\+0x[0-9a-f]+$", site) for site in sites)
+    names = {site_name(trace.provenance, int(site)) for site in np.unique(trace.site)}
+    assert any("opendir" in name for name in names)
 
 
 def test_progress(tmp_path):

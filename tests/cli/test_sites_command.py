@@ -70,7 +70,7 @@ def test_what_cannot_be(trace, arguments, complaint):
 def test_a_trace_without_sites():
     done = simalloc("espresso")
     assert done.returncode == 2
-    assert "record it with --sites" in done.stderr
+    assert "record it with --stacks" in done.stderr
 
 
 def test_the_call_paths_as_a_tree(trace):

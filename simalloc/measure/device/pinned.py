@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from simalloc.trace.lives import lives_of
-from simalloc.trace.sites import site_name
+from simalloc.trace.sites import short_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -175,7 +175,7 @@ def _half_empty(
         last_requested=int(lives.size[last]),
         last_since=born,
         last_until=died if died < len(trace) else None,
-        place=None if not site else site_name(trace.provenance, site),
+        place=None if not site else short_name(trace.provenance, site),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.trace.sites import PATH
@@ -18,7 +19,8 @@ WRAPPERS: Final = (
     r"g_(slice|memdup|strdup|new)\w*",
     r"operator new.*",
     r"(std|__gnu_cxx|__cxx11|__gnu_debug|boost|absl|eastl)::.*",
-    r"(alloc|core|std|hashbrown)::.*|__rust_\w+|__rdl_\w+|<.* as (alloc|core)::.*",
+    r"<?(alloc|core|std|hashbrown)::.*|__rust_\w+|__rdl_\w+|<.* as (alloc|core)::.*",
+    r"<(str|\[.*\])>::.*",
     r"Py(Mem|Object|DataMem|Mem_Raw)_\w*|_Py(Mem|Object)_\w*|PyType_GenericAlloc|_PyObject_GC_\w*",
     r"xmalloc|xcalloc|xrealloc|zmalloc\w*|zcalloc\w*|zrealloc\w*|emalloc|safe_malloc",
 )
@@ -45,15 +47,15 @@ def is_wrapper(function: str, more: Sequence[str] = ()) -> bool:
 
 def frames_of(name: str) -> list[Frame]:
     """Return the frames of a site's name, the innermost first."""
-    found = []
-    for part in name.split(PATH):
-        placed = _PLACED.match(part)
-        found.append(
-            Frame(placed["function"], placed["file"], int(placed["line"]))
-            if placed
-            else Frame(part)
-        )
-    return found
+    return [_frame(part) for part in name.split(PATH)]
+
+
+@lru_cache(maxsize=1 << 16)
+def _frame(part: str) -> Frame:
+    placed = _PLACED.match(part)
+    if placed is None:
+        return Frame(part)
+    return Frame(placed["function"], placed["file"], int(placed["line"]))
 
 
 def folded(path: Sequence[Frame], more: Sequence[str] = ()) -> Sequence[Frame]:

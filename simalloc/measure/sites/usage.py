@@ -41,7 +41,7 @@ def sites_of(trace: Trace) -> NDArray[np.uint32]:
     """Return the site of each event of a trace. Raises `SimallocError` if it has no sites."""
     if trace.site is None:
         raise SimallocError(
-            f"{trace.name} does not say where its calls are; record it with --sites"
+            f"{trace.name} does not say where its calls are; record it with --stacks"
         )
     return trace.site
 

@@ -12,7 +12,7 @@ from simalloc.policy import spell
 from simalloc.report.apart import beside
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
 from simalloc.report.units import spell_percent
-from simalloc.trace.sites import site_name
+from simalloc.trace.sites import short_name
 
 if TYPE_CHECKING:
     from simalloc.heap import Run
@@ -130,4 +130,4 @@ class Explored:
     def _site(self, event: int) -> str | None:
         if self.trace.site is None:
             return None
-        return site_name(self.trace.provenance, int(self.trace.site[event]))
+        return short_name(self.trace.provenance, int(self.trace.site[event]))

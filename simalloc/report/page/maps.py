@@ -10,7 +10,7 @@ import numpy as np
 
 from simalloc.policy import spell
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
-from simalloc.trace.sites import site_name
+from simalloc.trace.sites import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def device_map_data(shown: DeviceMap, trace: Trace, oldest: float, top: float) -
         ],
         "stays": _columns(stays),
         "sites": sites.tolist(),
-        "places": [site_name(trace.provenance, site) if site else "" for site in used.tolist()],
+        "places": [short_name(trace.provenance, site) if site else "" for site in used.tolist()],
     }
 
 

@@ -4,9 +4,12 @@ from simalloc.trace.recorder.convert import Recorded, convert
 from simalloc.trace.recorder.program import ProgramError
 from simalloc.trace.recorder.raw import Counts, RawEvents, RawRecording
 from simalloc.trace.recorder.record import Observer, Outcome, record, recover
+from simalloc.trace.recorder.wanted import DEPTH, MOST_DEPTH, Wanted
 from simalloc.trace.recorder.watch import Progress
 
 __all__ = [
+    "DEPTH",
+    "MOST_DEPTH",
     "Counts",
     "Observer",
     "Outcome",
@@ -15,6 +18,7 @@ __all__ = [
     "RawEvents",
     "RawRecording",
     "Recorded",
+    "Wanted",
     "convert",
     "record",
     "recover",

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 class _Header(TypedDict):
     process: int
     parent: int
+    depth: int
     started: int
     executable: bytes
     command: bytes
@@ -49,4 +50,6 @@ class Reader:
     @property
     def counts(self) -> _Counts: ...
     @property
-    def sites(self) -> list[tuple[bytes, int]]: ...
+    def places(self) -> list[tuple[bytes, int]]: ...
+    @property
+    def sites(self) -> bytes: ...

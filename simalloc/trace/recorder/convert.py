@@ -14,6 +14,8 @@ from simalloc.errors import TraceError
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
 from simalloc.trace.shapes import ReadEvents
+from simalloc.trace.stacks import told
+from simalloc.trace.symbols import name_places
 from simalloc.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
@@ -166,4 +168,7 @@ def _provenance(raw: RawRecording) -> Mapping[str, Any]:
         "frees_unseen": counts.frees_unseen,
         "whole": counts.lost_reason is None,
     }
-    return {**provenance, "sites": raw.sites} if "site" in raw.columns else provenance
+    if raw.depth == 0:
+        return provenance
+    places = name_places(raw.places[1:])
+    return {**provenance, "depth": raw.depth, "stacks": told([(), *places], raw.sites.tolist())}

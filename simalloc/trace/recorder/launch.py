@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from simalloc.trace.recorder.program import EXIT_NOT_EXECUTABLE, ProgramError, find_program
+from simalloc.trace.recorder.wanted import EVENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
+
+    from simalloc.trace.recorder.wanted import Wanted
 
     _Handler = Callable[[int, FrameType | None], Any] | int | None
 
 LIBRARY: Final = "libsimalloc_record.so"
 DIRECTORY_VARIABLE: Final = "SIMALLOC_RECORD_DIRECTORY"
-COLUMNS_VARIABLE: Final = "SIMALLOC_RECORD_COLUMNS"
 _SPECIAL_IN_PRELOAD: Final = set(" :$")
 
 
@@ -52,7 +54,7 @@ def start(
     command: Sequence[str],
     library: Path,
     directory: Path,
-    columns: Collection[str] = (),
+    wanted: Wanted = EVENTS,
     **streams: Any,
 ) -> subprocess.Popen[bytes]:
     """Start `command` with the streams (unless given), files and directory of this process.
@@ -66,7 +68,7 @@ def start(
         **os.environ,
         "LD_PRELOAD": ":".join(preloaded),
         DIRECTORY_VARIABLE: str(directory),
-        COLUMNS_VARIABLE: ",".join(columns),
+        **wanted.environment(),
     }
     try:
         return subprocess.Popen(  # noqa: S603 - running it is what we are asked to do

@@ -13,6 +13,7 @@ import numpy as np
 from simalloc.errors import TraceError
 from simalloc.trace.events import OPTIONAL_COLUMNS
 from simalloc.trace.recorder._reader import Reader
+from simalloc.trace.symbols import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,6 +95,8 @@ class RawRecording:
         self.image = int(self.path.stem.rpartition(".")[2])
         """1 for a process' first program, 2 for the one it has replaced itself with, ..."""
         optional = [name for name in ("time", "site") if header[name]]
+        self.depth = header["depth"]
+        """Return addresses of a site at most; 0: sites were not recorded."""
         self.columns = tuple(
             name for name in OPTIONAL_COLUMNS if name in {"alignment", "thread", *optional}
         )
@@ -117,12 +120,17 @@ class RawRecording:
         )
 
     @property
-    def sites(self) -> list[str]:
-        """By site number, "FILE+0xOFFSET": where in which program or library; "" is unknown."""
+    def places(self) -> list[Place]:
+        """The return addresses that were met, by number; 0 is none."""
         return [
-            f"{os.fsdecode(path) or self.executable}+{offset:#x}" if number else ""
-            for number, (path, offset) in enumerate(self._reader.sites)
+            Place(os.fsdecode(path) or self.executable, offset)
+            for path, offset in self._reader.places
         ]
+
+    @property
+    def sites(self) -> NDArray[np.uint32]:
+        """By site number, two columns: the site that it was called from, and its place's number."""
+        return np.frombuffer(self._reader.sites, np.uint32).reshape(-1, 2)
 
     def refresh(self) -> None:
         """Look for what has been recorded in the meantime."""

@@ -17,13 +17,15 @@ from simalloc.files import naming
 from simalloc.trace.recorder.convert import convert_all, raw_recordings
 from simalloc.trace.recorder.launch import Signals, preload_library, start
 from simalloc.trace.recorder.resident import Sampler
+from simalloc.trace.recorder.wanted import EVENTS
 from simalloc.trace.recorder.watch import Watch, processes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from simalloc.trace.recorder.convert import Recorded
     from simalloc.trace.recorder.raw import RawRecording
+    from simalloc.trace.recorder.wanted import Wanted
     from simalloc.trace.recorder.watch import Progress
 
 _LOOK_SECONDS: Final = 0.5
@@ -58,14 +60,14 @@ def record(
     output: Path,
     observer: Observer,
     *,
-    columns: Collection[str] = (),
+    wanted: Wanted = EVENTS,
     wait: bool = True,
     alone: bool = False,
 ) -> Outcome:
     """Run `command` and write a trace of it and, unless `alone`, of each process that it starts.
 
-    `columns` may name `time` and `site`. With `wait`, processes that the command leaves running
-    are waited for until we are interrupted; otherwise their traces end when the command does.
+    With `wait`, processes that the command leaves running are waited for until we are interrupted;
+    otherwise their traces end when the command does.
 
     Raises `ProgramError` if the command cannot be recorded; `SimallocError` if the traces cannot be
     written, and then says where the raw recordings are.
@@ -77,7 +79,7 @@ def record(
         directory.chmod(0o733)
     try:
         with Sampler(directory) as sampler:
-            process = _run(command, directory, observer, columns, wait=wait)
+            process = _run(command, directory, observer, wanted, wait=wait)
     except BaseException:
         _remove_if_empty(directory)
         raise
@@ -121,14 +123,14 @@ def _run(
     command: Sequence[str],
     directory: Path,
     observer: Observer,
-    columns: Collection[str],
+    wanted: Wanted,
     *,
     wait: bool,
 ) -> subprocess.Popen[bytes]:
     with ExitStack() as stack:
         library = stack.enter_context(preload_library())
         signals = stack.enter_context(Signals())
-        process = start(command, library, directory, columns)
+        process = start(command, library, directory, wanted)
         signals.leave_to(process)
         follower = _Follower(directory, observer)
         while _runs(process):

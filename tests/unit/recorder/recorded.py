@@ -16,11 +16,12 @@ from simalloc.trace import Op
 from simalloc.trace.recorder.convert import raw_recordings
 from simalloc.trace.recorder.launch import preload_library, start
 from simalloc.trace.recorder.raw import RawEvents
+from simalloc.trace.recorder.wanted import EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.trace.recorder import RawRecording
+    from simalloc.trace.recorder import RawRecording, Wanted
 
 PROGRAMS = Path(__file__).with_name("programs")
 MARK = 1234567
@@ -56,9 +57,7 @@ class Run:
         return raw
 
 
-def run_recorded(
-    command: Sequence[str | Path], directory: Path, columns: Sequence[str] = ()
-) -> Run:
+def run_recorded(command: Sequence[str | Path], directory: Path, wanted: Wanted = EVENTS) -> Run:
     """Run a program to its end, recording into `directory`."""
     directory.mkdir(exist_ok=True)
     if os.geteuid() == 0:
@@ -66,7 +65,7 @@ def run_recorded(
     words = [str(word) for word in command]
     with preload_library() as library:
         process = start(
-            words, library, directory, columns, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            words, library, directory, wanted, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         output, errors = process.communicate()
     return Run(process.returncode, output.decode(), errors.decode(), raw_recordings(directory))

@@ -7,7 +7,7 @@ import pytest
 from recorded import compile_program, read_all, run_recorded
 
 from simalloc.errors import TraceError
-from simalloc.trace.recorder import RawRecording, convert
+from simalloc.trace.recorder import RawRecording, Wanted, convert
 from simalloc.trace.recorder.convert import raw_recordings
 
 UNIT = 16 << 10
@@ -18,7 +18,9 @@ SEGMENT_HEADER = 64
 def recording(tmp_path_factory):
     directory = tmp_path_factory.mktemp("recording")
     program = compile_program("threads.c", directory)
-    return run_recorded([program, "3", "4000"], directory / "raw", ["time", "site"]).raw.path
+    return run_recorded(
+        [program, "3", "4000"], directory / "raw", Wanted(times=True, depth=1)
+    ).raw.path
 
 
 def read_damaged(path, content):
@@ -83,10 +85,10 @@ def test_wrong_numbers_in_the_headers(recording, tmp_path, place, value, message
         read_damaged(tmp_path / "1.1.raw", content)
 
 
-def test_a_site_that_is_numbered_too_high(recording, tmp_path):
+def test_a_place_that_is_numbered_too_high(recording, tmp_path):
     content = bytearray(recording.read_bytes())
-    first = content.index(b"\x3b\x01", UNIT + SEGMENT_HEADER)  # a site, number 1
-    content[first + 1 : first + 4] = b"\xff\xff\x7f"
+    first = content.index(b"\x3b\x01", UNIT + SEGMENT_HEADER)  # a place, number 1
+    content[first + 1 : first + 5] = b"\xff\xff\xff\x7f"
     with pytest.raises(TraceError, match="cannot be read"):
         read_damaged(tmp_path / "1.1.raw", content)
 

@@ -19,6 +19,7 @@ from recorded import (
 
 from simalloc.trace import Op
 from simalloc.trace.events import begins
+from simalloc.trace.recorder import Wanted
 from simalloc.trace.recorder.resident import MOST, Sample, Samples
 
 
@@ -223,28 +224,31 @@ def test_a_program_that_closes_files_and_gives_up_its_rights(tmp_path):
     assert_nothing_missing(run.raw)
 
 
+def place_of(raw, site):
+    """Return the place of a site's innermost call."""
+    return raw.places[raw.sites[site][1]]
+
+
 def test_times_and_sites(tmp_path):
     program = compile_program("ends.c", tmp_path, "-no-pie")
-    run = run_recorded([program], tmp_path / "raw", ["time", "site"])
+    run = run_recorded([program], tmp_path / "raw", Wanted(times=True, depth=1))
     events = read_all(run.raw)
     assert np.all(np.diff(events.time) >= 0)
     assert 0 < events.time[-1] < 60e9
-    sites = run.raw.sites
-    assert sites[0] == "", "0 is unknown"
-    used = {sites[number] for number in np.unique(events.site)}
+    used = {place_of(run.raw, number) for number in np.unique(events.site) if number}
+    assert np.all(events.site[events.op == Op.FREE] == 0), "of frees there are no sites"
     symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
     (main,) = [
         int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" T main")
     ]
-    offsets = [int(site.partition("+")[2], 16) for site in used if site.startswith(str(program))]
-    assert len(offsets) == 4  # the mark, the malloc, and the two frees
+    offsets = [place.offset for place in used if place.path == str(program)]
+    assert len(offsets) == 2  # the mark and the malloc
     assert all(main < offset < main + 1000 for offset in offsets)
 
 
 def test_sites_look_through_operator_new(tmp_path):
     program = compile_program("objects.cc", tmp_path, "-std=c++17")
-    run = run_recorded([program], tmp_path / "raw", ["site"])
+    run = run_recorded([program], tmp_path / "raw", Wanted(depth=1))
     events = read_all(run.raw)
-    sites = run.raw.sites
     (number,) = events.site[(events.size == 1777)].tolist()
-    assert sites[number].startswith(f"{program}+0x")
+    assert place_of(run.raw, number).path == str(program)

@@ -135,9 +135,9 @@ static PyObject *reader_header(PyObject *object, void *closure)
     size_t name = strnlen(header->executable, EXECUTABLE_BYTES);
     size_t allocator = strnlen(header->allocator, EXECUTABLE_BYTES);
     size_t libc = strnlen(header->libc, VERSION_BYTES);
-    return Py_BuildValue("{s:I,s:I,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process", header->process, "parent",
-                         header->parent, "started", (unsigned long long)header->started,
-                         "executable", header->executable, (Py_ssize_t)name, "command",
+    return Py_BuildValue("{s:I,s:I,s:I,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process",
+                         header->process, "parent", header->parent, "depth", header->depth,
+                         "started", (unsigned long long)header->started, "executable", header->executable, (Py_ssize_t)name, "command",
                          header->command, (Py_ssize_t)header->command_bytes, "allocator",
                          header->allocator, (Py_ssize_t)allocator, "libc", header->libc,
                          (Py_ssize_t)libc, "time",
@@ -163,22 +163,31 @@ static PyObject *reader_counts(PyObject *object, void *closure)
         (long long)objects->reallocs_failed, "frees_unseen", (long long)objects->frees_unseen);
 }
 
-/* A list, by site number, of (path of the program or library, offset in it). */
-static PyObject *reader_sites(PyObject *object, void *closure)
+/* A list, by number, of (path of the program or library, offset in it). */
+static PyObject *reader_places(PyObject *object, void *closure)
 {
     (void)closure;
     const struct reader *reader = reader_of(object);
     const char *bytes = (const char *)reader->recording.bytes;
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < reader->site_count; i++) {
-        const struct site *site = &reader->sites[i];
-        PyObject *item = Py_BuildValue("(y#K)", bytes + site->path, (Py_ssize_t)site->path_bytes,
-                                       (unsigned long long)site->offset);
+    for (size_t i = 0; list != NULL && i < reader->place_count; i++) {
+        const struct place *place = &reader->places[i];
+        PyObject *item = Py_BuildValue("(y#K)", bytes + place->path, (Py_ssize_t)place->path_bytes,
+                                       (unsigned long long)place->offset);
         if (item == NULL || PyList_Append(list, item) < 0)
             Py_CLEAR(list);
         Py_XDECREF(item);
     }
     return list;
+}
+
+/* The sites as bytes: for each, two numbers of 32 bits, its parent and its place. */
+static PyObject *reader_sites(PyObject *object, void *closure)
+{
+    (void)closure;
+    const struct reader *reader = reader_of(object);
+    return PyBytes_FromStringAndSize((const char *)reader->sites,
+                                     (Py_ssize_t)(reader->site_count * sizeof *reader->sites));
 }
 
 static PyMethodDef reader_methods[] = {
@@ -195,7 +204,8 @@ static PyMethodDef reader_methods[] = {
 static PyGetSetDef reader_attributes[] = {
     {"header", reader_header, NULL, "what the process wrote about itself", NULL},
     {"counts", reader_counts, NULL, "figures so far", NULL},
-    {"sites", reader_sites, NULL, "by site number, (path, offset)", NULL},
+    {"places", reader_places, NULL, "by number, (path, offset)", NULL},
+    {"sites", reader_sites, NULL, "by number, as bytes: parent and place", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

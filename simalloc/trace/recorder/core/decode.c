@@ -47,7 +47,16 @@ static uint64_t get_address(struct codec *codec, struct input *input, unsigned t
     return *last << GRANULE_SHIFT;
 }
 
-static enum decode_answer get_site(struct input *input, const struct site_listener *listener)
+static enum decode_answer get_node(struct input *input, const struct site_listener *listener)
+{
+    uint64_t number = get_number(input);
+    uint64_t parent = get_number(input);
+    uint64_t place = get_number(input);
+    return input->at == NULL ? DECODE_DAMAGED
+                             : listener->node(listener->self, number, parent, place);
+}
+
+static enum decode_answer get_place(struct input *input, const struct site_listener *listener)
 {
     uint64_t number = get_number(input);
     uint64_t offset = get_number(input);
@@ -56,7 +65,7 @@ static enum decode_answer get_site(struct input *input, const struct site_listen
         return DECODE_DAMAGED;
     const uint8_t *path = input->at;
     input->at += length;
-    return listener->site(listener->self, number, offset, path, (size_t)length);
+    return listener->place(listener->self, number, offset, path, (size_t)length);
 }
 
 /* Reads what stands before a record, and the record's tag. */
@@ -80,8 +89,10 @@ static enum decode_answer get_tag(struct decoder *decoder, struct input *input,
             record->address = get_number(input) % (1 << GRANULE_SHIFT);
         else if (record->special == SPECIAL_ZEROED)
             record->zeroed = true;
-        else if (record->special == SPECIAL_SITE)
-            answer = get_site(input, listener);
+        else if (record->special == SPECIAL_PLACE)
+            answer = get_place(input, listener);
+        else if (record->special == SPECIAL_NODE)
+            answer = get_node(input, listener);
         else
             return DECODE_DAMAGED;
     }
@@ -107,7 +118,7 @@ static void get_fields(struct decoder *decoder, struct input *input, unsigned ta
     if (!special && columns & COLUMN_TIME)
         codec->time += get_number(input);
     record->time = codec->time;
-    if (!special && columns & COLUMN_SITE)
+    if ((record->kind == KIND_MALLOC || record->kind == KIND_REALLOC) && columns & COLUMN_SITE)
         record->site = (uint32_t)get_number(input);
     record->thread = decoder->thread;
 }

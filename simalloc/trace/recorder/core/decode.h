@@ -25,11 +25,12 @@ enum decode_answer {
     DECODE_NO_MEMORY, /* for what the listener has to keep */
 };
 
-/* Told of call sites as they are met. */
+/* Told of places and call sites as they are met. */
 struct site_listener {
     void *self;
-    enum decode_answer (*site)(void *self, uint64_t number, uint64_t offset, const uint8_t *path,
-                               size_t length);
+    enum decode_answer (*place)(void *self, uint64_t number, uint64_t offset, const uint8_t *path,
+                                size_t length);
+    enum decode_answer (*node)(void *self, uint64_t number, uint64_t parent, uint64_t place);
 };
 
 /* Begins zeroed. */

@@ -1,23 +1,53 @@
 #include "reader.h"
 
+#include "../preload/numbers.h"
+
 #include <stdlib.h>
 
-enum { MOST_SITES = 1 << 16 };
+/* Returns the entry with this number of an array that grows, zeroed, up to it; NULL: no memory. */
+static void *entry_at(void **array, size_t *count, size_t *capacity, size_t number, size_t width)
+{
+    enum { FIRST = 1024 };
+    if (number >= *capacity) {
+        size_t room = *capacity ? *capacity : FIRST;
+        while (room <= number)
+            room *= 2;
+        void *grown = realloc(*array, room * width);
+        if (grown == NULL)
+            return NULL;
+        memset((char *)grown + *capacity * width, 0, (room - *capacity) * width);
+        *array = grown;
+        *capacity = room;
+    }
+    *count = number < *count ? *count : number + 1;
+    return (char *)*array + number * width;
+}
 
-static enum decode_answer add_site(void *self, uint64_t number, uint64_t offset,
-                                   const uint8_t *path, size_t length)
+static enum decode_answer add_place(void *self, uint64_t number, uint64_t offset,
+                                    const uint8_t *path, size_t length)
 {
     struct reader *reader = self;
-    if (number >= MOST_SITES)
+    if (number > MOST_NUMBERS)
         return DECODE_DAMAGED;
-    if (reader->sites == NULL)
-        reader->sites = calloc(MOST_SITES, sizeof *reader->sites);
-    if (reader->sites == NULL)
+    struct place *place = entry_at((void **)&reader->places, &reader->place_count,
+                                   &reader->place_capacity, (size_t)number, sizeof *place);
+    if (place == NULL)
         return DECODE_NO_MEMORY;
-    reader->sites[number] =
-        (struct site){offset, (uint64_t)(path - reader->recording.bytes), length};
-    if (number >= reader->site_count)
-        reader->site_count = (size_t)number + 1;
+    *place = (struct place){offset, (uint64_t)(path - reader->recording.bytes), length};
+    return DECODED;
+}
+
+/* A site is numbered after the one that called it, so that a path has an end. */
+static enum decode_answer add_node(void *self, uint64_t number, uint64_t parent, uint64_t place)
+{
+    struct reader *reader = self;
+    if (number > MOST_NUMBERS || parent >= number || place > MOST_NUMBERS)
+        return DECODE_DAMAGED;
+    struct site *site = entry_at((void **)&reader->sites, &reader->site_count,
+                                 &reader->site_capacity, (size_t)number, sizeof *site);
+    if (site == NULL)
+        return DECODE_NO_MEMORY;
+    *site = (struct site){(uint32_t)parent, (uint32_t)place};
     return DECODED;
 }
 
@@ -64,7 +94,7 @@ static enum reader_answer damaged(struct reader *reader, const struct source *so
 /* Reads the source's next record; `more` says whether there is one. */
 static enum reader_answer advance(struct reader *reader, struct source *source, bool *more)
 {
-    struct site_listener listener = {reader, add_site};
+    struct site_listener listener = {reader, add_place, add_node};
     enum decode_answer answer =
         decode_next(&source->decoder, &reader->recording,
                     &reader->recording.streams[source->stream], &listener, &source->next);
@@ -142,6 +172,7 @@ void reader_close(struct reader *reader)
     }
     free(reader->sources);
     free(reader->heap);
+    free(reader->places);
     free(reader->sites);
     objects_release(&reader->objects);
     recording_close(&reader->recording);

@@ -13,11 +13,18 @@ struct source {
     struct pendings pendings;
 };
 
-/* Where an allocation was asked for: an offset in a program or library. */
-struct site {
+/* A return address: an offset in a program or library. */
+struct place {
     uint64_t offset;
-    uint64_t path; /* its place in the file; 0: nothing is known of this site */
+    uint64_t path; /* where in the file it stands; 0: nothing is known of this place */
     uint64_t path_bytes;
+};
+
+/* Where an allocation was asked for: a place, and the site that called from there. Both are
+ * numbers; 0 is unknown, or none. */
+struct site {
+    uint32_t parent;
+    uint32_t place;
 };
 
 struct reader {
@@ -28,8 +35,10 @@ struct reader {
     struct source **heap; /* a binary heap: a source's next record comes before its children's */
     size_t heap_count;
     uint64_t records; /* read so far */
-    struct site *sites; /* by number */
-    size_t site_count;
+    struct place *places; /* by number, as the sites */
+    size_t place_count, place_capacity;
+    struct site *sites;
+    size_t site_count, site_capacity;
 };
 
 enum reader_answer { READER_DONE, READER_DAMAGED, READER_FAILED }; /* see recording.complaint */

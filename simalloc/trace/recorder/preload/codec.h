@@ -36,9 +36,10 @@ enum special {
     SPECIAL_THREAD,   /* the thread that writes from here on */
     SPECIAL_ALIGNMENT, /* of the next malloc, in bytes */
     SPECIAL_OFFSET,    /* of the next address from a multiple of 16 */
-    SPECIAL_SITE,      /* site number, offset in its module, the module's path after its length */
+    SPECIAL_PLACE,     /* place number, offset in its module, the module's path after its length */
     SPECIAL_ZEROED,    /* the next malloc is a calloc */
     SPECIAL_THREAD_END, /* the thread that writes has ended */
+    SPECIAL_NODE,       /* site number, the site that it was called from (0: none), place number */
 };
 
 enum {

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define RECORDING_MAGIC UINT64_C(0x31434552616D6973) /* "simaREC1" */
+#define RECORDING_MAGIC UINT64_C(0x32434552616D6973) /* "simaREC2" */
 #define SEGMENT_MAGIC UINT64_C(0x746E656D67657373)   /* "ssegment" */
 #define NOTHING_LOST UINT64_MAX
 
@@ -37,6 +37,7 @@ struct recording_header {
     uint64_t sequence;            /* numbers given out so far */
     uint64_t lost_from;           /* records with this number or a later one are not to be used;
                                      a reader may store it to end the recording */
+    uint32_t depth;               /* return addresses of a site at most; 0: sites are not recorded */
     uint32_t lost_reason;         /* the errno of the first loss; 0: a reader ended it */
     uint32_t command_bytes;       /* of `command` in use: arguments, each ended by a zero byte */
     char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */

@@ -43,7 +43,7 @@ EXPORT void free(void *address)
 {
     if (address == NULL || is_bootstrap(address) || !next_is_known())
         return;
-    record_free(address, CALLER);
+    record_free(address);
     next.free(address);
 }
 

@@ -1,6 +1,7 @@
 #include "process.h"
 
 #include "next.h"
+#include "sites.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,6 +23,7 @@ enum { PATH_BYTES = 4096, MOST_IMAGES = 100000, DESCRIPTOR_FROM = 900 };
 static struct process *process;
 static bool off; /* the environment does not ask for a recording */
 static uint32_t columns;
+static uint32_t depth;
 static char directory[PATH_BYTES];
 static char path[PATH_BYTES + 64];
 static char allocator[EXECUTABLE_BYTES]; /* found once: a forked child had better not ask */
@@ -34,11 +36,6 @@ static struct {
 bool process_stopped(void)
 {
     return off || (process != NULL && process->stopped);
-}
-
-uint32_t process_columns(void)
-{
-    return columns;
 }
 
 void *process_memory(size_t bytes)
@@ -193,6 +190,7 @@ static bool begin(void)
         return false;
     header->unit = unit_bytes();
     header->columns = columns;
+    header->depth = depth;
     header->process = (uint32_t)getpid();
     header->parent = (uint32_t)getppid();
     header->started = clock_now(CLOCK_REALTIME);
@@ -209,6 +207,13 @@ static bool begin(void)
     return true;
 }
 
+static uint32_t number_from(const char *variable, uint32_t most)
+{
+    const char *text = getenv(variable);
+    unsigned long number = text == NULL ? 0 : strtoul(text, NULL, 10);
+    return number > most ? most : (uint32_t)number;
+}
+
 /* False: there is nothing to record into, or it is too early to tell. */
 static bool read_settings(void)
 {
@@ -220,8 +225,8 @@ static bool read_settings(void)
     strcpy(directory, wanted);
     if (with != NULL && strstr(with, "time") != NULL)
         columns |= COLUMN_TIME;
-    if (with != NULL && strstr(with, "site") != NULL)
-        columns |= COLUMN_SITE;
+    depth = number_from("SIMALLOC_RECORD_DEPTH", MOST_DEPTH);
+    columns |= depth > 0 ? COLUMN_SITE : 0;
     return true;
 }
 

@@ -47,7 +47,4 @@ void process_lose_from_now(int reason);
 /* Memory for the recorder's own state, zeroed in a forked child, or NULL. */
 void *process_memory(size_t bytes);
 
-/* Which of COLUMN_TIME and COLUMN_SITE are recorded. */
-uint32_t process_columns(void);
-
 #endif

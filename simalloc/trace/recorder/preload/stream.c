@@ -22,6 +22,7 @@ struct event {
     uint64_t size;
     uint64_t alignment; /* 0: none asked for */
     bool zeroed;
+    bool aside; /* what `caller` has called has returned */
     uint64_t sequence;
     const void *caller;
 };
@@ -34,12 +35,14 @@ struct stream {
     uint64_t *sequence; /* the process' counter */
     struct segment_header *segment;
     uint32_t columns;
+    uint32_t depth; /* of the sites that are recorded; 0: none are */
     volatile sig_atomic_t busy; /* records are being written */
     struct codec codec;
     /* What signal handlers did while the stream was busy, first come first. */
     struct event aside[ASIDE];
     volatile sig_atomic_t aside_count;
     uint32_t number;
+    struct trail trail;
     int farewells; /* how often the thread's end has been told of */
     uint64_t bytes;           /* of all its segments */
     struct stream *next_idle; /* for the list in struct process */
@@ -61,11 +64,16 @@ static always_inline void commit(struct stream *stream, uint8_t *end)
                      __ATOMIC_RELEASE);
 }
 
+void stream_commit(struct stream *stream, uint8_t *end)
+{
+    commit(stream, end);
+}
+
 /* Gives the stream a segment in proportion to what it has written, so that what is not used of the
  * last one is a small part of the whole. */
 static bool add_segment(struct process *process, struct stream *stream)
 {
-    enum { ROOM = 3 * (EVENT_BYTES + 2 * SITE_BYTES) };
+    enum { ROOM = 3 * (EVENT_BYTES + SITE_BYTES) };
     uint64_t bytes = stream->bytes / GROWTH;
     bytes = bytes < SMALLEST_SEGMENT ? SMALLEST_SEGMENT : bytes;
     bytes = bytes > LARGEST_SEGMENT ? LARGEST_SEGMENT : bytes;
@@ -86,10 +94,11 @@ static bool add_segment(struct process *process, struct stream *stream)
 static struct stream *new_stream(struct process *process)
 {
     struct stream *stream = process_memory(sizeof *stream);
-    if (stream == NULL || (process->header->columns & COLUMN_SITE && !sites_begin()))
+    if (stream == NULL || (process->header->depth > 0 && !sites_begin()))
         return NULL;
     stream->sequence = &process->header->sequence;
     stream->columns = process->header->columns;
+    stream->depth = process->header->depth;
     stream->codec.time = process->header->clock;
     stream->number = __atomic_fetch_add(&process->streams, 1, __ATOMIC_RELAXED);
     return stream;
@@ -146,6 +155,12 @@ static __attribute__((noinline)) struct stream *ready_stream(void)
     return stream;
 }
 
+/* Up to its limit a stream has room for more than this. */
+uint8_t *stream_room(struct stream *stream)
+{
+    return stream->cursor < stream->limit || ready_stream() == stream ? stream->cursor : NULL;
+}
+
 static uint8_t *put_time(struct codec *codec, uint8_t *out)
 {
     struct timespec now;
@@ -156,11 +171,8 @@ static uint8_t *put_time(struct codec *codec, uint8_t *out)
     return put_number(out, passed);
 }
 
-static always_inline uint8_t *put_before(struct stream *stream, uint8_t *out, struct event event,
-                                         uint32_t *site)
+static always_inline uint8_t *put_before(uint8_t *out, struct event event)
 {
-    if (stream->columns & COLUMN_SITE && event.kind != KIND_SPECIAL)
-        out = put_new_site(out, event.caller, site);
     if (event.alignment != 0)
         out = put_number(put_special(out, SPECIAL_ALIGNMENT), event.alignment);
     if (event.zeroed)
@@ -170,11 +182,22 @@ static always_inline uint8_t *put_before(struct stream *stream, uint8_t *out, st
     return out;
 }
 
+/* Whether an event asks for a block, so that its site is recorded. */
+static always_inline bool asks(struct event event)
+{
+    return event.kind == KIND_MALLOC || event.kind == KIND_REALLOC;
+}
+
+static __attribute__((noinline)) uint32_t site_of_event(struct stream *stream, struct event event)
+{
+    return site_of(stream, &stream->trail, event.caller, stream->depth, !event.aside);
+}
+
 static always_inline void put_event(struct stream *stream, struct event event)
 {
     struct codec *codec = &stream->codec;
-    uint32_t site = 0;
-    uint8_t *out = put_before(stream, stream->cursor, event, &site);
+    uint32_t site = stream->depth > 0 && asks(event) ? site_of_event(stream, event) : 0;
+    uint8_t *out = put_before(stream->cursor, event);
     uint64_t gap = fold(event.sequence - codec->next_sequence);
     unsigned tag = event.kind | (gap != 0 ? TAG_GAP : 0);
     codec->next_sequence = event.sequence + 1;
@@ -191,7 +214,7 @@ static always_inline void put_event(struct stream *stream, struct event event)
         out = put_number(out, event.size);
     if (stream->columns != 0 && event.kind != KIND_SPECIAL) {
         out = stream->columns & COLUMN_TIME ? put_time(codec, out) : out;
-        out = stream->columns & COLUMN_SITE ? put_number(out, site) : out;
+        out = stream->depth > 0 && asks(event) ? put_number(out, site) : out;
     }
     commit(stream, out);
 }
@@ -202,6 +225,7 @@ static __attribute__((noinline)) void put_aside(struct stream *stream, struct ev
 {
     int place = __atomic_fetch_add(&stream->aside_count, 1, __ATOMIC_RELAXED);
     if (place < ASIDE) {
+        event.aside = true;
         stream->aside[place] = event;
         return;
     }
@@ -270,9 +294,9 @@ void record_calloc(const void *address, size_t size, const void *caller)
                           .caller = caller});
 }
 
-void record_free(const void *address, const void *caller)
+void record_free(const void *address)
 {
-    record((struct event){.kind = KIND_FREE, .address = (uintptr_t)address, .caller = caller});
+    record((struct event){.kind = KIND_FREE, .address = (uintptr_t)address});
 }
 
 void record_realloc_begin(const void *address, size_t size, const void *caller)

@@ -11,12 +11,19 @@ void record_malloc(const void *address, size_t size, size_t alignment, const voi
 void record_calloc(const void *address, size_t size, const void *caller);
 
 /* Records that a block is about to be freed. */
-void record_free(const void *address, const void *caller);
+void record_free(const void *address);
 
 /* Records that a block is about to be reallocated, and what became of it: SPECIAL_STAYED,
  * SPECIAL_MOVED, SPECIAL_FAILED or SPECIAL_RELEASED. From the beginning on another thread may be
  * given the old address; up to the end another may have held the new one. */
 void record_realloc_begin(const void *address, size_t size, const void *caller);
 void record_realloc_end(enum special what, const void *address);
+
+struct stream;
+
+/* For what is described before an event: where to write, with room for SITE_BYTES, or NULL if
+ * nothing can be written; and that it has been written up to `end`. */
+uint8_t *stream_room(struct stream *stream);
+void stream_commit(struct stream *stream, uint8_t *end);
 
 #endif

@@ -1,0 +1,27 @@
+/* Numbers for keys: 1, 2, 3 ... in the order in which a process first meets them.
+ *
+ * Looking up takes no lock. A table that is half full gives way to one of twice its size; threads
+ * may still look into the old one, so it stays. */
+#ifndef SIMALLOC_RECORDING_NUMBERS_H
+#define SIMALLOC_RECORDING_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MOST_NUMBERS = (1 << 22) - 1 };
+
+struct number_table;
+
+/* Lives in process_memory and begins zeroed. */
+struct numbers {
+    struct number_table *table;
+    uint32_t count;
+    int locked;
+};
+
+/* Returns the number of a key, which is not 0, and whether it is `fresh`: no thread has asked
+ * before. 0: there are too many numbers, or there is no memory for more. No signal handler may
+ * ask while its thread does. */
+uint32_t number_of(struct numbers *numbers, uint64_t key, bool *fresh);
+
+#endif

@@ -1,0 +1,177 @@
+/* On x86-64 the tables are asked once for each return address, and their answers kept: a frame
+ * then costs a few loads. Code without tables, which is compiled at run time, is passed by its
+ * frame pointers where they lead up the stack. On other machines, the compiler's library unwinds. */
+#include "stack.h"
+
+#include "process.h"
+#include "tables.h"
+
+#include <stdbool.h>
+
+enum { MOST_OWN = 16 }; /* our own functions, and what handles signals, before the caller */
+
+#if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { KEPT_BITS = 14, KEPT = 1 << KEPT_BITS, FARTHEST = 1 << 20 };
+
+/* Threads store and load without locks. `mixed` is the address xor the rule, so that halves of two
+ * entries are taken for none. */
+struct kept_rule {
+    uint64_t mixed;
+    uint64_t rule;
+};
+
+struct place {
+    uintptr_t ip, sp, bp;
+    bool exact; /* ip is where the function goes on, not where it goes on after a call */
+};
+
+static struct kept_rule *kept;
+
+_Bool stack_begin(void)
+{
+    if (kept == NULL)
+        kept = process_memory(KEPT * sizeof *kept);
+    return kept != NULL;
+}
+
+static struct rule rule_of(uintptr_t instruction)
+{
+    union {
+        struct rule rule;
+        uint64_t word;
+    } as;
+    struct kept_rule *entry =
+        &kept[instruction * UINT64_C(0x9E3779B97F4A7C15) >> (64 - KEPT_BITS)];
+    uint64_t mixed = __atomic_load_n(&entry->mixed, __ATOMIC_RELAXED);
+    as.word = __atomic_load_n(&entry->rule, __ATOMIC_RELAXED);
+    if ((mixed ^ as.word) != instruction) {
+        as.rule = rule_at(instruction);
+        __atomic_store_n(&entry->mixed, instruction ^ as.word, __ATOMIC_RELAXED);
+        __atomic_store_n(&entry->rule, as.word, __ATOMIC_RELAXED);
+    }
+    return as.rule;
+}
+
+static uintptr_t word_at(uintptr_t address)
+{
+    return *(const uintptr_t *)address;
+}
+
+/* Whether a frame pointer may be one: a little up the stack, in memory that is there. */
+static bool leads_up(const struct place *place)
+{
+    unsigned char resident;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t last = place->bp + sizeof(uintptr_t);
+    return place->bp >= place->sp && place->bp - place->sp < FARTHEST &&
+           place->bp % sizeof(uintptr_t) == 0 &&
+           mincore((void *)(place->bp / page * page), 1, &resident) == 0 &&
+           mincore((void *)(last / page * page), 1, &resident) == 0;
+}
+
+static bool leave_signal(struct place *place)
+{
+    const ucontext_t *context = (const ucontext_t *)place->sp;
+    place->ip = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+    place->sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    place->bp = (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
+    place->exact = true;
+    return true;
+}
+
+/* Goes to the caller; false if there is none. */
+static bool go_up(struct place *place)
+{
+    struct rule rule = rule_of(place->exact ? place->ip : place->ip - 1);
+    uintptr_t end = (uintptr_t)(intptr_t)rule.offset;
+    uintptr_t saved = (uintptr_t)(intptr_t)rule.saved;
+    switch ((enum frame_end)rule.end) {
+    case END_OF_STACK:
+        return false;
+    case END_SIGNAL:
+        return leave_signal(place);
+    case END_SP:
+        end += place->sp;
+        break;
+    case END_BP:
+        end += place->bp;
+        break;
+    case END_AT_BP:
+        end = word_at(end + place->bp);
+        saved = place->bp - end;
+        break;
+    case END_UNKNOWN:
+        if (!leads_up(place))
+            return false;
+        end = place->bp + 2 * sizeof(uintptr_t);
+        saved = place->bp - end;
+        break;
+    }
+    if (end <= place->sp)
+        return false;
+    place->ip = word_at(end - sizeof(uintptr_t));
+    place->bp = saved != 0 ? word_at(end + saved) : place->bp;
+    place->sp = end;
+    place->exact = false;
+    return place->ip != 0;
+}
+
+__attribute__((noinline)) size_t stack_from(const void *caller, uintptr_t *addresses, size_t most)
+{
+    struct place place = {.exact = true};
+    size_t count = 0;
+    __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
+                     : "=&r"(place.ip), "=&r"(place.sp), "=&r"(place.bp));
+    for (unsigned own = 0; place.ip != (uintptr_t)caller; own++)
+        if (own == MOST_OWN || !go_up(&place)) {
+            addresses[0] = (uintptr_t)caller;
+            return 1;
+        }
+    do
+        addresses[count++] = place.ip;
+    while (count < most && go_up(&place));
+    return count;
+}
+
+#else
+
+#include <unwind.h>
+
+struct search {
+    uintptr_t caller;
+    uintptr_t *addresses;
+    size_t most;
+    size_t count;
+    unsigned own;
+};
+
+_Bool stack_begin(void)
+{
+    return true;
+}
+
+static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *argument)
+{
+    struct search *search = argument;
+    uintptr_t address = (uintptr_t)_Unwind_GetIP(context);
+    if (search->count > 0 || address == search->caller)
+        search->addresses[search->count++] = address;
+    else if (++search->own > MOST_OWN)
+        return _URC_END_OF_STACK;
+    return search->count == search->most ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+size_t stack_from(const void *caller, uintptr_t *addresses, size_t most)
+{
+    struct search search = {(uintptr_t)caller, addresses, most, 0, 0};
+    _Unwind_Backtrace(look_at_frame, &search);
+    addresses[0] = (uintptr_t)caller;
+    return search.count == 0 ? 1 : search.count;
+}
+
+#endif

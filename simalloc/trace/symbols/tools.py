@@ -1,0 +1,82 @@
+"""The system's symbolizers: LLVM's, or else that of the GNU binutils.
+
+Both demangle C++ and Rust, know inlined functions, and find separate files of debugging
+information by their build id in /usr/lib/debug.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.trace.symbols.plain import plain_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Frame = tuple[str, str, int]
+"""A function, its file and line; "" and 0 where they are not known."""
+
+_UNKNOWN: Final = {"", "??"}
+_LINE: Final = re.compile(r"(?P<file>.*):(?P<line>\d+|\?)(?: \(discriminator \d+\))?$")
+
+
+def symbolizer() -> str | None:
+    """Return the symbolizer that there is."""
+    return next((tool for tool in _TOOLS if shutil.which(tool)), None)
+
+
+def frames_in(tool: str, path: str, offsets: Sequence[int]) -> list[list[Frame]]:
+    """Return for each instruction of a program or library its frames, the innermost first.
+
+    An entry is empty where the function is not known, and all are if the tool fails.
+    """
+    command, read = _TOOLS[tool]
+    lines = "".join(f"{offset:#x}\n" for offset in offsets)
+    done = subprocess.run(  # noqa: S603 - a tool of the system, found by name
+        [tool, *command, path], input=lines, capture_output=True, text=True, check=False,
+        errors="replace",
+    )  # fmt: skip
+    found = read(done.stdout)
+    return found if len(found) == len(offsets) else [[] for _ in offsets]
+
+
+def _read_llvm(output: str) -> list[list[Frame]]:
+    found = []
+    for line in output.splitlines():
+        answer: dict[str, Any] = json.loads(line)
+        frames = (
+            _frame(each["FunctionName"], each["FileName"], str(each["Line"]))
+            for each in answer.get("Symbol", ())
+        )
+        found.append([frame for frame in frames if frame[0]])
+    return found
+
+
+def _read_gnu(output: str) -> list[list[Frame]]:
+    found: list[list[Frame]] = []
+    lines = iter(output.splitlines())
+    for line in lines:
+        if line.startswith("0x"):
+            found.append([])
+            continue
+        placed = _LINE.match(next(lines, ""))
+        frame = _frame(line, *(placed.groups() if placed else ("", "0")))
+        if frame[0]:
+            found[-1].append(frame)
+    return found
+
+
+def _frame(function: str, file: str, line: str) -> Frame:
+    name = "" if function in _UNKNOWN else plain_name(function)
+    number = int(line) if line.isdigit() else 0
+    return (name, file, number) if number and file not in _UNKNOWN else (name, "", 0)
+
+
+_TOOLS: Final = {
+    "llvm-symbolizer": (("--output-style=JSON", "--obj"), _read_llvm),
+    "addr2line": (("--addresses", "--functions", "--inlines", "--demangle", "--exe"), _read_gnu),
+}

@@ -1,0 +1,62 @@
+"""One program in several languages: the first line of `simalloc sites` names its guilty line."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parents[1] / "guilty"
+COMPILERS = {
+    "guilty.c": ["cc", "-O2", "-g"],
+    "guilty.cc": ["c++", "-O2", "-g"],
+    "guilty.rs": ["rustc", "-O", "-g"],
+}
+
+
+def simalloc(*words):
+    done = subprocess.run(
+        [sys.executable, "-m", "simalloc", *map(str, words)],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def compiled(source, directory):
+    compiler, *options = COMPILERS[source]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"there is no {compiler}")
+    program = directory / "program"
+    subprocess.run([compiler, *options, "-o", program, PROGRAMS / source], check=True)
+    return program
+
+
+def assert_guilty(trace, source, *options):
+    """Check what the first record names, and that both kinds of call are there."""
+    text = (PROGRAMS / source).read_text().splitlines()
+    line = next(
+        number
+        for number, each in enumerate(text, 1)
+        if "guilty" in each.partition("#" if source.endswith("py") else "/")[2] and number > 2
+    )
+    records = json.loads(simalloc("sites", trace, "--format", "json", *options).stdout)
+    first = records[0]
+    assert first["function"].rpartition("::")[2] == "remember_session"
+    assert Path(first["file"]).name == source
+    assert first["line"] == line
+    assert first["live_bytes"] >= 2000 * 100
+    (buffer,) = [one for one in records if one["function"].rpartition("::")[2] == "temp_buffer"][:1]
+    assert buffer["temporary"] == buffer["allocations"] >= 2000
+
+
+@pytest.mark.parametrize("source", COMPILERS)
+def test_a_recorded_program(tmp_path, source):
+    program = compiled(source, tmp_path)
+    simalloc("record", "--stacks", "-o", tmp_path / "out.npz", "--", program)
+    assert_guilty(tmp_path / "out.npz", source)
+    first = simalloc("sites", tmp_path / "out.npz", "--most", 1).stdout
+    assert "remember_session" in first
+    assert f"{source}:" in first
