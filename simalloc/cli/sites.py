@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option
 from simalloc.errors import SimallocError
+from simalloc.files import replacing
 from simalloc.measure.sites import (
     ASKED,
     HELD,
@@ -23,6 +25,7 @@ from simalloc.measure.sites import (
 )
 from simalloc.measure.sites.apart import Parting
 from simalloc.report import write_table
+from simalloc.report.profiles import writer_for
 from simalloc.report.sites import (
     proposal_text,
     site_records,
@@ -47,7 +50,8 @@ if TYPE_CHECKING:
     epilog="\b\nExamples:\n"
     "  simalloc sites my-program.npz -p ptmalloc\n"
     "  simalloc sites my-program.npz -p ptmalloc --tree top-down --measure wasted_bytes\n"
-    "  simalloc sites my-program.npz -p ptmalloc --apart remember_session",
+    "  simalloc sites my-program.npz -p ptmalloc --apart remember_session\n"
+    "  simalloc sites my-program.npz -p ptmalloc --export heap.pb.gz && go tool pprof heap.pb.gz",
 )
 @click.argument("trace", metavar="TRACE")
 @click.option("-p", "--policy", metavar="NAME", help="The policy whose heap is looked at.")
@@ -105,6 +109,13 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="What share of the whole a line of a tree has at least.",
 )
+@click.option(
+    "--export",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write a profile instead of a table: FILE.pb.gz for pprof, FILE.json for speedscope, "
+    "FILE.txt with collapsed stacks.",
+)
 @page_option
 @format_option
 def command(
@@ -123,6 +134,7 @@ def command(
     propose: bool,  # noqa: FBT001
     most: int,
     least: float,
+    export: Path | None,
     page: int,
     table_format: Format,
 ) -> None:
@@ -131,6 +143,7 @@ def command(
     Pinned bytes are the free bytes of pages in which only this code's objects live: they could go
     back to the system if those did not. Where objects of several lie in a page, each has a share.
     """
+    writer = None if export is None else writer_for(export)
     loaded = load(trace)
     with progress(loaded.name, 2 * len(loaded) if policy else 0) as advance:
         whole = profile_of(
@@ -143,7 +156,10 @@ def command(
         )
     measure = _measure(whole, measure)
     profile = whole.where(lambda path: _is_wanted(path, only, through, without))
-    if way:
+    if export and writer:
+        with replacing(export) as stream:
+            stream.write(writer(profile, loaded.name, measure))
+    elif way:
         _print_tree(loaded.name, tree_of(profile, way), measure, least, table_format)
     else:
         _print_rows(loaded.name, profile, by, measure, most, table_format)

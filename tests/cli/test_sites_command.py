@@ -108,3 +108,13 @@ def test_filters(trace, arguments, left):
 def test_a_measure_of_a_heap_needs_a_policy(trace):
     done = simalloc(trace, "--measure", "wasted_bytes")
     assert (done.returncode, "name one with -p" in done.stderr) == (2, True)
+
+
+def test_profiles_for_other_programs(trace, tmp_path):
+    path = tmp_path / "heap.txt"
+    done = simalloc(trace, "--export", str(path), "--measure", "final_bytes")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert path.read_text("utf-8") == "remember (session.c:7) 8000\n"
+    done = simalloc(trace, "--export", str(tmp_path / "heap.svg"))
+    assert done.returncode == 2
+    assert "pprof" in done.stderr

@@ -1,0 +1,36 @@
+"""What call paths have, as files for the programs that people look at profiles with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import SimallocError
+from simalloc.report.profiles.collapsed import collapsed
+from simalloc.report.profiles.pprof import pprof
+from simalloc.report.profiles.speedscope import speedscope
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+
+    from simalloc.measure.sites import Profile
+
+WRITERS: Final[Mapping[str, Callable[[Profile, str, str], bytes]]] = {
+    ".pb.gz": pprof,
+    ".json": speedscope,
+    ".txt": collapsed,
+}
+"""By the end of the file's name: what makes it of a profile, the trace's name and a measure."""
+
+
+def writer_for(path: str | os.PathLike[str]) -> Callable[[Profile, str, str], bytes]:
+    """Return what writes a profile to such a file. Raises `SimallocError` if nothing does."""
+    name = Path(path).name
+    for end, writer in WRITERS.items():
+        if name.endswith(end):
+            return writer
+    raise SimallocError(
+        f"{name} says no format; end it in .pb.gz (pprof), .json (speedscope) or .txt (collapsed "
+        "stacks)"
+    )

@@ -1,0 +1,59 @@
+"""Profiles for pprof: `go tool pprof` and whatever else reads its profile.proto."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+from simalloc.report.profiles.protobuf import number, packed, text
+from simalloc.report.profiles.whole import whole_numbers
+
+if TYPE_CHECKING:
+    from simalloc.measure.sites import Frame, Profile
+
+
+def pprof(profile: Profile, name: str, measure: str) -> bytes:
+    """Return a compressed profile with all measures; it opens with `measure`."""
+    strings: dict[str, int] = {"": 0}
+
+    def string(value: str) -> int:
+        return strings.setdefault(value, len(strings))
+
+    functions: dict[tuple[str, str], int] = {}
+    locations: dict[Frame, int] = {}
+    for path in profile.paths:
+        for frame in path:
+            functions.setdefault(frame[:2], len(functions) + 1)
+            locations.setdefault(frame, len(locations) + 1)
+    measures = profile.measures
+    weights = zip(*(whole_numbers(profile.values[each]) for each in measures), strict=True)
+    parts = [
+        *(
+            text(1, number(1, string(each)) + number(2, string(_unit(each))))  # sample_type
+            for each in measures
+        ),
+        *(
+            text(2, packed(1, (locations[frame] for frame in path)) + packed(2, values))  # sample
+            for path, values in zip(profile.paths, weights, strict=True)
+        ),
+        *(
+            text(4, number(1, at) + text(4, _line(functions[frame[:2]], frame.line)))  # location
+            for frame, at in locations.items()
+        ),
+        *(
+            text(5, number(1, at) + number(2, string(named)) + number(4, string(file)))  # function
+            for (named, file), at in functions.items()
+        ),
+        packed(13, [string(f"simalloc: {name}")]),  # comment
+        number(14, string(measure)),  # default_sample_type
+    ]
+    table = (text(6, each.encode("utf-8", "replace")) for each in strings)
+    return gzip.compress(b"".join([*parts, *table]), mtime=0)
+
+
+def _line(function: int, line: int) -> bytes:
+    return number(1, function) + number(2, line)
+
+
+def _unit(measure: str) -> str:
+    return "bytes" if measure.endswith("_bytes") else "count"
