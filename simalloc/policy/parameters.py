@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import sys
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simalloc.policy.families.base import parameter_ranges, parameter_types, shared_defaults
+from simalloc.policy.families.base import (
+    parameter_meanings,
+    parameter_ranges,
+    parameter_types,
+    shared_defaults,
+)
 from simalloc.policy.parts import spell_value
 
 if TYPE_CHECKING:
@@ -31,7 +34,11 @@ class Parameter(NamedTuple):
 def parameters_of(policy: Policy) -> list[Parameter]:
     """Return the parameters of a policy, those of its family before those that others share."""
     family: Any = type(policy.description)
-    shared, ranges, meanings = shared_defaults(family), parameter_ranges(family), _meanings(family)
+    shared, ranges, meanings = (
+        shared_defaults(family),
+        parameter_ranges(family),
+        parameter_meanings(family),
+    )
     types = parameter_types(family)
     return [
         Parameter(
@@ -57,17 +64,3 @@ def _takes(kind: Any) -> str:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return ", ".join(str(choice.value) for choice in kind)
     return {bool: "on, off", int: "a whole number", float: "a number", str: "a text"}.get(kind, "")
-
-
-def _meanings(family: type[Any]) -> dict[str, str]:
-    """Return the sentence below each field, of the family and of what it derives from."""
-    found: dict[str, str] = {}
-    for kind in reversed(family.__mro__[:-1]):
-        body = ast.parse(inspect.getsource(kind)).body[0]
-        assert isinstance(body, ast.ClassDef)
-        for field, below in zip(body.body, body.body[1:], strict=False):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                text = ast.unparse(below) if isinstance(below, ast.Expr) else ""
-                if text:
-                    found[field.target.id] = " ".join(str(ast.literal_eval(text)).split())
-    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from math import floor
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
 from simalloc.policy.device.base import MIB, UNLIMITED, Device, check_share
@@ -21,14 +21,16 @@ class Bfc(Device):
 
     family: ClassVar[str] = "bfc"
 
-    fraction: float = 1.0
-    """The share of the capacity that the allocator may take."""
-    growth: bool = True
-    """Take regions as they are needed; off: one region of all that may be taken."""
-    collection: bool = True
-    """Give back regions that are wholly free before memory is said to be out."""
-    split_fraction: float = 0.0
-    """A remainder of this share of the limit is always split off; 0: one of 128 MiB."""
+    fraction: Annotated[float, "The share of the capacity that the allocator may take."] = 1.0
+    growth: Annotated[
+        bool, "Take regions as they are needed; off: one region of all that may be taken."
+    ] = True
+    collection: Annotated[
+        bool, "Give back regions that are wholly free before memory is said to be out."
+    ] = True
+    split_fraction: Annotated[
+        float, "A remainder of this share of the limit is always split off; 0: one of 128 MiB."
+    ] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,14 +64,14 @@ class OrtArena(Device):
     family: ClassVar[str] = "ort arena"
 
     extend: Extend = Extend.NEXT_POWER_OF_TWO
-    initial_chunk: int = MIB
-    """`initial_chunk_size_bytes`: the first step."""
-    initial_growth: int = 2 * MIB
-    """`initial_growth_chunk_size_bytes`: the step after memory was given back."""
-    max_dead: int = 128 * MIB
-    """`max_dead_bytes_per_chunk`: a remainder of so much is always split off."""
-    max_extend: int = 1024 * MIB
-    """`max_power_of_two_extend_bytes`: the largest step."""
+    initial_chunk: Annotated[int, "`initial_chunk_size_bytes`: the first step."] = MIB
+    initial_growth: Annotated[
+        int, "`initial_growth_chunk_size_bytes`: the step after memory was given back."
+    ] = 2 * MIB
+    max_dead: Annotated[
+        int, "`max_dead_bytes_per_chunk`: a remainder of so much is always split off."
+    ] = 128 * MIB
+    max_extend: Annotated[int, "`max_power_of_two_extend_bytes`: the largest step."] = 1024 * MIB
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,10 +90,8 @@ class RmmPool(Device):
 
     family: ClassVar[str] = "rmm pool"
 
-    initial: int = 0
-    """Bytes taken at the start."""
-    maximum: int = 0
-    """Bytes that may be taken in all; 0: no end."""
+    initial: Annotated[int, "Bytes taken at the start."] = 0
+    maximum: Annotated[int, "Bytes that may be taken in all; 0: no end."] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

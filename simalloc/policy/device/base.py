@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.parts import Overhead
@@ -38,8 +38,9 @@ class Device:
     aligning: ClassVar[None] = None
     """Blocks have one alignment, of 256 or 512 bytes; no program asks for another."""
 
-    capacity: int = 0
-    """Bytes of the device that the allocator can have; 0: as many as are asked for."""
+    capacity: Annotated[
+        int, "Bytes of the device that the allocator can have; 0: as many as are asked for."
+    ] = 0
 
     def __post_init__(self) -> None:
         if self.capacity < 0 or self.capacity > UNLIMITED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 from simalloc.errors import PolicyError
 from simalloc.policy.device.alloc_conf import parse_divisions, parse_settings, range_length
@@ -44,26 +44,36 @@ class PyTorch(Device):
 
     family: ClassVar[str] = "pytorch"
 
-    fraction: float = 1.0
-    """`per_process_memory_fraction`: the share of the capacity that may be reserved."""
-    max_split_size_mb: int = 0
-    """Blocks of so many MiB are never split; 0: all are."""
-    max_non_split_rounding_mb: int = 0
-    """How many MiB larger a block that is not split may be; 0: as the large segment."""
-    large_segment_size_mb: int = 20
-    """MiB taken from the device for requests of 1 to 10 MiB."""
-    roundup_power2_divisions: str = ""
-    """Steps between powers of two to which sizes are rounded, as `4` or `[64:8,256:4,>:1]`."""
-    garbage_collection_threshold: float = 0.0
-    """Above this share of what may be reserved, old blocks go back before new ones are taken."""
-    expandable_segments: bool = False
-    """Map pages into one range of addresses instead of taking segments."""
-    expandable_segments_reserve: str = ""
-    """The length of such a range: a share of `total`, as `0.5`, or GiB, as `40G`; else all."""
-    total: int = 0
-    """Bytes of the whole device, by which fractions and ranges go; 0: as many as the capacity."""
-    settings: str = ""
-    """The text of PYTORCH_ALLOC_CONF, which wins over the other parameters."""
+    fraction: Annotated[
+        float, "`per_process_memory_fraction`: the share of the capacity that may be reserved."
+    ] = 1.0
+    max_split_size_mb: Annotated[int, "Blocks of so many MiB are never split; 0: all are."] = 0
+    max_non_split_rounding_mb: Annotated[
+        int, "How many MiB larger a block that is not split may be; 0: as the large segment."
+    ] = 0
+    large_segment_size_mb: Annotated[
+        int, "MiB taken from the device for requests of 1 to 10 MiB."
+    ] = 20
+    roundup_power2_divisions: Annotated[
+        str, "Steps between powers of two to which sizes are rounded, as `4` or `[64:8,256:4,>:1]`."
+    ] = ""
+    garbage_collection_threshold: Annotated[
+        float,
+        "Above this share of what may be reserved, old blocks go back before new ones are taken.",
+    ] = 0.0
+    expandable_segments: Annotated[
+        bool, "Map pages into one range of addresses instead of taking segments."
+    ] = False
+    expandable_segments_reserve: Annotated[
+        str, "The length of such a range: a share of `total`, as `0.5`, or GiB, as `40G`; else all."
+    ] = ""
+    total: Annotated[
+        int,
+        "Bytes of the whole device, by which fractions and ranges go; 0: as many as the capacity.",
+    ] = 0
+    settings: Annotated[
+        str, "The text of PYTORCH_ALLOC_CONF, which wins over the other parameters."
+    ] = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -35,15 +35,17 @@ class AddressTrees(Splitting, Family):
 
     fit: TreeFit
     trees: Annotated[int, Range(1, 1024)] = 1
-    interval: Unit = 64
-    """The width of each tree's range of sizes; the last tree has all larger blocks too."""
+    interval: Annotated[
+        Unit, "The width of each tree's range of sizes; the last tree has all larger blocks too."
+    ] = 64
     coalescing: Coalescing = Coalescing.NONE
-    rebalance: Amount = 0
-    """After so many deallocations all trees are built anew, balanced; 0: never."""
-    growth: Unit = 8192
-    """The heap grows by multiples of this."""
-    count_tail: bool = field(default=False, kw_only=True)
-    """With coalescing=all: whether the free block at the end counts towards a growth."""
+    rebalance: Annotated[
+        Amount, "After so many deallocations all trees are built anew, balanced; 0: never."
+    ] = 0
+    growth: Annotated[Unit, "The heap grows by multiples of this."] = 8192
+    count_tail: Annotated[
+        bool, "With coalescing=all: whether the free block at the end counts towards a growth."
+    ] = field(default=False, kw_only=True)
 
     @property
     def overhead(self) -> Overhead:

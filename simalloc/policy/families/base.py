@@ -37,26 +37,33 @@ class Family:
     is_slow: ClassVar[bool] = False
     """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
 
-    mechanism: bool = False
-    """Whether blocks have the headers and tables of the allocator described."""
-    word: Annotated[int, Range(4, 8, 4)] = 4
-    """The bytes of a machine word, 4 or 8, which headers and tables are made of."""
-    header: Extra = 0
-    """Bytes added in front of each request."""
-    footer: Extra = 0
-    """Bytes added behind each request."""
-    alignment: Granule = 1
-    """The size of a block is rounded up to a multiple of this."""
-    minimum: Granule = 1
-    """The smallest size of a block."""
-    quick: Amount = 0
-    """Freed blocks of up to this size wait, as they are, for a request of the same size."""
-    cache: Annotated[int, Range(0, 1 << 31)] = 0
-    """Up to this many larger freed blocks wait too; one more, and all of them are coalesced."""
-    count_frees: bool = False
-    """Whether frees are counted: how many coalesce, and how many blocks their searches visit."""
-    memalign: bool = False
-    """Whether the alignment that a request of the trace asks for is served."""
+    mechanism: Annotated[
+        bool, "Whether blocks have the headers and tables of the allocator described."
+    ] = False
+    word: Annotated[
+        int,
+        Range(4, 8, 4),
+        "The bytes of a machine word, 4 or 8, which headers and tables are made of.",
+    ] = 4
+    header: Annotated[Extra, "Bytes added in front of each request."] = 0
+    footer: Annotated[Extra, "Bytes added behind each request."] = 0
+    alignment: Annotated[Granule, "The size of a block is rounded up to a multiple of this."] = 1
+    minimum: Annotated[Granule, "The smallest size of a block."] = 1
+    quick: Annotated[
+        Amount, "Freed blocks of up to this size wait, as they are, for a request of the same size."
+    ] = 0
+    cache: Annotated[
+        int,
+        Range(0, 1 << 31),
+        "Up to this many larger freed blocks wait too; one more, and all of them are coalesced.",
+    ] = 0
+    count_frees: Annotated[
+        bool,
+        "Whether frees are counted: how many coalesce, and how many blocks their searches visit.",
+    ] = False
+    memalign: Annotated[
+        bool, "Whether the alignment that a request of the trace asks for is served."
+    ] = False
 
     def __post_init__(self) -> None:
         family: Any = type(self)  # can be hashed, as not all of its instances can
@@ -186,6 +193,18 @@ def parameter_ranges(family: Any) -> dict[str, Range]:
         for name, _, extras in _hints(family)
         for extra in extras
         if isinstance(extra, Range)
+    }
+
+
+@cache
+def parameter_meanings(family: Any) -> dict[str, str]:
+    """Return what each parameter means, as the family says it, or what it derives from."""
+    return {
+        name: extra
+        for kind in reversed(family.__mro__)
+        for name, hint in get_type_hints(kind, include_extras=True).items()
+        for extra in _taken_apart(hint)[1]
+        if isinstance(extra, str)
     }
 
 

@@ -16,10 +16,12 @@ class BinaryBuddy(Family):
     family: ClassVar[str] = "binary buddy"
     reference: ClassVar[str] = "binary_buddy:BinaryBuddyHeap"
 
-    order: Order = Order.FIFO
-    """Which free block of a size is taken."""
-    growth: Annotated[int, Range(16, MAX_UNIT, 16)] = 4096
-    """A power of two; the heap grows by it or, if larger, to the end of the block asked for."""
+    order: Annotated[Order, "Which free block of a size is taken."] = Order.FIFO
+    growth: Annotated[
+        int,
+        Range(16, MAX_UNIT, 16),
+        "A power of two; the heap grows by it or, if larger, to the end of the block asked for.",
+    ] = 4096
 
     smallest: ClassVar[int] = 16
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Overhead, Splitting, Unit
@@ -27,12 +27,11 @@ class BinnedFit(Splitting, Family):
     family: ClassVar[str] = "binned fit"
     reference: ClassVar[str] = "binned_fit:BinnedFitHeap"
 
-    last_remainder: LastRemainder = LastRemainder.SMALL
-    """Which requests are served first from the remainder of the latest split."""
-    small: Unit = 504
-    """Requests below this many bytes are small."""
-    growth: Unit = 4096
-    """The heap grows by multiples of this."""
+    last_remainder: Annotated[
+        LastRemainder, "Which requests are served first from the remainder of the latest split."
+    ] = LastRemainder.SMALL
+    small: Annotated[Unit, "Requests below this many bytes are small."] = 504
+    growth: Annotated[Unit, "The heap grows by multiples of this."] = 4096
     count_tail: bool = False
 
     @property

@@ -15,16 +15,23 @@ class BwGc(Family):
     family: ClassVar[str] = "bw-gc"
     reference: ClassVar[str] = "bw_gc:BwGcHeap"
 
-    page: Annotated[int, Range(64, MAX_UNIT)] = 4096
-    """A power of two; objects of up to half of it share pages of one size."""
-    roots: Amount = 65536
-    """The bytes of static data and stack that a collection looks through besides the heap."""
-    divisor: Unit = 4
-    """A collection waits until as much was allocated as heap and roots have, divided by this."""
-    increment: Unit = 16
-    """The first growth, in pages; each is half as large again as the one before it."""
-    most: Unit = 512
-    """The largest increment, in pages."""
+    page: Annotated[
+        int,
+        Range(64, MAX_UNIT),
+        "A power of two; objects of up to half of it share pages of one size.",
+    ] = 4096
+    roots: Annotated[
+        Amount,
+        "The bytes of static data and stack that a collection looks through besides the heap.",
+    ] = 65536
+    divisor: Annotated[
+        Unit,
+        "A collection waits until as much was allocated as heap and roots have, divided by this.",
+    ] = 4
+    increment: Annotated[
+        Unit, "The first growth, in pages; each is half as large again as the one before it."
+    ] = 16
+    most: Annotated[Unit, "The largest increment, in pages."] = 512
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Overhead, Unit
@@ -25,10 +25,10 @@ class Cartesian(Family):
     reference: ClassVar[str] = "cartesian:CartesianHeap"
     is_slow: ClassVar[bool] = True
 
-    growth: Unit = 4096
-    """The page: the heap grows by multiples of it."""
-    machine: Machine = Machine.M68K
-    """The machine whose headers blocks have with a mechanism."""
+    growth: Annotated[Unit, "The page: the heap grows by multiples of it."] = 4096
+    machine: Annotated[Machine, "The machine whose headers blocks have with a mechanism."] = (
+        Machine.M68K
+    )
 
     @property
     def overhead(self) -> Overhead:

@@ -1,7 +1,7 @@
 """CSRI malloc, Moraes', of the University of Toronto."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
@@ -14,10 +14,12 @@ class Csri(Family):
     family: ClassVar[str] = "csri"
     reference: ClassVar[str] = "csri:CsriHeap"
 
-    growth: Amount = 0
-    """The heap grows by multiples of this, by more than the request; 0: of 1024 words."""
-    minimum_split: Unit = 1
-    """A remainder smaller than this is not split off; with mechanism=on, than four words."""
+    growth: Annotated[
+        Amount, "The heap grows by multiples of this, by more than the request; 0: of 1024 words."
+    ] = 0
+    minimum_split: Annotated[
+        Unit, "A remainder smaller than this is not split off; with mechanism=on, than four words."
+    ] = 1
 
     @property
     def overhead(self) -> Overhead:

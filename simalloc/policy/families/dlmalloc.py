@@ -1,7 +1,7 @@
 """Doug Lea's malloc 2.8.6."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
@@ -14,12 +14,13 @@ class Dlmalloc(Family):
     family: ClassVar[str] = "dlmalloc"
     reference: ClassVar[str] = "dlmalloc:DlmallocHeap"
 
-    growth: Unit = 4096
-    """The page: the break rises and falls by multiples of it."""
-    trim: Amount = 2 * 1024 * 1024
-    """The break is lowered when the top has more bytes than this after a free; 0: never."""
-    map_from: Amount = 256 * 1024
-    """Requests this large may get a segment of their own; 0: none does."""
+    growth: Annotated[Unit, "The page: the break rises and falls by multiples of it."] = 4096
+    trim: Annotated[
+        Amount, "The break is lowered when the top has more bytes than this after a free; 0: never."
+    ] = 2 * 1024 * 1024
+    map_from: Annotated[
+        Amount, "Requests this large may get a segment of their own; 0: none does."
+    ] = 256 * 1024
 
     @property
     def overhead(self) -> Overhead:

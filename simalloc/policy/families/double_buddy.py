@@ -18,12 +18,17 @@ class DoubleBuddy(Family):
     family: ClassVar[str] = "double buddy"
     reference: ClassVar[str] = "double_buddy:DoubleBuddyHeap"
 
-    order: Order = Order.ADDRESS
-    """Which free block of a size is taken."""
-    growth: Annotated[int, Range(16, MAX_UNIT, 16)] = 4096
-    """A power of two; the system of sizes 2**N grows by it, or by the block if that is larger."""
-    growth_3x: Annotated[int, Range(24, MAX_UNIT, 24)] = 6144
-    """Three times a power of two; the same for the system of sizes 3 * 2**N."""
+    order: Annotated[Order, "Which free block of a size is taken."] = Order.ADDRESS
+    growth: Annotated[
+        int,
+        Range(16, MAX_UNIT, 16),
+        "A power of two; the system of sizes 2**N grows by it, or by the block if that is larger.",
+    ] = 4096
+    growth_3x: Annotated[
+        int,
+        Range(24, MAX_UNIT, 24),
+        "Three times a power of two; the same for the system of sizes 3 * 2**N.",
+    ] = 6144
 
     smallest: ClassVar[int] = 16
 

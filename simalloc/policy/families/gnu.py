@@ -16,10 +16,14 @@ class Gnu(Family):
     family: ClassVar[str] = "gnu"
     reference: ClassVar[str] = "gnu:GnuHeap"
 
-    page: Annotated[int, Range(64, MAX_UNIT)] = 4096
-    """A power of two; requests of more than half of it take whole pages."""
-    returned: Unit = 32768
-    """A free run below the break is given back whole when it has this many bytes."""
+    page: Annotated[
+        int,
+        Range(64, MAX_UNIT),
+        "A power of two; requests of more than half of it take whole pages.",
+    ] = 4096
+    returned: Annotated[
+        Unit, "A free run below the break is given back whole when it has this many bytes."
+    ] = 32768
 
     def __post_init__(self) -> None:
         super().__post_init__()

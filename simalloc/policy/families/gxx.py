@@ -14,10 +14,12 @@ class Gxx(Family):
     family: ClassVar[str] = "g++"
     reference: ClassVar[str] = "gxx:GxxHeap"
 
-    growth: Unit = 8192
-    """The heap grows by multiples of this."""
-    preallocate: Annotated[int, Range(0, 64)] = 5
-    """How many more blocks are cut when a split is for the same size as the one before."""
+    growth: Annotated[Unit, "The heap grows by multiples of this."] = 8192
+    preallocate: Annotated[
+        int,
+        Range(0, 64),
+        "How many more blocks are cut when a split is for the same size as the one before.",
+    ] = 5
 
     @property
     def large_overhead(self) -> Overhead:

@@ -34,57 +34,88 @@ class Jemalloc(Family):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
     writes_itself: ClassVar[bool] = True
 
-    version: Version = Version.V5_3_1
-    """The release whose rules are used."""
-    cores: Annotated[int, Range(1, 1 << 12)] = 8
-    """The processors that the number of arenas depends on."""
-    narenas: Annotated[int, Range(0, 1 << 12)] = 0
-    """How many arenas threads are spread over; 0: four a core, of a single core one."""
-    dirty_decay_ms: _Milliseconds = 10_000
-    """Within this time freed pages are given back; 0: at once, -1: never."""
-    muzzy_decay_ms: _Milliseconds = 0
-    """The same of pages that the system may take (MADV_FREE); 0: there are none."""
-    tcache: bool = True
-    """Whether threads have caches."""
-    tcache_max: _Bytes = 32 * 1024
-    """The largest object that a thread's cache takes; of 5.3.1 at most 32 KiB."""
-    lg_tcache_nslots_mul: Annotated[int, Range(-16, 16)] = 1
-    """A cache holds this power of two times the regions of a slab, of each small class."""
-    tcache_nslots_small_min: _Slots = 20
-    """It holds at least this many, of a small class."""
-    tcache_nslots_small_max: _Slots = 200
-    """It holds at most this many, of a small class."""
-    tcache_nslots_large: _Slots = 20
-    """It holds this many objects of a large class."""
-    tcache_gc_incr_bytes: Annotated[int, Range(1, 1 << 46)] = 65536
-    """After this many bytes allocated, or freed, some classes of the cache are collected."""
-    experimental_tcache_gc: bool = True
-    """Whether 5.3.1 collects by the clock and by distance; else as 5.3.0."""
-    oversize_threshold: _Bytes = 8 << 20
-    """Requests this large are served by an arena of their own; below 16,384: none are."""
-    lg_extent_max_active_fit: Annotated[int, Range(0, 63)] = 6
-    """Dirty extents more than this power of two times larger than the request are not cut."""
-    retain: bool = True
-    """Whether addresses once mapped are kept for use again."""
-    background_thread: bool = False
-    """Whether threads of jemalloc's own give pages back when it is time."""
-    disable_large_size_classes: bool = True
-    """Whether large objects of 5.3.1 are multiples of a page; else of the classes of 5.3.0."""
-    calloc_madvise_threshold: _Bytes = 8 << 20
-    """5.3.1 clears by writing what is smaller, and by giving its pages back what is not."""
-    cache_oblivious: bool = True
-    """With mechanism: large objects have a page more and begin at a random place in the first."""
-    tick: Annotated[int, Range(0, 1 << 50)] = 0
-    """Nanoseconds that the clock goes an event; 0: as the trace says."""
-    started_threads: Annotated[int, Range(-1, 1 << 20)] = -1
-    """Threads that are started before the first event, for each of which the C library allocates
-    288 bytes; -1: the trace's."""
-    seed: Annotated[int, Range(0, (1 << 64) - 1)] = 0
-    """Where random numbers of threads begin; 0: as in the recordings of the tests."""
-    dirty_seed: Annotated[int, Range(0, (1 << 64) - 1)] = 0
-    """Where those of the dirty pages' decay begin; 0: the same."""
-    muzzy_seed: Annotated[int, Range(0, (1 << 64) - 1)] = 0
-    """Where those of the muzzy pages' decay begin; 0: the same."""
+    version: Annotated[Version, "The release whose rules are used."] = Version.V5_3_1
+    cores: Annotated[
+        int, Range(1, 1 << 12), "The processors that the number of arenas depends on."
+    ] = 8
+    narenas: Annotated[
+        int,
+        Range(0, 1 << 12),
+        "How many arenas threads are spread over; 0: four a core, of a single core one.",
+    ] = 0
+    dirty_decay_ms: Annotated[
+        _Milliseconds, "Within this time freed pages are given back; 0: at once, -1: never."
+    ] = 10_000
+    muzzy_decay_ms: Annotated[
+        _Milliseconds, "The same of pages that the system may take (MADV_FREE); 0: there are none."
+    ] = 0
+    tcache: Annotated[bool, "Whether threads have caches."] = True
+    tcache_max: Annotated[
+        _Bytes, "The largest object that a thread's cache takes; of 5.3.1 at most 32 KiB."
+    ] = 32 * 1024
+    lg_tcache_nslots_mul: Annotated[
+        int,
+        Range(-16, 16),
+        "A cache holds this power of two times the regions of a slab, of each small class.",
+    ] = 1
+    tcache_nslots_small_min: Annotated[_Slots, "It holds at least this many, of a small class."] = (
+        20
+    )
+    tcache_nslots_small_max: Annotated[_Slots, "It holds at most this many, of a small class."] = (
+        200
+    )
+    tcache_nslots_large: Annotated[_Slots, "It holds this many objects of a large class."] = 20
+    tcache_gc_incr_bytes: Annotated[
+        int,
+        Range(1, 1 << 46),
+        "After this many bytes allocated, or freed, some classes of the cache are collected.",
+    ] = 65536
+    experimental_tcache_gc: Annotated[
+        bool, "Whether 5.3.1 collects by the clock and by distance; else as 5.3.0."
+    ] = True
+    oversize_threshold: Annotated[
+        _Bytes, "Requests this large are served by an arena of their own; below 16,384: none are."
+    ] = 8 << 20
+    lg_extent_max_active_fit: Annotated[
+        int,
+        Range(0, 63),
+        "Dirty extents more than this power of two times larger than the request are not cut.",
+    ] = 6
+    retain: Annotated[bool, "Whether addresses once mapped are kept for use again."] = True
+    background_thread: Annotated[
+        bool, "Whether threads of jemalloc's own give pages back when it is time."
+    ] = False
+    disable_large_size_classes: Annotated[
+        bool,
+        "Whether large objects of 5.3.1 are multiples of a page; else of the classes of 5.3.0.",
+    ] = True
+    calloc_madvise_threshold: Annotated[
+        _Bytes, "5.3.1 clears by writing what is smaller, and by giving its pages back what is not."
+    ] = 8 << 20
+    cache_oblivious: Annotated[
+        bool,
+        "With mechanism: large objects have a page more and begin at a random place in the first.",
+    ] = True
+    tick: Annotated[
+        int, Range(0, 1 << 50), "Nanoseconds that the clock goes an event; 0: as the trace says."
+    ] = 0
+    started_threads: Annotated[
+        int,
+        Range(-1, 1 << 20),
+        "Threads that are started before the first event, for each of which the C library "
+        "allocates 288 bytes; -1: the trace's.",
+    ] = -1
+    seed: Annotated[
+        int,
+        Range(0, (1 << 64) - 1),
+        "Where random numbers of threads begin; 0: as in the recordings of the tests.",
+    ] = 0
+    dirty_seed: Annotated[
+        int, Range(0, (1 << 64) - 1), "Where those of the dirty pages' decay begin; 0: the same."
+    ] = 0
+    muzzy_seed: Annotated[
+        int, Range(0, (1 << 64) - 1), "Where those of the muzzy pages' decay begin; 0: the same."
+    ] = 0
 
     @property
     def overhead(self) -> Overhead:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Overhead
@@ -24,8 +24,7 @@ class Kingsley(Family):
     family: ClassVar[str] = "kingsley"
     reference: ClassVar[str] = "kingsley:KingsleyHeap"
 
-    variant: Variant = Variant.BSD_4_2
-    """The release whose rules are used."""
+    variant: Annotated[Variant, "The release whose rules are used."] = Variant.BSD_4_2
 
     smallest: ClassVar[int] = 8
     page: ClassVar[int] = 4096

@@ -1,7 +1,7 @@
 """Doug Lea's malloc 2.6.6."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
@@ -14,12 +14,13 @@ class Lea(Family):
     family: ClassVar[str] = "lea"
     reference: ClassVar[str] = "lea:LeaHeap"
 
-    growth: Unit = 4096
-    """The page: what the break rises and falls by multiples of."""
-    trim: Amount = 128 * 1024
-    """The break is lowered when the top has this many bytes after a free; 0: never."""
-    map_from: Amount = 128 * 1024
-    """Requests this large may get a segment of their own; 0: none does."""
+    growth: Annotated[Unit, "The page: what the break rises and falls by multiples of."] = 4096
+    trim: Annotated[
+        Amount, "The break is lowered when the top has this many bytes after a free; 0: never."
+    ] = 128 * 1024
+    map_from: Annotated[
+        Amount, "Requests this large may get a segment of their own; 0: none does."
+    ] = 128 * 1024
 
     @property
     def overhead(self) -> Overhead:

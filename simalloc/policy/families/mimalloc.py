@@ -80,58 +80,90 @@ class Mimalloc(Family):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
     writes_itself: ClassVar[bool] = True
 
-    version: MimallocVersion = MimallocVersion.V3_6_0
-    """The release whose rules are used."""
-    tick: Annotated[int, Range(0, 10**9)] = 0
-    """Nanoseconds that the clock advances with each call; 0: the times of the trace are taken."""
+    version: Annotated[MimallocVersion, "The release whose rules are used."] = (
+        MimallocVersion.V3_6_0
+    )
+    tick: Annotated[
+        int,
+        Range(0, 10**9),
+        "Nanoseconds that the clock advances with each call; 0: the times of the trace are taken.",
+    ] = 0
 
-    base: Annotated[int, Range(0, 1 << 46, 256 * _MIB)] = 3 << 40
-    """Where the first arena of the real process lies, which offsets in pages depend on."""
-    hint_delta: Annotated[int, Range(0, 255 * _MIB)] = 128 * _MIB
-    """How far below `base` the first hint to the system was; it moves later mappings."""
-    purge_delay: Milliseconds = 1000
-    """How long free slices wait before they are given back, times `arena_purge_mult`."""
-    arena_purge_mult: Annotated[int, Range(0, 1 << 20)] = 4
-    """See `purge_delay`."""
-    purge_decommits: bool = True
-    """Whether what is purged is not resident any more; off: not before the system needs it."""
-    arena_reserve: Annotated[int, Range(_CHUNK, 512 * _CHUNK, _CHUNK)] = 1024 * _MIB
-    """The size of the first arenas."""
-    arena_eager_commit: bool = True
-    """Whether arenas are committed, and made of huge pages, from the start."""
-    arena_purge_min_size: Annotated[int, Range(0, _CHUNK, _SLICE)] = 0
-    """The unit that is purged; 0: a huge page if `allow_thp` is 2, else a slice."""
-    arena_purge_immediate_size: Amount = 32 * _MIB
-    """Pages of this size are purged when they are freed."""
-    allow_thp: Annotated[int, Range(0, 2)] = 2
-    """Whether arenas ask for huge pages (0: no), and purge in units of them (2)."""
-    page_reclaim_on_free: ReclaimOnFree = ReclaimOnFree.ANY
-    """When a free makes a page without an owner the thread's."""
-    page_full_retain: Amount = 2
-    """How many full pages of up to 10 KiB blocks a search leaves to their owner."""
-    page_max_candidates: Amount = 4
-    """How many pages a search looks at once it has found one with room."""
-    page_max_reclaim: Amount = 1 << 40
-    """A thread takes its own page back if it has at most so many of that size."""
-    page_cross_thread_max_reclaim: Amount = 32
-    """A thread takes another's page over if it has at most so many of that size."""
-    generic_collect: Amount = 10000
-    """A thread collects and purges after so many mallocs beyond the fast path."""
-    disallow_arena_alloc: bool = False
-    """Whether each page is mapped by itself."""
+    base: Annotated[
+        int,
+        Range(0, 1 << 46, 256 * _MIB),
+        "Where the first arena of the real process lies, which offsets in pages depend on.",
+    ] = 3 << 40
+    hint_delta: Annotated[
+        int,
+        Range(0, 255 * _MIB),
+        "How far below `base` the first hint to the system was; it moves later mappings.",
+    ] = 128 * _MIB
+    purge_delay: Annotated[
+        Milliseconds,
+        "How long free slices wait before they are given back, times `arena_purge_mult`.",
+    ] = 1000
+    arena_purge_mult: Annotated[int, Range(0, 1 << 20), "See `purge_delay`."] = 4
+    purge_decommits: Annotated[
+        bool,
+        "Whether what is purged is not resident any more; off: not before the system needs it.",
+    ] = True
+    arena_reserve: Annotated[
+        int, Range(_CHUNK, 512 * _CHUNK, _CHUNK), "The size of the first arenas."
+    ] = 1024 * _MIB
+    arena_eager_commit: Annotated[
+        bool, "Whether arenas are committed, and made of huge pages, from the start."
+    ] = True
+    arena_purge_min_size: Annotated[
+        int,
+        Range(0, _CHUNK, _SLICE),
+        "The unit that is purged; 0: a huge page if `allow_thp` is 2, else a slice.",
+    ] = 0
+    arena_purge_immediate_size: Annotated[
+        Amount, "Pages of this size are purged when they are freed."
+    ] = 32 * _MIB
+    allow_thp: Annotated[
+        int,
+        Range(0, 2),
+        "Whether arenas ask for huge pages (0: no), and purge in units of them (2).",
+    ] = 2
+    page_reclaim_on_free: Annotated[
+        ReclaimOnFree, "When a free makes a page without an owner the thread's."
+    ] = ReclaimOnFree.ANY
+    page_full_retain: Annotated[
+        Amount, "How many full pages of up to 10 KiB blocks a search leaves to their owner."
+    ] = 2
+    page_max_candidates: Annotated[
+        Amount, "How many pages a search looks at once it has found one with room."
+    ] = 4
+    page_max_reclaim: Annotated[
+        Amount, "A thread takes its own page back if it has at most so many of that size."
+    ] = 1 << 40
+    page_cross_thread_max_reclaim: Annotated[
+        Amount, "A thread takes another's page over if it has at most so many of that size."
+    ] = 32
+    generic_collect: Annotated[
+        Amount, "A thread collects and purges after so many mallocs beyond the fast path."
+    ] = 10000
+    disallow_arena_alloc: Annotated[bool, "Whether each page is mapped by itself."] = False
 
-    decommit_delay: Milliseconds = 25
-    """2.0.9: how long free slices wait before they are decommitted."""
-    decommit_extend_delay: Milliseconds = 1
-    """2.0.9: what each further free span adds to that."""
-    segment_decommit_delay: Milliseconds = 500
-    """2.0.9: after how long a segment without pages may be decommitted."""
-    allow_decommit: bool = True
-    """2.0.9: whether anything is decommitted at all."""
-    eager_commit: bool = True
-    """2.0.9: whether new segments are committed from the start."""
-    eager_commit_delay: Amount = 1
-    """2.0.9: so many first segments of each thread are not, if there are several threads."""
+    decommit_delay: Annotated[
+        Milliseconds, "2.0.9: how long free slices wait before they are decommitted."
+    ] = 25
+    decommit_extend_delay: Annotated[
+        Milliseconds, "2.0.9: what each further free span adds to that."
+    ] = 1
+    segment_decommit_delay: Annotated[
+        Milliseconds, "2.0.9: after how long a segment without pages may be decommitted."
+    ] = 500
+    allow_decommit: Annotated[bool, "2.0.9: whether anything is decommitted at all."] = True
+    eager_commit: Annotated[bool, "2.0.9: whether new segments are committed from the start."] = (
+        True
+    )
+    eager_commit_delay: Annotated[
+        Amount,
+        "2.0.9: so many first segments of each thread are not, if there are several threads.",
+    ] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()

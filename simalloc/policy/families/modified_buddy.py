@@ -15,10 +15,12 @@ class ModifiedBuddy(Family):
     family: ClassVar[str] = "modified binary buddy"
     reference: ClassVar[str] = "modified_buddy:ModifiedBuddyHeap"
 
-    order: Order = Order.LIFO
-    """Which free block of a size is taken."""
-    growth: Annotated[int, Range(16, MAX_UNIT, 16)] = 16
-    """A power of two; the heap grows by it or, if larger, by the block asked for."""
+    order: Annotated[Order, "Which free block of a size is taken."] = Order.LIFO
+    growth: Annotated[
+        int,
+        Range(16, MAX_UNIT, 16),
+        "A power of two; the heap grows by it or, if larger, by the block asked for.",
+    ] = 16
 
     smallest: ClassVar[int] = 16
 

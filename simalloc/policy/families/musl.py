@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Overhead
@@ -19,10 +19,12 @@ class Musl(Family):
 
     writes_objects: ClassVar[bool] = True
 
-    bounce: bool = True
-    """Whether a group that was unmapped and mapped again too often is kept."""
-    madv_free: bool = True
-    """Whether free pages inside slots are offered to the system, as up to 1.2.3."""
+    bounce: Annotated[
+        bool, "Whether a group that was unmapped and mapped again too often is kept."
+    ] = True
+    madv_free: Annotated[
+        bool, "Whether free pages inside slots are offered to the system, as up to 1.2.3."
+    ] = True
 
     @property
     def overhead(self) -> Overhead:

@@ -28,12 +28,18 @@ class Phk(Family):
     family: ClassVar[str] = "phk"
     reference: ClassVar[str] = "phk:PhkHeap"
 
-    page: Annotated[int, Range(1024, MAX_UNIT)] = 4096
-    """A power of two; requests of more than half of it take whole pages."""
-    keep: Unit = 65536
-    """A larger free run below the break is cut to this: whole pages, one at least."""
-    chunk_pages: PageOrder = PageOrder.ALMOST
-    """The order of the pages with free chunks; `almost` is the original's, with its slip."""
+    page: Annotated[
+        int,
+        Range(1024, MAX_UNIT),
+        "A power of two; requests of more than half of it take whole pages.",
+    ] = 4096
+    keep: Annotated[
+        Unit, "A larger free run below the break is cut to this: whole pages, one at least."
+    ] = 65536
+    chunk_pages: Annotated[
+        PageOrder,
+        "The order of the pages with free chunks; `almost` is the original's, with its slip.",
+    ] = PageOrder.ALMOST
 
     smallest: ClassVar[int] = 16
 

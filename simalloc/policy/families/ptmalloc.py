@@ -65,33 +65,54 @@ class Ptmalloc(Family):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread")
     writes_itself: ClassVar[bool] = True
 
-    version: GlibcVersion = GlibcVersion.GLIBC_2_44
-    """The release of glibc."""
-    arena_max: Annotated[int, Range(0, 1 << 16)] = 0
-    """The most arenas there are, the main one included; 0: as `arena_test` and `cores` say."""
-    arena_test: Annotated[int, Range(1, 1 << 16)] = 8
-    """Up to so many arenas are made without a look at the number of cores."""
-    cores: Annotated[int, Range(1, 1 << 13)] = 8
-    """The processors that are online."""
-    tcache_count: Annotated[int | Auto, RangeOrAuto(0, 65535)] = Auto.AUTO
-    """Blocks in each list of a thread's cache; auto: 7, from version 2.43 on 16."""
-    tcache_max: Annotated[int | Auto, RangeOrAuto(0, 4194280)] = Auto.AUTO
-    """The largest request that a thread's cache serves; auto, and before 2.43 the most: 1032."""
-    mxfast: Annotated[int | Auto, RangeOrAuto(0, 160)] = Auto.AUTO
-    """The largest request that is kept in a fast list (none from 2.43 on); auto: 16 words."""
-    top_pad: Tunable = Auto.AUTO
-    """What a growth of the main arena brings beyond the request, and what trimming leaves; 128K."""
-    trim_threshold: Tunable = Auto.AUTO
-    """A top of this size is trimmed; auto: 128K, and it rises with `mmap_threshold`."""
-    mmap_threshold: Tunable = Auto.AUTO
-    """Requests this large are mapped; auto: 128K, and it rises when a mapped block is freed."""
-    mmap_max: Tunable = Auto.AUTO
-    """The most mapped blocks at a time; auto: 65536."""
-    thread_blocks: ThreadBlocks = ThreadBlocks.AUTO
-    """Whether the main thread first allocates a block for each other thread, as creating them does;
-    auto: if the trace has threads, and not from a recorder that has recorded these blocks."""
-    growth: Annotated[int, Range(1, HEAP)] = 4096
-    """The page: memory is asked for and given back by multiples of it."""
+    version: Annotated[GlibcVersion, "The release of glibc."] = GlibcVersion.GLIBC_2_44
+    arena_max: Annotated[
+        int,
+        Range(0, 1 << 16),
+        "The most arenas there are, the main one included; 0: as `arena_test` and `cores` say.",
+    ] = 0
+    arena_test: Annotated[
+        int,
+        Range(1, 1 << 16),
+        "Up to so many arenas are made without a look at the number of cores.",
+    ] = 8
+    cores: Annotated[int, Range(1, 1 << 13), "The processors that are online."] = 8
+    tcache_count: Annotated[
+        int | Auto,
+        RangeOrAuto(0, 65535),
+        "Blocks in each list of a thread's cache; auto: 7, from version 2.43 on 16.",
+    ] = Auto.AUTO
+    tcache_max: Annotated[
+        int | Auto,
+        RangeOrAuto(0, 4194280),
+        "The largest request that a thread's cache serves; auto, and before 2.43 the most: 1032.",
+    ] = Auto.AUTO
+    mxfast: Annotated[
+        int | Auto,
+        RangeOrAuto(0, 160),
+        "The largest request that is kept in a fast list (none from 2.43 on); auto: 16 words.",
+    ] = Auto.AUTO
+    top_pad: Annotated[
+        Tunable,
+        "What a growth of the main arena brings beyond the request, and trimming leaves; 128K.",
+    ] = Auto.AUTO
+    trim_threshold: Annotated[
+        Tunable, "A top of this size is trimmed; auto: 128K, and it rises with `mmap_threshold`."
+    ] = Auto.AUTO
+    mmap_threshold: Annotated[
+        Tunable,
+        "Requests this large are mapped; auto: 128K, and it rises when a mapped block is freed.",
+    ] = Auto.AUTO
+    mmap_max: Annotated[Tunable, "The most mapped blocks at a time; auto: 65536."] = Auto.AUTO
+    thread_blocks: Annotated[
+        ThreadBlocks,
+        "Whether the main thread first allocates a block for each other thread, as creating them "
+        "does; auto: if the trace has threads, and not from a recorder that has recorded these "
+        "blocks.",
+    ] = ThreadBlocks.AUTO
+    growth: Annotated[
+        int, Range(1, HEAP), "The page: memory is asked for and given back by multiples of it."
+    ] = 4096
 
     @property
     def overhead(self) -> Overhead:

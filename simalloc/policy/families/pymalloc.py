@@ -32,14 +32,16 @@ class Pymalloc(Family):
     only_scale: ClassVar[int] = 1
     writes_itself: ClassVar[bool] = True
 
-    version: PythonVersion = PythonVersion.V3_11
-    """The release whose rules are used."""
-    below: str = "ptmalloc"
-    """The policy that serves what pymalloc does not."""
-    arena_skew: Annotated[int, Range(0, 12288, 4096)] = 0
-    """So many bytes behind a multiple of 16 KiB each arena begins, which costs a pool."""
-    zero_as_one: bool = False
-    """Whether requests of 1 byte are of none, as in recordings with PYTHONMALLOC=malloc."""
+    version: Annotated[PythonVersion, "The release whose rules are used."] = PythonVersion.V3_11
+    below: Annotated[str, "The policy that serves what pymalloc does not."] = "ptmalloc"
+    arena_skew: Annotated[
+        int,
+        Range(0, 12288, 4096),
+        "So many bytes behind a multiple of 16 KiB each arena begins, which costs a pool.",
+    ] = 0
+    zero_as_one: Annotated[
+        bool, "Whether requests of 1 byte are of none, as in recordings with PYTHONMALLOC=malloc."
+    ] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,10 +14,8 @@ class QuickFit(Gxx):
     family: ClassVar[str] = "quick fit"
     reference: ClassVar[str] = "quick_fit:QuickFitHeap"
 
-    small: Annotated[int, Range(1, 1 << 15)] = 32
-    """Requests of up to this many bytes take cells."""
-    area: Unit = 4096
-    """The bytes asked of G++ to cut cells from."""
+    small: Annotated[int, Range(1, 1 << 15), "Requests of up to this many bytes take cells."] = 32
+    area: Annotated[Unit, "The bytes asked of G++ to cut cells from."] = 4096
 
     @property
     def overhead(self) -> Overhead:

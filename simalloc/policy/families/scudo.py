@@ -39,28 +39,37 @@ class Scudo(Family):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
     writes_itself: ClassVar[bool] = True
 
-    config: Config = Config.DEFAULT
-    """Which configuration is meant."""
-    seed: Annotated[int, Range(0, (1 << 32) - 1)] = 1
-    """What all random numbers come from; a process draws it at its start."""
-    release_to_os_interval_ms: Annotated[int, Range(-1, 1 << 31)] = 5000
-    """Pages go back this many milliseconds after the last ones, or at once; -1: never."""
-    cache_count_max: Annotated[int, Range(0, 256)] = 32
-    """How many freed mappings are cached."""
-    cache_size_max: Annotated[int, Range(-1, 1 << 50)] = -1
-    """The largest mapping that is cached; -1: 512 KiB, or 2 MiB under Android."""
-    tsds_count_max: Annotated[int, Range(1, 8)] = 2
-    """How many local caches the threads share under Android."""
-    quarantine_size_kb: Amount = 0
-    """How much freed memory waits in all before it is used again."""
-    thread_local_quarantine_size_kb: Amount = 0
-    """How much of it a thread keeps for itself; 0: none waits."""
-    quarantine_max_chunk_size: Amount = 0
-    """Larger blocks do not wait."""
-    purge: Purge = Purge.PURGE
-    """What `e` in a trace stands for."""
-    tick: Amount = 0
-    """Nanoseconds that pass with every event, besides what the trace's clock says."""
+    config: Annotated[Config, "Which configuration is meant."] = Config.DEFAULT
+    seed: Annotated[
+        int,
+        Range(0, (1 << 32) - 1),
+        "What all random numbers come from; a process draws it at its start.",
+    ] = 1
+    release_to_os_interval_ms: Annotated[
+        int,
+        Range(-1, 1 << 31),
+        "Pages go back this many milliseconds after the last ones, or at once; -1: never.",
+    ] = 5000
+    cache_count_max: Annotated[int, Range(0, 256), "How many freed mappings are cached."] = 32
+    cache_size_max: Annotated[
+        int,
+        Range(-1, 1 << 50),
+        "The largest mapping that is cached; -1: 512 KiB, or 2 MiB under Android.",
+    ] = -1
+    tsds_count_max: Annotated[
+        int, Range(1, 8), "How many local caches the threads share under Android."
+    ] = 2
+    quarantine_size_kb: Annotated[
+        Amount, "How much freed memory waits in all before it is used again."
+    ] = 0
+    thread_local_quarantine_size_kb: Annotated[
+        Amount, "How much of it a thread keeps for itself; 0: none waits."
+    ] = 0
+    quarantine_max_chunk_size: Annotated[Amount, "Larger blocks do not wait."] = 0
+    purge: Annotated[Purge, "What `e` in a trace stands for."] = Purge.PURGE
+    tick: Annotated[
+        Amount, "Nanoseconds that pass with every event, besides what the trace's clock says."
+    ] = 0
 
     @property
     def overhead(self) -> Overhead:

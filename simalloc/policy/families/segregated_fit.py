@@ -44,15 +44,15 @@ class SegregatedFit(Splitting, Family):
     fit: ListFit = ListFit.FIRST
     order: ListOrder = ListOrder.LIFO
     spacing: Spacing = Spacing.EQUAL
-    classes: Annotated[int, Range(1, 1024)] = 1
-    """How many classes there are; `spacing=lea` has its own number."""
-    interval: Unit = 64
-    """The width of each class; the last has all larger blocks too."""
+    classes: Annotated[
+        int, Range(1, 1024), "How many classes there are; `spacing=lea` has its own number."
+    ] = 1
+    interval: Annotated[Unit, "The width of each class; the last has all larger blocks too."] = 64
     coalescing: Coalescing = Coalescing.NONE
-    growth: Unit = 8192
-    """The heap grows by multiples of this."""
-    count_tail: bool = field(default=False, kw_only=True)
-    """With coalescing=all: whether the free block at the end counts towards a growth."""
+    growth: Annotated[Unit, "The heap grows by multiples of this."] = 8192
+    count_tail: Annotated[
+        bool, "With coalescing=all: whether the free block at the end counts towards a growth."
+    ] = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import gcd
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Series, Unit
@@ -15,12 +15,12 @@ class SegregatedStorage(Family):
     family: ClassVar[str] = "segregated storage"
     reference: ClassVar[str] = "segregated_storage:SegregatedStorageHeap"
 
-    series: Series
-    """The sizes of blocks."""
-    growth: Unit = 4096
-    """What is cut into blocks when a list of sizes 2**N is empty; a larger block comes alone."""
-    growth_3x: Unit = 6144
-    """The same for the sizes three times a power of two."""
+    series: Annotated[Series, "The sizes of blocks."]
+    growth: Annotated[
+        Unit,
+        "What is cut into blocks when a list of sizes 2**N is empty; a larger block comes alone.",
+    ] = 4096
+    growth_3x: Annotated[Unit, "The same for the sizes three times a power of two."] = 6144
 
     smallest: ClassVar[int] = 16
 

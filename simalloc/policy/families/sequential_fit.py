@@ -1,7 +1,7 @@
 """Sequential fits: one list of all free blocks."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Fit, Order, Splitting, Unit
@@ -14,12 +14,9 @@ class SequentialFit(Splitting, Family):
     family: ClassVar[str] = "sequential fit"
     reference: ClassVar[str] = "sequential_fit:SequentialFitHeap"
 
-    fit: Fit
-    """Which of the blocks that are large enough is taken."""
-    order: Order
-    """How the list is ordered: newest first, oldest first, or by address."""
-    growth: Unit = 4096
-    """The heap grows by multiples of this."""
+    fit: Annotated[Fit, "Which of the blocks that are large enough is taken."]
+    order: Annotated[Order, "How the list is ordered: newest first, oldest first, or by address."]
+    growth: Annotated[Unit, "The heap grows by multiples of this."] = 4096
 
     @property
     def core(self) -> str:

@@ -15,10 +15,8 @@ class Solaris(Family):
     family: ClassVar[str] = "solaris"
     reference: ClassVar[str] = "solaris:SolarisHeap"
 
-    growth: Amount = 0
-    """The heap grows by multiples of this; 0: of 2048 words."""
-    ring: Annotated[int, Range(1, 4096)] = 32
-    """How many freed blocks wait for the next malloc."""
+    growth: Annotated[Amount, "The heap grows by multiples of this; 0: of 2048 words."] = 0
+    ring: Annotated[int, Range(1, 4096), "How many freed blocks wait for the next malloc."] = 32
 
     @property
     def overhead(self) -> Overhead:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import gcd
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Overhead, Unit
@@ -15,12 +15,11 @@ class Solaris3x(Family):
     family: ClassVar[str] = "solaris-3x"
     reference: ClassVar[str] = "solaris_3x:Solaris3xHeap"
 
-    cells: Unit = 100
-    """How many cells a holding block has."""
-    growth: Unit = 2048
-    """The heap grows by multiples of this."""
-    minimum_split: Unit = 1
-    """A remainder smaller than this is not split off; with mechanism=on, than four words."""
+    cells: Annotated[Unit, "How many cells a holding block has."] = 100
+    growth: Annotated[Unit, "The heap grows by multiples of this."] = 2048
+    minimum_split: Annotated[
+        Unit, "A remainder smaller than this is not split off; with mechanism=on, than four words."
+    ] = 1
 
     @property
     def overhead(self) -> Overhead:

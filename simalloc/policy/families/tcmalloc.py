@@ -25,23 +25,38 @@ class Tcmalloc(Family):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread")
     writes_itself: ClassVar[bool] = True
 
-    version: TcmallocVersion = TcmallocVersion.V2_18
-    """The release of gperftools."""
-    page: Annotated[int, Range(4096, 256 * 1024)] = 8192
-    """A power of two, chosen when the library is built; spans are whole pages."""
-    release_rate: float = 1.0
-    """How fast free pages go back to the system: after each, 1000 others divided by this are freed
-    first; 0: never; at most six decimals."""
-    aggressive_decommit: bool = False
-    """Whether each span goes back to the system as soon as it is free."""
-    max_total_thread_cache_bytes: Amount = 32 << 20
-    """What all threads' caches may hold together; 512K at the least, 1G at the most."""
-    transfer_num_obj: Annotated[int, Range(2, 128)] = 32
-    """At most this many blocks move at once between a thread's cache and the shared lists."""
-    heap_limit_mb: Annotated[int, Range(0, 1 << 24)] = 0
-    """The MiB that may be got from the system and not given back; 0: any number."""
-    heap_start: Annotated[int, Range(0, 1 << 47, 4096)] = 0x55555555A000
-    """Where the program's break begins; only alignments of more than a page look at it."""
+    version: Annotated[TcmallocVersion, "The release of gperftools."] = TcmallocVersion.V2_18
+    page: Annotated[
+        int,
+        Range(4096, 256 * 1024),
+        "A power of two, chosen when the library is built; spans are whole pages.",
+    ] = 8192
+    release_rate: Annotated[
+        float,
+        "How fast free pages go back to the system: after each, 1000 others divided by this "
+        "are freed first; 0: never; at most six decimals.",
+    ] = 1.0
+    aggressive_decommit: Annotated[
+        bool, "Whether each span goes back to the system as soon as it is free."
+    ] = False
+    max_total_thread_cache_bytes: Annotated[
+        Amount, "What all threads' caches may hold together; 512K at the least, 1G at the most."
+    ] = 32 << 20
+    transfer_num_obj: Annotated[
+        int,
+        Range(2, 128),
+        "At most this many blocks move at once between a thread's cache and the shared lists.",
+    ] = 32
+    heap_limit_mb: Annotated[
+        int,
+        Range(0, 1 << 24),
+        "The MiB that may be got from the system and not given back; 0: any number.",
+    ] = 0
+    heap_start: Annotated[
+        int,
+        Range(0, 1 << 47, 4096),
+        "Where the program's break begins; only alignments of more than a page look at it.",
+    ] = 0x55555555A000
 
     def __post_init__(self) -> None:
         super().__post_init__()

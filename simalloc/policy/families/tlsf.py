@@ -1,7 +1,7 @@
 """Two-level segregated fit."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Overhead, Unit
@@ -14,10 +14,12 @@ class Tlsf(Family):
     family: ClassVar[str] = "tlsf"
     reference: ClassVar[str] = "tlsf:TlsfHeap"
 
-    growth: Unit = 1
-    """The heap grows by multiples of this, less the free block that ends at the break."""
-    minimum_split: Unit = 1
-    """A remainder smaller than this is not split off; with mechanism=on, than four words."""
+    growth: Annotated[
+        Unit, "The heap grows by multiples of this, less the free block that ends at the break."
+    ] = 1
+    minimum_split: Annotated[
+        Unit, "A remainder smaller than this is not split off; with mechanism=on, than four words."
+    ] = 1
 
     @property
     def overhead(self) -> Overhead:

@@ -1,7 +1,7 @@
 """Vo's Vmalloc, method Vmbest."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Overhead, Unit
@@ -14,10 +14,10 @@ class Vmalloc(Family):
     family: ClassVar[str] = "vmalloc"
     reference: ClassVar[str] = "vmalloc:VmallocHeap"
 
-    growth: Unit = 32768
-    """The heap grows by multiples of this."""
-    page: Unit = 8192
-    """When a block this large is freed behind a free one, all that waits is reclaimed."""
+    growth: Annotated[Unit, "The heap grows by multiples of this."] = 32768
+    page: Annotated[
+        Unit, "When a block this large is freed behind a free one, all that waits is reclaimed."
+    ] = 8192
 
     @property
     def overhead(self) -> Overhead:
