@@ -8,7 +8,10 @@ parent has a smaller number than its site.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.trace.symbols import Place, name_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,39 +20,56 @@ Frame = tuple[str, str, int]
 """A function, its file and line; "" and 0 where they are not known."""
 
 MOST_SITES: Final = 1 << 22
+MOST_CHARACTERS: Final = 1 << 23
+"""Of the names of all places."""
+
+_LONGEST: Final = 500  # characters of a name
 
 
 class Stacks:
-    """Call paths that are collected while a log is read. Equal places and sites are one."""
+    """Call paths that are collected while a log is read, no more of them than a header can hold.
+
+    Equal places are one. A place may be an address, which gets its names in the end.
+    """
 
     def __init__(self) -> None:
-        self._places: dict[tuple[Frame, ...], int] = {(): 0}
-        self._sites: dict[tuple[int, int], int] = {(0, 0): 0}
+        self._places: dict[tuple[Frame, ...] | Place, int] = {(): 0}
+        self._sites: list[tuple[int, int]] = [(0, 0)]
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._characters = 0
 
     def __len__(self) -> int:
         return len(self._sites) - 1
 
-    def place(self, frames: Iterable[Frame]) -> int:
-        """Return the number of a place with these frames, the innermost first."""
-        return self._places.setdefault(tuple(frames), len(self._places))
+    def place(self, what: Iterable[Frame] | Place) -> int:
+        """Return the number of a place: an address, or its frames, the innermost first."""
+        key = what if isinstance(what, Place) else tuple(map(_short, what))
+        if key not in self._places and self._characters < MOST_CHARACTERS:
+            self._places[key] = len(self._places)
+            self._characters += sum(map(len, _texts(key)))
+        return self._places.get(key, 0)
 
-    def site(self, parent: int, place: int) -> int:
-        """Return the number of the site that was called from `parent`; 0: there are too many."""
-        key = parent, place
-        if len(self._sites) >= MOST_SITES and key not in self._sites:
+    def add(self, parent: int, place: int) -> int:
+        """Return the number of another site, called by `parent`; 0: there are too many."""
+        if len(self._sites) == MOST_SITES:
             return 0
-        return self._sites.setdefault(key, len(self._sites))
+        self._sites.append((parent if parent < len(self._sites) else 0, place))
+        return len(self)
 
     def path(self, frames: Sequence[Frame]) -> int:
-        """Return the number of the site with this path, the innermost first."""
+        """Return the number of the site with this path, the innermost frame first."""
         site = 0
         for frame in reversed(frames):
-            site = self.site(site, self.place((frame,)))
+            key = site, self.place((frame,))
+            site = self._numbers.get(key, 0) or self._numbers.setdefault(key, self.add(*key))
         return site
 
     def told(self) -> Mapping[str, Any]:
-        """Return what a provenance has under `stacks`."""
-        return told(list(self._places), list(self._sites))
+        """Return what a provenance has under `stacks`; addresses get their names now."""
+        addresses = [place for place in self._places if isinstance(place, Place)]
+        names = dict(zip(addresses, name_places(addresses), strict=True))
+        places = [names[each] if isinstance(each, Place) else each for each in self._places]
+        return told(places, self._sites)
 
 
 def told(places: Iterable[Iterable[Frame]], sites: Sequence[Sequence[int]]) -> Mapping[str, Any]:
@@ -71,3 +91,18 @@ def path_of(stacks: Mapping[str, Any], site: int) -> Iterator[Frame]:
             site = parent if 0 <= parent < site else 0
     except (LookupError, TypeError, ValueError):
         return
+
+
+def _short(frame: Frame) -> Frame:
+    function, file, line = frame
+    return _legible(function), _legible(file), line
+
+
+def _legible(text: str) -> str:
+    return text[-_LONGEST:].encode("utf-8", "backslashreplace").decode()
+
+
+def _texts(place: tuple[Frame, ...] | Place) -> Iterable[str]:
+    if isinstance(place, Place):
+        return (place.path,)
+    return chain.from_iterable((function, file) for function, file, _ in place)

@@ -60,3 +60,25 @@ def test_a_recorded_program(tmp_path, source):
     first = simalloc("sites", tmp_path / "out.npz", "--most", 1).stdout
     assert "remember_session" in first
     assert f"{source}:" in first
+
+
+@pytest.mark.parametrize("source", ["guilty.c", "guilty.cc"])
+@pytest.mark.parametrize("raw", [True, False])
+def test_the_same_program_read_from_heaptrack(tmp_path, source, raw):
+    program = compiled(source, tmp_path)
+    if shutil.which("heaptrack") is None:
+        pytest.skip("there is no heaptrack")
+    words = ["heaptrack", *["--raw"] * raw, "-o", tmp_path / "log", program]
+    subprocess.run(words, check=True, capture_output=True)
+    (log,) = tmp_path.glob("log.*")
+    guess = [] if raw else ["--match-frees", "newest"]
+    simalloc("import", log, "-o", tmp_path / "out.npz", *guess)
+    assert_guilty(tmp_path / "out.npz", source)
+
+
+def test_a_python_program_read_from_memray(tmp_path):
+    pytest.importorskip("memray")
+    words = [sys.executable, "-m", "memray", "run", "-q", "-o", "log", PROGRAMS / "guilty.py"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    simalloc("import", tmp_path / "log", "-o", tmp_path / "out.npz", "--lenient")
+    assert_guilty(tmp_path / "out.npz", "guilty.py")

@@ -15,14 +15,13 @@ from simalloc.trace.formats.grammar import Grammar
 from simalloc.trace.formats.heaptrack_clock import TICK, Clock
 from simalloc.trace.formats.line_format import LineFormat
 from simalloc.trace.formats.stream import HEAD_BYTES
-from simalloc.trace.sites import FRAMES, PATH
+from simalloc.trace.symbols import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simalloc.trace.formats.line_format import Change
     from simalloc.trace.formats.lines import Rows
     from simalloc.trace.formats.log import Log, Reading
+    from simalloc.trace.stacks import Frame
 
 _START: Final = rb"v [0-9a-f]+ [0-9a-f]+\r?\n"
 _NODE, _MODULE = TICK + 1, TICK + 2  # of the lines that are no events, in the field `kind`
@@ -31,7 +30,7 @@ _LONGEST_NAME: Final = 200  # of a module, which stands in many paths
 
 
 class _CallPaths:
-    """Names the nodes of the call tree: `t` lines, each an address and the number of its caller.
+    """Takes in the call tree: `t` lines, each an address and the number of its caller.
 
     An address belongs to the module (`m` lines) that begins last before it. The program itself is
     the module called x, whose name an `X` or `x` line has.
@@ -41,8 +40,6 @@ class _CallPaths:
         self._modules: dict[int, str] = {}
         self._starts: list[int] = []
         self._program = "x"
-        self._places = [""]
-        self._callers = [0]
 
     def note(self, log: Log, rows: Rows) -> None:
         """Take in the modules and nodes among the next lines."""
@@ -55,12 +52,7 @@ class _CallPaths:
         nodes = np.flatnonzero(kind == _NODE)
         address, caller = (rows.fields[name][nodes].tolist() for name in ("address", "caller"))
         for at, by in zip(address, caller, strict=True):
-            number = len(self._places)
-            if not log.sites.wants(number):
-                return
-            self._places.append(self._place(at))
-            self._callers.append(by if 0 <= by < number else 0)
-            log.sites.put(number, PATH.join(self._path(number)))
+            log.stacks.add(max(by, 0), log.stacks.place(self._place(at)))
 
     def _map(self, line: str) -> None:
         """Take in `x LENGTH PROGRAM` or `m LENGTH NAME START ...`; a name may have spaces."""
@@ -74,18 +66,12 @@ class _CallPaths:
         elif start and len(self._modules) < _MOST_MODULES:
             self._modules[int(start[1], 16)] = self._program if name == "x" else name
 
-    def _place(self, address: int) -> str:
+    def _place(self, address: int) -> Place | list[Frame]:
         before = bisect_right(self._starts, address)
         if not before:
-            return f"{address % 2**64:#x}"
+            return [(f"{address % 2**64:#x}", "", 0)]
         start = self._starts[before - 1]
-        return f"{self._modules[start]}+{address - start:#x}"
-
-    def _path(self, number: int) -> Iterator[str]:
-        for _ in range(FRAMES):
-            if number:
-                yield self._places[number]
-            number = self._callers[number]
+        return Place(self._modules[start], address - start)
 
 
 def _change() -> Change:

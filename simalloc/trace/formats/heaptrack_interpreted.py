@@ -17,58 +17,52 @@ from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import NO_EVENT, Grammar
 from simalloc.trace.formats.heaptrack_clock import TICK, Clock
 from simalloc.trace.formats.line_format import LineFormat
-from simalloc.trace.sites import FRAMES, PATH
+from simalloc.trace.symbols import plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simalloc.trace.formats.lines import Rows
     from simalloc.trace.formats.log import Log
+    from simalloc.trace.stacks import Frame
 
 _KIND, _EVENT, _STRING, _PLACE, _NODE, _VERSION = range(TICK + 1, TICK + 7)
 _WITH_LENGTHS: Final = 3  # the version of the file from which on strings have their length before
 
 
 class _CallPaths:
-    """Names the nodes of the call tree, `t` lines, by the functions that their places are in."""
+    """Takes in the call tree, `t` lines, and the functions that its places are in."""
 
     def __init__(self) -> None:
         self._with_lengths = True
         self._strings = [""]
-        self._places = [""]
-        self._nodes = [(0, 0)]  # the place, and the node of the caller
+        self._places = [0]
 
     def note(self, log: Log, kind: int, line: str) -> None:
         """Take in a line that says something of call paths."""
-        if not log.sites.wants(len(self._nodes)):
-            return
         if kind == _STRING:
             self._strings.append(line.split(" ", 1 + self._with_lengths)[-1])
         elif kind == _PLACE:
-            self._places.append(self._place(line))
+            self._places.append(log.stacks.place(self._frames(line)))
         elif kind == _NODE:
             place, caller = _numbers(line)[:2]
-            self._nodes.append((place, caller if caller < len(self._nodes) else 0))
-            log.sites.put(len(self._nodes) - 1, PATH.join(self._path(len(self._nodes) - 1)))
+            known = self._places[place] if place < len(self._places) else 0
+            log.stacks.add(caller, known)
         elif kind == _VERSION:
             self._with_lengths = _numbers(line)[1] >= _WITH_LENGTHS
 
-    def _place(self, line: str) -> str:
-        """Name `i ADDRESS FILE [FUNCTION [SOURCE LINE]]`: what is inlined there is not told."""
-        address, module, function, source, row = (*_numbers(line), 0, 0, 0, 0)[:5]
-        if not function:
-            return f"{self._string(module)} ({address:#x})"
-        where = f" ({self._string(source)}:{row})" if source else ""
-        return self._string(function) + where
+    def _frames(self, line: str) -> list[Frame]:
+        """Read `i ADDRESS MODULE [FUNCTION [SOURCE LINE]]`, with three more for each inlined."""
+        address, module, *parts = _numbers(line)
+        if not parts[0]:
+            return [(f"{self._string(module)} ({address:#x})", "", 0)]
+        triples = (parts[at : at + 3] for at in range(0, len(parts) - 2, 3))
+        return [
+            (plain_name(self._string(function)), self._string(file), row)
+            for function, file, row in triples
+            if function
+        ]
 
     def _string(self, number: int) -> str:
         return self._strings[number] if number < len(self._strings) else "?"
-
-    def _path(self, number: int) -> Iterator[str]:
-        for _ in range(FRAMES):
-            if number:
-                place, number = self._nodes[number]
-                yield self._places[place] if place < len(self._places) else "?"
 
 
 class _Deaths:
@@ -121,7 +115,7 @@ class _Deaths:
 
 
 def _numbers(line: str) -> list[int]:
-    return [int(word, 16) for word in re.findall(r"(?<= )[0-9a-f]{1,16}(?= |$)", line)] + [0, 0]
+    return [int(word, 16) for word in re.findall(r"(?<= )[0-9a-f]{1,16}(?= |$)", line)] + [0, 0, 0]
 
 
 FORMAT: Final = LineFormat(

@@ -61,7 +61,11 @@ class Opened:
         stated = {"log": Path(self.log.stream.name).name, "format": self.format.name}
         if self.log.guessed and self.log.match_frees:
             stated["match_frees"] = f"guessed: the {self.log.match_frees} of the equal objects"
-        told = {"left_out": left_out, "sites": list(self.log.sites.names)}
+        told = {
+            "left_out": left_out,
+            "sites": list(self.log.sites.names),
+            "stacks": self.log.stacks.told() if self.log.stacks else {},
+        }
         return {
             **stated,
             **{name: value for name, value in told.items() if value},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from simalloc.errors import TraceError
 from simalloc.trace.sites import SiteNames
+from simalloc.trace.stacks import Stacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,9 +43,9 @@ class Log:
 
     `left_out` counts what the log has and the trace has not, by what it is. Where the reader can go
     on after a mistake it calls `complain`, which is an error unless the log is read leniently.
-    `sites` has the names of call sites that the log tells, and `told` what else is for the trace's
-    provenance. Of a log of several devices, `device` is the one to be read. `match_frees` is the
-    guess that was asked for, and `guessed` says whether it was needed.
+    `sites` has the names of call sites that the log tells, or `stacks` their call paths, and `told`
+    what else is for the trace's provenance. Of a log of several devices, `device` is the one to be
+    read. `match_frees` is the guess that was asked for, and `guessed` says whether it was needed.
     """
 
     stream: LogStream
@@ -53,6 +54,7 @@ class Log:
     guessed: bool = False
     left_out: dict[str, Tally] = field(default_factory=dict)
     sites: SiteNames = field(default_factory=SiteNames)
+    stacks: Stacks = field(default_factory=Stacks)
     device: int | None = None
     told: dict[str, Any] = field(default_factory=dict)
 

@@ -9,9 +9,8 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from simalloc.trace.events import Op
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.shapes import ReadEvents
-from simalloc.trace.sites import FRAMES, PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +37,7 @@ _AGGREGATED: Final = 3  # the child's exit code
 _NUMBERS: Final = 5  # a record
 _RECORD: Final = 8 * _NUMBERS  # bytes
 _RECORDS: Final = 1 << 14
-_NAMES: Final = 1 << 10
+_FRAMES: Final = 256  # of a call path
 _LONGEST: Final = 200  # bytes of what the child says
 _STOPPED: Final = "Memray ERROR"
 """All that memray's reader does about a record it cannot read is to say this on stderr and end."""
@@ -75,39 +73,49 @@ class _Memray:
 
 
 def _batches(log: Log) -> Iterator[Batch]:
-    threads, sites = Numbering(), Numbering(first=1)
+    threads = Numbering()
     with tempfile.NamedTemporaryFile(suffix=".names") as names:
-        yield from _events(log, names.name, threads, sites)
-        while lines := list(islice(names, _NAMES)):
-            _name(log, [json.loads(line) for line in lines], sites)
+        sites = _Sites(log, names)
+        for numbers in _records(log, names.name):
+            yield _batch(log, numbers, threads, sites)
 
 
-def _name(log: Log, named: list[tuple[int, list[tuple[str, str, int]]]], sites: Numbering) -> None:
-    """Note names of places as the child has written them."""
-    places = np.array([place for place, _ in named], np.uint64).view(np.int64)
-    for site, (_, frames) in zip(sites(places).tolist(), named, strict=True):
-        path = PATH.join(f"{function} ({file}:{number})" for function, file, number in frames)
-        log.sites.put(site, path)
+class _Sites:
+    """Numbers the call paths of memray's places, which the child writes before their records."""
+
+    def __init__(self, log: Log, names: IO[bytes]) -> None:
+        self._log = log
+        self._names = names
+        self._of_place: dict[int, int] = {}
+
+    def __call__(self, places: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Return the site of each place; 0 for those that the child did not name."""
+        while (line := self._names.readline()).endswith(b"\n"):
+            place, frames = json.loads(line)
+            self._of_place[place] = self._log.stacks.path(frames)
+        self._names.seek(-len(line), os.SEEK_CUR)  # it is still being written
+        different, which = np.unique(places.view(np.uint64), return_inverse=True)
+        numbers = [self._of_place.get(place, 0) for place in different.tolist()]
+        return np.array(numbers, np.uint32)[which]
 
 
-def _events(log: Log, names: str, threads: Numbering, sites: Numbering) -> Iterator[Batch]:
-    for numbers in _records(log, names):
-        allocator, address, size, thread, site = numbers
-        known = np.isin(allocator, _KNOWN)
-        if not known.all():
-            unknown = int(allocator[np.argmin(known)])
-            raise log.wrong(f"memray cannot read it: there is no allocator {unknown}")
-        mapped = np.isin(allocator, _MAPPINGS)
-        log.leave_out("mappings of memory (mmap and munmap)", int(np.count_nonzero(mapped)))
-        free = np.isin(allocator, _FREES)
-        new = np.where(np.isin(allocator, _CALLOCS), Op.CALLOC, Op.MALLOC)
-        op = np.where(free, Op.FREE, new).astype(np.uint8)
-        columns: dict[str, Any] = {
-            "thread": threads(thread).astype(np.uint32),
-            "site": np.where(free, 0, sites(site)).astype(np.uint32),
-        }
-        events = ReadEvents(op, address, size, columns=columns)
-        yield Batch(events.taken(~mapped), hexadecimal=True)
+def _batch(log: Log, numbers: NDArray[np.int64], threads: Numbering, sites: _Sites) -> Batch:
+    allocator, address, size, thread, site = numbers
+    known = np.isin(allocator, _KNOWN)
+    if not known.all():
+        unknown = int(allocator[np.argmin(known)])
+        raise log.wrong(f"memray cannot read it: there is no allocator {unknown}")
+    mapped = np.isin(allocator, _MAPPINGS)
+    log.leave_out("mappings of memory (mmap and munmap)", int(np.count_nonzero(mapped)))
+    free = np.isin(allocator, _FREES)
+    new = np.where(np.isin(allocator, _CALLOCS), Op.CALLOC, Op.MALLOC)
+    op = np.where(free, Op.FREE, new).astype(np.uint8)
+    columns: dict[str, Any] = {
+        "thread": threads(thread).astype(np.uint32),
+        "site": np.where(free, 0, sites(site)).astype(np.uint32),
+    }
+    events = ReadEvents(op, address, size, columns=columns)
+    return Batch(events.taken(~mapped), hexadecimal=True)
 
 
 def _records(log: Log, names: str) -> Iterator[NDArray[np.int64]]:
@@ -130,7 +138,7 @@ def start_child(arguments: list[str], complaint: BinaryIO) -> subprocess.Popen[b
 def _records_of(log: Log, path: str, names: str) -> Iterator[NDArray[np.int64]]:
     with (
         tempfile.TemporaryFile() as complaint,
-        start_child([path, names, str(FRAMES)], complaint) as child,
+        start_child([path, names, str(_FRAMES)], complaint) as child,
     ):
         stdout = cast("BufferedReader", child.stdout)
         try:

@@ -121,9 +121,12 @@ class RawRecording:
 
     @property
     def places(self) -> list[Place]:
-        """The return addresses that were met, by number; 0 is none."""
+        """The calls that were met, by number; 0 is none.
+
+        A call is told by the byte before the address to which it returns.
+        """
         return [
-            Place(os.fsdecode(path) or self.executable, offset)
+            Place(os.fsdecode(path) or self.executable, max(offset - 1, 0))
             for path, offset in self._reader.places
         ]
 

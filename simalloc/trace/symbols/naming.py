@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """A return address: an offset, as the file has it, in a program or library."""
+    """An instruction, which calls: its offset, as the file has it, in a program or library."""
 
     path: str
     offset: int
@@ -33,8 +33,7 @@ def name_places(places: Sequence[Place]) -> list[list[Frame]]:
         of_file[place.path].append(number)
     found: list[list[Frame]] = [[] for _ in places]
     for path, numbers in of_file.items():
-        # The call is before the address to which it returns.
-        calls = [max(places[number].offset - 1, 0) for number in numbers]
+        calls = [places[number].offset for number in numbers]
         if tool is not None and Path(path).is_file():
             for number, frames in zip(numbers, frames_in(tool, path, calls), strict=True):
                 found[number] = frames

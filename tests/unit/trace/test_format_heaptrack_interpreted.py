@@ -10,6 +10,7 @@ from simalloc.errors import TraceError
 from simalloc.trace import read_trace
 from simalloc.trace.events import Op
 from simalloc.trace.formats.importing import load_log
+from simalloc.trace.sites import site_name
 
 LOGS = Path(__file__).parents[2] / "data" / "logs"
 M, F = Op.MALLOC, Op.FREE
@@ -56,12 +57,21 @@ def test_the_guess_decides_which_of_the_equal_objects_dies(load, match_frees, di
 def test_sites_are_named_by_function_source_and_line(load):
     trace = load(EQUALS, match_frees="newest")
     assert trace.site.tolist() == [2, 2, 0, 2, 0, 1]
-    assert trace.provenance["sites"] == ["", "main (prog.c:7)", "lib (0x20) < main (prog.c:7)"]
+    names = [site_name(trace.provenance, site) for site in (1, 2)]
+    assert names == ["main (prog.c:7)", "lib (0x20) < main (prog.c:7)"]
+
+
+def test_what_is_inlined_is_a_frame_too(load):
+    inlined = EQUALS.replace("i 10 0 1 2 7", "i 10 0 1 2 7 1 2 9")
+    assert inlined != EQUALS
+    trace = load(inlined, match_frees="newest")
+    assert site_name(trace.provenance, 1) == "main (prog.c:7) < main (prog.c:9)"
 
 
 def test_strings_of_old_files_have_no_length(load):
     old = EQUALS.replace("v 10400 3", "v 10100 2").replace("s 4 ", "s ").replace("s 6 ", "s ")
-    assert load(old, match_frees="newest").provenance["sites"][1] == "main (prog.c:7)"
+    provenance = load(old, match_frees="newest").provenance
+    assert site_name(provenance, 1) == "main (prog.c:7)"
 
 
 def test_a_guess_is_said_by_name_and_provenance(load):

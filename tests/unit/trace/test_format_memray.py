@@ -11,6 +11,7 @@ from simalloc.errors import TraceError
 from simalloc.trace import Op
 from simalloc.trace.formats.importing import import_log, load_log
 from simalloc.trace.formats.memray import CHILD
+from simalloc.trace.sites import site_name
 
 PROGRAM = """
 import json
@@ -58,7 +59,7 @@ def test_a_file_of_memray(captured, tmp_path):
     assert (trace.site[trace.op == Op.FREE] == 0).all()
     assert trace.site.max() > 1
     (block,) = trace.site[trace.size == 10_001]
-    assert trace.provenance["sites"][block].startswith("<module> (program.py:4) < ")
+    assert site_name(trace.provenance, int(block)).startswith("<module> (program.py:4) < ")
 
 
 def test_what_python_itself_allocates(captured):
