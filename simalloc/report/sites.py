@@ -138,15 +138,20 @@ def _walk(tree: Tree, measure: str, enough: float) -> Iterator[tuple[int, int]]:
 
 def proposal_text(proposal: Proposal) -> str:
     """Return a proposal in words, without a full stop."""
-    found = proposal.apart
+    found, whose = proposal.apart, "their" if len(proposal.frames) > 1 else "its"
     when = "at the end" if found.counts_at_end else "at the peak"
     shorter = proposal.events < proposal.of_events
     part = f" of the first {proposal.events:,} events" if shorter else ""
     return (
-        f"Put what {spell_frame(proposal.frame)} allocates into an arena of its own: "
+        f"Put what {_listed(proposal.frames)} into an arena of {whose} own: "
         f"{spell_bytes(found.together_bytes)} to {spell_bytes(found.apart_bytes)} "
         f"resident {when}{part}"
     )
+
+
+def _listed(frames: Sequence[Frame]) -> str:
+    *others, last = map(spell_frame, frames)
+    return f"{', '.join(others)} and {last} allocate" if others else f"{last} allocates"
 
 
 def spell_frame(frame: Frame) -> str:

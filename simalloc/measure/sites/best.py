@@ -23,18 +23,23 @@ if TYPE_CHECKING:
 TRIED_EVENTS: Final = 2_000_000
 """How much of a trace is replayed in two heaps, at first."""
 
-_TRIED: Final = 2
-"""Functions that are tried, for each that is proposed: what pins most need not save most."""
+_ALONE: Final = 4
+_TOGETHER: Final = (2, 3)
+"""So many of the functions that hold most are tried alone; so many of the first in one arena: where
+only the end of the heap is given back, what one leaves another pins."""
+
+_WORTH: Final = 0.01
+"""A proposal saves at least this share of the resident bytes."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A function whose objects could have an arena or a pool of their own, and what that saves.
+    """Functions whose objects could have one arena or pool of their own, and what that saves.
 
     `events` is how many of the trace's were replayed to know it; `of_events` is all that it has.
     """
 
-    frame: Frame
+    frames: tuple[Frame, ...]
     apart: Apart
     events: int
     of_events: int
@@ -50,13 +55,13 @@ def best_apart(
     wrappers: Sequence[str] = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[Proposal]:
-    """Return the functions whose objects had best a heap of their own; those that save most first.
+    """Return whose objects had best a heap of their own; those proposals that save most first.
 
-    At most `most` of them, none that saves nothing; and none at all if the trace does not say where
-    its calls are. Of the functions that pin most of the heap under `policy` twice as many are
-    tried, each by a replay in two heaps. Only the first `events` of the trace are replayed, and
-    each proposal says how many those are; so it takes some 3 + 2 × `most` replays of these.
-    `progress` is called with the number of events done since its last call, of at most
+    At most `most` of them, none that saves less than 1 %; and none at all if the trace does not say
+    where its calls are. Of the functions that hold most of the free memory of the heap under
+    `policy` four are tried alone, and the first two and three in one arena, each time by a replay
+    in two heaps. Only the first `events` of the trace are replayed, and each proposal says how many
+    those are. `progress` is called with the number of events done since its last call, of at most
     `events_of_best_apart`. `wrappers` are patterns of more functions that allocate for others.
     Raises as `simulate` does, and `SimallocError` for a policy that is not replayed event by event.
     """
@@ -66,17 +71,35 @@ def best_apart(
     held = held_under(trace, policy, page=page, progress=progress)
     functions = _functions(trace, held.pinned_bytes + held.shared_bytes, wrappers)
     parting = Parting(trace, policy, progress)
-    found = [
-        Proposal(frame, parting.apart(sites), len(trace), len(source))
-        for frame, sites in functions[: _TRIED * most]
-    ]
-    found.sort(key=lambda one: -one.apart.saved)
-    return [one for one in found[:most] if one.apart.saved > 0]
+    found: list[Proposal] = []
+    for first, last in _tries(len(functions)):
+        some = functions[first:last]
+        sites = tuple(site for _, sites in some for site in sites)
+        frames = tuple(frame for frame, _ in some)
+        found.append(Proposal(frames, parting.apart(sites), len(trace), len(source)))
+    found.sort(key=lambda one: -_gain(one))
+    return [one for one in found[:most] if _gain(one) >= _WORTH]
 
 
-def events_of_best_apart(source: EventSource, most: int = 3, events: int = TRIED_EVENTS) -> int:
+def _tries(functions: int) -> list[tuple[int, int]]:
+    """Return the first function, and the one after the last, of each try."""
+    alone = [(place, place + 1) for place in range(min(functions, _ALONE))]
+    return [*alone, *((0, count) for count in _TOGETHER if count <= functions)]
+
+
+def _gain(proposal: Proposal) -> float:
+    """Return the share of the resident bytes that is saved, less a little for each function.
+
+    So more functions are only better if that much more is saved.
+    """
+    found = proposal.apart
+    share = found.saved / found.together_bytes if found.together_bytes else 0.0
+    return share - _WORTH * (len(proposal.frames) - 1)
+
+
+def events_of_best_apart(source: EventSource, events: int = TRIED_EVENTS) -> int:
     """Return how many events `best_apart` replays at most."""
-    return min(len(source), events) * (3 + _TRIED * most)
+    return min(len(source), events) * (3 + _ALONE + len(_TOGETHER))
 
 
 def _functions(
