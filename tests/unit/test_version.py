@@ -12,15 +12,14 @@ from simalloc.policy import find_policy, modules_of
 
 FAMILIES = {
     "heap/core/space/heap.h": "",
-    "heap/core/replay/replay.c": '#include "families/family.h"',
-    "heap/core/families/family.h": '#include "families/all.h"\n#include "parts/layer.h"',
-    "heap/core/families/all.h": "",
-    "heap/core/families/list_fit.c": '#include "index/list/fit_list.h"',
-    "heap/core/families/binned_fit.c": '#include "parts/bins.h"',
-    "heap/core/index/list/fit_list.h": "",
-    "heap/core/index/list/choice.c": "",
-    "heap/core/parts/layer.h": "",
-    "heap/core/parts/bins.h": "",
+    "heap/core/replay/replay.c": "",
+    "heap/core/families/family.h": "",
+    "heap/core/families/all.h": "TWICE(list_fit)\nONCE(list)\nONCE(binned_fit)\nONCE(new)\n",
+    "heap/core/families/list_fit.c": "",
+    "heap/core/families/list_fit_search.c": "",
+    "heap/core/families/list_rover.h": "",
+    "heap/core/families/sizes.h": "",
+    "heap/core/families/binned_fit.c": "",
     "heap/core/parts/bins.c": "",
     "policy/families/base.py": "",
     "policy/families/__init__.py": "",
@@ -78,9 +77,9 @@ def version_of_list_fit():
     "name",
     [
         *("heap/a.py", "policy/c.py", "measure/d.py", "core/g.h", "heap/core/space/heap.h"),
-        *("heap/core/replay/replay.c", "heap/core/families/family.h", "heap/core/parts/layer.h"),
-        *("heap/core/families/list_fit.c", "heap/core/index/list/fit_list.h"),
-        *("heap/core/index/list/choice.c", "policy/families/base.py"),
+        *("heap/core/replay/replay.c", "heap/core/families/family.h", "heap/core/parts/bins.c"),
+        *("heap/core/families/list_fit.c", "heap/core/families/list_fit_search.c"),
+        *("heap/core/families/sizes.h", "policy/families/base.py"),
         *("policy/families/sequential_fit.py", "policy/catalogue/johnstone_wilson.py"),
     ],
 )
@@ -93,7 +92,7 @@ def test_what_a_family_depends_on_changes_its_version(package, name):
 @pytest.mark.parametrize(
     "name",
     [
-        *("heap/core/families/binned_fit.c", "heap/core/families/all.h", "heap/core/parts/bins.c"),
+        *("heap/core/families/binned_fit.c", "heap/core/families/list_rover.h"),
         *("heap/core/families/new.c", "policy/families/binned_fit.py", "policy/families/new.py"),
         *("policy/catalogue/other.py", "heap/reference/e.py"),
     ],
@@ -102,6 +101,22 @@ def test_another_family_leaves_a_version(package, name):
     before = version_of_list_fit()
     (package / name).write_text("changed")
     assert version_of_list_fit() == before
+
+
+def test_a_new_family_leaves_the_versions_of_others(package):
+    before = version_of_list_fit()
+    with (package / "heap/core/families/all.h").open("a") as listed:
+        listed.write("ONCE(newer)\n")
+    assert version_of_list_fit() == before
+
+
+def test_no_family_includes_files_of_another():
+    folder = Path(version.__file__).parent / version._FAMILIES
+    families = version._families()
+    for path in folder.glob("*.[ch]"):
+        own = version._owner(path.name, families)
+        for included in re.findall(r'#include "families/(.+)"', path.read_text("utf-8")):
+            assert version._owner(included, families) in {own, ""}, f"{path.name}: {included}"
 
 
 def test_the_code_of_families_differs_here():

@@ -2,7 +2,7 @@
 #ifndef SIMALLOC_MIMALLOC2_H
 #define SIMALLOC_MIMALLOC2_H
 
-#include "families/mimalloc3_slices.h"
+#include "families/mimalloc_slices.h"
 #include "families/mimalloc_sizes.h"
 #include "parts/thread_table.h"
 

@@ -1,4 +1,4 @@
-#include "families/mimalloc3_slices.h"
+#include "families/mimalloc_slices.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Which slices of an arena of mimalloc 3 are free, by chunks that are kept for runs of a kind. */
-#ifndef SIMALLOC_MIMALLOC3_SLICES_H
-#define SIMALLOC_MIMALLOC3_SLICES_H
+#ifndef SIMALLOC_MIMALLOC_SLICES_H
+#define SIMALLOC_MIMALLOC_SLICES_H
 
 #include "space/heap.h"
 
