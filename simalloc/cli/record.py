@@ -11,6 +11,7 @@ import click
 
 from simalloc.cli.group import EXIT_ERROR
 from simalloc.plural import counted
+from simalloc.policy.parts import parse_size
 from simalloc.report.units import spell_bytes
 from simalloc.trace.recorder import DEPTH, MOST_DEPTH, ProgramError, Wanted, record, recover
 from simalloc.trace.symbols import symbolizer
@@ -63,6 +64,13 @@ class _WithStacks(click.Command):
     help=f"Record by which call path, of {DEPTH} places at most unless DEPTH is given.",
 )
 @click.option(
+    "--every",
+    type=parse_size,
+    default="0",
+    metavar="BYTES",
+    help="Record a sample: blocks that hold one of the bytes drawn, on average one in so many.",
+)
+@click.option(
     "--progress/--no-progress",
     default=None,
     help="Say on stderr how far it is while it runs.  [default: on a terminal]",
@@ -86,6 +94,7 @@ def command(
     times: bool,
     sites: bool,
     depth: int | None,
+    every: int,
     progress: bool | None,
     no_wait: bool,
     alone: bool,
@@ -107,7 +116,7 @@ def command(
         raise click.UsageError(
             "COMMAND is missing: simalloc record -o TRACE -- COMMAND ARG...", ctx
         )
-    wanted = Wanted(times, depth or int(sites))
+    wanted = Wanted(times, depth or int(sites), every)
     teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
     try:
         outcome = record(command, output, teller, wanted=wanted, wait=not no_wait, alone=alone)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from simalloc.trace import read_trace
+
 PROGRAMS = Path(__file__).parents[1] / "guilty"
 COMPILERS = {
     "guilty.c": ["cc", "-O2", "-g"],
@@ -82,3 +84,27 @@ def test_a_python_program_read_from_memray(tmp_path):
     subprocess.run(words, check=True, cwd=tmp_path)
     simalloc("import", tmp_path / "log", "-o", tmp_path / "out.npz", "--lenient")
     assert_guilty(tmp_path / "out.npz", "guilty.py")
+
+
+def test_a_sample_names_the_guilty_line_and_estimates_its_bytes(tmp_path):
+    program = compiled("guilty.c", tmp_path)
+    simalloc("record", "--stacks", "--every", "1K", "-o", tmp_path / "out.npz", "--", program)
+    trace = read_trace(tmp_path / "out.npz")
+    assert trace.provenance["every"] == 1024
+    assert trace.provenance["frees_of_unknown"] == 0
+    assert trace.objects < 2500, "of 4,000"
+    first, *_ = json.loads(simalloc("sites", tmp_path / "out.npz", "--format", "json").stdout)
+    assert first["function"] == "remember_session"
+    assert 0.6 < first["live_bytes"] / 209_000 < 1.4
+    assert 0.6 < first["never_freed"] / 2000 < 1.4
+    command = [
+        sys.executable,
+        "-m",
+        "simalloc",
+        "sites",
+        tmp_path / "out.npz",
+        "-p",
+        "first-fit-ao",
+    ]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, "is a sample" in done.stderr) == (2, True)

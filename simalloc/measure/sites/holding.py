@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from simalloc.errors import SimallocError
 from simalloc.heap import moment, simulate
 from simalloc.heap.setting import Setting
 from simalloc.measure.sites.pinned import held_by
 from simalloc.measure.sites.usage import sites_of
+from simalloc.trace.sample import sampled_every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,9 +36,14 @@ def held_under(
 
     Without `at` it is the end, or the peak if nothing is live at the end. `progress` is called with
     the number of events done since its last call, of twice as many as the trace has. Raises
-    `SimallocError` if the trace has no sites, and as `simulate` does.
+    `SimallocError` if the trace has no sites or is a sample, and as `simulate` does.
     """
     column = sites_of(trace)
+    if sampled_every(trace.provenance):
+        raise SimallocError(
+            f"{trace.name} is a sample, which does not say what lies beside what in a heap; record "
+            "without --every to ask what is pinned"
+        )
     run = simulate(trace, policy, progress=progress)
     ends = at == "end" or (at is None and run.final_live_bytes > 0)
     event = len(trace) - 1 if ends else run.peak_event

@@ -9,6 +9,7 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.trace.events import allocates
+from simalloc.trace.sample import blocks_like, sampled_every
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,15 +48,22 @@ def sites_of(trace: Trace) -> NDArray[np.uint32]:
 
 
 def usage_of(trace: Trace) -> Usage:
-    """Return what each site of a trace asks for. Raises `SimallocError` if it has no sites."""
+    """Return what each site of a trace asks for. Raises `SimallocError` if it has no sites.
+
+    Of a sample, the figures are estimates for the whole, but for the peak's event.
+    """
     column = sites_of(trace)
     start, end = stays(trace)
     site, size = column[start].astype(np.int64), trace.size[start]
     count = int(column.max(initial=0)) + 1
     peak = int(np.argmax(trace.replayed.live)) if len(trace) else 0
     ended = end < len(trace)
+    every = sampled_every(trace.provenance)
+    alike = blocks_like(size, every)
 
     def total(values: NDArray[np.int64]) -> NDArray[np.int64]:
+        if every:
+            return np.rint(np.bincount(site, values * alike, count)).astype(np.int64)
         found = np.zeros(count, np.int64)
         np.add.at(found, site, values)  # the weights of a bincount are floats, and round
         return found

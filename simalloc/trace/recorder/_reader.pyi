@@ -8,6 +8,7 @@ class _Header(TypedDict):
     process: int
     parent: int
     depth: int
+    every: int
     started: int
     executable: bytes
     command: bytes

@@ -153,7 +153,7 @@ def _append(
 
 def _provenance(raw: RawRecording) -> Mapping[str, Any]:
     counts = raw.counts
-    provenance = {
+    provenance: dict[str, Any] = {
         "recorder": "simalloc record",
         "executable": raw.executable,
         "command": raw.command,
@@ -168,6 +168,8 @@ def _provenance(raw: RawRecording) -> Mapping[str, Any]:
         "frees_unseen": counts.frees_unseen,
         "whole": counts.lost_reason is None,
     }
+    if raw.every:
+        provenance["every"] = raw.every
     if raw.depth == 0:
         return provenance
     places = name_places(raw.places[1:])

@@ -97,6 +97,8 @@ class RawRecording:
         optional = [name for name in ("time", "site") if header[name]]
         self.depth = header["depth"]
         """Return addresses of a site at most; 0: sites were not recorded."""
+        self.every = header["every"]
+        """Bytes from one sampled byte to the next; 0: all blocks were recorded."""
         self.columns = tuple(
             name for name in OPTIONAL_COLUMNS if name in {"alignment", "thread", *optional}
         )

@@ -32,6 +32,7 @@ struct recording_header {
     uint32_t process;
     uint32_t parent;
     uint64_t started;             /* nanoseconds since the epoch */
+    uint64_t every;               /* bytes from one sampled byte to the next; 0: no sample */
     uint64_t clock;               /* the monotonic clock at that time: what `time` counts from */
     /* The next three change while others read them, and are used through atomic builtins alone. */
     uint64_t sequence;            /* numbers given out so far */

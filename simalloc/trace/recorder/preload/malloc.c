@@ -3,6 +3,7 @@
  * A block is recorded as taken after the allocator has given it out and as released before the
  * allocator gets it back. So no two threads are ever seen to hold the same address. */
 #include "next.h"
+#include "sample.h"
 #include "stream.h"
 
 #include <errno.h>
@@ -47,8 +48,20 @@ EXPORT void free(void *address)
     next.free(address);
 }
 
+/* In a sample, a realloc frees one block and allocates another, which has a chance of its own. */
+static void *reallocated_in_sample(void *address, size_t size, const void *caller)
+{
+    record_free(address);
+    void *moved = next.realloc(address, size);
+    if (moved != NULL)
+        record_malloc(moved, size, 0, caller);
+    return moved;
+}
+
 static void *reallocated(void *address, size_t size, const void *caller)
 {
+    if (sample_every() != 0)
+        return reallocated_in_sample(address, size, caller);
     record_realloc_begin(address, size, caller);
     void *moved = next.realloc(address, size);
     if (moved != NULL)

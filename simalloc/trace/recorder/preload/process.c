@@ -1,6 +1,7 @@
 #include "process.h"
 
 #include "next.h"
+#include "sample.h"
 #include "sites.h"
 
 #include <dlfcn.h>
@@ -191,6 +192,7 @@ static bool begin(void)
     header->unit = unit_bytes();
     header->columns = columns;
     header->depth = depth;
+    header->every = sample_every();
     header->process = (uint32_t)getpid();
     header->parent = (uint32_t)getppid();
     header->started = clock_now(CLOCK_REALTIME);

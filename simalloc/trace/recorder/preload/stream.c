@@ -2,6 +2,7 @@
 
 #include "next.h"
 #include "process.h"
+#include "sample.h"
 #include "sites.h"
 
 #include <errno.h>
@@ -276,8 +277,16 @@ static always_inline void record(struct event event)
     }
 }
 
+/* Whether a block is to be recorded. */
+static always_inline bool is_wanted(const void *address, size_t size)
+{
+    return likely(sample_every() == 0) || sample_takes(address, size);
+}
+
 void record_malloc(const void *address, size_t size, size_t alignment, const void *caller)
 {
+    if (!is_wanted(address, size))
+        return;
     record((struct event){.kind = KIND_MALLOC,
                           .address = (uintptr_t)address,
                           .size = size,
@@ -287,6 +296,8 @@ void record_malloc(const void *address, size_t size, size_t alignment, const voi
 
 void record_calloc(const void *address, size_t size, const void *caller)
 {
+    if (!is_wanted(address, size))
+        return;
     record((struct event){.kind = KIND_MALLOC,
                           .address = (uintptr_t)address,
                           .size = size,
@@ -296,6 +307,8 @@ void record_calloc(const void *address, size_t size, const void *caller)
 
 void record_free(const void *address)
 {
+    if (sample_every() != 0 && !sample_drops(address))
+        return;
     record((struct event){.kind = KIND_FREE, .address = (uintptr_t)address});
 }
 

@@ -1,0 +1,31 @@
+"""Traces that are samples: recorded with `--every`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+
+def sampled_every(provenance: Mapping[str, Any]) -> int:
+    """Return the bytes from one sampled byte to the next; 0: the trace is no sample."""
+    every = provenance.get("every")
+    return every if type(every) is int and every > 0 else 0
+
+
+def blocks_like(size: NDArray[np.int64], every: int) -> NDArray[np.float64]:
+    """Return for how many blocks of its size each block of a sample stands; 1 if `every` is 0.
+
+    A block is in the sample with the chance 1 - exp(-size / every), which counts a block of no
+    bytes as one.
+    """
+    if every == 0:
+        return np.ones(len(size))
+    weights: NDArray[np.float64] = -1 / np.expm1(-np.maximum(size, 1) / every)
+    return weights
