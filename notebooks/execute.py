@@ -38,7 +38,12 @@ _PATIENCE: Final = 600
 
 def notebooks() -> list[Path]:
     """Return the paths of all notebooks, in order."""
-    return sorted(FOLDER.glob("*.ipynb"))
+    return sorted(FOLDER.glob("*.ipynb"), key=number_of)
+
+
+def number_of(path: Path) -> int:
+    """Return the number with which a notebook's name begins."""
+    return int(path.name.partition("-")[0])
 
 
 def read(path: Path) -> NotebookNode:

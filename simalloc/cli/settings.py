@@ -14,15 +14,19 @@ from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap.real import installed, passes, replay_natively
 from simalloc.measure.settings import (
+    IN_MEMORY,
     advise,
     candidates,
+    held_arenas,
     in_use,
     own_candidate,
+    python_of,
     recorded,
     settings_of,
 )
 from simalloc.policy.parts import parse_size
 from simalloc.report import write_table
+from simalloc.report.arenas import arena_code_table, arenas_table, arenas_text
 from simalloc.report.settings import (
     model_beside_real,
     settings_records,
@@ -83,13 +87,17 @@ def command(
     """Say which malloc, and which setting, a program should run; ends in a line to paste.
 
     The trace is replayed under models of glibc's malloc, jemalloc, tcmalloc and mimalloc, at their
-    defaults and at the settings that people try.
+    defaults and at the settings that people try. If it is of a Python program, recorded with
+    PYTHONMALLOC=malloc, then also under models of Python's own allocator over these; and it says
+    which arenas of that are held, by how many blocks, and by which code.
     """
-    tried = [*candidates(search=search), *map(own_candidate, own)]
     limit = None if budget is None else parse_size(budget)
     records: list[dict[str, object]] = []
     for name in traces:
         source = open_source(name)
+        python = python_of(source)
+        given = [own_candidate(text, python) for text in own]
+        tried = [*candidates(search=search, python=python), *given]
         with progress(source.name, len(source) * len(tried)) as advance:
             settings = settings_of(source, tried, progress=advance)
         kept = _below(settings, limit)
@@ -128,13 +136,26 @@ def _print(
     real = _real_times(trace) if native and trace is not None else {}
     table = settings_table(source.name, kept, possible=possible, real=real)
     write_table(table, form, sys.stdout)
-    if in_use(settings, process) not in kept:
+    used = in_use(settings, process)
+    if used.candidate.python and len(source) <= IN_MEMORY:
+        _print_arenas(source.in_memory(), used, form)
+    if used not in kept:
         click.echo("What the program uses is not below the budget.")
     with progress(f"{source.name}: what is left to chance", None):
         advice = advise(trace, settings if kept == settings else kept, process)
     click.echo(advice.text)
     if advice.line:
         click.echo(f"\n  {advice.line}")
+
+
+def _print_arenas(trace: Trace, used: Setting, form: Format) -> None:
+    with progress(f"{trace.name}: Python's arenas", len(trace)) as advance:
+        held = held_arenas(trace, used.run.policy, progress=advance)
+    click.echo(arenas_text(held))
+    if held.sparse:
+        write_table(arenas_table(held), form, sys.stdout)
+    if held.places:
+        write_table(arena_code_table(held), form, sys.stdout)
 
 
 def _real_times(trace: Trace) -> dict[str, float | None]:

@@ -43,7 +43,7 @@ def settings_table(
     """
     named: dict[str, list[Value]] = {
         "malloc": [one.candidate.allocator for one in settings],
-        "settings": [one.candidate.settings or "default" for one in settings],
+        "settings": [one.candidate.shown_settings for one in settings],
         "peak resident": [one.resident.peak_bytes for one in settings],
         "mean resident": [one.resident.mean_bytes for one in settings],
         "final resident": [one.resident.final_bytes for one in settings],
@@ -95,7 +95,7 @@ def settings_records(trace: str, settings: Sequence[Setting]) -> list[dict[str, 
             "trace": trace,
             "allocator": one.candidate.allocator,
             "version": one.run.policy.parameters.get("version"),
-            "settings": one.candidate.settings or "default",
+            "settings": one.candidate.shown_settings,
             **_bytes("mapped", one.run.mapped),
             **_bytes("resident", one.resident),
             "max_live_bytes": one.run.max_live_bytes,
@@ -123,6 +123,7 @@ def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[st
         return []
     real = process.resident
     served = f"{process.allocator} {process.version}".rstrip()
+    served += " with PYTHONMALLOC=malloc" if now.candidate.python else ""
     measured = f"{int(real.max()):,} bytes resident at the peak, {int(real[-1]):,} at the end"
     modelled = f"{now.resident.peak_bytes:,.0f} and {now.resident.final_bytes:,.0f}"
     over_time = process.resident[np.linspace(0, len(real) - 1, _BARS).astype(int)].tolist()

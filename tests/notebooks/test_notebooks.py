@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("nbclient", reason="notebooks need the extra `notebook`")
 pytest.importorskip("ipykernel", reason="notebooks need the extra `notebook`")
 
-from notebooks.execute import VARIES, comparable, executed, notebooks, read, write
+from notebooks.execute import VARIES, comparable, executed, notebooks, number_of, read, write
 
 PATHS = notebooks()
 MOST_BYTES = 2_000_000
@@ -44,7 +44,7 @@ def test_it_opens_with_a_question_and_closes_with_the_answer(path):
     cells = read(path).cells
     assert cells[0].cell_type == "markdown"
     title, _, question = cells[0].source.partition("\n\n")
-    assert title.startswith(f"# {path.name[0]}. ")
+    assert title.startswith(f"# {number_of(path)}. ")
     assert re.match(r"\*\*.+?\?\*\*|\*\*.+?\*\*", question, re.DOTALL)
     assert "?" in question
     ids = [cell.id for cell in cells]

@@ -411,6 +411,7 @@ PARAMETERS = {
                 "scudo:config=android",
             ]
         ),
+        "discard_pools": st.booleans(),
         "arena_skew": st.sampled_from([0, 4096, 12288]),
         "zero_as_one": st.booleans(),
     },

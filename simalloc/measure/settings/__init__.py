@@ -1,21 +1,28 @@
 """Which malloc, and which setting: the same trace under what people install and what they set."""
 
 from simalloc.measure.settings.advice import Advice, advise, counted, in_use, megabytes
+from simalloc.measure.settings.arenas import Arena, HeldArenas, held_arenas
 from simalloc.measure.settings.candidates import Candidate, candidates, own_candidate
-from simalloc.measure.settings.outcomes import Setting, settings_of
+from simalloc.measure.settings.outcomes import IN_MEMORY, Setting, settings_of
+from simalloc.measure.settings.python import python_of
 from simalloc.measure.settings.recorded import Recorded, recorded
 
 __all__ = [
+    "IN_MEMORY",
     "Advice",
+    "Arena",
     "Candidate",
+    "HeldArenas",
     "Recorded",
     "Setting",
     "advise",
     "candidates",
     "counted",
+    "held_arenas",
     "in_use",
     "megabytes",
     "own_candidate",
+    "python_of",
     "recorded",
     "settings_of",
 ]

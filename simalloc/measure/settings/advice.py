@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap import simulate
-from simalloc.measure.settings.candidates import TRIM
+from simalloc.measure.settings.candidates import PYTHONS_OWN, TRIM
 from simalloc.measure.settings.perturbed import perturbed
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def advise(source: Trace | None, settings: Sequence[Setting], process: Recorded)
     now = in_use(settings, process)
     at_end = now.run.final_live_bytes < now.run.max_live_bytes / 2
     ranked = sorted(settings, key=lambda one: counted(one, at_end=at_end))
-    able = [one for one in ranked if one is now or (_can_be_set(one) and not _waits(one, now))]
+    able = [one for one in ranked if one is now or _is_advisable(one, now)]
     best = able[0]
     spread = 0.0 if source is None else _spread(source, (now, best), at_end=at_end)
     holds, less = (counted(one, at_end=at_end) for one in (now, best))
@@ -72,7 +72,9 @@ def advise(source: Trace | None, settings: Sequence[Setting], process: Recorded)
 
 def in_use(settings: Sequence[Setting], process: Recorded) -> Setting:
     """Return what the program uses, as far as the trace tells: else the first."""
-    return next((one for one in settings if one.candidate.name == process.allocator), settings[0])
+    is_python = any(one.candidate.python for one in settings)
+    name = PYTHONS_OWN if is_python else process.allocator
+    return next((one for one in settings if one.candidate.name == name), settings[0])
 
 
 def counted(setting: Setting, *, at_end: bool) -> float:
@@ -80,8 +82,8 @@ def counted(setting: Setting, *, at_end: bool) -> float:
     return setting.resident.final_bytes if at_end else setting.resident.peak_bytes
 
 
-def _can_be_set(setting: Setting) -> bool:
-    return TRIM not in setting.candidate.values
+def _is_advisable(setting: Setting, now: Setting) -> bool:
+    return setting.candidate.can_be_set and not _waits(setting, now)
 
 
 def _waits(setting: Setting, now: Setting) -> bool:
@@ -138,9 +140,11 @@ def _not_advised(now: Setting, best: Setting, ranked: Sequence[Setting], *, at_e
     if least is best or gain < max(LEAST_BYTES, LEAST_GAIN * counted(now, at_end=at_end)):
         return ""
     holds = megabytes(counted(least, at_end=at_end))
-    if not _can_be_set(least):
+    if TRIM in least.candidate.values:
         every = f"{least.candidate.trims_every:,}"
         return f" If the program called malloc_trim(0) every {every} requests, it would be {holds}."
+    if not least.candidate.can_be_set:
+        return f" Another Python ({least.candidate.name}) would hold {holds}."
     return (
         f" `{least.candidate.line}` would hold {holds}, but {least.at_once or 0:.0%} of the "
         f"requests would want an arena that another thread has just then (now "

@@ -14,7 +14,11 @@ from simalloc.policy import CATALOGUE, find_policy
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+PYTHONS_OWN: Final = "pymalloc"
+"""What serves a Python program unless PYTHONMALLOC says otherwise; it lies over a malloc."""
+
 MODELS: Final[Mapping[str, str]] = {
+    PYTHONS_OWN: "pymalloc",
     "glibc": "ptmalloc",
     "jemalloc": "jemalloc",
     "tcmalloc": "tcmalloc",
@@ -60,6 +64,22 @@ _TRIED: Final[Mapping[str, Sequence[str]]] = {
 
 _TRIED_OF_MIMALLOC_2: Final = ("", "decommit_delay=0", "decommit_delay=1000", "allow_decommit=off")
 
+_TRIED_WITH_PYTHON: Final[Mapping[str, Sequence[str]]] = {
+    PYTHONS_OWN: (
+        "",
+        "below=jemalloc",
+        "below=mimalloc",
+        "version=3.9",
+        "version=3.11",
+        "discard_pools=on",
+    ),
+    "glibc": ("", "trim_threshold=64K"),
+    "jemalloc": ("", "dirty_decay_ms=0", "dirty_decay_ms=1000"),
+    "tcmalloc": ("",),
+    "mimalloc": ("", "purge_delay=0"),
+}
+"""The same for Python programs: releases of Python have other arenas, and no pool goes back yet."""
+
 _GRID: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "glibc": {
         "arena_max": ("", "1", "2", "4", "8"),
@@ -89,10 +109,14 @@ _GRID_OF_MIMALLOC_2: Final = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A malloc under some settings; `settings` is empty for its defaults, else `name=value,...`."""
+    """A malloc under some settings; `settings` is empty for its defaults, else `name=value,...`.
+
+    `python` is the release of Python that runs the program; empty: none does.
+    """
 
     allocator: str
     settings: str = ""
+    python: str = ""
 
     @property
     def name(self) -> str:
@@ -110,8 +134,32 @@ class Candidate:
         """After how many events the program calls malloc_trim; 0: never."""
         return int(self.values.get(TRIM, 0))
 
+    @property
+    def below(self) -> str:
+        """The malloc that asks the system for memory: itself, or the one below Python's own."""
+        is_pythons = self.allocator == PYTHONS_OWN
+        return self.values.get("below", "glibc") if is_pythons else self.allocator
+
+    @property
+    def shown_settings(self) -> str:
+        """What is set, in words."""
+        replaces = self.python and self.allocator != PYTHONS_OWN
+        said = ("PYTHONMALLOC=malloc" if replaces else "", self.settings)
+        return ",".join(filter(None, said)) or "default"
+
+    @property
+    def can_be_set(self) -> bool:
+        """Whether it is a matter of settings: whoever runs the program can have it so."""
+        of_python = {"discard_pools", "version"} if self.allocator == PYTHONS_OWN else set()
+        return not {TRIM, *of_python} & self.values.keys()
+
     def policy(self, version: str = "") -> str:
-        """Return the text of the policy that is its model, in a release of the malloc if known."""
+        """Return the text of the policy that is its model, in a release of the malloc if known.
+
+        The release is that of the malloc below if it is Python's own.
+        """
+        if self.allocator == PYTHONS_OWN:
+            return self._pymalloc(Candidate(self.below).policy(version))
         values = {name: value for name, value in self.values.items() if name != TRIM}
         model = MODELS[self.allocator]
         if version and "version" not in values:
@@ -121,9 +169,24 @@ class Candidate:
         kept = ",".join(f"{name}={value}" for name, value in values.items())
         return f"{model}:{kept}" if kept else model
 
+    def _pymalloc(self, below: str) -> str:
+        """Return the text of the model of Python's own, for a recording that is without it."""
+        given = {"zero_as_one": "on", **self.values, "below": f"'{below}'"}
+        if self.python:
+            given.setdefault("version", nearest_version(PYTHONS_OWN, self.python))
+        return f"{PYTHONS_OWN}:" + ",".join(f"{name}={value}" for name, value in given.items())
+
     @property
     def line(self) -> str:
-        """What to type before the program is started; empty for glibc as it is."""
+        """What to type before the program is started; empty for what it has anyway."""
+        if self.allocator == PYTHONS_OWN:
+            return Candidate(self.below).line if self.can_be_set else ""
+        line = self._own_line()
+        if not self.python:
+            return line
+        return f"export PYTHONMALLOC=malloc {line.removeprefix('export ')}".rstrip()
+
+    def _own_line(self) -> str:
         values = {name: value for name, value in self.values.items() if name != "version"}
         if values.pop(TRIM, None):
             return "call malloc_trim(0) now and then"
@@ -142,15 +205,25 @@ class Candidate:
                                     for name, value in values.items())])  # fmt: skip
 
 
-def candidates(*, search: bool = False) -> list[Candidate]:
-    """Return what is tried, as far as the catalogue has models; with `search` a whole grid."""
-    known = [name for name, model in MODELS.items() if model in CATALOGUE]
-    tried, grid = dict(_TRIED), dict(_GRID)
+def candidates(*, search: bool = False, python: str = "") -> list[Candidate]:
+    """Return what is tried, as far as the catalogue has models; with `search` a whole grid.
+
+    `python` is the release of Python that runs the program; empty: none does.
+    """
+    tried, grid = dict(_TRIED_WITH_PYTHON if python else _TRIED), dict(_GRID)
     if installed_release("mimalloc").startswith("2"):
-        tried["mimalloc"], grid["mimalloc"] = _TRIED_OF_MIMALLOC_2, _GRID_OF_MIMALLOC_2
-    if not search:
-        return [Candidate(name, settings) for name in known for settings in tried[name]]
-    return [Candidate(name, settings) for name in known for settings in _combined(grid[name])]
+        some = 2 if python else len(_TRIED_OF_MIMALLOC_2)
+        tried["mimalloc"], grid["mimalloc"] = _TRIED_OF_MIMALLOC_2[:some], _GRID_OF_MIMALLOC_2
+    if search:
+        tried |= {name: _combined(each) for name, each in grid.items()}
+    own = f"version={nearest_version(PYTHONS_OWN, python)}" if python else None
+    return [
+        Candidate(name, settings, python)
+        for name, each in tried.items()
+        if MODELS[name] in CATALOGUE
+        for settings in each
+        if settings != own
+    ]
 
 
 def _has(model: str, values: Mapping[str, str]) -> bool:
@@ -178,15 +251,15 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
-def own_candidate(text: str) -> Candidate:
+def own_candidate(text: str, python: str = "") -> Candidate:
     """Return the candidate that a text such as `glibc:arena_max=2` names.
 
-    Raises `SimallocError` if there is no model of that malloc.
+    `python` is as in `candidates`. Raises `SimallocError` if there is no model of that malloc.
     """
     allocator, _, settings = text.strip().partition(":")
     if allocator not in MODELS or MODELS[allocator] not in CATALOGUE:
         raise SimallocError(f"there is no model of {allocator!r}; there are {', '.join(MODELS)}")
-    return Candidate(allocator, settings)
+    return Candidate(allocator, settings, python)
 
 
 def _combined(grid: Mapping[str, Sequence[str]]) -> list[str]:

@@ -67,13 +67,13 @@ def settings_of(
 
 
 def version_for(candidate: Candidate, process: Recorded) -> str:
-    """Return the release that served the program, if the candidate is that malloc.
+    """Return the release that served the program, if the candidate needs that malloc.
 
     Else it is what is installed, as far as that is known, or nothing.
     """
-    if candidate.allocator == process.allocator and process.version:
+    if candidate.below == process.allocator and process.version:
         return process.version
-    return installed_release(candidate.allocator)
+    return installed_release(candidate.below)
 
 
 def with_trims(trace: Trace, every: int) -> Trace:

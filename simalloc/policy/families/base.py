@@ -10,6 +10,9 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 from simalloc.errors import PolicyError
 from simalloc.policy.parts import Aligning, Amount, Extra, Granule, Overhead, Range
 
+_OF_PYTHON = ("pool", "keeps", "discards", "skew", "least")
+"""What the core takes of Python's own allocator; of other policies 0."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
@@ -162,7 +165,7 @@ class Family:
         given |= {"guaranteed": served.guaranteed, "natural_limit": served.natural_limit}
         given |= {
             "columns": 0,
-            **dict.fromkeys(("python_pool", "python_keeps", "python_skew", "python_least"), 0),
+            **dict.fromkeys((f"python_{name}" for name in _OF_PYTHON), 0),
             "least_remainder": served.least_remainder,
             "remainder_unit": served.unit,
             "payload": self.payload,

@@ -39,6 +39,9 @@ class Pymalloc(Family):
         Range(0, 12288, 4096),
         "So many bytes behind a multiple of 16 KiB each arena begins, which costs a pool.",
     ] = 0
+    discard_pools: Annotated[
+        bool, "Whether the pages of pools without used blocks go back, which no CPython does."
+    ] = False
     zero_as_one: Annotated[
         bool, "Whether requests of 1 byte are of none, as in recordings with PYTHONMALLOC=malloc."
     ] = False
@@ -105,6 +108,7 @@ class Pymalloc(Family):
         return self.lower.core_parameters() | {
             "python_pool": self.pool,
             "python_keeps": self.keeps_last,
+            "python_discards": self.discard_pools,
             "python_skew": self.arena_skew,
             "python_least": self.least,
         }

@@ -20,6 +20,7 @@ static const struct parameter settings[] = {
     {"payload", offsetof(struct heap, setting.payload), 0, 1 << 20, NULL},
     {"python_pool", offsetof(struct heap, setting.python_pool), 0, 16384, NULL},
     {"python_keeps", offsetof(struct heap, setting.python_keeps), 0, 1, NULL},
+    {"python_discards", offsetof(struct heap, setting.python_discards), 0, 1, NULL},
     {"python_skew", offsetof(struct heap, setting.python_skew), 0, 16384, NULL},
     {"python_least", offsetof(struct heap, setting.python_least), 0, 2, NULL},
     {"remainder_unit", offsetof(struct heap, setting.remainder_unit), 1, UINT64_C(1) << 50, NULL},

@@ -260,6 +260,11 @@ void python_give_pool(struct heap *heap, uint32_t pool)
     arena->free_count++;
     if (arena->free_count < arena->total || is_kept) {
         enter(python, number);
+        if (heap->setting.python_discards) {
+            pool_of(python, pool)->size = 0; /* its list of free blocks is lost */
+            heap_discard(heap, heap->blocks[pool_of(python, pool)->lowest].address,
+                         pool_size(heap));
+        }
         return;
     }
     python_join(heap, arena->lowest, arena_size(heap));

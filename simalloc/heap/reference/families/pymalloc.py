@@ -55,6 +55,7 @@ class PymallocHeap(Heap):
         self._pool_size = description.pool
         self._arena_size = _POOLS * description.pool
         self._keeps_last = description.keeps_last
+        self._discards = description.discard_pools
         self._header = _POOL_HEADER if description.mechanism else 0
         self._has_tables = description.mechanism
         self._has_tree = description.mechanism and description.pool > _SMALL_POOL
@@ -271,6 +272,9 @@ class PymallocHeap(Heap):
         arena.free_count += 1
         if arena.free_count < arena.total or is_kept:
             self._usable.enter(arena)
+            if self._discards:
+                pool.size = 0  # its list of free blocks is lost
+                self.discard(pool.address, self._pool_size)
             return
         for address in range(arena.base, arena.next_pool, self._pool_size):
             self._pools.pop(address // self._pool_size, None)

@@ -1,0 +1,130 @@
+"""Which of Python's arenas are held, by how many blocks, and by which code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
+
+from simalloc.heap.setting import Setting
+from simalloc.heap.sight import Watched
+from simalloc.trace import Op
+from simalloc.trace.sites import site_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from simalloc.policy import AnyPolicy
+    from simalloc.policy.families.pymalloc import Pymalloc
+    from simalloc.trace import Trace
+
+_POOLS: Final = 64
+
+SPARSE: Final = 0.1
+"""An arena is nearly empty if its blocks have at most this share of its bytes."""
+
+
+@dataclass(frozen=True)
+class Arena:
+    """An arena of Python's own allocator that some block holds; bytes are those asked for."""
+
+    number: int
+    """In the order in which arenas were mapped, from 0."""
+    blocks: int
+    bytes: int
+    place: str
+    """The code that asked for most of the blocks; empty if the trace does not tell."""
+
+
+@dataclass(frozen=True)
+class HeldArenas:
+    """The arenas after an event; those with the fewest bytes come first.
+
+    `places` says of each code that holds nearly empty arenas how many of their blocks are its, and
+    of how many arenas; most blocks first.
+    """
+
+    event: int
+    arena_bytes: int
+    arenas: tuple[Arena, ...]
+    places: tuple[tuple[str, int, int], ...]
+
+    @property
+    def sparse(self) -> tuple[Arena, ...]:
+        """Those that are nearly empty."""
+        return tuple(each for each in self.arenas if each.bytes <= SPARSE * self.arena_bytes)
+
+
+def held_arenas(
+    trace: Trace,
+    policy: AnyPolicy,
+    event: int | None = None,
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+) -> HeldArenas:
+    """Replay a trace under a policy of the family pymalloc and return the arenas that are held.
+
+    That is after an event; without one, when most is mapped that is not live. `progress` is called
+    with the number of events done since its last call. Raises as `simulate` does.
+    """
+    setting = Setting.of(trace, policy, None, None)
+    arena = np.full(len(trace), -1)
+    unused = np.empty(len(trace))
+    done = 0
+    for sight in Watched(setting).sights():
+        here = slice(done, done + len(sight.mapped))
+        is_of_arena = (sight.address >= 0) & (sight.region < 0)
+        arena[here][is_of_arena] = sight.number[is_of_arena]
+        unused[here] = sight.mapped
+        done = here.stop
+        progress(len(sight.mapped))
+    if event is None:
+        event = int(np.argmax(unused - trace.replayed.live)) if done else -1
+    entered = _entered(trace, event)
+    entered = entered[arena[entered] >= 0]
+    pool = cast("Pymalloc", setting.policy.description).pool
+    return _held(trace, event, _POOLS * pool, entered, arena[entered])
+
+
+def _entered(trace: Trace, event: int) -> NDArray[np.int64]:
+    """Return the events by which the objects that are live after an event are where they are."""
+    last = np.full(trace.objects, -1, np.int64)
+    events = np.flatnonzero(trace.object[: event + 1] >= 0)
+    last[trace.object[events]] = events
+    last = last[last >= 0]
+    kept: NDArray[np.int64] = last[trace.op[last] != Op.FREE]
+    return kept
+
+
+def _held(
+    trace: Trace, event: int, arena_bytes: int, entered: NDArray[np.int64], arena: NDArray[np.int64]
+) -> HeldArenas:
+    numbers, index, blocks = np.unique(arena, return_inverse=True, return_counts=True)
+    sizes = np.bincount(index, trace.size[entered], len(numbers)).astype(np.int64)
+    sites = trace.site[entered] if trace.site is not None else np.zeros(len(entered), np.int64)
+    code: list[Counter[int]] = [Counter() for _ in numbers]
+    for place, site in zip(index.tolist(), sites.tolist(), strict=True):
+        code[place][site] += 1
+    order = np.argsort(sizes, kind="stable").tolist()
+    arenas = tuple(
+        Arena(int(numbers[i]), int(blocks[i]), int(sizes[i]), _name(trace, code[i])) for i in order
+    )
+    sparse = [code[i] for i in order if sizes[i] <= SPARSE * arena_bytes]
+    total = sum(sparse, Counter[int]())
+    places = tuple(
+        (_name(trace, Counter([site])), count, sum(site in each for each in sparse))
+        for site, count in total.most_common()
+        if trace.site is not None
+    )
+    return HeldArenas(event, arena_bytes, arenas, places)
+
+
+def _name(trace: Trace, sites: Counter[int]) -> str:
+    """Return the name of the most frequent of some sites."""
+    if trace.site is None:
+        return ""
+    return site_name(trace.provenance, sites.most_common(1)[0][0])

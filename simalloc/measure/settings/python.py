@@ -1,0 +1,39 @@
+"""Whether a trace is of a Python program, and of which release of Python."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from simalloc.trace import EventSource
+
+_PYTHON: Final = re.compile(r"python\d*(?P<release>(?<=3)\.\d+)?")
+"""The file that a Python program is run by."""
+
+_NEWEST: Final = "3.13"
+"""The release that is meant where the file's name has none."""
+
+_SMALL: Final = 512
+"""Python's own allocator serves requests of up to so many bytes."""
+
+_MOST_ARE_SMALL: Final = 0.75
+
+
+def python_of(source: EventSource) -> str:
+    """Return the release of the Python whose small objects are in a trace; empty if none are.
+
+    With Python's own allocator a recording has hardly any requests but for large blocks.
+    """
+    program = _PYTHON.fullmatch(PurePath(str(source.provenance.get("executable", ""))).name)
+    if program is None:
+        return ""
+    with closing(source.chunks()) as chunks:
+        sizes = next((chunk.size[chunk.size > 0] for chunk in chunks), np.empty(0, np.int64))
+    if not len(sizes) or (sizes <= _SMALL).mean() <= _MOST_ARE_SMALL:
+        return ""
+    return f"3{program['release']}" if program["release"] else _NEWEST
