@@ -578,12 +578,12 @@ class Mimalloc2Heap(Heap):
         index = self._segments.first
         while index < SEGMENT // SLICE and index in segment.spans:
             _, page = segment.spans[index]
-            if page is None:
-                index = self._merge_span(segment, index)
-            else:
+            if page is not None:
                 segment.abandoned -= 1
                 page.owner, page.delayed = theap, Delayed.USE
                 theap.queue_of(page).insert(0, page)
+            elif not segment.is_huge:
+                index = self._merge_span(segment, index)
             index += segment.spans[index][0]
         if segment.used == 0:
             self._give_segment(segment)
