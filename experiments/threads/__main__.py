@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.output import write_text
+from experiments.output import print_tables, write_text
 from experiments.run import experiment, out_option, run_command
-from experiments.threads.measuring import measure
-from experiments.threads.page import PAGE, page, table
+from experiments.threads.measuring import beside, measure
+from experiments.threads.page import PAGE, page, processes_table, table
 from simalloc.cli.progress import progress
-from simalloc.report import write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,13 +22,16 @@ if TYPE_CHECKING:
 def command(out: Path) -> None:
     """Replay the programs with threads through the glibc at hand and through its model.
 
-    The table goes to stdout; the folder gets the page. It takes some minutes.
+    The tables go to stdout; the folder gets the page. What the programs themselves hold was
+    measured before (processes.csv; `python -m experiments.threads.running` measures it again).
+    It takes some minutes.
     """
     out.mkdir(parents=True, exist_ok=True)
     compared = measure(progress)
-    shown = table(compared)
-    write_text(page(compared, shown), out / PAGE)
-    write_table(shown, "table", sys.stdout)
+    found = beside(compared)
+    shown, held = table(compared), processes_table(found)
+    write_text(page(compared, shown, found, held), out / PAGE)
+    print_tables([shown, held])
     click.echo(f"Written to {out / PAGE}.", err=True)
 
 

@@ -6,22 +6,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from experiments.ptmalloc.measuring import version
+from experiments.threads.processes import PROGRAMS, RECORDED, SETTINGS, Process, processes
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate_all
 from simalloc.heap.real import find_allocators, replay_natively
+from simalloc.measure.settings.advice import in_another_order
 from simalloc.trace.catalogue import catalogue, load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from simalloc.heap import Footprint
-
-SETTINGS: Final = ("", "arena_max=2", "arena_max=1")
-"""What is tried: the defaults, and two limits for the number of arenas."""
+    from simalloc.trace import Trace
 
 CORES: Final = 2
 """Of the machine that replays natively, which the number of arenas depends on."""
+
+
+ORDERS: Final = 4
+"""In how many other orders of its threads' events a program is replayed."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,20 @@ class Compared:
     model: Footprint
     real_mapped: Footprint
     real: Footprint
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One program itself under one setting, beside the model and the replay through glibc.
+
+    Resident bytes at the peak. `orders` are the model's when the threads come in other orders,
+    `recorded` those of the whole process that was recorded; 0: it ran under other settings.
+    """
+
+    compared: Compared
+    orders: Sequence[int]
+    process: Process
+    recorded: int
 
 
 def measure(
@@ -57,8 +75,7 @@ def measure(
 def compare(name: str) -> list[Compared]:
     """Return one program under each setting."""
     trace = load(name)
-    here = f"version={'.'.join(map(str, version()))},cores={CORES}"
-    policies = [f"ptmalloc:{','.join(filter(None, (here, each)))}" for each in SETTINGS]
+    policies = _policies()
     texts = [f"glibc:{each}" if each else "glibc" for each in SETTINGS]
     allocators = [allocator for text in texts for allocator in find_allocators(text)]
     runs = simulate_all(trace, policies, resident=True)
@@ -80,3 +97,32 @@ def compare(name: str) -> list[Compared]:
         for settings, run, real in zip(SETTINGS, runs, reals, strict=True)
         if run.resident is not None
     ]
+
+
+def beside(compared: Sequence[Compared]) -> list[Beside]:
+    """Return the programs that were measured by themselves, beside what was found by replay."""
+    held = processes()
+    found = []
+    for name in PROGRAMS:
+        orders = _in_other_orders(load(name))
+        for one in compared:
+            if one.program == name:
+                recorded = held[name, RECORDED].whole[0] if one.settings == "default" else 0
+                found.append(Beside(one, orders[one.settings], held[name, one.settings], recorded))
+    return found
+
+
+def _policies() -> list[str]:
+    """Return the model of the glibc at hand under each setting."""
+    here = f"version={'.'.join(map(str, version()))},cores={CORES}"
+    return [f"ptmalloc:{','.join(filter(None, (here, each)))}" for each in SETTINGS]
+
+
+def _in_other_orders(trace: Trace) -> dict[str, list[int]]:
+    """Return the resident bytes at the peak in each order, by setting."""
+    peaks = []
+    for seed in range(1, ORDERS + 1):
+        runs = simulate_all(in_another_order(trace, seed), _policies(), resident=True)
+        peaks.append([int(run.resident.peak_bytes) for run in runs if run.resident is not None])
+    names = (settings or "default" for settings in SETTINGS)
+    return {name: list(under) for name, under in zip(names, zip(*peaks, strict=True), strict=True)}

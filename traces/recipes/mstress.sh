@@ -2,12 +2,13 @@
 # Packages: gcc libc6-dev
 cat > mstress.c <<'C'
 /* 5 times 8 threads at once: each allocates 2,500 times in bunches of one size, frees some, and
- * swaps others with blocks of a shared shelf, which threads of later rounds find there. */
+ * swaps others with blocks of a shared shelf, which threads of later rounds find there. Between two
+ * requests it computes for some microseconds, so that the threads are there at the same time. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 8, ROUNDS = 5, REQUESTS = 2500, KEPT = 600, SHELF = 1000 };
+enum { THREADS = 8, ROUNDS = 5, REQUESTS = 2500, KEPT = 600, SHELF = 1000, STEPS = 4000 };
 
 static void *shelf[SHELF];
 
@@ -15,6 +16,13 @@ static unsigned draw(unsigned *state)
 {
     *state = *state * 69069 + 12345;
     return *state >> 8;
+}
+
+static unsigned compute(unsigned start)
+{
+    for (int step = 0; step < STEPS; step++)
+        draw(&start);
+    return start;
 }
 
 /* Mostly small; one in 100 times 100, one in 10,000 times 1,000. */
@@ -30,10 +38,12 @@ static void *work(void *argument)
 {
     void *kept[KEPT] = {0};
     unsigned state = (unsigned)(size_t)argument;
+    volatile unsigned result = state;
     for (int request = 0; request < REQUESTS; request++) {
         unsigned at = draw(&state) % KEPT;
         free(kept[at]);
         kept[at] = fresh(&state);
+        result = compute(result);
         if (draw(&state) % 4 == 0) {
             unsigned from = draw(&state) % KEPT, to = draw(&state) % SHELF;
             kept[from] = __atomic_exchange_n(&shelf[to], kept[from], __ATOMIC_ACQ_REL);

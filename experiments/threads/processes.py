@@ -1,0 +1,42 @@
+"""What the programs themselves held, as `running.py` measured it: processes.csv."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PROGRAMS: Final = ("larson", "mstress", "xmalloc", "webserver")
+SETTINGS: Final = ("", "arena_max=2", "arena_max=1")
+"""What is tried: the defaults, and two limits for the number of arenas."""
+
+MEASURED: Final = Path(__file__).with_name("processes.csv")
+COLUMNS: Final = ("program", "settings", "heap_bytes", "process_bytes")
+RECORDED: Final = "recorded"
+"""Stands for the settings where the program was recorded; the heap is not known there."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """The most resident bytes that a program held in each of several runs under one setting.
+
+    Those of its heap, and those of the whole process.
+    """
+
+    heap: Sequence[int]
+    whole: Sequence[int]
+
+
+def processes() -> Mapping[tuple[str, str], Process]:
+    """Return what was measured, by program and setting."""
+    found: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    with MEASURED.open(encoding="utf-8") as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            bytes_held = int(row["heap_bytes"] or 0), int(row["process_bytes"])
+            found[row["program"], row["settings"]].append(bytes_held)
+    return {key: Process(*zip(*held, strict=True)) for key, held in found.items()}

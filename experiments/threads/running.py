@@ -1,0 +1,96 @@
+"""`python -m experiments.threads.running`: what the programs themselves hold, without a recorder.
+
+Each recipe is run as it was recorded (traces/recipes), but under each limit for the number of
+arenas, several times, and with `sampling.py` in the recorder's place; and once more with the
+recorder, whose samples say what a process holds while it is recorded.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from experiments.ptmalloc.measuring import version
+from experiments.run import experiment, run_command
+from experiments.threads.processes import COLUMNS, MEASURED, PROGRAMS, RECORDED, SETTINGS
+from simalloc.cli.progress import progress
+from simalloc.errors import SimallocError
+from simalloc.files import replacing
+from simalloc.trace import read_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_RECIPES: Final = Path(__file__).parents[2] / "traces" / "recipes"
+_SAMPLING: Final = Path(__file__).with_name("sampling.py")
+_SYSTEM_PATH: Final = "/usr/bin:/bin"
+
+
+def _run(program: str, wrapper: Sequence[str], settings: str) -> None:
+    """Run a recipe in an empty folder, with another command in place of the recorder."""
+    environment = {"PATH": _SYSTEM_PATH, "LC_ALL": "C", "TZ": "UTC", "RECORD": shlex.join(wrapper)}
+    if settings:
+        environment["GLIBC_TUNABLES"] = f"glibc.malloc.{settings}"
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(  # noqa: S603 - a recipe of ours
+            ["/bin/sh", "-eu", str(_RECIPES / f"{program}.sh")],
+            cwd=folder,
+            env=environment | {"HOME": folder},
+            check=False,
+        )
+    if done.returncode:
+        raise SimallocError(f"{program}: the recipe ended with exit code {done.returncode}")
+
+
+def _rows(program: str, times: int) -> Iterable[tuple[str, str, int | None, int]]:
+    """Measure a program under each setting, and while it is recorded."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for settings in SETTINGS:
+            figures = Path(scratch, "figures")
+            for _ in range(times):
+                _run(program, [sys.executable, str(_SAMPLING), str(figures)], settings)
+            for line in figures.read_text("utf-8").splitlines():
+                heap, whole = map(int, line.split())
+                yield program, settings or "default", heap, whole
+            figures.unlink()
+        trace = Path(scratch, "recorded.npz")
+        recorder = [sys.executable, "-m", "simalloc", "record", "--no-progress", "-o", str(trace)]
+        _run(program, [*recorder, "--"], "")
+        samples = read_trace(trace).provenance["resident"]
+        yield program, RECORDED, None, max(resident for _, _, resident, _ in samples)
+
+
+@experiment("python -m experiments.threads.running")
+@click.option("--times", type=int, default=8, show_default=True, help="Runs under each setting.")
+def command(times: int) -> None:
+    """Run the programs with threads and note what they hold resident at their peaks.
+
+    The figures take the place of processes.csv beside this file. It takes some minutes.
+    """
+    rows: list[tuple[str, str, int | None, int]] = []
+    with progress("programs", len(PROGRAMS)) as advance:
+        for program in PROGRAMS:
+            rows += _rows(program, times)
+            advance(1)
+    glibc, linux = ".".join(map(str, version())), ".".join(os.uname().release.split(".")[:2])
+    lines = [
+        "# Resident bytes at the peak, of the heap and of the whole process, in each run.",
+        f"# Made by `python -m experiments.threads.running --times {times}`.",
+        f"# glibc {glibc}, {os.cpu_count()} cores, Linux {linux}.",
+        ",".join(COLUMNS),
+        *(",".join("" if value is None else str(value) for value in row) for row in rows),
+    ]
+    with replacing(MEASURED) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode())
+    click.echo(f"Written to {MEASURED}.", err=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(command))

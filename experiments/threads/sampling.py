@@ -1,0 +1,74 @@
+"""`python sampling.py FIGURES COMMAND ARG...`: run a program and see what it holds of memory.
+
+The program's memory is looked at from outside, about every millisecond, in /proc/PID/smaps;
+nothing is loaded into it. A line of two numbers is added to the file FIGURES: the most resident
+bytes of the heap that were seen, and those of the whole process. This file needs nothing but
+Python.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PAUSE = 0.001
+"""Seconds between two looks."""
+
+HEAP_OF_ARENA = 64 << 20
+"""glibc's heaps of other arenas than the main one begin at multiples of this."""
+
+LEAST_MAPPED = 128 << 10
+"""Blocks that glibc maps one by one have at least so many bytes."""
+
+MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (....) \S+ \S+ \d+ *(.*)")
+
+
+def resident(smaps: str) -> tuple[int, int]:
+    """Return the resident bytes of the heap and of the whole process.
+
+    The heap is what grows with the break, the arenas' heaps, and blocks mapped by themselves. What
+    lies above a guard page is a thread's stack, and what follows a file is the file's own.
+    """
+    heap = whole = 0
+    is_heap = False
+    before: tuple[int, str, str] = (0, "", "")
+    for line in smaps.splitlines():
+        mapping = MAPPING.match(line)
+        if mapping:
+            start, end = (int(edge, 16) for edge in mapping.group(1, 2))
+            rights, name = mapping.group(3, 4)
+            follows = before[0] == start and (before[1] == "---p" or bool(before[2]))
+            is_block = not name and not follows and end - start >= LEAST_MAPPED
+            is_arena = not name and start % HEAP_OF_ARENA == 0
+            is_heap = rights == "rw-p" and (name == "[heap]" or is_arena or is_block)
+            before = end, rights, name
+        elif line.startswith("Rss:"):
+            size = int(line.split()[1]) * 1024
+            whole += size
+            heap += size if is_heap else 0
+    return heap, whole
+
+
+def watch(command: list[str]) -> tuple[int, int, int]:
+    """Run a program; return its exit code and the most that it held: of the heap, and in all."""
+    with subprocess.Popen(command) as process:  # noqa: S603 - the command is asked for
+        smaps = Path(f"/proc/{process.pid}/smaps")
+        most = 0, 0
+        while process.poll() is None:
+            try:
+                seen = resident(smaps.read_text())
+            except (FileNotFoundError, ProcessLookupError):
+                break
+            most = max(most[0], seen[0]), max(most[1], seen[1])
+            time.sleep(PAUSE)
+        return process.wait(), *most
+
+
+if __name__ == "__main__":
+    code, heap, whole = watch(sys.argv[2:])
+    with Path(sys.argv[1]).open("a") as figures:
+        figures.write(f"{heap} {whole}\n")
+    sys.exit(code)
