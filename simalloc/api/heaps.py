@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import open_source
 from simalloc.heap import check as check_of
+from simalloc.heap.run import PAGE
 from simalloc.measure import heap_map as map_of
 from simalloc.measure import pins as pins_of
 from simalloc.measure import waste as waste_of
@@ -70,16 +71,21 @@ def waste(
     *,
     scale: int = 1,
     realloc: Realloc | str = "in-place",
+    page: int = PAGE,
+    writes: bool = True,
     progress: bool | None = None,
 ) -> Waste:
     """Return where the bytes of a heap are after an event: live, headers, rounding, free and so on.
 
     Without an event it is the one at which the heap first has its peak. `draw_waste` draws several.
-    A policy's own headers and tables are switched on as in `"best-fit-ao:mechanism=on"`.
+    A policy's own headers and tables are switched on as in `"best-fit-ao:mechanism=on"`. What is
+    cached or free is told once more by its pages, of `page` bytes; `writes` says whether the
+    program writes every byte that it asks for, or none.
     """
     replayed = open_source(trace, progress=progress)
-    run = simulate(replayed, policy, scale=scale, realloc=realloc, progress=progress)
-    return waste_of(replayed, run, event)
+    options: Any = {"scale": scale, "realloc": realloc, "page": page, "progress": progress}
+    run = simulate(replayed, policy, **options)
+    return waste_of(replayed, run, event, writes=writes)
 
 
 def check(

@@ -8,11 +8,12 @@ from simalloc.api.runs import Runs
 from simalloc.api.traces import open_source, open_sources
 from simalloc.heap import simulate as replay
 from simalloc.heap import simulate_all as replay_all
+from simalloc.heap.run import PAGE
 from simalloc.policy import expand_policies
 from simalloc.progress import progress as any_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from simalloc.api.traces import Source
     from simalloc.heap import Realloc, Run
@@ -25,6 +26,10 @@ def simulate(
     *,
     scale: int | None = None,
     realloc: Realloc | str | None = None,
+    page: int = PAGE,
+    resident: bool = False,
+    writes: bool = True,
+    occupied: Sequence[int] = (),
     addresses: bool = False,
     progress: bool | None = None,
 ) -> Run:
@@ -35,8 +40,11 @@ def simulate(
     `"first-fit-ao:growth=64K"`, or a class derived from `PythonPolicy`. Sizes are multiplied by
     `scale` before the policy sees them, and byte figures divided by it afterwards. `realloc` says
     what a realloc does: `"free-first"`, `"move"` or `"in-place"`; None is in place if the policy's
-    mechanism is on, else free-first. With `addresses` the run keeps
-    where each object was. `progress` shows how far it is; None: in notebooks.
+    mechanism is on, else free-first. With `resident` the run keeps track of the pages of `page`
+    bytes that are written and not given back; `writes` says whether the program writes every byte
+    that it asks for, or none. `occupied` has sizes of pages that are looked at for live bytes in
+    them (`Run.occupied`). With `addresses` the run keeps where each object was. `progress` shows
+    how far it is; None: in notebooks.
 
     Raises `TraceError` and `PolicyError` for what does not exist.
     """
@@ -47,6 +55,10 @@ def simulate(
             policy,
             scale=scale,
             realloc=realloc,
+            page=page,
+            resident=resident,
+            writes=writes,
+            occupied=occupied,
             addresses=addresses,
             progress=bar,
         )
@@ -58,6 +70,10 @@ def simulate_all(
     *,
     scale: int | None = None,
     realloc: Realloc | str | None = None,
+    page: int = PAGE,
+    resident: bool = False,
+    writes: bool = True,
+    occupied: Sequence[int] = (),
     progress: bool | None = None,
 ) -> Runs:
     """Replay one trace or several under several policies, on all cores.
@@ -65,7 +81,8 @@ def simulate_all(
     Policies are given as for `simulate`, by patterns such as `"best-fit-*"`, as `"all"`, or as a
     mapping from names to grids of parameters, `{"first-fit-ao": {"growth": ["4K", "64K"]}}`. What
     comes back is a table that sorts, draws and becomes a data frame. For much work there is
-    `run_sweep`, which keeps results in a file and goes on where it stopped.
+    `run_sweep`, which keeps results in a file and goes on where it stopped. The other arguments are
+    those of `simulate`.
 
     Raises as `simulate` does, and `PlanError` for a pattern or grid that fits nothing.
     """
@@ -73,5 +90,15 @@ def simulate_all(
     runs: list[Run] = []
     for trace in open_sources(traces, progress=progress):
         with any_progress(trace.name, len(trace) * len(described), shown=progress) as bar:
-            runs += replay_all(trace, described, scale=scale, realloc=realloc, progress=bar)
+            runs += replay_all(
+                trace,
+                described,
+                scale=scale,
+                realloc=realloc,
+                page=page,
+                resident=resident,
+                writes=writes,
+                occupied=occupied,
+                progress=bar,
+            )
     return Runs(runs)

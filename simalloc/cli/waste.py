@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from simalloc.cli.options import format_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
+from simalloc.cli.simulation_options import page_option, write_option
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate_all
 from simalloc.heap.real import MODELS, find_allocator, find_allocators, passes, replay_natively
@@ -23,6 +24,7 @@ from simalloc.trace.catalogue import load
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from simalloc.heap import Run
     from simalloc.heap.real import Allocator
     from simalloc.measure import Waste
     from simalloc.policy import Policy
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     cls=PolicyCommand,
     epilog="\b\nExamples:\n"
     "  simalloc waste espresso -p kingsley best-fit-ao\n"
-    "  simalloc waste redis -p @gabber -a glibc,jemalloc --plot waste.png",
+    "  simalloc waste redis -p @gabber -a glibc,jemalloc --plot waste.png\n"
+    "  simalloc waste larson -p ptmalloc ptmalloc:arena_max=1 --of resident",
 )
 @click.argument("trace", metavar="TRACE")
 @policy_option(
@@ -60,6 +63,15 @@ if TYPE_CHECKING:
     help="What a realloc does.",
 )
 @click.option(
+    "--of",
+    type=click.Choice(["mapped", "resident"]),
+    default="mapped",
+    show_default=True,
+    help="Whose peak is looked at: that of the mapped or of the resident bytes.",
+)
+@page_option
+@write_option
+@click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Draw one stacked bar for each heap. A .png, .svg or .pdf file.",
@@ -71,6 +83,9 @@ def command(
     allocators: str | None,
     scale: int | None,
     realloc: str,
+    of: str,
+    page: int,
+    writes: bool,  # noqa: FBT001 - click passes options so
     plot: Path | None,
     table_format: Format,
 ) -> None:
@@ -79,11 +94,15 @@ def command(
     Each byte is live, or it is one of these: header or alignment, rounding to a class, the
     allocator's own table, cached, free between live blocks, or free at the top. A real allocator
     tells only how much it has mapped, so what is not live there cannot be told.
+
+    What is cached or free is told once more by its pages: resident, never touched, or given back.
     """
     described = with_and_without_mechanism(expand_policies(policies or "@default"))
     real = _allocators(allocators, described)
     replayed = load(trace)
-    wastes = [*_wastes(replayed, described, scale, realloc), *_real_wastes(replayed, real)]
+    options = {"scale": scale, "realloc": realloc, "page": page, "writes": writes}
+    runs = _runs(replayed, described, resident=of == "resident", **options)
+    wastes = [*_wastes(replayed, runs, writes=writes), *_real_wastes(replayed, real)]
     table = waste_records_table if table_format in {"json", "csv"} else waste_table
     if plot is not None:
         _plot(wastes, plot)
@@ -97,16 +116,19 @@ def _allocators(names: str | None, policies: Sequence[Policy]) -> list[Allocator
     return find_allocators(names)
 
 
-def _wastes(
-    trace: Trace, policies: Sequence[Policy], scale: int | None, realloc: str
-) -> list[Waste]:
-    """Replay the trace, and once more up to each peak."""
+def _runs(trace: Trace, policies: Sequence[Policy], **options: Any) -> list[Run]:
+    """Replay the trace under all policies."""
     with progress(trace.name, len(trace) * len(policies)) as advance:
-        runs = simulate_all(trace, policies, scale=scale, realloc=realloc, progress=advance)
+        return simulate_all(trace, policies, **options, progress=advance)
+
+
+def _wastes(trace: Trace, runs: Sequence[Run], *, writes: bool) -> list[Waste]:
+    """Replay the trace once more up to each peak, of the resident bytes if they are known."""
     with progress("Peaks", len(runs)) as advance:
         wastes = []
         for run in runs:
-            wastes.append(waste(trace, run))
+            event = None if run.resident is None else run.resident.peak_event
+            wastes.append(waste(trace, run, event, writes=writes))
             advance(1)
     return wastes
 

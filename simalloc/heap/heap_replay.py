@@ -53,7 +53,9 @@ class HeapReplay:
     """A run's trace, gone through once, with the heap of the run for all who want to look at it.
 
     It ends after `events` events, or all if that is None, but not before the last observer has
-    seen what it wants to. `progress` is called with the number of events done since its last call.
+    seen what it wants to. With `pages` it knows which pages are resident and which were: `writes`
+    says whether the program writes every byte that it asks for, or none. `progress` is called with
+    the number of events done since its last call.
 
     Raises `SimallocError` if the run is not the trace's, or an event to look at is not.
     """
@@ -65,6 +67,8 @@ class HeapReplay:
         observers: Sequence[HeapObserver] = (),
         *,
         events: int | None = None,
+        pages: bool = False,
+        writes: bool = True,
         progress: Callable[[int], None] = lambda _: None,
     ) -> None:
         check_run(source, run)
@@ -80,7 +84,15 @@ class HeapReplay:
         self._run = run
         self._observers = observers
         self._progress = progress
-        self._setting = Setting.of(source, run.policy, run.scale, run.realloc)
+        self._setting = Setting.of(
+            source,
+            run.policy,
+            run.scale,
+            run.realloc,
+            page=run.page,
+            resident=pages,
+            writes=writes,
+        )
         self._latest = Latest(source.slots if observers else 0)
         self._heap: Simulation | OfflineHeap | None = None
         self._addresses = run.addresses
@@ -131,12 +143,25 @@ class HeapReplay:
             self._heap.blocks(first, *tiling)
             yield self._latest.moment(tiling, self._setting.scale)
 
+    def in_pages(self, moment: Moment) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Return how many scaled bytes of each block of a piece lie in pages that are resident.
+
+        Then those in pages that are or were, since they were mapped. None: it is not known.
+        """
+        if not isinstance(self._heap, Simulation) or not self._setting.resident:
+            return None
+        resident, touched = np.empty((2, len(moment)), np.int64)
+        self._heap.in_pages(moment.exact_address, moment.exact_size, resident, touched)
+        return resident, touched
+
     def _begin(self) -> None:
         """Make the heap before the first event, if it is needed."""
         if self._addresses is not None and not self._stops:
             return
         runner = runner_of(self._setting.policy)
         self._heap = runner.heap_of(self._setting)
+        if self._setting.resident and isinstance(self._heap, Simulation):
+            self._heap.keep_touched()
         if not isinstance(self._heap, Simulation) and self._addresses is None:
             self._addresses = runner.run_one(self._setting, addresses=True).addresses
 

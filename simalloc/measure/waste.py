@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.heap import CACHED, FREE, MAPPED_FROM, TABLE, WASTE, event_or_peak
+from simalloc.heap import (
+    CACHED,
+    FREE,
+    HOLE,
+    MAPPED_FROM,
+    TABLE,
+    WASTE,
+    HeapReplay,
+    event_or_peak,
+)
 from simalloc.heap.gross import gross_sizes
-from simalloc.measure.watch import watch
 from simalloc.policy import spell
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from simalloc.heap import HeapReplay, Moment, Run
+    from numpy.typing import NDArray
+
+    from simalloc.heap import Moment, Run
     from simalloc.heap.real import NativeRun
     from simalloc.trace import EventSource
 
@@ -35,13 +45,27 @@ PARTS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The parts of a heap, by their names in `Waste`, in words."""
 
+FREE_PARTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "free_resident": "free: resident",
+        "free_untouched": "free: never touched",
+        "free_given_back": "free: given back",
+    }
+)
+"""What is cached or free, by the pages that it lies in: their names in `Waste`, in words."""
+
 _LONGEST_MARK: Final = 32
 """A table of at most so many bytes at the break marks the heap's end; growth begins where it is."""
 
 
 @dataclass(frozen=True)
 class Waste(ShownAsTable):
-    """Where the bytes of a heap are after an event. Bytes are the program's; they add up."""
+    """Where the bytes of a heap are after an event. Bytes are the program's; they add up.
+
+    What is cached or free is told once more by its pages: in resident ones, in those that were not
+    touched since they were mapped, and in those that were given back; the three add up to it. They
+    are None, and so is `resident`, where pages are not known.
+    """
 
     trace: str
     policy: str
@@ -64,6 +88,14 @@ class Waste(ShownAsTable):
     """Free at the break, or at the mark by which an allocator knows the end of its heap."""
     untold: float = 0.0
     """All that is not live of a real allocator's heap, which does not tell."""
+    resident: float | None = None
+    """All bytes in resident pages, whatever they are."""
+    free_resident: float | None = None
+    """Cached or free, in resident pages: what the process pays for nothing."""
+    free_untouched: float | None = None
+    """Cached or free, in pages that were not touched since they were mapped."""
+    free_given_back: float | None = None
+    """Cached or free, in pages that the allocator has given back; they remain mapped."""
 
     @property
     def heap(self) -> float:
@@ -76,15 +108,18 @@ def waste(
     run: Run,
     event: int | None = None,
     *,
+    writes: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Waste:
     """Return where the bytes of a run's heap are after an event; without one, at its first peak.
 
-    The trace is replayed up to there; `progress` is called with the number of events done since its
-    last call. Raises `SimallocError` if there is no such event, or the run is not the trace's.
+    The trace is replayed up to there; `writes` says whether the program writes every byte that it
+    asks for, or none, and `progress` is called with the number of events done since its last call.
+    Raises `SimallocError` if there is no such event, or the run is not the trace's.
     """
     sums = _Sums(source, run, event)
-    watch(source, run, observers=[sums], progress=progress)
+    replay = HeapReplay(source, run, [sums], events=0, pages=True, writes=writes, progress=progress)
+    replay.go()
     return sums.waste()
 
 
@@ -96,12 +131,14 @@ class _Sums:
         self._run = run
         self._bytes = dict.fromkeys(PARTS, 0.0)
         self._top: list[tuple[int, float]] = []
+        self._pages: dict[str, float] = {}
         self.events = (event_or_peak(source, run, event),)
 
     def look(self, heap: HeapReplay) -> None:
         """Sum the heap up."""
         for part in heap.parts():
             self._add(part)
+            self._add_pages(part, heap.in_pages(part))
 
     def waste(self) -> Waste:
         """Return where the bytes are."""
@@ -109,7 +146,7 @@ class _Sums:
         at_top = _free_at_top(self._top, self._run.scale)
         parts["free_inside"] -= at_top
         parts["free_at_top"] = at_top
-        return Waste(self._trace, spell(self._run.policy), self.events[0], **parts)
+        return Waste(self._trace, spell(self._run.policy), self.events[0], **parts, **self._pages)
 
     def _add(self, heap: Moment) -> None:
         scale = self._run.scale
@@ -127,6 +164,23 @@ class _Sums:
         below = np.flatnonzero(heap.address < MAPPED_FROM / scale)
         last = zip(heap.object[below[-2:]].tolist(), heap.size[below[-2:]].tolist(), strict=True)
         self._top = [*self._top, *last][-2:]
+
+    def _add_pages(
+        self, heap: Moment, in_pages: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+    ) -> None:
+        """Tell what is cached or free by its pages."""
+        if in_pages is None:
+            return
+        resident, touched = (counted / self._run.scale for counted in in_pages)
+        free = np.isin(heap.object, (FREE, CACHED))
+        found = {
+            "resident": resident[heap.object != HOLE],
+            "free_resident": resident[free],
+            "free_untouched": (heap.size - touched)[free],
+            "free_given_back": (touched - resident)[free],
+        }
+        for name, counted in found.items():
+            self._pages[name] = self._pages.get(name, 0.0) + float(counted.sum())
 
 
 def real_waste(run: NativeRun) -> Waste:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simalloc.measure.waste import PARTS
+from simalloc.measure.waste import FREE_PARTS, PARTS
 from simalloc.report.table import Rounded, Table
 from simalloc.report.units import percent
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def waste_table(wastes: Sequence[Waste]) -> Table:
     """Return a row a heap: its bytes, by what they are; parts that no heap has are left out."""
-    parts = [part for part in PARTS if any(getattr(waste, part) for waste in wastes)]
+    words = {**PARTS, "resident": "resident in all", **FREE_PARTS}
+    parts = [part for part in words if any(getattr(waste, part) for waste in wastes)]
     rows: list[tuple[Value, ...]] = [
         (
             waste.policy,
@@ -27,7 +28,7 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
         )
         for waste in wastes
     ]
-    columns = ("policy", "heap", "above live %", *(PARTS[part] for part in parts))
+    columns = ("policy", "heap", "above live %", *(words[part] for part in parts))
     names = ", ".join(dict.fromkeys(waste.trace for waste in wastes))
     notes = _notes(wastes)
     return Table(f"Where the bytes are; {names}", columns, rows, notes)
@@ -35,17 +36,19 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
 
 def waste_records_table(wastes: Sequence[Waste]) -> Table:
     """Return a row a heap with every part, for JSON and CSV."""
-    columns = ("trace", "policy", "event", "heap", *PARTS)
+    columns = ("trace", "policy", "event", "heap", *PARTS, "resident", *FREE_PARTS)
     rows = [tuple(getattr(waste, column) for column in columns) for waste in wastes]
     return Table("Where the bytes are", columns, rows)
 
 
-def _bytes(size: float) -> Value:
-    return Rounded(size, 0)
+def _bytes(size: float | None) -> Value:
+    return None if size is None else Rounded(size, 0)
 
 
 def _notes(wastes: Sequence[Waste]) -> list[str]:
     notes = ["Bytes of the program; simalloc waste --help says what the columns are."]
+    if any(waste.resident is not None for waste in wastes):
+        notes.append("Cached and free bytes once more, by their pages: free: ... add up to them.")
     if any(waste.event is None for waste in wastes):
         notes.append("A real allocator does not tell what its memory is: live is the peak of live.")
         if any("mechanism=on" in waste.policy and "word=8" not in waste.policy for waste in wastes):

@@ -35,6 +35,16 @@ def test_a_row_alone_and_a_row_with_mechanism(trace):
     assert [row["headers"] for row in rows] == [0, 14, 14], "10 bytes take 24"
 
 
+def test_the_peak_of_resident_bytes_and_what_is_free_by_its_pages(trace):
+    args = "-p", "best-fit-ao", "--of", "resident", "--page", "1K", "--format", "json"
+    row = json.loads(waste(trace, *args).stdout)[0]
+    assert (row["event"], row["resident"]) == (0, 1024)
+    pages = [row[f"free_{kind}"] for kind in ("resident", "untouched", "given_back")]
+    assert pages == [1014, 3072, 0]
+    row = json.loads(waste(trace, *args, "--write", "none").stdout)[0]
+    assert (row["resident"], row["free_untouched"]) == (0, 4086)
+
+
 def test_real_allocators_stand_beside_when_asked_for(trace):
     result = waste(trace, "-p", "best-fit-ao", "-a", "glibc", "--format", "csv")
     assert result.exit_code == 0

@@ -9,11 +9,13 @@ from simalloc.heap.real import AtStart, NativeRun
 from simalloc.heap.states import footprint_of_states
 from simalloc.measure import real_waste, waste
 from simalloc.measure.waste import PARTS
-from simalloc.policy import find_policy, with_and_without_mechanism
+from simalloc.policy import HEAPS, find_policy, with_and_without_mechanism
 from simalloc.trace import Trace, read_trace
 from simalloc.trace.catalogue import find_trace
 
-MALLOC, FREE = 0, 1
+MALLOC, FREE, EMPTY = 0, 1, 4
+
+ONLINE = sorted(name for name, row in HEAPS.items() if row.description.runner == "online")
 
 
 def taken_apart(events, text, *, event=None, scale=1):
@@ -86,6 +88,55 @@ def test_the_parts_add_up_to_the_peak(name, how):
     assert found.heap == run.peak_heap_bytes
     assert found.live == run.live_bytes_at_peak_heap
     assert all(getattr(found, part) >= 0 for part in PARTS)
+
+
+def by_page(found):
+    return found.resident, found.free_resident, found.free_untouched, found.free_given_back
+
+
+def test_what_is_free_was_never_touched_or_is_resident():
+    # Six pages of 4 KiB; 5000 bytes touch two of them, and 3192 bytes of the second are free.
+    found = taken_apart([(MALLOC, 1, 5000)], "best-fit-ao:growth=24K")
+    assert by_page(found) == (8192, 3192, 16384, 0)
+    found = taken_apart([(MALLOC, 1, 5000), (FREE, 1, 0)], "best-fit-ao:growth=24K", event=-1)
+    assert by_page(found) == (8192, 8192, 16384, 0)
+
+
+def test_what_is_given_back_is_told_from_what_was_never_touched():
+    # malloc_trim gives back the whole pages of the free block inside; the top it lowers.
+    events = [(MALLOC, 1, 40000), (MALLOC, 2, 5000), (FREE, 1, 0), (EMPTY, -1, 0)]
+    before = taken_apart(events[:-1], "ptmalloc", event=-1)
+    after = taken_apart(events, "ptmalloc", event=-1)
+    assert before.free_given_back == 0
+    assert after.free_given_back == before.resident - after.resident == 32768
+    assert after.free_inside == before.free_inside > after.free_given_back
+
+
+def test_what_the_program_does_not_write_is_not_resident():
+    trace = Trace.from_events([MALLOC, FREE], [1, 1], [5000, 0], name="t")
+    run = simulate(trace, "best-fit-ao", scale=1)
+    assert by_page(waste(trace, run, 1, writes=False)) == (0, 0, 8192, 0)
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_what_is_free_is_told_by_its_pages(name):
+    """All parts add up, after the peak of either footprint, and the resident bytes are the run's.
+
+    Of the last a heap may have more: pages that only begin in it.
+    """
+    trace = read_trace(find_trace("mstress")).prefix(20_000)
+    run = simulate(trace, name, scale=1, realloc="in-place", resident=True)
+    for event in (run.mapped.peak_event, run.resident.peak_event):
+        found = waste(trace, run, event)
+        free = found.cached + found.free_inside + found.free_at_top
+        assert found.free_resident + found.free_untouched + found.free_given_back == free
+        assert min(by_page(found)) >= 0
+        assert found.free_resident <= found.resident <= found.heap
+    assert found.resident == pytest.approx(run.resident.peak_bytes, abs=4096)
+
+
+def test_the_best_possible_has_no_pages():
+    assert by_page(taken_apart([(MALLOC, 1, 100)], "best-possible")) == (None,) * 4
 
 
 def test_no_such_event_is_an_error():

@@ -261,3 +261,44 @@ PyObject *simulation_free_sizes(PyObject *object, PyObject *unused)
         sum_up_segment(heap, heap->segments[i], sums[0], sums[1]);
     return PyBytes_FromStringAndSize((const char *)sums, (Py_ssize_t)sizeof sums);
 }
+
+PyObject *simulation_keep_touched(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    if (replay->heap->residence == NULL || replay->heap->touched != NULL) {
+        PyErr_SetString(PyExc_ValueError, "resident pages are not kept track of, or these are");
+        return NULL;
+    }
+    return residence_keep_touched(replay->heap) ? Py_NewRef(Py_None) : PyErr_NoMemory();
+}
+
+PyObject *simulation_in_pages(PyObject *object, PyObject *args)
+{
+    enum { PAGE_COLUMNS = 4 };
+    struct column columns[PAGE_COLUMNS] = {
+        {.name = "address", .width = 8},
+        {.name = "size", .width = 8},
+        {.name = "resident", .width = 8, .writable = true},
+        {.name = "touched", .width = 8, .writable = true},
+    };
+    PyObject *given[PAGE_COLUMNS];
+    Py_ssize_t count;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL ||
+        !PyArg_ParseTuple(args, "OOOO:in_pages", &given[0], &given[1], &given[2], &given[3]) ||
+        !columns_hold(columns, given, PAGE_COLUMNS, &count))
+        return NULL;
+    const struct heap *heap = replay->heap;
+    const int64_t *address = columns[0].view.buf, *size = columns[1].view.buf;
+    int64_t *resident = columns[2].view.buf, *touched = columns[3].view.buf;
+    for (Py_ssize_t i = 0; i < count && heap->touched != NULL; i++) {
+        uint64_t at = (uint64_t)address[i], bytes = (uint64_t)size[i];
+        resident[i] = bytes == 0 ? 0 : (int64_t)residence_bytes(heap->residence, at, bytes);
+        touched[i] = bytes == 0 ? 0 : (int64_t)residence_bytes(heap->touched, at, bytes);
+    }
+    columns_release(columns, PAGE_COLUMNS);
+    return Py_NewRef(Py_None);
+}

@@ -406,6 +406,12 @@ static PyMethodDef simulation_methods[] = {
     {"free_sizes", simulation_free_sizes, METH_NOARGS,
      "The free blocks by the largest power of two of the program's bytes that they have, from -64 on: "
      "bytes of int64[2][128], their numbers and their scaled sizes."},
+    {"keep_touched", simulation_keep_touched, METH_NOARGS,
+     "Keep track of the pages that were resident since they were mapped; before the first event."},
+    {"in_pages", simulation_in_pages, METH_VARARGS,
+     "in_pages(address, size, resident, touched)\n--\n\n"
+     "Fill in how many of the scaled bytes of each block lie in resident pages, and in those that "
+     "are or were since they were mapped."},
     {NULL, NULL, 0, NULL},
 };
 

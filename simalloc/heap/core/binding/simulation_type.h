@@ -27,5 +27,7 @@ PyObject *simulation_loose(PyObject *object, PyObject *unused);
 PyObject *simulation_block_count(PyObject *object, PyObject *unused);
 PyObject *simulation_blocks(PyObject *object, PyObject *args);
 PyObject *simulation_free_sizes(PyObject *object, PyObject *unused);
+PyObject *simulation_keep_touched(PyObject *object, PyObject *unused);
+PyObject *simulation_in_pages(PyObject *object, PyObject *args);
 
 #endif

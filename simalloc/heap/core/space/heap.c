@@ -50,7 +50,7 @@ static void discard_begun(struct heap *heap, uint64_t address, uint64_t size)
 {
     uint64_t page = heap->setting.page;
     if (heap->residence != NULL)
-        residence_set(heap, (address + page - 1) / page, (address + size + page - 1) / page, false);
+        residence_forget(heap, (address + page - 1) / page, (address + size + page - 1) / page);
 }
 
 bool heap_lower(struct heap *heap, uint64_t size)

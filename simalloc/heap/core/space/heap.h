@@ -151,6 +151,7 @@ struct heap {
     struct request request;
     uint64_t reported_arenas; /* how many a family may report of */
     struct residence *residence; /* NULL: nobody asks which pages are resident */
+    struct residence *touched; /* those that were since they were mapped; NULL: nobody asks */
 };
 
 /* Events are carried out by the batch, before which memory for all of them is made sure of. */

@@ -8,14 +8,24 @@ enum { WORDS_OF_GROUP = PAGES_OF_GROUP / 64 };
 static uint64_t all_resident[1]; /* its address stands for a group of which every page is */
 #define ALL_RESIDENT all_resident
 
+/* Makes a record of no pages; it is there, if at all, before its table is. */
+static bool make(struct residence **record, uint64_t page)
+{
+    *record = calloc(1, sizeof **record);
+    if (*record == NULL)
+        return false;
+    (*record)->page = page;
+    return page_table_init(&(*record)->table);
+}
+
 bool residence_init(struct heap *heap, uint64_t page)
 {
-    struct residence *residence = calloc(1, sizeof *residence);
-    if (residence == NULL)
-        return false;
-    residence->page = page;
-    heap->residence = residence;
-    return page_table_init(&residence->table);
+    return make(&heap->residence, page);
+}
+
+bool residence_keep_touched(struct heap *heap)
+{
+    return make(&heap->touched, heap->residence->page);
 }
 
 static void release_bits(struct page_group *group)
@@ -25,16 +35,22 @@ static void release_bits(struct page_group *group)
     group->of_pages = NULL;
 }
 
-void residence_release(struct heap *heap)
+static void release(struct residence **record)
 {
-    struct residence *residence = heap->residence;
+    struct residence *residence = *record;
     if (residence == NULL)
         return;
     for (uint64_t i = 0; i < residence->table.capacity; i++)
         release_bits(&residence->table.groups[i]);
     page_table_release(&residence->table);
     free(residence);
-    heap->residence = NULL;
+    *record = NULL;
+}
+
+void residence_release(struct heap *heap)
+{
+    release(&heap->residence);
+    release(&heap->touched);
 }
 
 uint64_t heap_resident(const struct heap *heap)
@@ -136,20 +152,26 @@ static bool set_in_group(struct residence *residence, struct page_group *group, 
     return set_pages(residence, group, first, end, resident);
 }
 
-void heap_use_huge_pages(struct heap *heap, uint64_t address, uint64_t size)
+static void use_huge_pages(struct heap *heap, struct residence *residence, uint64_t address,
+                           uint64_t size)
 {
-    if (heap->residence == NULL)
+    if (residence == NULL)
         return;
-    uint64_t whole = PAGES_OF_HUGE * heap->setting.page;
+    uint64_t whole = PAGES_OF_HUGE * residence->page;
     for (uint64_t huge = (address + whole - 1) / whole; huge < (address + size) / whole; huge++) {
-        struct page_group *group =
-            page_table_group(&heap->residence->table, huge / HUGE_OF_GROUP);
+        struct page_group *group = page_table_group(&residence->table, huge / HUGE_OF_GROUP);
         if (group == NULL) {
             heap_fail(heap, OUT_OF_MEMORY);
             return;
         }
         group->huge |= (uint8_t)(1U << huge % HUGE_OF_GROUP);
     }
+}
+
+void heap_use_huge_pages(struct heap *heap, uint64_t address, uint64_t size)
+{
+    use_huge_pages(heap, heap->residence, address, size);
+    use_huge_pages(heap, heap->touched, address, size);
 }
 
 /* The resident pages from `first` to before `end` of one group. */
@@ -166,14 +188,11 @@ static uint64_t count_in_group(const struct page_group *group, unsigned first, u
     return count;
 }
 
-uint64_t heap_resident_in(const struct heap *heap, uint64_t address, uint64_t size)
+/* How many of the pages from number `first` to before `end` are resident. */
+static uint64_t count_pages(const struct residence *residence, uint64_t first, uint64_t end)
 {
-    const struct residence *residence = heap->residence;
-    if (residence == NULL)
-        return 0;
     uint64_t count = 0;
-    uint64_t end = (address + size + residence->page - 1) / residence->page;
-    for (uint64_t first = (address + residence->page - 1) / residence->page; first < end;) {
+    while (first < end) {
         uint64_t number = first / PAGES_OF_GROUP;
         uint64_t start = number * PAGES_OF_GROUP;
         uint64_t stop = end < start + PAGES_OF_GROUP ? end : start + PAGES_OF_GROUP;
@@ -181,12 +200,34 @@ uint64_t heap_resident_in(const struct heap *heap, uint64_t address, uint64_t si
                                 (unsigned)(first - start), (unsigned)(stop - start));
         first = stop;
     }
-    return count * residence->page;
+    return count;
 }
 
-void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool resident)
+uint64_t heap_resident_in(const struct heap *heap, uint64_t address, uint64_t size)
 {
-    struct residence *residence = heap->residence;
+    const struct residence *residence = heap->residence;
+    if (residence == NULL)
+        return 0;
+    uint64_t page = residence->page;
+    return page * count_pages(residence, (address + page - 1) / page,
+                              (address + size + page - 1) / page);
+}
+
+uint64_t residence_bytes(const struct residence *residence, uint64_t address, uint64_t size)
+{
+    uint64_t page = residence->page;
+    uint64_t first = address / page, last = (address + size - 1) / page;
+    uint64_t bytes = page * count_pages(residence, first, last + 1);
+    if (count_pages(residence, first, first + 1) > 0)
+        bytes -= address - first * page;
+    if (count_pages(residence, last, last + 1) > 0)
+        bytes -= (last + 1) * page - (address + size);
+    return bytes;
+}
+
+static void set_in(struct heap *heap, struct residence *residence, uint64_t first, uint64_t end,
+                   bool resident)
+{
     while (first < end) {
         uint64_t number = first / PAGES_OF_GROUP;
         uint64_t start = number * PAGES_OF_GROUP;
@@ -199,6 +240,20 @@ void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool residen
         }
         first = stop;
     }
+}
+
+void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool resident)
+{
+    set_in(heap, heap->residence, first, end, resident);
+    if (heap->touched != NULL && resident)
+        set_in(heap, heap->touched, first, end, true);
+}
+
+void residence_forget(struct heap *heap, uint64_t first, uint64_t end)
+{
+    set_in(heap, heap->residence, first, end, false);
+    if (heap->touched != NULL)
+        set_in(heap, heap->touched, first, end, false);
 }
 
 /* Whether a page is resident; the next one that may be otherwise is noted. */

@@ -19,9 +19,16 @@ struct residence {
 bool residence_init(struct heap *heap, uint64_t page);
 void residence_release(struct heap *heap);
 
+/* Begins to keep track also of the pages that were resident since they were mapped, whether they are
+ * or were given back; before the first event. False when memory is exhausted. */
+bool residence_keep_touched(struct heap *heap);
+
 /* Makes the pages from number `first` to before `end` resident, or no longer so. The heap fails when
  * memory is exhausted. */
 void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool resident);
+
+/* Forgets the pages from number `first` to before `end`, which are not mapped any more. */
+void residence_forget(struct heap *heap, uint64_t first, uint64_t end);
 
 /* Lets there be huge pages in a segment, where whole ones lie in these bytes. The heap fails when
  * memory is exhausted. */
@@ -32,6 +39,9 @@ uint64_t heap_resident(const struct heap *heap);
 
 /* The scaled bytes of the resident pages that begin in these bytes. */
 uint64_t heap_resident_in(const struct heap *heap, uint64_t address, uint64_t size);
+
+/* How many of these bytes, of which there are some, lie in pages that are noted. */
+uint64_t residence_bytes(const struct residence *residence, uint64_t address, uint64_t size);
 
 /* Makes pages from `address` on resident if those of `size` bytes from `source` on are: both are at
  * the beginning of a page, and mremap has moved what lay there. */
