@@ -10,7 +10,7 @@ from experiments.threads.processes import PROGRAMS, RECORDED, SETTINGS, Process,
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate_all
 from simalloc.heap.real import find_allocators, replay_natively
-from simalloc.measure.settings.advice import in_another_order
+from simalloc.measure.settings.perturbed import in_another_order
 from simalloc.trace.catalogue import catalogue, load
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from simalloc.heap.real import AtStart, NativeRun
 from simalloc.heap.states import footprint_of_states
 from simalloc.measure import real_waste, waste
 from simalloc.measure.waste import PARTS
-from simalloc.policy import HEAPS, find_policy, with_and_without_mechanism
+from simalloc.policy import HEAP_POLICIES, find_policy, with_and_without_mechanism
 from simalloc.trace import Trace, read_trace
 from simalloc.trace.catalogue import find_trace
 
 MALLOC, FREE, EMPTY = 0, 1, 4
 
-ONLINE = sorted(name for name, row in HEAPS.items() if row.description.runner == "online")
+ONLINE = sorted(name for name, row in HEAP_POLICIES.items() if row.description.runner == "online")
 
 
 def taken_apart(events, text, *, event=None, scale=1):
