@@ -30,7 +30,7 @@ COMMANDS: Final = {
     ),
     "report": Command(
         "simalloc.cli.report",
-        "Write a page: how much memory traces waste, under which policy, and why.",
+        "Write a page: which malloc and which setting for a program, and where its memory goes.",
     ),
     "best-possible": Command(
         "simalloc.cli.best_possible",

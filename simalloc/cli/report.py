@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     help="The page: one HTML file that needs nothing else, under 5 MB. Default: beside the trace.",
 )
 @policy_option(
-    "Policies to look at as closely as at the best and the worst; may be given several times."
+    "Policies to look at as closely as at what the program uses; may be given several times."
 )
 @scale_option
 @realloc_option
@@ -65,10 +65,11 @@ def command(
     device: int | None,
     native: bool,  # noqa: FBT001 - click passes every option by name
 ) -> None:
-    """Write a page: how much memory traces waste, under which policy, and why.
+    """Write a page: which malloc and which setting for a program, and where its memory goes.
 
-    A TRACE is a file, or the name of a trace that `simalloc traces` lists. The page ranks every
-    policy, shows the heaps of the best, the worst and the chosen ones, and names what pins them.
+    A TRACE is a file, or the name of a trace that `simalloc traces` lists. The page begins with
+    what `simalloc settings` says, shows memory over time and the heaps under what the program uses,
+    the best that can be installed and the chosen policies, and names what pins them.
     A trace file is read as it is replayed, and may be of any length.
     For a snapshot of PyTorch's memory on a GPU, the page has what `simalloc device` prints, and
     shows where the segments lie; --capacity, --settings, --search and --device are for that.

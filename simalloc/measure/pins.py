@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -89,15 +90,24 @@ def pins(
 
 
 class PinSearch:
-    """Looks for what pins the heap of a run while it goes by; for the arguments see `pins`."""
+    """Looks for what pins the heap of a run while it goes by; for the arguments see `pins`.
+
+    With `apart` that may lie anywhere: in arenas too, which are mapped apart from the heap.
+    """
 
     def __init__(
-        self, source: EventSource, run: Run, event: int | None = None, *, most: int = MOST
+        self,
+        source: EventSource,
+        run: Run,
+        event: int | None = None,
+        *,
+        most: int = MOST,
+        apart: bool = False,
     ) -> None:
         self._source = source
         self._most = most
         self._highest = self._alone = _Held.none()
-        self._mapped_from = MAPPED_FROM / run.scale
+        self._mapped_from = inf if apart else MAPPED_FROM / run.scale
         self._heap_bytes = self._free_bytes = 0.0
         self._live_bytes = 0
         self.events = (event_or_peak(source, run, event),)

@@ -19,14 +19,14 @@ def html(table: Table) -> str:
     numbers = [table.is_number(place) for place in range(len(table.columns))]
     head = _row("th", table.columns, numbers)
     body = "\n".join(_row("td", map(spell, row), numbers) for row in table.rows)
-    notes = f"<p>{_with_code(' '.join(table.notes))}</p>\n" if table.notes else ""
+    notes = f"<p>{with_code(' '.join(table.notes))}</p>\n" if table.notes else ""
     return (
         f'<table>\n<caption style="text-align: left">{escape(table.title)}</caption>\n'
         f"<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n{notes}"
     )
 
 
-def _with_code(text: str) -> str:
+def with_code(text: str) -> str:
     """Return a text for HTML, with what stands between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from simalloc.measure.settings import counted
 from simalloc.report.statistics import bars
 from simalloc.report.table import Table
+from simalloc.report.units import spell_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from simalloc.heap import Footprint, Run
-    from simalloc.measure.settings import Recorded, Setting
+    from simalloc.heap.real import NativeRun
+    from simalloc.measure.settings import Advice, Recorded, Setting
     from simalloc.report.table import Value
 
 _BARS: Final = 60
@@ -86,6 +89,52 @@ def _mean_live(run: Run) -> float:
     """Return the mean of the live bytes over the events, as near as the timeline has it."""
     line = run.mapped.timeline
     return float((line.live_low + line.live_high).mean() / 2) if len(line.live_low) else 0.0
+
+
+def footprints_table(
+    settings: Sequence[Setting], advice: Advice, natives: Sequence[NativeRun]
+) -> Table:
+    """Return what is live, resident and mapped under what is used now and the best of each malloc.
+
+    Real mallocs that have replayed the trace stand below the models.
+    """
+    shown: dict[int, tuple[str, Setting]] = {id(advice.now): ("now", advice.now)}
+    for allocator in dict.fromkeys(one.candidate.allocator for one in settings):
+        of_it = [one for one in settings if one.candidate.allocator == allocator]
+        best = min(of_it, key=lambda one: counted(one, at_end=advice.at_end))
+        shown.setdefault(id(best), ("best of it", best))
+    shown[id(advice.best)] = ("now, the best" if advice.best is advice.now else "best", advice.best)
+    run = advice.now.run
+    rows: list[Sequence[Value]] = [
+        ("live bytes", "", *_bytes_of(run.max_live_bytes, _mean_live(run), run.final_live_bytes),
+         None, None)
+    ]  # fmt: skip
+    rows += [
+        (one.candidate.name, why, *_spelled(one.resident), *_spelled(one.run.mapped)[::2])
+        for why, one in shown.values()
+    ]
+    rows += [
+        (
+            f"{native.allocator}, really",
+            f"{spell_bytes(native.start.resident)} of it at its start",
+            *_spelled(native.resident),
+            *_spelled(native.mapped)[::2],
+        )
+        for native in natives
+    ]
+    columns = (
+        "malloc", "", "peak resident", "mean resident", "final resident", "peak mapped",
+        "final mapped",
+    )  # fmt: skip
+    return Table("", columns, rows)
+
+
+def _spelled(footprint: Footprint) -> tuple[str, ...]:
+    return _bytes_of(footprint.peak_bytes, footprint.mean_bytes, footprint.final_bytes)
+
+
+def _bytes_of(*numbers: float) -> tuple[str, ...]:
+    return tuple(spell_bytes(number) for number in numbers)
 
 
 def settings_records(trace: str, settings: Sequence[Setting]) -> list[dict[str, object]]:

@@ -1,8 +1,13 @@
 """Which malloc, and which setting: the same trace under what people install and what they set."""
 
-from simalloc.measure.settings.advice import Advice, advise, counted, in_use, megabytes
+from simalloc.measure.settings.advice import Advice, advise, counted, in_use, mebibytes
 from simalloc.measure.settings.arenas import Arena, HeldArenas, held_arenas
-from simalloc.measure.settings.candidates import Candidate, candidates, own_candidate
+from simalloc.measure.settings.candidates import (
+    Candidate,
+    candidates,
+    first_candidates,
+    own_candidate,
+)
 from simalloc.measure.settings.outcomes import IN_MEMORY, Setting, settings_of
 from simalloc.measure.settings.python import python_of
 from simalloc.measure.settings.recorded import Recorded, recorded
@@ -18,9 +23,10 @@ __all__ = [
     "advise",
     "candidates",
     "counted",
+    "first_candidates",
     "held_arenas",
     "in_use",
-    "megabytes",
+    "mebibytes",
     "own_candidate",
     "python_of",
     "recorded",

@@ -103,12 +103,12 @@ def _leave(now: Setting, best: Setting, gain: float, spread: float, *, at_end: b
     if best is now:
         near = "the best of these"
     elif more < LEAST_BYTES:
-        near = f"only {more / 1e3:,.0f} kB above the best of these"
+        near = f"only {more / 1024:,.0f} KiB above the best of these"
     where = "At the end" if at_end else "At its peak"
     mostly = holds and live > MOSTLY_LIVE * holds
     see = " See which code has them: `simalloc sites`." if mostly else ""
     return (
-        f"Leave it: {now.candidate.name} is {near}{_moved(spread)}. {where} {megabytes(holds)} "
+        f"Leave it: {now.candidate.name} is {near}{_moved(spread)}. {where} {mebibytes(holds)} "
         f"are resident{share}.{see}"
     )
 
@@ -119,13 +119,13 @@ def _change(
     where = "At the end" if at_end else "At its peak"
     holds, live = counted(now, at_end=at_end), _live(now, at_end=at_end)
     text = (
-        f"You run {now.candidate.name}. {where} it holds {megabytes(holds)} for "
-        f"{megabytes(live)} of live data. `{best.candidate.line}` would hold "
-        f"{megabytes(counted(best, at_end=at_end))}"
+        f"You run {now.candidate.name}. {where} it holds {mebibytes(holds)} for "
+        f"{mebibytes(live)} of live data. `{best.candidate.line}` would hold "
+        f"{mebibytes(counted(best, at_end=at_end))}"
     )
     other = next((one for one in able if one.candidate.allocator != best.candidate.allocator), now)
     if other.candidate.line and counted(other, at_end=at_end) < holds:
-        text += f"; `{other.candidate.line}` {megabytes(counted(other, at_end=at_end))}"
+        text += f"; `{other.candidate.line}` {mebibytes(counted(other, at_end=at_end))}"
     return f"{text}{_moved(spread)}."
 
 
@@ -139,7 +139,7 @@ def _not_advised(now: Setting, best: Setting, ranked: Sequence[Setting], *, at_e
     gain = counted(best, at_end=at_end) - counted(least, at_end=at_end)
     if least is best or gain < max(LEAST_BYTES, LEAST_GAIN * counted(now, at_end=at_end)):
         return ""
-    holds = megabytes(counted(least, at_end=at_end))
+    holds = mebibytes(counted(least, at_end=at_end))
     if TRIM in least.candidate.values:
         every = f"{least.candidate.trims_every:,}"
         return f" If the program called malloc_trim(0) every {every} requests, it would be {holds}."
@@ -152,9 +152,9 @@ def _not_advised(now: Setting, best: Setting, ranked: Sequence[Setting], *, at_e
     )
 
 
-def megabytes(number: float) -> str:
+def mebibytes(number: float) -> str:
     """Spell bytes as a verdict does."""
-    return f"{number / 1e6:,.1f} MB"
+    return f"{number / (1 << 20):,.1f} MiB"
 
 
 def _spread(trace: Trace, settings: Sequence[Setting], *, at_end: bool) -> float:

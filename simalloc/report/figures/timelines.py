@@ -45,7 +45,7 @@ def draw_timelines(
         figure = new_figure(3.2)
         axes = figure.add_subplot()
         line = runs[0].timeline
-        _draw_live(axes, line, palette)
+        draw_live(axes, line, palette)
         order = sorted(range(len(runs)), key=lambda place: -runs[place].peak_heap_bytes)
         for place, (dashes, colour) in zip(order, _strokes(palette), strict=False):
             _draw_heap(axes, runs[place], colour, dashes)
@@ -94,23 +94,24 @@ def _excess(run: Run) -> str:
     return f"{run.peak_heap_bytes / run.max_live_bytes:.2f}" if run.max_live_bytes else "no live"
 
 
-def _draw_live(axes: Axes, line: Timeline, palette: Palette) -> None:
-    time, live = _both_extremes(line.interval, line.live_low, line.live_high)
-    axes.fill_between(time, live, color=palette.ink, alpha=0.16, linewidth=0)
+def draw_live(axes: Axes, line: Timeline, palette: Palette) -> None:
+    """Draw the live bytes as an area."""
+    time, live = both_extremes(line.interval, line.live_low, line.live_high)
+    axes.fill_between(time, live, color=palette.ink, alpha=0.16, linewidth=0, label="live")
     axes.plot(time, live, color=palette.ink, linewidth=0.6)
 
 
 def _draw_heap(axes: Axes, run: Run, colour: str, dashes: Dashes) -> None:
     line = run.timeline
     axes.plot(
-        *_both_extremes(line.interval, line.heap_low, line.heap_high),
+        *both_extremes(line.interval, line.heap_low, line.heap_high),
         color=colour,
         linestyle=dashes,
         linewidth=1.2,
     )
 
 
-def _both_extremes(
+def both_extremes(
     interval: int, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return times and values of a line that passes through the extremes of every interval."""

@@ -9,22 +9,30 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate_all
-from simalloc.measure import fragmentation, real_waste, waste, watch
+from simalloc.measure import fragmentation, real_waste, waste
+from simalloc.measure.folded_map import folded_map
 from simalloc.measure.free_sizes import FreeClasses
-from simalloc.measure.heap_map import Drawing
-from simalloc.measure.longest_stays import Longest
 from simalloc.measure.pins import PinSearch
+from simalloc.measure.settings import (
+    advise,
+    candidates,
+    first_candidates,
+    python_of,
+    recorded,
+    settings_of,
+)
 from simalloc.policy import expand_policies, spell, with_and_without_mechanism
 from simalloc.policy.families.offline import Offline
 from simalloc.policy.parts import Coalescing
 from simalloc.trace.statistics import describe, spread_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from simalloc.heap import Run
     from simalloc.heap.real import NativeRun
     from simalloc.measure import FreeSizes, HeapMap, Pins, Stays, Waste
+    from simalloc.measure.settings import Advice, Candidate, Recorded, Setting
     from simalloc.policy import Policy
     from simalloc.trace import EventSource
     from simalloc.trace.statistics import Spread, Statistics
@@ -33,6 +41,8 @@ COLUMNS: Final = 1600
 """Cells across a map, as long as the page does not get too large."""
 WHOLE_EVENTS: Final = 10_000_000
 """Up to so many events a trace is also looked at by what holds all of it: 165 bytes an event."""
+SHORT_EVENTS: Final = 1_000_000
+"""Up to so many events a trace is replayed under every setting that people try, and perturbed."""
 _ROOM: Final = 400_000_000
 """Bytes for the heaps of all policies that are replayed at a time."""
 _LIVE_BYTES: Final = 64
@@ -43,7 +53,7 @@ _NAMED: Final = 2
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """One policy looked at closely; `role` says why: best, worst, chosen or possible."""
+    """One malloc or policy looked at closely; `role` says why."""
 
     role: str
     run: Run
@@ -55,31 +65,37 @@ class Mapped:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """One trace under all policies; `runs` have the smallest peak heap first."""
+    """One trace under the mallocs of today, and under policies.
+
+    `runs` are of policies, those with the smallest peak heap first.
+    """
 
     trace: EventSource
     given: str
     """The trace's file or name, as a command finds it."""
     statistics: Statistics
     spread: Spread
+    process: Recorded
+    settings: Sequence[Setting]
+    advice: Advice
     runs: Sequence[Run]
     possible: Run | None
     """What one could do who knew the whole trace; None of one too long to be in memory."""
     natives: Sequence[NativeRun]
     mapped: Sequence[Mapped]
-    """The best and the worst run, and then others."""
+    """What the program uses now, the best that can be installed, and what was chosen."""
     wastes: Sequence[Waste]
-    """Where the bytes are at real sizes, in what is looked at closely and in real allocators."""
+    """Where the bytes are, in what is looked at closely and in real allocators."""
+
+    @property
+    def has_sites(self) -> bool:
+        """Whether the trace says where in the program its calls are."""
+        return any(self.trace.provenance.get(kept) for kept in ("sites", "stacks"))
 
     @property
     def best(self) -> Run:
         """The run with the smallest peak heap."""
         return self.runs[0]
-
-    @property
-    def worst(self) -> Run:
-        """The run with the largest peak heap."""
-        return self.runs[-1]
 
 
 Stage = Callable[[str, float], AbstractContextManager[Callable[[float], None]]]
@@ -101,9 +117,10 @@ def find_out(
     natives: Sequence[NativeRun] = (),
     stage: Stage = _unseen,
 ) -> Findings:
-    """Replay a trace under @default and some `chosen` policies, and look at a few closely.
+    """Replay a trace under the mallocs of today, under @default and some `chosen` policies.
 
-    Those are the best, the worst and the chosen ones. `given` is what a command is to be given for
+    Looked at closely are what the program uses, the best that can be installed, and the chosen.
+    `given` is what a command is to be given for
     the trace. A trace file is read as it is replayed; of one with more than `WHOLE_EVENTS` the best
     possible heap is not searched for, and trees that are never balanced are not replayed, unless
     they are chosen. Raises `SimallocError` for a trace
@@ -111,22 +128,54 @@ def find_out(
     """
     if not len(trace):
         raise SimallocError(f"{trace.name} has no events, so there is nothing to report")
+    process = recorded(trace.provenance)
+    settings, advice = _advised(trace, process, stage)
     both = _all_runs(trace, _policies_of(trace, chosen), scale, realloc, stage)
     possible = next((run for run in both if run.found is not None), None)
     runs = [run for run in both if run.found is None]
     # Of equal heaps the better average first; the catalogue's order after that.
     runs.sort(key=lambda run: (run.peak_heap_bytes, fragmentation(run).mean))
     closely = {spell(policy) for policy in (expand_policies(chosen) if chosen else ())}
-    roles = _roles(runs, closely)
+    roles = [("what the program uses now", advice.now.run)]
+    if advice.best is not advice.now:
+        roles.append(("the best that can be installed", advice.best.run))
+    roles += [("chosen", run) for run in runs if spell(run.policy) in closely]
     if possible is not None and spell(possible.policy) in closely:
         roles.append(("possible", possible))
     mapped = [_look_closely(trace, run, role, stage) for role, run in roles]
-    wastes = [*_wastes(trace, [run.policy for _, run in roles], stage), *map(real_waste, natives)]
+    wastes = [*_wastes(trace, [run for _, run in roles], stage), *map(real_waste, natives)]
     with stage(f"{trace.name}: statistics", 1.0) as advance:
         described = describe(trace, progress=advance)
     with stage(f"{trace.name}: lives", len(trace)) as advance:
         spread = spread_of(trace, progress=advance)
-    return Findings(trace, given, described, spread, runs, possible, natives, mapped, wastes)
+    return Findings(
+        trace=trace,
+        given=given,
+        statistics=described,
+        spread=spread,
+        process=process,
+        settings=settings,
+        advice=advice,
+        runs=runs,
+        possible=possible,
+        natives=natives,
+        mapped=mapped,
+        wastes=wastes,
+    )
+
+
+def _advised(trace: EventSource, process: Recorded, stage: Stage) -> tuple[list[Setting], Advice]:
+    """Return what mallocs and their settings come to, and the verdict; of a long trace fewer."""
+    is_short = len(trace) <= SHORT_EVENTS
+    python = python_of(trace)
+    tried = candidates(python=python) if is_short else first_candidates(python=python)
+    settings: list[Setting] = []
+    with stage(f"{trace.name}: settings", len(trace) * len(tried)) as advance:
+        for some in _hands(trace, tried):
+            settings += settings_of(trace, some, progress=advance)
+    settings.sort(key=lambda one: tried.index(one.candidate))
+    with stage(f"{trace.name}: what is left to chance", 1.0):
+        return settings, advise(trace.in_memory() if is_short else None, settings, process)
 
 
 def coarser(findings: Findings) -> Findings:
@@ -172,6 +221,13 @@ def _all_runs(
     return [runs[spell(policy)] for policy in policies]
 
 
+def _hands(trace: EventSource, tried: Sequence[Candidate]) -> list[Sequence[Candidate]]:
+    """Deal settings out likewise."""
+    together = max(1, _ROOM // (_LIVE_BYTES * max(trace.slots, 1)))
+    hands = -(-len(tried) // together)
+    return [tried[first::hands] for first in range(hands)]
+
+
 def _dealt(trace: EventSource, policies: Sequence[Policy]) -> list[list[Policy]]:
     """Deal policies out like cards, into as few hands as have room each to be replayed at once.
 
@@ -189,35 +245,29 @@ def _never_merges(policy: Policy) -> bool:
     return getattr(policy.description, "coalescing", None) is Coalescing.NONE
 
 
-def _roles(runs: Sequence[Run], chosen: Collection[str]) -> list[tuple[str, Run]]:
-    best, worst = runs[0], runs[-1]
-    others = (run for run in runs[1:-1] if spell(run.policy) in chosen)
-    return [("best", best), ("worst", worst), *(("chosen", run) for run in others)]
-
-
-def _wastes(trace: EventSource, policies: Sequence[Policy], stage: Stage) -> list[Waste]:
-    """Return what the heaps' peaks consist of, alone and with mechanism, at scale 1."""
-    described = with_and_without_mechanism(policies)
-    runs = _all_runs(trace, described, 1, "in-place", stage)
+def _wastes(trace: EventSource, looked_at: Sequence[Run], stage: Stage) -> list[Waste]:
+    """Return what the heaps' peaks consist of, with mechanism, at scale 1."""
+    policies = [run.policy for run in looked_at if run.scale != 1]
+    policies = [one for one in with_and_without_mechanism(policies) if one.description.mechanism]
+    runs = [run for run in looked_at if run.scale == 1]
+    runs += _all_runs(trace, policies, 1, "in-place", stage)
     with stage(f"{trace.name}: waste", len(runs) * len(trace)) as advance:
         return [waste(trace, run, progress=advance) for run in runs]
 
 
 def _look_closely(trace: EventSource, run: Run, role: str, stage: Stage) -> Mapped:
-    """Return what is shown of a run, for which it is made once more."""
-    drawing = Drawing(run, columns=COLUMNS, rows=COLUMNS // 2)
-    longest, search, classes = (
-        Longest(run, _NAMED * COLUMNS),
-        PinSearch(trace, run),
-        FreeClasses(run),
-    )
-    with stage(f"{trace.name}: map of {spell(run.policy)}", len(trace)) as advance:
-        watch(trace, run, [drawing, longest], [search, classes], progress=advance)
+    """Return what is shown of a run, for which it is made twice more."""
+    search, classes = PinSearch(trace, run, apart=run.resident is not None), FreeClasses(run)
+    with stage(f"{trace.name}: map of {spell(run.policy)}", 2 * len(trace)) as advance:
+        drawn, stays = folded_map(
+            trace,
+            run,
+            [search, classes],
+            columns=COLUMNS,
+            rows=COLUMNS // 2,
+            named=_NAMED * COLUMNS,
+            progress=advance,
+        )
     return Mapped(
-        role=role,
-        run=run,
-        map=drawing.map(),
-        stays=longest.stays(trace),
-        pins=search.pins(),
-        free=classes.sizes(),
+        role=role, run=run, map=drawn, stays=stays, pins=search.pins(), free=classes.sizes()
     )

@@ -61,7 +61,7 @@ def _fill(all_findings: Sequence[Findings | DeviceFindings], command: str) -> st
         for place, findings in enumerate(all_findings)
     )
     return Template(_asset("page.html")).substitute(
-        title=escape(f"How much memory {_listed(names)} waste{'s' * (len(names) == 1)}"),
+        title=escape(f"Which malloc, and which setting, for {_listed(names)}"),
         style=f"{asset(BROWSER, 'heap_map.css')}\n{_asset('page.css')}",
         light=css_variables(PALETTES["light"]),
         dark=css_variables(PALETTES["dark"]),
@@ -79,11 +79,10 @@ def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
     """Yield what the page does, for each kind of trace on it."""
     heaps = [each for each in all_findings if isinstance(each, Findings)]
     if heaps:
-        run = heaps[0].best
         yield (
-            "<p>Every request the program made of malloc, replayed under every placement policy. "
-            f"Sizes are scaled by {run.scale}, nothing has a header and realloc is "
-            f"“{escape(run.realloc.value)}”: what is measured is the policy alone.</p>"
+            "<p>Every request the program made of malloc, replayed under models of the mallocs "
+            "that can be installed, with their headers and tables. Bytes are resident unless "
+            "something else is said; what the rest of a process has is not among them.</p>"
         )
     if len(heaps) < len(all_findings):
         yield (

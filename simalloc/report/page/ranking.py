@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.measure import fragmentation, ranking
 from simalloc.policy import spell
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from simalloc.report.page.findings import Findings
 
 
+_LONGEST: Final = 3
+"""Bars end at so many times the live bytes: models of real mallocs map far more than they use."""
+
+
 class _Row(NamedTuple):
     kind: str
     name: str
@@ -26,12 +30,12 @@ class _Row(NamedTuple):
 
 
 def ranking_table(findings: Findings) -> str:
-    """Return all policies and real allocators by what they need, below what is possible."""
+    """Return all policies by what they need, below what is possible."""
     live = findings.best.max_live_bytes
-    rows = sorted((*_policies(findings), *_natives(findings)), key=lambda row: row.peak)
+    rows = sorted(_policies(findings), key=lambda row: row.peak)
     bound = _Row("bound", "peak live: the bound", live, ("", "", "", "0.0", ""))
     possible = () if findings.possible is None else (_possible(findings.possible),)
-    most = findings.worst.peak_heap_bytes
+    most = min(findings.runs[-1].peak_heap_bytes, _LONGEST * max(live, 1))
     body = "\n".join(_row(row, most, live) for row in (bound, *possible, *rows))
     heads = "".join(
         f'<th class="{"minor" if name != "#4" else ""}" scope="col">{name} %</th>'
@@ -60,14 +64,6 @@ def _policies(findings: Findings) -> Iterator[_Row]:
             "" if math.isnan(run.counters.visited_mean) else f"{run.counters.visited_mean:,.1f}"
         )
         yield _Row("policy", spell(run.policy), run.peak_heap_bytes, (*percents, visited))
-
-
-def _natives(findings: Findings) -> Iterator[_Row]:
-    live = findings.best.max_live_bytes
-    for run in findings.natives:
-        excess = run.resident.peak_bytes / live - 1 if live else math.nan
-        cells = ("", "", "", _percent(excess), "")
-        yield _Row("native", f"{run.allocator}, really", run.resident.peak_bytes, cells)
 
 
 def _row(row: _Row, most: float, live: float) -> str:

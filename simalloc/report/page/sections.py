@@ -6,23 +6,24 @@ import shlex
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from simalloc.heap import MAPPED_FROM
 from simalloc.heap.setting import find_realloc
 from simalloc.policy import spell
-from simalloc.report.apart import beside
 from simalloc.report.browser.cells import shared_scales
+from simalloc.report.figures.footprints import draw_footprints
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.lives import draw_lives
 from simalloc.report.figures.style import PALETTES
-from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.waste import draw_waste
-from simalloc.report.html import html
+from simalloc.report.html import html, with_code
 from simalloc.report.page.device_findings import DeviceFindings, device_sections
 from simalloc.report.page.findings import WHOLE_EVENTS
 from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import ranking_table
 from simalloc.report.page.svg import png, svg
-from simalloc.report.page.words import about_trace, excess, verdict
+from simalloc.report.page.words import about_trace, holds, theory
 from simalloc.report.runs import threads_notes
+from simalloc.report.settings import footprints_table, settings_table
 from simalloc.report.units import spell_bytes, spell_percent
 from simalloc.report.waste import waste_table
 
@@ -65,27 +66,69 @@ def article(findings: Findings | DeviceFindings, key: str, *, titled: bool) -> s
 
 def _heap_sections(findings: Findings, key: str) -> list[tuple[str, str]]:
     return [
-        ("", f'<p class="verdict">{escape(verdict(findings))}</p>'),
-        ("Ranking", _ranking(findings)),
+        ("", _verdict(findings)),
+        ("Memory over time", _footprints(findings)),
         ("Heap maps", _maps(findings, key)),
         ("What pins the heap", "".join(_pins(one) for one in findings.mapped)),
         ("Where the bytes are", _wastes(findings)),
-        ("Heap over time", _timelines(findings)),
+        ("Which code", _code_of(findings)),
+        ("Every malloc and setting", _settings(findings)),
+        ("Policies alone, in theory", _ranking(findings)),
         ("Free blocks", _free_blocks(findings)),
         ("The trace", _trace(findings)),
         ("Again, by yourself", _again(findings)),
     ]
 
 
-def _ranking(findings: Findings) -> str:
-    real = (
-        "<p>Rows marked “really” are real allocators on this machine, replaying the same trace "
-        "with headers, page tables and caches of their own: resident memory at its peak. A bar "
-        "longer than the worst policy's is cut there.</p>"
-        if findings.natives
-        else "<p>No real allocator was asked for or could be loaded.</p>"
+def _verdict(findings: Findings) -> str:
+    advice = findings.advice
+    line = f"\n<pre>{escape(advice.line)}</pre>" if advice.line else ""
+    return f'<p class="verdict">{with_code(advice.text)}</p>{line}'
+
+
+def _footprints(findings: Findings) -> str:
+    shown = [one for one in findings.mapped if one.run.resident is not None]
+    runs = [one.run for one in shown]
+    figure = draw_footprints(
+        runs, [spell(run.policy) for run in runs], findings.process, theme="page"
     )
-    real += "".join(f"<p>{escape(note)}</p>" for note in threads_notes(findings.runs))
+    label = "Live, resident and mapped bytes over time"
+    table = html(footprints_table(findings.settings, findings.advice, findings.natives))
+    process = (
+        " The dotted line is the process itself, as it was recorded, with its code and stacks."
+        if findings.process.has_samples
+        else ""
+    )
+    return (
+        "<p>Live is what the program has asked for and not freed; resident, the pages of the heap "
+        "that were written and not given back, with headers and tables; mapped, what was got from "
+        f"the system and not given back.{process}</p>\n{_figure(svg(figure, label))}"
+        f'<div class="wide">{table}</div>'
+    )
+
+
+def _code_of(findings: Findings) -> str:
+    policy = spell(findings.advice.now.run.policy)
+    name = shlex.quote(findings.given)
+    lead = (
+        "Which code has the memory, and which code pins the heap:"
+        if findings.has_sites
+        else "The trace does not say where its calls are. Record it with <code>--sites</code>; then"
+    )
+    return f"<p>{lead}</p>\n<pre>simalloc sites {escape(name)} -p {escape(policy)}</pre>"
+
+
+def _settings(findings: Findings) -> str:
+    table = settings_table("", findings.settings, possible=findings.possible)
+    return (
+        "<p>Resident bytes of each, at the peak, on average over the events and at the end.</p>\n"
+        f'<div class="wide">{html(table)}</div>'
+    )
+
+
+def _ranking(findings: Findings) -> str:
+    run = findings.best
+    real = "".join(f"<p>{escape(note)}</p>" for note in threads_notes(findings.runs))
     if findings.possible is None:
         real += (
             f"<p>The trace has more than {WHOLE_EVENTS:,} events, so it is read piece by piece: "
@@ -94,6 +137,8 @@ def _ranking(findings: Findings) -> str:
             "may take hours.</p>"
         )
     return (
+        f"<p>{escape(theory(findings))} Here all bytes are mapped, sizes are scaled by {run.scale} "
+        f"unless a row is the model of a real malloc, and realloc is “{run.realloc.value}”.</p>"
         "<p>Peak heap of every policy; the darker part of a bar is peak live. #1: heap / live − 1, "
         "mean over events; #2: the same when most is live; #3: when the heap first has its peak; "
         f"#4: peak heap / peak live − 1.</p>\n{ranking_table(findings)}\n{real}"
@@ -104,12 +149,13 @@ def _maps(findings: Findings, key: str) -> str:
     oldest, top = shared_scales([mapped.map for mapped in findings.mapped])
     return map_figures(
         "Time runs to the right, addresses upwards, both on the same scales in all maps. Coloured "
-        "is live, by age; pale is free memory in the heap.",
+        "is live, by age; pale is free memory, in which something has lain before. Addresses in "
+        "which nothing ever lies are left out, so that arenas and segments follow each other.",
         [
             map_figure(
                 f"{key}-map-{place}",
                 spell(mapped.run.policy),
-                beside(mapped.map, f"({mapped.role}): {excess(mapped.run)} than live"),
+                f"({mapped.role}): {holds(mapped.run)}",
                 map_data(mapped, oldest, top),
             )
             for place, mapped in enumerate(findings.mapped)
@@ -127,7 +173,7 @@ def _pins(mapped: Mapped) -> str:
         f"{spell_bytes(found.free_bytes)} free ({spell_percent(share)}).</p>\n"
         '<div class="pair">\n'
         + _pins_table("Standing between the most free memory", found.alone)
-        + _pins_table("At the highest addresses", found.highest)
+        + ("" if mapped.run.resident else _pins_table("At the highest addresses", found.highest))
         + "</div>"
     )
 
@@ -139,7 +185,7 @@ def _pins_table(title: str, pins: Sequence[Pin]) -> str:
         (
             f"{pin.object:,}",
             f"{pin.requested:,}",
-            spell_bytes(pin.address),
+            "apart" if pin.address >= MAPPED_FROM else spell_bytes(pin.address),
             f"{pin.since:,}",
             spell_bytes(pin.holds),
         )
@@ -162,25 +208,16 @@ def _wastes(findings: Findings) -> str:
     table = html(waste_table(findings.wastes))
     figure = svg(draw_waste(findings.wastes, theme="page"), "What each heap consists of")
     return (
-        "<p>Each heap at its peak, with sizes as the program asks for them (scale 1) and reallocs "
-        "as the allocator does them; alone, and with headers and tables of its own. Real "
-        "allocators tell no more than what they have mapped.</p>\n"
+        "<p>Each heap when most is mapped, with headers and tables. Real allocators, replaying the "
+        "trace on this machine, tell no more than what they have mapped.</p>\n"
         f'{_figure(figure)}<div class="wide">{table}</div>'
     )
 
 
-def _timelines(findings: Findings) -> str:
-    figure = draw_timelines([mapped.run for mapped in findings.mapped], theme="page")
-    return (
-        "<p>The end of the heap under each of these policies, and below it live bytes; "
-        f"extremes are kept.</p>\n{_figure(svg(figure, 'Heap and live bytes over time'))}"
-    )
-
-
 def _free_blocks(findings: Findings) -> str:
-    runs = (findings.best, findings.worst)
+    runs = [one.run for one in findings.mapped[:2]]
     titles = [spell(run.policy) for run in runs]
-    free = [one.free for one in findings.mapped[: len(titles)]]
+    free = [one.free for one in findings.mapped[:2]]
     light, dark = (png(draw_free_sizes(free, titles, theme=theme)) for theme in PALETTES)
     image = (
         f'<picture><source srcset="{dark}" media="(prefers-color-scheme: dark)">'
@@ -202,14 +239,15 @@ def _trace(findings: Findings) -> str:
 
 
 def _again(findings: Findings) -> str:
-    best, worst = findings.best, findings.worst
+    best = findings.best
     options = _options(best)
     name = escape(shlex.quote(findings.given))
     return (
-        "<p>The ranking and the statistics, with the trace where the command finds it:</p>\n"
-        f"<pre>simalloc run {name} -p all{options}\nsimalloc info {name}</pre>\n"
+        "<p>The verdict, the ranking and the statistics, with the trace where the command finds "
+        f"it:</p>\n<pre>simalloc settings {name}\nsimalloc run {name}{options}\n"
+        f"simalloc info {name}</pre>\n"
         "<p>The maps, the pictures and what pins the heap, in Python:</p>\n"
-        f"<pre>{escape(_code(findings.given, best, worst))}</pre>\n"
+        f"<pre>{escape(_code(findings))}</pre>\n"
         f"<p>SHA-256 of the trace's events: <code>{findings.trace.sha256()}</code>.</p>"
     )
 
@@ -220,9 +258,11 @@ def _options(run: Run) -> str:
     return scale + (f" --realloc {run.realloc.value}" if run.realloc is not own else "")
 
 
-def _code(name: str, best: Run, worst: Run) -> str:
-    names = (spell(best.policy), spell(worst.policy))
-    return _CODE.format(name=name, names=names, scale=best.scale, realloc=best.realloc.value)
+def _code(findings: Findings) -> str:
+    runs = [one.run for one in findings.mapped if one.run.resident is not None]
+    names = [spell(run.policy) for run in runs]
+    realloc = runs[0].realloc.value
+    return _CODE.format(name=findings.given, names=names, scale=runs[0].scale, realloc=realloc)
 
 
 def _figure(content: str) -> str:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from simalloc.report.page.findings import Findings
 
 
-def verdict(findings: Findings) -> str:
-    """Answer in one paragraph how much the program wastes, and which policy wastes least."""
-    best, worst = findings.best, findings.worst
+def theory(findings: Findings) -> str:
+    """Say in one paragraph what policies alone make of a program's requests."""
+    best = findings.best
     live = spell_bytes(best.max_live_bytes)
     as_good = sum(run.peak_heap_bytes == best.peak_heap_bytes for run in findings.runs) - 1
     and_others = f" (and {counted(as_good, 'other')})" if as_good else ""
@@ -25,8 +25,7 @@ def verdict(findings: Findings) -> str:
     return (
         f"At most {live} are live at once: no policy can do with less{foresight}. "
         f"{spell(best.policy)}{and_others} comes nearest with a heap of "
-        f"{spell_bytes(best.peak_heap_bytes)}, {excess(best)}. "
-        f"{spell(worst.policy)} needs most: {spell_bytes(worst.peak_heap_bytes)}, {excess(worst)}."
+        f"{spell_bytes(best.peak_heap_bytes)}, {excess(best)}."
     )
 
 
@@ -35,6 +34,16 @@ def _foresight(possible: Run) -> str:
     if possible.peak_heap_bytes <= possible.max_live_bytes:
         return "one who knew the future would need just that"
     return f"one who knew the future could do with {excess(possible)}"
+
+
+def holds(run: Run) -> str:
+    """Say what a run's heap has: resident bytes, if they were kept track of."""
+    if run.resident is None:
+        return f"{spell_bytes(run.peak_heap_bytes)} mapped at most, {excess(run)} than live"
+    return (
+        f"{spell_bytes(run.resident.peak_bytes)} resident at most, "
+        f"{spell_bytes(run.resident.final_bytes)} at the end"
+    )
 
 
 def excess(run: Run) -> str:

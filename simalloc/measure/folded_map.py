@@ -1,0 +1,125 @@
+"""The map of a heap whose memory lies far apart: what nothing ever lies in is left out.
+
+Mallocs of today map arenas and segments at addresses that have gigabytes between them. Folded,
+those chunks of addresses in which any object ever lies follow each other, in their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from simalloc.measure.heap_map import Drawing
+from simalloc.measure.longest_stays import Longest
+from simalloc.measure.watch import watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from simalloc.heap import HeapObserver, Run
+    from simalloc.measure.heap_map import HeapMap
+    from simalloc.measure.stays import Stays
+    from simalloc.trace import EventSource
+    from simalloc.trace.statistics import Ended
+
+CHUNK: Final = 16 << 10
+"""Bytes, scaled as the run's: what of a chunk is used shows all of it."""
+
+
+class Folding(NamedTuple):
+    """The chunks that are ever used, ascending, and the event since which each is; int64 arrays."""
+
+    chunk: NDArray[np.int64]
+    since: NDArray[np.int64]
+
+    @property
+    def height(self) -> int:
+        """The scaled bytes of all of them."""
+        return max(1, len(self.chunk)) * CHUNK
+
+    def folded(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where scaled addresses in chunks that are used lie."""
+        chunk, inside = np.divmod(address, CHUNK)
+        return np.searchsorted(self.chunk, chunk) * CHUNK + inside
+
+
+def folded_map(
+    source: EventSource,
+    run: Run,
+    observers: Sequence[HeapObserver] = (),
+    *,
+    columns: int,
+    rows: int,
+    named: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> tuple[HeapMap, Stays]:
+    """Return the map of a run, folded, and the `named` stays in it that took most for longest.
+
+    A cell counts as memory from the first event on that puts something in its chunk. The trace is
+    replayed twice for it, of which `progress` is told as `watch` does; `observers` look at the heap
+    in the first replay. Raises as `watch` does.
+    """
+    seen = _Chunks(run.scale)
+    watch(source, run, [seen], observers, progress=progress)
+    folding = seen.folding()
+    top = folding.height / run.scale
+    drawing = Drawing(run, addresses=(0, top), columns=columns, rows=rows)
+    longest = Longest(run, named)
+    watch(source, run, [_Folded(folding, [drawing, longest])], progress=progress)
+    drawn = drawing.map()
+    return (
+        replace(drawn, heap=np.full(len(drawn.heap), top), mapped=_used(drawn, folding, run.scale)),
+        longest.stays(source),
+    )
+
+
+class _Chunks:
+    """Collects the chunks in which stays lie."""
+
+    def __init__(self, scale: int) -> None:
+        self._scale = scale
+        self._chunk = np.empty(0, np.int64)
+        self._since = np.empty(0, np.int64)
+
+    def see(self, stays: Ended) -> None:
+        first = stays.mark // CHUNK
+        last = (stays.mark + np.maximum(stays.size * self._scale, 1) - 1) // CHUNK
+        spans = last - first + 1
+        within = np.arange(spans.sum()) - np.repeat(np.cumsum(spans) - spans, spans)
+        chunks = np.concatenate((self._chunk, np.repeat(first, spans) + within))
+        since = np.concatenate((self._since, np.repeat(stays.born, spans)))
+        order = np.lexsort((since, chunks))
+        self._chunk, places = np.unique(chunks[order], return_index=True)
+        self._since = since[order][places]
+
+    def folding(self) -> Folding:
+        return Folding(self._chunk, self._since)
+
+
+class _Folded:
+    """Tells watchers of stays at folded addresses."""
+
+    def __init__(self, folding: Folding, watchers: Sequence[Drawing | Longest]) -> None:
+        self._folding = folding
+        self._watchers = watchers
+
+    def see(self, stays: Ended) -> None:
+        told = stays._replace(mark=self._folding.folded(stays.mark))
+        for watcher in self._watchers:
+            watcher.see(told)
+
+
+def _used(drawn: HeapMap, folding: Folding, scale: int) -> NDArray[np.bool_]:
+    """Return which cells lie in chunks that were used by then: (rows, columns)."""
+    rows, columns = drawn.live.shape
+    if not len(folding.chunk):
+        return np.zeros((rows, columns), np.bool_)
+    edges = (drawn.cell_bytes * scale * np.arange(rows) / CHUNK).astype(np.int64)
+    since = np.minimum.reduceat(folding.since, np.minimum(edges, len(folding.since) - 1))
+    ends = drawn.first_event + drawn.cell_events * np.arange(1, columns + 1)
+    used: NDArray[np.bool_] = since[:, None] < ends[None, :]
+    return used
