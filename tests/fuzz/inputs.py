@@ -83,6 +83,14 @@ def samples(name):
     if name in texts:
         more = [REPLAY.format(" 1000 1020").encode()] if name == "memory_replay" else []
         return [texts[name].encode(), *more]
+    if name == "glibc-trace":
+        mark = [0, 255, 0x1234, 0, 8, 0]
+        calls = [[7, 1, 0, 4096, 8, 0], [8, 4, 4096, 8192, 20, 0], [7, 3 | 1 << 8, 8192, 0, 0, 0]]
+        rows = [
+            (np.array(each[:2], "<u4"), np.array([*each[2:], 0, 0, 0], "<u8"))
+            for each in (mark, *calls)
+        ]
+        return [b"".join(part.tobytes() for row in rows for part in row)]
     if name == "johnstone-wilson":
         return [np.array(records, layout).tobytes() for layout in ("<u4", ">u4", "<u8", ">u8")]
     if name == "pytorch":

@@ -96,6 +96,11 @@ def _grammar(before: str, library: str, entries: bool) -> Grammar:  # noqa: FBT0
             **{f"{before}{library}{call}": op for call, op in _calls(entries=entries).items()},
             **{f"{before}{name} ) = {{key:p}}{{...}}{{part={_RESUMED}}}": None for name in resumed},
             **{f"{before}{name}{{...}}{{part={_RESUMED}}}": None for name in resumed},
+            **{
+                f"{before}+++ {ending} {{...}}": Op.THREAD_END
+                for ending in ("exited", "killed")
+                if "{thread}" in before
+            },
             "{...}": None,
         }
     )
@@ -136,6 +141,9 @@ class _Nesting:
         thread = int(fields["thread"][row]) if "thread" in fields else 0
         stack = self._open.get(thread, [])
         part, op = int(fields["part"][row]), int(rows.op[row])
+        if op == Op.THREAD_END:
+            self._open.pop(thread, None)
+            return
         if part == _RESUMED:
             if stack and (call := self._resume(thread)) and not self._open.get(thread):
                 rows.op[row] = call.op

@@ -9,6 +9,7 @@ from simalloc.errors import TraceError
 from simalloc.trace.archive import ZIP_START
 from simalloc.trace.formats import (
     gabber,
+    glibc_trace,
     heaptrack,
     johnstone_wilson,
     lifetimes,
@@ -46,6 +47,7 @@ _FORMATS: Final[tuple[Format, ...]] = (
     lifetimes.FORMAT,
     memray.FORMAT,
     pytorch.FORMAT,
+    glibc_trace.FORMAT,
     johnstone_wilson.FORMAT,
 )
 

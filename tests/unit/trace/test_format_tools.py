@@ -378,7 +378,7 @@ REAL = {
     "requests.valgrind": (32, 14, {"allocations that failed": 2}),
     "requests.mtrace": (32, 14, {"allocations that failed": 2}),
     "requests.ltrace": (
-        *(26, 11),
+        *(28, 11),
         {
             "calls of posix_memalign, whose address ltrace does not show": 1,
             "calls that an allocation makes": 1,
@@ -394,7 +394,7 @@ REAL = {
         },
     ),
     "requests.entries.ltrace": (
-        *(29, 13),
+        *(31, 13),
         {
             "calls of posix_memalign, whose address ltrace does not show": 1,
             "calls that an allocation makes": 4,

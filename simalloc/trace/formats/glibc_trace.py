@@ -1,0 +1,130 @@
+"""glibc-malloc-trace-utils: the binary records of its interposer, `libmtrace.so` (mtrace.h).
+
+A record has 64 bytes, little-endian: the thread (int32); a word with the call in its lowest eight
+bits and above them, a bit each, the paths that malloc took; two pointers, the size that was asked
+for, and three more words, of which the first is an alignment's. Records of call 0 are unused room.
+The first record is a mark: call 255, pointer 0x1234, and the size of a pointer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from simalloc.trace.events import Op, allocates
+from simalloc.trace.formats.log import Batch, Reading
+from simalloc.trace.formats.numbering import Numbering
+from simalloc.trace.shapes import ReadEvents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from simalloc.trace.formats.log import Log
+
+_RECORD: Final = np.dtype(
+    [
+        ("thread", "<u4"),
+        ("call", "<u4"),
+        ("old", "<i8"),
+        ("new", "<i8"),
+        ("size", "<u8"),
+        ("alignment", "<u8"),
+        ("more", "<u8", (3,)),
+    ]
+)
+_RECORDS: Final = 1 << 16
+_CALL: Final = 0xFF
+_UNUSED, _MALLOC, _CALLOC, _FREE, _REALLOC, _MEMALIGN, _VALLOC, _PVALLOC, _POSIX = range(9)
+_MARK: Final = 255
+_MARK_POINTER: Final = 0x1234
+_PAGE: Final = 4096
+_PATHS: Final = (
+    "thread_cache", "cpu_cache", "cpu_cache_contended", "sbrk", "mmap", "munmap",
+    "realloc_as_malloc_and_free", "hook",
+)  # fmt: skip
+"""What the bits above a call's say: the ways that malloc went."""
+
+_OPS: Final = np.full(256, 255, np.uint8)
+_OPS[[_MALLOC, _MEMALIGN, _VALLOC, _PVALLOC, _POSIX]] = Op.MALLOC
+_OPS[[_CALLOC, _FREE, _REALLOC]] = (Op.CALLOC, Op.FREE, Op.REALLOC)
+
+
+@dataclass(frozen=True)
+class _GlibcTrace:
+    """The trace of one process of 64 bits."""
+
+    name: str = "glibc-trace"
+    title: str = "glibc-malloc-trace-utils"
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a log that begins with `head` is of this kind."""
+        if len(head) < _RECORD.itemsize:
+            return False
+        mark = np.frombuffer(head, _RECORD, 1)[0]
+        stated = int(mark["call"]) & _CALL, int(mark["old"]), int(mark["size"])
+        return stated == (_MARK, _MARK_POINTER, 8)
+
+    def read(self, log: Log) -> Reading:
+        """Read the log's events."""
+        if not self.sniff(log.stream.peek(_RECORD.itemsize)):
+            raise log.wrong("does not begin with the mark that libmtrace.so writes on 64 bits")
+        return Reading(("alignment", "thread"), _batches(log))
+
+
+def _batches(log: Log) -> Iterator[Batch]:
+    threads = Numbering()
+    paths = dict.fromkeys(_PATHS, 0)
+    while block := log.stream.read(_RECORDS * _RECORD.itemsize):
+        whole = len(block) // _RECORD.itemsize
+        if len(block) % _RECORD.itemsize:
+            log.complain("last records that are cut off", "the last record is cut off")
+        records = np.frombuffer(block, _RECORD, whole)
+        call = records["call"] & _CALL
+        called = (call != _UNUSED) & (call != _MARK)
+        for bit, path in enumerate(_PATHS):
+            paths[path] += int(np.count_nonzero(called & (records["call"] >> (8 + bit) & 1 == 1)))
+        log.told["paths"] = {path: count for path, count in paths.items() if count}
+        yield _batch(log, records[called], call[called], threads)
+
+
+def _batch(
+    log: Log, records: NDArray[np.void], call: NDArray[np.uint32], threads: Numbering
+) -> Batch:
+    op = _OPS[call]
+    known = op != _OPS[_UNUSED]
+    if not known.all():
+        log.complain(
+            "records of an unknown call",
+            f"a record is of call {int(call[np.argmin(known)])}, which there is not",
+            count=int(np.count_nonzero(~known)),
+        )
+    old, new = records["old"], records["new"]
+    size = np.minimum(records["size"], np.uint64(2**63 - 1)).astype(np.int64)
+    realloc = op == Op.REALLOC
+    op = np.where(realloc & (old == 0), np.uint8(Op.MALLOC), op)
+    frees = realloc & (old != 0) & (new == 0) & (size == 0)
+    op = np.where(frees, np.uint8(Op.FREE), op)
+    failed = allocates(op) & (new == 0) & known
+    log.leave_out("allocations that failed", int(np.count_nonzero(failed)))
+    key = np.where(allocates(op) & (op != Op.REALLOC), new, old)
+    columns: dict[str, Any] = {
+        "alignment": _alignment(records, call).astype(np.int64),
+        "thread": threads(records["thread"].astype(np.int64)).astype(np.uint32),
+    }
+    whole_pages = np.where(call == _PVALLOC, -(-size // _PAGE) * _PAGE, size)
+    events = ReadEvents(op, key, np.where(op == Op.FREE, 0, whole_pages), new, columns)
+    wanted = known & ~failed & (key != 0)
+    return Batch(events.taken(wanted), hexadecimal=True)
+
+
+def _alignment(records: NDArray[np.void], call: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    aligned = (call == _MEMALIGN) | (call == _POSIX)
+    paged = (call == _VALLOC) | (call == _PVALLOC)
+    return np.where(aligned, records["alignment"], np.where(paged, np.uint64(_PAGE), np.uint64(0)))
+
+
+FORMAT: Final = _GlibcTrace()
