@@ -44,13 +44,11 @@ def test_nothing_is_kept_but_what_is_asked_for(measured):
 
 
 def test_what_is_kept_is_what_a_replay_gives(measured):
-    """On P2C in every reading that is fitted there, on larger traces in some: all take minutes."""
+    """On P2C in every reading that is fitted there, on Ghostscript in one: all take minutes."""
     wanted = {
         *(one.job("p2c", row) for one in FITTED for row in SEQUENTIAL),
         *(Reading(high=True, past=True, tail=False).job("p2c", row) for row in ROWS),
         *(Reading(high=True, enters=True).job("ghostscript", row) for row in ROWS),
-        Reading(enters=True, tail=False).job("gcc", "best-fit-fifo"),
-        Reading(tail=False).job("espresso", "next-fit-ao"),
     }
     again = measure(wanted, no_progress)
     assert len(again) == len(wanted)
