@@ -1,7 +1,8 @@
-"""Progress of work that takes more than two seconds, on a terminal or in a notebook."""
+"""Progress of work that takes more than two seconds: on a terminal, in a notebook, or in lines."""
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 import time
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ PATIENCE: Final = 2.0
 """Seconds before anything is shown."""
 _PAUSE: Final = 0.2
 """Seconds between two looks that a reader gets."""
+_LINES: Final = 10.0
+"""Seconds before a line, where stderr is neither a terminal nor a notebook's."""
 
 
 class Display(Protocol):
@@ -42,7 +45,9 @@ class Bar:
         self.done = 0.0
         self.started = time.monotonic()
         self._shown = shown
-        self._next = self.started + PATIENCE
+        in_lines = place() == "lines"
+        self._pause = _LINES if in_lines else _PAUSE
+        self._next = self.started + (_LINES if in_lines else PATIENCE)
         self._lock = Lock()
         self._display: Display | None = None
 
@@ -55,7 +60,7 @@ class Bar:
             if self._display is None:
                 self._display = _display()
             self._display.show(self)
-            self._next = time.monotonic() + _PAUSE
+            self._next = time.monotonic() + self._pause
 
     @property
     def seconds(self) -> float:
@@ -91,6 +96,23 @@ def in_notebook() -> bool:
 
 def _display() -> Display:
     """Return where bars are shown; what draws them is imported once there is one to show."""
-    place = "notebook" if in_notebook() else "terminal"
-    display: Display = import_module(f"{__name__}.{place}").new_display()
+    display: Display = import_module(f"{__name__}.{place()}").new_display()
     return display
+
+
+def place() -> str:
+    """Return the module that draws bars for this process."""
+    if in_notebook():
+        return "notebook"
+    return "terminal" if sys.stderr is not None and sys.stderr.isatty() else "lines"
+
+
+def words(bar: Bar) -> str:
+    """Say how far a bar has come, and how long the rest takes at that speed."""
+    parts = [bar.label, bar.text]
+    if bar.total:
+        parts.insert(1, f"{100 * bar.done / bar.total:.0f} %")
+    if bar.total and bar.done:
+        left = round(bar.seconds * max(0.0, bar.total / bar.done - 1))
+        parts.append(f"{dt.timedelta(seconds=left)} left")
+    return ", ".join(filter(None, parts))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
+
+from simalloc.progress import words
 
 if TYPE_CHECKING:
     from simalloc.progress import Bar
@@ -20,7 +21,7 @@ class NotebookDisplay:
 
     def show(self, bar: Bar) -> None:
         """Show the bar, or what has become of it."""
-        self._put({"text/html": _html(bar), "text/plain": _words(bar)})
+        self._put({"text/html": _html(bar), "text/plain": words(bar)})
 
     def close(self) -> None:
         """Leave nothing to be seen."""
@@ -36,17 +37,7 @@ class NotebookDisplay:
 
 def _html(bar: Bar) -> str:
     state = "" if bar.total is None else f' value="{bar.done}" max="{bar.total}"'
-    return f"<div><progress{state}></progress> {escape(_words(bar))}</div>"
-
-
-def _words(bar: Bar) -> str:
-    parts = [bar.label, bar.text]
-    if bar.total:
-        parts.insert(1, f"{100 * bar.done / bar.total:.0f} %")
-    if bar.total and bar.done:
-        left = round(bar.seconds * max(0.0, bar.total / bar.done - 1))
-        parts.append(f"{dt.timedelta(seconds=left)} left")
-    return ", ".join(filter(None, parts))
+    return f"<div><progress{state}></progress> {escape(words(bar))}</div>"
 
 
 new_display = NotebookDisplay

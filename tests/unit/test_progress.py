@@ -31,6 +31,7 @@ def shown(monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
     monkeypatch.setattr(progress, "_PAUSE", -1.0)
     monkeypatch.setattr(progress, "_display", lambda: display)
+    monkeypatch.setattr(progress, "place", lambda: "terminal")
     return display
 
 
@@ -53,6 +54,17 @@ def test_a_bar_is_taken_away_when_the_work_fails(shown):
     with pytest.raises(SimallocError, match="broken"):
         work()
     assert shown.closed
+
+
+def test_where_there_is_no_terminal_lines_are_written_now_and_then(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_LINES", -1.0)
+    with progress.progress("work", 4, shown=True) as bar:
+        bar(1)
+        bar.text = "more"
+        bar(1)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("simalloc: work, 25 %, 0:00:0")
+    assert second.startswith("simalloc: work, 50 %, more, 0:00:0")
 
 
 def test_short_work_shows_nothing(shown, monkeypatch):

@@ -1,0 +1,26 @@
+"""Lines on stderr, for where it is no terminal: a log file, or another program."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from simalloc.progress import words
+
+if TYPE_CHECKING:
+    from simalloc.progress import Bar
+
+
+class LineDisplay:
+    """One line each time that a bar is shown; nothing is taken away."""
+
+    def show(self, bar: Bar) -> None:
+        """Write how far the bar has come."""
+        sys.stderr.write(f"simalloc: {words(bar)}\n")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Leave what is written."""
+
+
+new_display = LineDisplay
