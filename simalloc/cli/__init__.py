@@ -28,6 +28,10 @@ COMMANDS: Final = {
         "simalloc.cli.settings",
         "Say which malloc, and which setting, a program should run; ends in a line to paste.",
     ),
+    "diff": Command(
+        "simalloc.cli.diff",
+        "Say whether a change helped: two recordings of a program side by side.",
+    ),
     "report": Command(
         "simalloc.cli.report",
         "Write a page: which malloc and which setting for a program, and where its memory goes.",

@@ -77,7 +77,7 @@ def command(
     output = output or _beside(traces[0])
     keep_apart(output, map(find_trace, traces))
     with replacing(output) as stream:
-        pages = _pages()
+        pages = writable_pages()
         findings = []
         for given, trace in _traces(traces, device):
             if trace.is_of_device or capacities or settings or searches:
@@ -121,7 +121,8 @@ def _traces(given: Sequence[str], device: int | None) -> Iterator[tuple[str, Eve
         yield one, trace.renamed(name)
 
 
-def _pages() -> ModuleType:
+def writable_pages() -> ModuleType:
+    """Return the module that writes pages, which needs the extra `plot`."""
     try:
         from simalloc.report import page  # noqa: PLC0415 - needs an extra
     except ImportError as error:

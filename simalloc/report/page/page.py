@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html import escape
 from string import Template
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
+from simalloc.report.before_after import before_after_tables
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades
 from simalloc.report.figures.style import PALETTES, css_variables
+from simalloc.report.html import html
 from simalloc.report.page.device_findings import DeviceFindings, coarser_device
 from simalloc.report.page.findings import COLUMNS, Findings, coarser
 from simalloc.report.page.ranking import overview_table
@@ -20,20 +23,29 @@ from simalloc.version import code_version
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from simalloc.measure.before_after import BeforeAfter
+
 MAX_BYTES: Final = 5_000_000
 """A page is smaller than this, so that it can be sent by mail."""
 _FEWEST_COLUMNS: Final = 100
 
 
-def page(all_findings: Sequence[Findings | DeviceFindings], command: str) -> bytes:
+def page(
+    all_findings: Sequence[Findings | DeviceFindings],
+    command: str,
+    *,
+    before_after: BeforeAfter | None = None,
+) -> bytes:
     """Return a page on one or more traces; `command` is what makes it again.
+
+    What has changed between two stands above them, if that is given.
 
     Maps get coarser until the page is small enough. Raises `SimallocError` if there are too many
     traces for that.
     """
     columns = COLUMNS
     shown = list(all_findings)
-    while len(text := _encoded(_fill(shown, command))) >= MAX_BYTES:
+    while len(text := _encoded(_fill(shown, command, before_after))) >= MAX_BYTES:
         columns //= 2
         if columns < _FEWEST_COLUMNS:
             raise SimallocError(
@@ -54,7 +66,11 @@ def _coarser(findings: Findings | DeviceFindings) -> Findings | DeviceFindings:
     return coarser(findings)
 
 
-def _fill(all_findings: Sequence[Findings | DeviceFindings], command: str) -> str:
+def _fill(
+    all_findings: Sequence[Findings | DeviceFindings],
+    command: str,
+    before_after: BeforeAfter | None,
+) -> str:
     names = [findings.trace.name for findings in all_findings]
     articles = (
         article(findings, f"trace-{place}", titled=len(names) > 1)
@@ -65,7 +81,7 @@ def _fill(all_findings: Sequence[Findings | DeviceFindings], command: str) -> st
         style=f"{asset(BROWSER, 'heap_map.css')}\n{_asset('page.css')}",
         light=css_variables(PALETTES["light"]),
         dark=css_variables(PALETTES["dark"]),
-        overview=_overview(all_findings),
+        overview=f"{_changes(before_after)}\n{_overview(all_findings)}",
         articles="\n".join(articles),
         shades=json.dumps(shades()),
         script=f"{asset(BROWSER, *SCRIPTS)}\n{_asset('page.js')}",
@@ -89,6 +105,17 @@ def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
             "<p>Every request the program made for a device's memory, replayed under other "
             "settings of PyTorch's allocator.</p>"
         )
+
+
+def _changes(found: BeforeAfter | None) -> str:
+    """Return what has changed between two traces."""
+    if found is None:
+        return ""
+    tables = "".join(
+        f'<div class="wide">{html(replace(each, notes=()))}</div>'
+        for each in before_after_tables(found)
+    )
+    return f"<section><h2>Before and after</h2>\n{tables}</section>"
 
 
 def _overview(all_findings: Sequence[Findings | DeviceFindings]) -> str:

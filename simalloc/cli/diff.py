@@ -1,0 +1,96 @@
+"""`simalloc diff`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from simalloc.cli.options import format_option
+from simalloc.cli.progress import progress
+from simalloc.cli.report import writable_pages
+from simalloc.files import keep_apart, replacing
+from simalloc.measure.before_after import before_after
+from simalloc.report import write_table
+from simalloc.report.before_after import (
+    before_after_record,
+    before_after_tables,
+    before_after_values_table,
+)
+from simalloc.trace.catalogue import find_trace, load
+
+if TYPE_CHECKING:
+    from simalloc.measure.before_after import BeforeAfter
+    from simalloc.report import Format
+    from simalloc.trace import Trace
+
+
+@click.command(
+    "diff",
+    epilog="\b\nExamples:\n"
+    "  simalloc diff before.npz after.npz\n"
+    "  simalloc diff before.npz after.npz -p jemalloc --format json\n"
+    "  simalloc diff before.npz after.npz -o page.html",
+)
+@click.argument("before", metavar="BEFORE")
+@click.argument("after", metavar="AFTER")
+@click.option(
+    "-p",
+    "--policy",
+    metavar="NAME",
+    help="Replay both under this policy. Default: the malloc that served each.",
+)
+@click.option("--most", type=click.IntRange(1), default=20, show_default=True, help="Functions.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html",
+    help="Write a page too: what has changed, and below it what `simalloc report` says of both.",
+)
+@format_option
+def command(
+    before: str,
+    after: str,
+    policy: str | None,
+    most: int,
+    output: Path | None,
+    table_format: Format,
+) -> None:
+    """Say whether a change helped: two recordings of a program side by side.
+
+    Live bytes, resident and mapped bytes, fragmentation and, if both were recorded with --sites,
+    the functions whose memory has changed most.
+    """
+    if output is not None:
+        keep_apart(output, map(find_trace, (before, after)))
+    traces = [load(before), load(after)]
+    with progress("before and after", sum(map(len, traces))) as advance:
+        found = before_after(traces[0], traces[1], policy, progress=advance)
+    if output is not None:
+        _write_page(output, (before, after), traces, found)
+    if table_format == "json":
+        json.dump(before_after_record(found), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    elif table_format == "csv":
+        write_table(before_after_values_table(found), table_format, sys.stdout)
+    else:
+        for table in before_after_tables(found, most):
+            write_table(table, table_format, sys.stdout)
+
+
+def _write_page(
+    output: Path, given: tuple[str, str], traces: list[Trace], found: BeforeAfter
+) -> None:
+    pages = writable_pages()
+    names = ("before", "after") if traces[0].name == traces[1].name else map(str, given)
+    with replacing(output) as stream:
+        findings = [
+            pages.find_out(trace.renamed(f"{trace.name} ({name})"), given=one, stage=progress)
+            for trace, one, name in zip(traces, given, names, strict=True)
+        ]
+        words = f"simalloc diff {given[0]} {given[1]} -o {output.name}"
+        stream.write(pages.page(findings, words, before_after=found))

@@ -1,0 +1,132 @@
+"""Did a change help? Two recordings of a program, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simalloc.heap import fragmentation, simulate
+from simalloc.measure.settings import own_candidate, recorded
+from simalloc.measure.sites import profile_of, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from simalloc.heap import Run
+    from simalloc.policy import AnyPolicy
+    from simalloc.trace import Trace
+
+SITE_MEASURES = ("live_bytes", "final_bytes", "allocations")
+"""What is compared of code: live at the peak, live at the end, and how often it allocates."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A figure before and after; None where a side does not have it."""
+
+    name: str
+    before: float | None
+    after: float | None
+
+    @property
+    def change(self) -> float | None:
+        """By how much it grew."""
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+@dataclass(frozen=True)
+class BeforeAfter:
+    """Two traces compared: figures of the whole, and of each function that differs.
+
+    `policies` are what each was replayed under: the model of the malloc that served it, or one that
+    was asked for. `sites` is None if a trace does not say where its calls are; those come first
+    whose live bytes at the peak have changed most, and each has a change for each of
+    `SITE_MEASURES`.
+    """
+
+    before: str
+    after: str
+    policies: tuple[str, str]
+    figures: Sequence[Change]
+    sites: Sequence[tuple[str, Sequence[Change]]] | None
+
+
+def before_after(
+    before: Trace,
+    after: Trace,
+    policy: AnyPolicy | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> BeforeAfter:
+    """Return what has changed between two traces.
+
+    Both are replayed under `policy`, or else each under the model of the malloc that served it.
+    `progress` is called with the number of events done since its last call. Raises `PolicyError`
+    for a policy that there is not.
+    """
+    runs = [
+        simulate(trace, policy or _own_malloc(trace), resident=True, progress=progress)
+        for trace in (before, after)
+    ]
+    first, second = (_figures(trace, run) for trace, run in zip((before, after), runs, strict=True))
+    return BeforeAfter(
+        before.name,
+        after.name,
+        (runs[0].policy.name, runs[1].policy.name),
+        [Change(name, first[name], second[name]) for name in first],
+        None if before.site is None or after.site is None else _sites(before, after),
+    )
+
+
+def _own_malloc(trace: Trace) -> str:
+    process = recorded(trace.provenance)
+    return own_candidate(process.allocator).policy(process.version)
+
+
+def _figures(trace: Trace, run: Run) -> Mapping[str, float | None]:
+    """Return the figures of a trace by the names that they are printed under."""
+    assert run.resident is not None, "it has been asked for"
+    process = recorded(trace.provenance)
+    measures, of_pages = fragmentation(run), fragmentation(run, "resident")
+    line = run.mapped.timeline
+    return {
+        "events": run.events,
+        "objects": run.objects,
+        "live bytes, peak": run.max_live_bytes,
+        "live bytes, mean": float((line.live_low + line.live_high).mean() / 2) if run.events else 0,
+        "live bytes, end": run.final_live_bytes,
+        "resident, peak": run.resident.peak_bytes,
+        "resident, mean": run.resident.mean_bytes,
+        "resident, end": run.resident.final_bytes,
+        "mapped, peak": run.mapped.peak_bytes,
+        "mapped, end": run.mapped.final_bytes,
+        "fragmentation #1 %": 100 * measures[1],
+        "fragmentation #4 %": 100 * measures[4],
+        "of resident, #1 %": 100 * of_pages[1],
+        "of resident, #4 %": 100 * of_pages[4],
+        "the process, peak": int(process.resident.max()) if process.has_samples else None,
+        "the process, end": int(process.resident[-1]) if process.has_samples else None,
+    }
+
+
+def _sites(before: Trace, after: Trace) -> list[tuple[str, Sequence[Change]]]:
+    """Return the changes of each function, those first whose live bytes have changed most."""
+    found = [
+        {
+            row.frame.function: row.values
+            for row in rows_of(profile_of(trace), "function", "live_bytes")
+        }
+        for trace in (before, after)
+    ]
+    rows = [
+        (
+            function,
+            [
+                Change(name, *(values.get(function, {}).get(name, 0) for values in found))
+                for name in SITE_MEASURES
+            ],
+        )
+        for function in dict.fromkeys([*found[0], *found[1]])
+    ]
+    rows.sort(key=lambda row: [-abs(each.change or 0) for each in row[1]])
+    return [row for row in rows if any(each.change for each in row[1])]
