@@ -15,6 +15,7 @@ static bool make(struct residence **record, uint64_t page)
     if (*record == NULL)
         return false;
     (*record)->page = page;
+    (*record)->shift = (page & (page - 1)) == 0 ? (unsigned)__builtin_ctzll(page) : 0;
     return page_table_init(&(*record)->table);
 }
 
@@ -225,6 +226,15 @@ uint64_t residence_bytes(const struct residence *residence, uint64_t address, ui
     return bytes;
 }
 
+/* Knows the last pages before `end` as resident, or none of them any more. */
+static void note_known(struct residence *residence, uint64_t first, uint64_t end, bool resident)
+{
+    if (end - first > KNOWN_PAGES)
+        first = end - KNOWN_PAGES; /* in whose places the others would be */
+    for (uint64_t page = first; page < end; page++)
+        residence->known[page % KNOWN_PAGES] = resident ? page + 1 : 0;
+}
+
 static void set_in(struct heap *heap, struct residence *residence, uint64_t first, uint64_t end,
                    bool resident)
 {
@@ -245,6 +255,7 @@ static void set_in(struct heap *heap, struct residence *residence, uint64_t firs
 void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool resident)
 {
     set_in(heap, heap->residence, first, end, resident);
+    note_known(heap->residence, first, end, resident && heap->failure == NULL);
     if (heap->touched != NULL && resident)
         set_in(heap, heap->touched, first, end, true);
 }
@@ -252,6 +263,7 @@ void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool residen
 void residence_forget(struct heap *heap, uint64_t first, uint64_t end)
 {
     set_in(heap, heap->residence, first, end, false);
+    note_known(heap->residence, first, end, false);
     if (heap->touched != NULL)
         set_in(heap, heap->touched, first, end, false);
 }

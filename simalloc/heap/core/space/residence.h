@@ -8,11 +8,15 @@
 #include "space/heap.h"
 #include "space/page_table.h"
 
+enum { KNOWN_PAGES = 1024 };
+
 struct residence {
     uint64_t page;  /* its size in scaled bytes */
+    unsigned shift; /* of which this power of two is; 0: it is none */
     uint64_t pages; /* that are resident now */
     uint64_t faults; /* pages that have become resident, again or for the first time */
     struct page_table table; /* a bit a page; of a group without any NULL, with all ALL_RESIDENT */
+    uint64_t known[KNOWN_PAGES]; /* some that are resident: their numbers plus 1, by their low bits */
 };
 
 /* Begins to keep track of a heap's pages; false when memory is exhausted. */
@@ -47,13 +51,29 @@ uint64_t residence_bytes(const struct residence *residence, uint64_t address, ui
  * the beginning of a page, and mremap has moved what lay there. */
 void heap_take_pages(struct heap *heap, uint64_t address, uint64_t source, uint64_t size);
 
+/* The number of the page in which an address is. */
+ALWAYS_INLINE uint64_t residence_page(const struct residence *residence, uint64_t address)
+{
+    return LIKELY(residence->shift > 0) ? address >> residence->shift : address / residence->page;
+}
+
+ALWAYS_INLINE bool residence_knows(const struct residence *residence, uint64_t page)
+{
+    return residence->known[page % KNOWN_PAGES] == page + 1;
+}
+
 /* Notes that the program or the allocator writes these bytes. */
 ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size)
 {
-    if (heap->residence == NULL || size == 0)
+    const struct residence *residence = heap->residence;
+    if (residence == NULL || size == 0)
         return;
-    uint64_t page = heap->setting.page;
-    residence_set(heap, address / page, (address + size - 1) / page + 1, true);
+    uint64_t first = residence_page(residence, address);
+    uint64_t last = residence_page(residence, address + size - 1);
+    bool is_known = last - first <= 1 && residence_knows(residence, first) &&
+                    residence_knows(residence, last);
+    if (UNLIKELY(!is_known))
+        residence_set(heap, first, last + 1, true);
 }
 
 /* Gives the pages back that lie wholly within these bytes, which remain mapped. */

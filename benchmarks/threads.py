@@ -1,0 +1,128 @@
+"""`python -m benchmarks.threads`: a program with many threads under twelve policies, with its pages.
+
+The trace is generated from a seed: each thread has objects of many sizes, most of which it frees
+soon; some are freed by another thread, and some stay.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import click
+import numpy as np
+
+from benchmarks.command import policies_named, run, say, table_option
+from simalloc.heap import simulate_all
+from simalloc.heap.real import GLIBC, columns_of, native_process
+from simalloc.policy import spell
+from simalloc.report import Rounded, Table, write_table
+from simalloc.trace import Op, Trace
+
+if TYPE_CHECKING:
+    from simalloc.policy import Policy
+    from simalloc.report import Format
+
+SEED: Final = 2026
+TURN: Final = 60
+"""So many objects in a row a thread allocates on average before another has its turn."""
+
+HANDED_ON: Final = 0.1
+"""The share of objects that another thread frees."""
+
+
+def busy(events: int, threads: int) -> Trace:
+    """Return a trace of so many events, half of them mallocs, in each of the threads.
+
+    Lifetimes in objects, and sizes, are log-normal: half of the objects are freed within 150 more,
+    and have up to 64 bytes; one in 16 lives for 100 times as long, or more.
+    """
+    random = np.random.default_rng(SEED)
+    objects = events // 2
+    born = np.arange(objects, dtype=np.float64)
+    dies = born + 1 + random.lognormal(np.log(150), 3.0, objects)
+    turns = random.random(objects) < 1 / TURN
+    owner = random.integers(0, threads, objects)[np.maximum.accumulate(turns * np.arange(objects))]
+    frees = np.where(
+        random.random(objects) < HANDED_ON, random.integers(0, threads, objects), owner
+    )
+    order = np.argsort(np.concatenate((born, dies)), kind="stable")
+    is_free = order >= objects
+    number = order % objects
+    size = random.lognormal(np.log(64), 1.0, objects).astype(np.int64) + 1
+    return Trace.from_events(
+        np.where(is_free, Op.FREE, Op.MALLOC).astype(np.uint8),
+        number,
+        np.where(is_free, 0, size[number]),
+        thread=np.where(is_free, frees[number], owner[number]).astype(np.uint32),
+        name="busy",
+    )
+
+
+def seconds(trace: Trace, policies: list[Policy], repeats: int, *, resident: bool) -> float:
+    """Return the least seconds of user CPU that one pass under all policies took."""
+    took = []
+    for repeat in range(repeats):
+        say(f"{', '.join(map(spell, policies))[:50]}: {repeat + 1} of {repeats}")
+        started = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        simulate_all(trace, policies, resident=resident)
+        took.append(resource.getrusage(resource.RUSAGE_SELF).ru_utime - started)
+    return min(took)
+
+
+def glibc_seconds(trace: Trace, repeats: int) -> float:
+    """Return the least seconds of CPU that glibc took for the events, all in one thread."""
+    with (
+        columns_of(replace(trace, thread=None)) as columns,
+        native_process(columns, GLIBC, touch=False) as process,
+    ):
+        process.time_pass()
+        return min(process.time_pass().cpu for _ in range(repeats))
+
+
+@click.command()
+@click.option("--events", type=click.IntRange(min=2), default=5_000_000, show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), default=16, show_default=True)
+@click.option(
+    "--policies", default="@default", show_default=True, help="Names, with semicolons or commas."
+)
+@click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True)
+@table_option
+def main(*, events: int, threads: int, policies: str, repeats: int, table_format: Format) -> None:
+    """Time the replay of a program with threads, mapped and resident bytes both.
+
+    Times are seconds of user CPU, the least of the repeats. glibc replays the events in one thread
+    and touches nothing: handing on a baton would take it many times as long.
+    """
+    described = policies_named(policies)
+    trace = busy(events, threads)
+    _ = trace.replayed  # what is found once, whatever the policies
+    glibc = glibc_seconds(trace, repeats)
+    rows = []
+    for policy in described:
+        mapped = seconds(trace, [policy], repeats, resident=False)
+        resident = seconds(trace, [policy], repeats, resident=True)
+        rows.append(
+            (
+                spell(policy),
+                Rounded(1e9 * mapped / events, 0),
+                Rounded(1e9 * resident / events, 0),
+                Rounded(mapped / glibc, 2),
+                Rounded(resident / glibc, 2),
+            )
+        )
+    together = seconds(trace, described, repeats, resident=True)
+    columns = ("policy", "ns an event", "resident too", "times glibc", "resident too, times glibc")
+    notes = (
+        f"{events:,} events, {threads} threads, {trace.slots:,} objects live at once at most.",
+        f"All {len(described)} policies together, mapped and resident: {together:.1f} s of CPU; "
+        f"glibc, one thread: {1e9 * glibc / events:.0f} ns an event.",
+    )
+    title = "Nanoseconds of CPU an event, with threads"
+    write_table(Table(title, columns, rows, notes), table_format, sys.stdout)
+
+
+if __name__ == "__main__":
+    run(main)
