@@ -83,16 +83,14 @@ def samples(name):
     if name in texts:
         more = [REPLAY.format(" 1000 1020").encode()] if name == "memory_replay" else []
         return [texts[name].encode(), *more]
-    if name == "glibc-trace":
-        mark = [0, 255, 0x1234, 0, 8, 0]
-        calls = [[7, 1, 0, 4096, 8, 0], [8, 4, 4096, 8192, 20, 0], [7, 3 | 1 << 8, 8192, 0, 0, 0]]
-        rows = [
-            (np.array(each[:2], "<u4"), np.array([*each[2:], 0, 0, 0], "<u8"))
-            for each in (mark, *calls)
-        ]
-        return [b"".join(part.tobytes() for row in rows for part in row)]
-    if name == "johnstone-wilson":
-        return [np.array(records, layout).tobytes() for layout in ("<u4", ">u4", "<u8", ">u8")]
+    binary = {
+        "johnstone-wilson": [
+            np.array(records, layout).tobytes() for layout in ("<u4", ">u4", "<u8", ">u8")
+        ],
+        "glibc-trace": [glibc_trace()],
+    }
+    if name in binary:
+        return binary[name]
     if name == "pytorch":
         snapshot = {"segments": [], "device_traces": [[], SNAPSHOT]}
         return [pickle.dumps(snapshot, protocol) for protocol in (2, 4, 5)]
@@ -102,6 +100,16 @@ def samples(name):
         return [whole((LOGS / "requests.heaptrack.raw.zst").read_bytes())]
     logs = [path for path in sorted(LOGS.glob("*.*")) if f".{name}" in path.name]
     return [whole(path.read_bytes()) for path in logs]
+
+
+def glibc_trace():
+    """Return a trace of glibc-malloc-trace-utils."""
+    mark = [0, 255, 0x1234, 0, 8, 0]
+    calls = [[7, 1, 0, 4096, 8, 0], [8, 4, 4096, 8192, 20, 0], [7, 3 | 1 << 8, 8192, 0, 0, 0]]
+    rows = ((each[:2], [*each[2:], 0, 0, 0]) for each in (mark, *calls))
+    return b"".join(
+        np.array(head, "<u4").tobytes() + np.array(rest, "<u8").tobytes() for head, rest in rows
+    )
 
 
 def whole(content):
