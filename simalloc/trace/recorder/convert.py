@@ -13,6 +13,7 @@ import numpy as np
 from simalloc.errors import TraceError
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
+from simalloc.trace.recorder.resident import Sample, thinned
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import told
 from simalloc.trace.symbols import name_places
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.recorder.raw import RawEvents
-    from simalloc.trace.recorder.resident import Sample
 
 _MAGIC_BYTES: Final = 8
 
@@ -115,14 +115,16 @@ def convert(
     Times never run backwards in it: threads read the clock at about the time when their events
     are ordered, so a time that is less than the one before is raised to it.
     """
-    resident = []
+    resident: list[list[int]] = []
     with TraceWriter(output, columns=raw.columns) as writer:
         clock = _Clock()
         for sample in samples:
             _append(raw.chunks(sample.records), raw.columns, clock, writer)
             resident.append([writer.events, *sample[1:]])
         _append(raw.chunks(), raw.columns, clock, writer)
-        writer.provenance = {**_provenance(raw), **({"resident": resident} if resident else {})}
+        resident = sorted([*resident, *raw.looks.tolist()])
+        kept = [list(each) for each in thinned(map(Sample._make, resident))]
+        writer.provenance = {**_provenance(raw), **({"resident": kept} if kept else {})}
     totals = Totals.of(writer.table, writer.events)
     return Recorded(output, raw.process, raw.executable, is_main, totals, raw.counts)
 

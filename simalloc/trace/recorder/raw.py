@@ -137,6 +137,14 @@ class RawRecording:
         """By site number, two columns: the site that it was called from, and its place's number."""
         return np.frombuffer(self._reader.sites, np.uint32).reshape(-1, 2)
 
+    @property
+    def looks(self) -> NDArray[np.uint64]:
+        """What the process saw of its memory at new peaks, up to the last event that was read.
+
+        Columns: events so far, nanoseconds since the recording began, resident and mapped bytes.
+        """
+        return np.frombuffer(self._reader.looks, np.uint64).reshape(-1, 4)
+
     def refresh(self) -> None:
         """Look for what has been recorded in the meantime."""
         try:

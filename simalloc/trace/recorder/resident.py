@@ -13,7 +13,7 @@ from simalloc.errors import TraceError
 from simalloc.trace.recorder.raw import RAW_SUFFIX, RawRecording
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 SECONDS: Final = 0.01
 """How long it waits between two looks."""
@@ -24,9 +24,10 @@ _PAGE: Final = os.sysconf("SC_PAGESIZE")
 
 
 class Sample(NamedTuple):
-    """What a process held when it had begun so many records; bytes, of the whole process."""
+    """What a process held; bytes, of the whole process."""
 
     records: int
+    """How many records it had begun; in a trace, how many events there were."""
     time: int
     """Nanoseconds since the recording began."""
     resident: int
@@ -55,6 +56,14 @@ class Samples:
     def kept(self) -> Sequence[Sample]:
         """Return the samples that are kept, the earliest first."""
         return [*self._kept, *([max(self._group, key=_resident)] if self._group else [])]
+
+
+def thinned(samples: Iterable[Sample]) -> Sequence[Sample]:
+    """Return as many samples as are kept."""
+    kept = Samples()
+    for sample in samples:
+        kept.add(sample)
+    return kept.kept()
 
 
 class Sampler:

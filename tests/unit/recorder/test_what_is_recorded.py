@@ -17,9 +17,9 @@ from recorded import (
     said_by,
 )
 
-from simalloc.trace import Op
+from simalloc.trace import Op, read_trace
 from simalloc.trace.events import begins
-from simalloc.trace.recorder import Wanted
+from simalloc.trace.recorder import Wanted, convert
 from simalloc.trace.recorder.resident import MOST, Sample, Samples
 
 
@@ -252,3 +252,33 @@ def test_sites_look_through_operator_new(tmp_path):
     events = read_all(run.raw)
     (number,) = events.site[(events.size == 1777)].tolist()
     assert place_of(run.raw, number).path == str(program)
+
+
+def test_a_thread_does_nothing_after_its_end(tmp_path):
+    program = compile_program("crowd.c", tmp_path)
+    run = run_recorded([program], tmp_path / "raw")
+    events = read_all(run.raw)
+    assert set(events.thread.tolist()) == set(range(17)), "no thread is another's ghost"
+    for thread in range(1, 17):
+        (own,) = np.nonzero(events.thread == thread)
+        assert np.flatnonzero(events.op[own] == Op.THREAD_END).tolist() == [len(own) - 1]
+    freed_at_the_end = np.count_nonzero(events.op[events.thread > 0] == Op.FREE)
+    assert freed_at_the_end > 16, "glibc has freed what it kept of threads"
+    assert_nothing_missing(run.raw)
+
+
+def test_memory_is_looked_at_whenever_live_bytes_have_a_peak(tmp_path):
+    program = compile_program("peaks.c", tmp_path)
+    run = run_recorded([program], tmp_path / "raw")
+    events = read_all(run.raw)
+    looks = run.raw.looks
+    before_frees = np.count_nonzero(events.op == Op.MALLOC)
+    assert np.all(np.diff(looks[:, :2].astype(np.int64), axis=0) > 0)
+    assert 50 <= len(looks) <= 64 + 10
+    assert looks[-1, 0] == before_frees, "the last is at the highest peak"
+    assert 60e6 < looks[-1, 2] <= looks[-1, 3]
+    assert looks[len(looks) // 2, 2] < 40e6
+    convert(run.raw, tmp_path / "out.npz")
+    resident = read_trace(tmp_path / "out.npz").provenance["resident"]
+    assert resident[-1] == looks[-1].tolist()
+    assert_nothing_missing(run.raw)

@@ -190,6 +190,15 @@ static PyObject *reader_sites(PyObject *object, void *closure)
                                      (Py_ssize_t)(reader->site_count * sizeof *reader->sites));
 }
 
+/* What the process held, as bytes: for each look, four numbers of 64 bits. */
+static PyObject *reader_looks(PyObject *object, void *closure)
+{
+    (void)closure;
+    const struct reader *reader = reader_of(object);
+    return PyBytes_FromStringAndSize((const char *)reader->looks,
+                                     (Py_ssize_t)(reader->look_count * sizeof *reader->looks));
+}
+
 static PyMethodDef reader_methods[] = {
     {"refresh", reader_refresh_method, METH_NOARGS,
      "refresh()\n--\n\nLook for what has been recorded in the meantime."},
@@ -205,6 +214,7 @@ static PyGetSetDef reader_attributes[] = {
     {"header", reader_header, NULL, "what the process wrote about itself", NULL},
     {"counts", reader_counts, NULL, "figures so far", NULL},
     {"places", reader_places, NULL, "by number, (path, offset)", NULL},
+    {"looks", reader_looks, NULL, "as bytes: events so far, time, resident and mapped bytes", NULL},
     {"sites", reader_sites, NULL, "by number, as bytes: parent and place", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

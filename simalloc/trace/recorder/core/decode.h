@@ -7,7 +7,8 @@
 
 struct record {
     enum kind kind;
-    enum special special; /* if the kind is KIND_SPECIAL: the end of a realloc or of a thread */
+    enum special special; /* if the kind is KIND_SPECIAL: the end of a realloc or of a thread,
+                             or the process' memory */
     bool zeroed;
     uint32_t thread;
     uint32_t site; /* 0: unknown */
@@ -16,6 +17,7 @@ struct record {
     uint64_t size;
     uint64_t alignment; /* 0: none asked for */
     uint64_t time;      /* nanoseconds since the recording began */
+    uint64_t resident, mapped; /* bytes of the whole process, of SPECIAL_MEMORY */
 };
 
 enum decode_answer {

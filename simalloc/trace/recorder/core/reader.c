@@ -173,6 +173,7 @@ void reader_close(struct reader *reader)
     free(reader->sources);
     free(reader->heap);
     free(reader->places);
+    free(reader->looks);
     free(reader->sites);
     objects_release(&reader->objects);
     recording_close(&reader->recording);
@@ -185,7 +186,62 @@ enum reader_answer reader_refresh(struct reader *reader)
     return wake_sources(reader);
 }
 
-enum reader_answer reader_read(struct reader *reader, uint64_t before, struct columns *out)
+static enum reader_answer add_look(struct reader *reader, const struct record *record,
+                                   const struct columns *out)
+{
+    struct look *look = entry_at((void **)&reader->looks, &reader->look_count,
+                                 &reader->look_capacity, reader->look_count, sizeof *look);
+    if (look == NULL)
+        return READER_FAILED;
+    *look = (struct look){reader->events + out->count, record->time, record->resident,
+                          record->mapped};
+    return READER_DONE;
+}
+
+static enum reader_answer enter(struct reader *reader, struct source *source,
+                                const struct record *record, struct columns *out)
+{
+    reader->records++;
+    if (record->kind == KIND_SPECIAL && record->special == SPECIAL_MEMORY)
+        return add_look(reader, record, out);
+    switch (objects_enter(&reader->objects, record, source->stream, &source->pendings, out)) {
+    case OBJECTS_DAMAGED:
+        return damaged(reader, source, "holds a record before here that makes no sense");
+    case OBJECTS_MEMORY:
+        return READER_FAILED;
+    case OBJECTS_DONE:
+        break;
+    }
+    return READER_DONE;
+}
+
+/* Enters the end of a thread, and before it what the thread still freed after it. */
+static enum reader_answer enter_end(struct reader *reader, struct source *source,
+                                    struct columns *out)
+{
+    uint32_t slot;
+    struct record end = source->next, *next = &source->next;
+    enum reader_answer answer = advance(reader, source, &source->waiting);
+    while (answer == READER_DONE && source->waiting && next->kind == KIND_FREE &&
+           next->thread == end.thread && out->count + 2 * EVENTS_OF_A_RECORD <= out->capacity &&
+           live_table_find(&reader->objects.table, (int64_t)next->address, &slot)) {
+        answer = enter(reader, source, next, out);
+        if (answer == READER_DONE)
+            answer = advance(reader, source, &source->waiting);
+    }
+    return answer == READER_DONE ? enter(reader, source, &end, out) : answer;
+}
+
+static enum reader_answer enter_next(struct reader *reader, struct source *source,
+                                     struct columns *out)
+{
+    if (source->next.kind == KIND_SPECIAL && source->next.special == SPECIAL_THREAD_END)
+        return enter_end(reader, source, out);
+    enum reader_answer answer = enter(reader, source, &source->next, out);
+    return answer == READER_DONE ? advance(reader, source, &source->waiting) : answer;
+}
+
+static enum reader_answer read_before(struct reader *reader, uint64_t before, struct columns *out)
 {
     uint64_t lost_from = __atomic_load_n(&recording_header(&reader->recording)->lost_from,
                                          __ATOMIC_ACQUIRE);
@@ -194,14 +250,7 @@ enum reader_answer reader_read(struct reader *reader, uint64_t before, struct co
         struct source *source = reader->heap[0];
         if (source->next.sequence >= before)
             break;
-        enum objects_answer entered = objects_enter(&reader->objects, &source->next,
-                                                    source->stream, &source->pendings, out);
-        if (entered == OBJECTS_DAMAGED)
-            return damaged(reader, source, "holds a record before here that makes no sense");
-        if (entered == OBJECTS_MEMORY)
-            return READER_FAILED;
-        reader->records++;
-        enum reader_answer answer = advance(reader, source, &source->waiting);
+        enum reader_answer answer = enter_next(reader, source, out);
         if (answer != READER_DONE)
             return answer;
         if (!source->waiting)
@@ -210,4 +259,11 @@ enum reader_answer reader_read(struct reader *reader, uint64_t before, struct co
             sift_down(reader, 0);
     }
     return READER_DONE;
+}
+
+enum reader_answer reader_read(struct reader *reader, uint64_t before, struct columns *out)
+{
+    enum reader_answer answer = read_before(reader, before, out);
+    reader->events += out->count;
+    return answer;
 }

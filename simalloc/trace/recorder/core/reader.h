@@ -27,6 +27,11 @@ struct site {
     uint32_t place;
 };
 
+/* What the process held after so many events; bytes. */
+struct look {
+    uint64_t events, time, resident, mapped;
+};
+
 struct reader {
     struct recording recording;
     struct objects objects;
@@ -35,6 +40,9 @@ struct reader {
     struct source **heap; /* a binary heap: a source's next record comes before its children's */
     size_t heap_count;
     uint64_t records; /* read so far */
+    uint64_t events;  /* likewise, without those of a call of reader_read that goes on */
+    struct look *looks;
+    size_t look_count, look_capacity;
     struct place *places; /* by number, as the sites */
     size_t place_count, place_capacity;
     struct site *sites;

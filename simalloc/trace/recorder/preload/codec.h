@@ -39,6 +39,7 @@ enum special {
     SPECIAL_PLACE,     /* place number, offset in its module, the module's path after its length */
     SPECIAL_ZEROED,    /* the next malloc is a calloc */
     SPECIAL_THREAD_END, /* the thread that writes has ended */
+    SPECIAL_MEMORY, /* nanoseconds since the recording began, resident and mapped bytes */
     SPECIAL_NODE,       /* site number, the site that it was called from (0: none), place number */
 };
 

@@ -66,8 +66,10 @@ static void *reallocated(void *address, size_t size, const void *caller)
     void *moved = next.realloc(address, size);
     if (moved != NULL)
         record_realloc_end(moved == address ? SPECIAL_STAYED : SPECIAL_MOVED, moved);
+    else if (size == 0)
+        record_realloc_end(SPECIAL_RELEASED, NULL);
     else
-        record_realloc_end(size == 0 ? SPECIAL_RELEASED : SPECIAL_FAILED, NULL);
+        record_realloc_end(SPECIAL_FAILED, address);
     return moved;
 }
 

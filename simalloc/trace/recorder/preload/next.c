@@ -45,6 +45,16 @@ static void *found(const char *name)
     return address;
 }
 
+/* An allocator may lack malloc_usable_size; another's cannot tell the size of its blocks. */
+static size_t (*usable_size_of(void *allocate))(void *)
+{
+    void *found = dlsym(RTLD_NEXT, "malloc_usable_size");
+    Dl_info one, other;
+    bool same = found != NULL && dladdr(found, &one) != 0 && dladdr(allocate, &other) != 0 &&
+                one.dli_fbase == other.dli_fbase;
+    return same ? (size_t (*)(void *))found : NULL;
+}
+
 /* The first allocation of a program comes before its second thread. */
 bool ask_for_next(void)
 {
@@ -52,6 +62,7 @@ bool ask_for_next(void)
     if (asking)
         return false;
     asking = true;
+    void *allocate = found("malloc");
     next = (struct allocator){
         .calloc = (void *(*)(size_t, size_t))found("calloc"),
         .realloc = (void *(*)(void *, size_t))found("realloc"),
@@ -61,7 +72,8 @@ bool ask_for_next(void)
         .memalign = (void *(*)(size_t, size_t))found("memalign"),
         .valloc = (void *(*)(size_t))found("valloc"),
         .pvalloc = (void *(*)(size_t))found("pvalloc"),
-        .malloc = (void *(*)(size_t))found("malloc"),
+        .usable_size = usable_size_of(allocate),
+        .malloc = (void *(*)(size_t))allocate,
     };
     return true;
 }

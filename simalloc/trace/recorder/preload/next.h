@@ -15,6 +15,7 @@ struct allocator {
     void *(*memalign)(size_t alignment, size_t size);
     void *(*valloc)(size_t size);
     void *(*pvalloc)(size_t size);
+    size_t (*usable_size)(void *address); /* NULL if the allocator has none of its own */
 };
 
 /* All NULL until the loader has been asked. */

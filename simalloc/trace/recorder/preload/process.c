@@ -80,6 +80,16 @@ void process_lose_from_now(int reason)
     process_lose(__atomic_load_n(&process->header->sequence, __ATOMIC_RELAXED), reason);
 }
 
+bool process_peaks(struct process *of, int64_t bytes)
+{
+    enum { STEP = 256 << 10, SHARE = 100 }; /* the larger of these bytes and this part of the peak */
+    int64_t live = __atomic_add_fetch(&of->live, bytes, __ATOMIC_RELAXED);
+    int64_t peak = __atomic_load_n(&of->peak, __ATOMIC_RELAXED);
+    int64_t step = peak / SHARE > STEP ? peak / SHARE : STEP;
+    return live > peak + step && __atomic_compare_exchange_n(&of->peak, &peak, live, false,
+                                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 static bool file_is_ours(void)
 {
     struct stat now;

@@ -15,7 +15,9 @@ struct stream;
 struct process {
     struct recording_header *header; /* mapped shared; NULL: not begun */
     uint64_t file_bytes;             /* how far the file has been given out */
-    struct stream *idle;             /* streams whose threads have ended */
+    struct stream *idle, *last_idle; /* streams whose threads have ended, first come first */
+    int64_t live; /* bytes that are allocated, as far as streams have told */
+    int64_t peak; /* what they were when the process' memory was last looked at */
     uint32_t streams;
     uint32_t threads;
     int locked;
@@ -43,6 +45,10 @@ void process_release_segment(struct segment_header *segment);
  * used. The recording must have begun. */
 void process_lose(uint64_t sequence, int reason);
 void process_lose_from_now(int reason);
+
+/* Counts bytes that were allocated or, below 0, freed. Returns whether they are at a new peak, by
+ * enough to look at the process' memory. */
+bool process_peaks(struct process *process, int64_t bytes);
 
 /* Memory for the recorder's own state, zeroed in a forked child, or NULL. */
 void *process_memory(size_t bytes);

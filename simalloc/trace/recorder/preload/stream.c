@@ -6,10 +6,13 @@
 #include "sites.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define likely(condition) __builtin_expect(!!(condition), true)
 #define always_inline inline __attribute__((always_inline))
@@ -34,6 +37,8 @@ struct stream {
     uint8_t *limit;  /* before it, there is room for a record of this thread and of the signal
                         handlers that may interrupt it */
     uint64_t *sequence; /* the process' counter */
+    struct process *process;
+    int64_t untold; /* bytes allocated less bytes freed, of which the process does not know yet */
     struct segment_header *segment;
     uint32_t columns;
     uint32_t depth; /* of the sites that are recorded; 0: none are */
@@ -43,6 +48,7 @@ struct stream {
     struct event aside[ASIDE];
     volatile sig_atomic_t aside_count;
     uint32_t number;
+    uint32_t thread; /* that writes, or wrote last */
     struct trail trail;
     int farewells; /* how often the thread's end has been told of */
     uint64_t bytes;           /* of all its segments */
@@ -50,6 +56,10 @@ struct stream {
 };
 
 static __thread struct stream *current;
+static __thread struct {
+    struct stream *stream; /* what the thread wrote into before its end; NULL: it has not ended */
+    uint32_t thread;
+} ended;
 static pthread_key_t thread_end;
 static bool thread_end_known;
 
@@ -98,6 +108,7 @@ static struct stream *new_stream(struct process *process)
     if (stream == NULL || (process->header->depth > 0 && !sites_begin()))
         return NULL;
     stream->sequence = &process->header->sequence;
+    stream->process = process;
     stream->columns = process->header->columns;
     stream->depth = process->header->depth;
     stream->codec.time = process->header->clock;
@@ -105,22 +116,47 @@ static struct stream *new_stream(struct process *process)
     return stream;
 }
 
+/* Takes a stream out of the idle ones: this one if it is there, or else the first; NULL: none. */
+static struct stream *take_idle(struct process *process, const struct stream *wanted)
+{
+    struct stream *before = NULL, *found;
+    process_lock(process);
+    for (found = process->idle; found != NULL && found != wanted; found = found->next_idle)
+        before = found;
+    if (found == NULL) {
+        found = process->idle;
+        before = NULL;
+    }
+    if (found != NULL) {
+        *(before == NULL ? &process->idle : &before->next_idle) = found->next_idle;
+        if (process->last_idle == found)
+            process->last_idle = before;
+    }
+    process_unlock(process);
+    return found;
+}
+
+static void lay_idle(struct process *process, struct stream *stream)
+{
+    process_lock(process);
+    stream->next_idle = NULL;
+    *(process->last_idle == NULL ? &process->idle : &process->last_idle->next_idle) = stream;
+    process->last_idle = stream;
+    process_unlock(process);
+}
+
 /* Takes the stream of a thread that has ended, or a new one. */
 static struct stream *take_stream(struct process *process)
 {
-    process_lock(process);
-    struct stream *stream = process->idle;
-    if (stream != NULL)
-        process->idle = stream->next_idle;
-    process_unlock(process);
+    struct stream *stream = take_idle(process, NULL);
     if (stream == NULL && (stream = new_stream(process)) == NULL) {
         process_lose_from_now(errno);
         return NULL;
     }
     if (stream->cursor >= stream->limit && !add_segment(process, stream))
         return NULL;
-    uint32_t thread = __atomic_fetch_add(&process->threads, 1, __ATOMIC_RELAXED);
-    commit(stream, put_number(put_special(stream->cursor, SPECIAL_THREAD), thread));
+    stream->thread = __atomic_fetch_add(&process->threads, 1, __ATOMIC_RELAXED);
+    commit(stream, put_number(put_special(stream->cursor, SPECIAL_THREAD), stream->thread));
     return stream;
 }
 
@@ -162,11 +198,16 @@ uint8_t *stream_room(struct stream *stream)
     return stream->cursor < stream->limit || ready_stream() == stream ? stream->cursor : NULL;
 }
 
-static uint8_t *put_time(struct codec *codec, uint8_t *out)
+static uint64_t time_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t time = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint8_t *put_time(struct codec *codec, uint8_t *out)
+{
+    uint64_t time = time_now();
     uint64_t passed = time > codec->time ? time - codec->time : 0;
     codec->time += passed;
     return put_number(out, passed);
@@ -213,6 +254,10 @@ static always_inline void put_event(struct stream *stream, struct event event)
         out = put_number(out, gap);
     if (event.kind == KIND_MALLOC || event.kind == KIND_REALLOC)
         out = put_number(out, event.size);
+    if (event.kind == KIND_SPECIAL && event.special == SPECIAL_MEMORY) {
+        out = put_number(out, time_now() - stream->process->header->clock);
+        out = put_number(put_number(out, event.address), event.size);
+    }
     if (stream->columns != 0 && event.kind != KIND_SPECIAL) {
         out = stream->columns & COLUMN_TIME ? put_time(codec, out) : out;
         out = stream->depth > 0 && asks(event) ? put_number(out, site) : out;
@@ -254,10 +299,37 @@ static always_inline void set_busy(struct stream *stream, int busy)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+/* After all destructors, a thread that ends may free what glibc kept for threads that ended before
+ * it. That is written as the ended thread's, into its stream, which nobody needs so soon. */
+static __attribute__((noinline)) void record_late(struct event event)
+{
+    sigset_t all, before;
+    int error = errno;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    struct process *process = process_begun();
+    struct stream *stream = process == NULL ? NULL : take_idle(process, ended.stream);
+    if (stream != NULL && (stream->cursor < stream->limit || add_segment(process, stream))) {
+        if (stream->thread != ended.thread)
+            commit(stream, put_number(put_special(stream->cursor, SPECIAL_THREAD), ended.thread));
+        stream->thread = ended.thread;
+        event.sequence = __atomic_fetch_add(stream->sequence, 1, __ATOMIC_SEQ_CST);
+        put_event(stream, event);
+    }
+    if (stream != NULL)
+        lay_idle(process, stream);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+}
+
 static always_inline void record(struct event event)
 {
     struct stream *stream = current;
     if (!likely(stream != NULL && stream->cursor < stream->limit)) {
+        if (ended.stream != NULL) {
+            record_late(event);
+            return;
+        }
         stream = ready_stream();
         if (stream == NULL)
             return;
@@ -277,6 +349,43 @@ static always_inline void record(struct event event)
     }
 }
 
+/* Records what the process holds now, all of it. */
+static __attribute__((noinline)) void record_memory(void)
+{
+    char text[64];
+    int error = errno, descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t length = descriptor < 0 ? -1 : read(descriptor, text, sizeof text - 1);
+    if (descriptor >= 0)
+        close(descriptor);
+    errno = error;
+    if (length <= 0)
+        return;
+    text[length] = '\0';
+    char *rest;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), mapped = strtoull(text, &rest, 10);
+    record((struct event){.kind = KIND_SPECIAL,
+                          .special = SPECIAL_MEMORY,
+                          .address = strtoull(rest, NULL, 10) * page,
+                          .size = mapped * page});
+}
+
+/* Counts the bytes of a block that has been allocated, or (-1) is about to be freed. Of each
+ * thread some are not told, so that threads seldom meet over it. */
+static always_inline void count_bytes(const void *address, int64_t sign)
+{
+    enum { FEW = 16 << 10 };
+    struct stream *stream = current;
+    if (stream == NULL || next.usable_size == NULL)
+        return;
+    stream->untold += sign * (int64_t)next.usable_size((void *)(uintptr_t)address);
+    if (likely(stream->untold < FEW && stream->untold > -FEW))
+        return;
+    int64_t bytes = stream->untold;
+    stream->untold = 0;
+    if (process_peaks(stream->process, bytes))
+        record_memory();
+}
+
 /* Whether a block is to be recorded. */
 static always_inline bool is_wanted(const void *address, size_t size)
 {
@@ -292,6 +401,7 @@ void record_malloc(const void *address, size_t size, size_t alignment, const voi
                           .size = size,
                           .alignment = alignment,
                           .caller = caller});
+    count_bytes(address, 1);
 }
 
 void record_calloc(const void *address, size_t size, const void *caller)
@@ -303,6 +413,7 @@ void record_calloc(const void *address, size_t size, const void *caller)
                           .size = size,
                           .zeroed = true,
                           .caller = caller});
+    count_bytes(address, 1);
 }
 
 void record_free(const void *address)
@@ -310,6 +421,7 @@ void record_free(const void *address)
     if (sample_every() != 0 && !sample_drops(address))
         return;
     record((struct event){.kind = KIND_FREE, .address = (uintptr_t)address});
+    count_bytes(address, -1);
 }
 
 void record_realloc_begin(const void *address, size_t size, const void *caller)
@@ -318,12 +430,16 @@ void record_realloc_begin(const void *address, size_t size, const void *caller)
                           .address = (uintptr_t)address,
                           .size = size,
                           .caller = caller});
+    count_bytes(address, -1);
 }
 
 void record_realloc_end(enum special what, const void *address)
 {
-    record((struct event){
-        .kind = KIND_SPECIAL, .special = what, .address = (uintptr_t)address});
+    record((struct event){.kind = KIND_SPECIAL,
+                          .special = what,
+                          .address = what == SPECIAL_MOVED ? (uintptr_t)address : 0});
+    if (address != NULL)
+        count_bytes(address, 1);
 }
 
 static void give_stream_back(struct stream *stream)
@@ -333,19 +449,18 @@ static void give_stream_back(struct stream *stream)
         return;
     record((struct event){.kind = KIND_SPECIAL, .special = SPECIAL_THREAD_END});
     current = NULL;
+    ended.stream = stream;
+    ended.thread = stream->thread;
     stream->farewells = 0;
-    process_lock(process);
-    stream->next_idle = process->idle;
-    process->idle = stream;
-    process_unlock(process);
+    lay_idle(process, stream);
 }
 
 /* Called when a thread ends, and again as long as it asks for that: the destructors of the
  * program's own data may still allocate and free, and come in any order. */
-static void end_thread(void *ended)
+static void end_thread(void *of)
 {
     sigset_t all, before;
-    struct stream *stream = ended;
+    struct stream *stream = of;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     if (++stream->farewells < PTHREAD_DESTRUCTOR_ITERATIONS)
