@@ -69,12 +69,15 @@ def markdown(table: Table) -> str:
     return stream.getvalue()
 
 
-def fill_page(words: Path, facts: Mapping[str, Any], exhibits: Mapping[str, Exhibit]) -> str:
+def fill_page(words: Path, facts: Mapping[str, Any], shown: Mapping[str, Table | Exhibit]) -> str:
     """Return a page of plain words: those of a file, with the figures of a run in them.
 
-    `{tables[NAME]}` stands for an exhibit, other fields for facts.
+    `{tables[NAME]}` stands for a table or an exhibit, other fields for facts.
     """
-    tables = {name: markdown(exhibit.table) for name, exhibit in exhibits.items()}
+    tables = {
+        name: markdown(one.table if isinstance(one, Exhibit) else one)
+        for name, one in shown.items()
+    }
     text = words.read_text(encoding="utf-8").format_map({**facts, "tables": tables})
     return "\n\n".join(map(wrapped, text.split("\n\n")))
 

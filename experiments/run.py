@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
+from experiments.output import print_tables, write_text
+from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from experiments.mallocs import Progress
+    from simalloc.report import Table
+
 EXIT_ERROR: Final = 2
 EXIT_INTERRUPTED: Final = 130
+
+T = TypeVar("T")
 
 
 def experiment(*examples: str) -> Callable[[Callable[..., None]], click.Command]:
@@ -34,6 +41,33 @@ def out_option(default: str, what: str) -> Callable[[Callable[..., None]], Calla
         default=Path(default),
         show_default=True,
         help=f"The folder for {what}; it is made if need be.",
+    )
+
+
+def page_command(
+    name: str,
+    what: str,
+    measure: Callable[[Progress], T],
+    tables: Callable[[T], dict[str, Table]],
+    page: Callable[[T, dict[str, Table]], str],
+    file: str,
+) -> click.Command:
+    """Return the command of an experiment that measures, prints its tables and writes a page.
+
+    `what` begins its help; `file` is the page's name in the folder.
+    """
+
+    def command(out: Path) -> None:
+        out.mkdir(parents=True, exist_ok=True)
+        measured = measure(progress)
+        shown = tables(measured)
+        write_text(page(measured, shown), out / file)
+        print_tables(shown.values())
+        click.echo(f"Written to {out / file}.", err=True)
+
+    command.__doc__ = f"{what}\n\nThe tables go to stdout; the folder gets the page."
+    return experiment(f"python -m experiments.{name} --out docs")(
+        out_option("out", "the page")(command)
     )
 
 

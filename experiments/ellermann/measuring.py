@@ -11,9 +11,9 @@ from simalloc.heap import simulate, simulate_all
 from simalloc.trace.workloads import workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Mapping
 
+    from experiments.mallocs import Progress
     from simalloc.heap import Run
     from simalloc.trace import Trace
 
@@ -46,9 +46,7 @@ class Results:
         return counters.visited_mean + counters.visited_at_free_mean
 
 
-def measure(
-    progress: Callable[[str, float], AbstractContextManager[Callable[[float], None]]],
-) -> Results:
+def measure(progress: Progress) -> Results:
     """Carry out every simulation; `progress` is `simalloc.cli.progress.progress` or like it."""
     traces = {name: workload(name) for name in WORKLOADS}
     runs: dict[tuple[str, str], Run] = {}

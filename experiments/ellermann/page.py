@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from experiments.coverage import coverage_table
 from experiments.ellermann.choices import CHOICES, RATES, choices_table, gains
 from experiments.ellermann.measuring import POLICIES, WALKED, WORKLOADS
-from experiments.output import markdown, wrapped
+from experiments.output import fill_page
 from simalloc.report import Rounded, Table
 from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS, ELLERMANN_RATE
 
@@ -32,7 +32,7 @@ _WORDS: Final = Path(__file__).with_name("page.md")
 _COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
-def exhibits(results: Results) -> dict[str, Table]:
+def tables(results: Results) -> dict[str, Table]:
     """Return every table by its name."""
     return {
         "methods": methods_table(results),
@@ -93,7 +93,7 @@ def walks_table(results: Results) -> Table:
     return Table("Blocks looked at in a list without boundary tags", columns, rows)
 
 
-def page(results: Results, tables: Mapping[str, Table]) -> str:
+def page(results: Results, shown: Mapping[str, Table]) -> str:
     """Return the page as Markdown."""
     small, large = WORKLOADS
     first, following = WALKED
@@ -114,42 +114,41 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         heaps = [results.runs[name, text].peak_heap_bytes for text in WALKED]
         return 100 * (heaps[1] / heaps[0] - 1)
 
-    text = _WORDS.read_text(encoding="utf-8").format(
-        tables={name: markdown(table) for name, table in tables.items()},
-        rate=ELLERMANN_RATE,
-        glibc=GLIBC_SECONDS,
-        jemalloc=JEMALLOC_SECONDS,
-        live=2 * ELLERMANN_RATE,
-        first_search=search(small, first),
-        next_search=search(small, following),
-        first_search_large=search(large, first),
-        next_search_large=search(large, following),
-        first_free=walk(first),
-        next_free=walk(following),
-        first_blocks=results.runs[small, first].counters.free_blocks_mean,
-        next_blocks=results.runs[small, following].counters.free_blocks_mean,
-        first_pair=pairs[small, first],
-        next_pair=pairs[small, following],
-        gain=factors[0],
-        gain_large=factors[1],
-        search_gain=search(small, first) / search(small, following),
-        more_heap=more(small),
-        more_heap_large=more(large),
-        first_pages=results.pages[small, first],
-        next_pages=results.pages[small, following],
-        printed_us=PRINTED_US,
-        miss=MISS,
-        first_us=microseconds[0],
-        next_us=microseconds[1],
-        share=100 * (microseconds[0] - microseconds[1]) / PRINTED_US,
-        gain_slow=by_rate[0],
-        gain_fast=by_rate[-1],
-        rates=" to ".join(f"{rate:,}" for rate in (RATES[0], RATES[-1])),
-        seeds=len(of_seeds),
-        gain_least=min(of_seeds),
-        gain_most=max(of_seeds),
-        log_least=min(of_seeds_log),
-        log_most=max(of_seeds_log),
-        log_rates=", ".join(f"{gain:.2f}" for gain in logarithmic),
-    )
-    return "\n\n".join(map(wrapped, text.split("\n\n")))
+    facts = {
+        "rate": ELLERMANN_RATE,
+        "glibc": GLIBC_SECONDS,
+        "jemalloc": JEMALLOC_SECONDS,
+        "live": 2 * ELLERMANN_RATE,
+        "first_search": search(small, first),
+        "next_search": search(small, following),
+        "first_search_large": search(large, first),
+        "next_search_large": search(large, following),
+        "first_free": walk(first),
+        "next_free": walk(following),
+        "first_blocks": results.runs[small, first].counters.free_blocks_mean,
+        "next_blocks": results.runs[small, following].counters.free_blocks_mean,
+        "first_pair": pairs[small, first],
+        "next_pair": pairs[small, following],
+        "gain": factors[0],
+        "gain_large": factors[1],
+        "search_gain": search(small, first) / search(small, following),
+        "more_heap": more(small),
+        "more_heap_large": more(large),
+        "first_pages": results.pages[small, first],
+        "next_pages": results.pages[small, following],
+        "printed_us": PRINTED_US,
+        "miss": MISS,
+        "first_us": microseconds[0],
+        "next_us": microseconds[1],
+        "share": 100 * (microseconds[0] - microseconds[1]) / PRINTED_US,
+        "gain_slow": by_rate[0],
+        "gain_fast": by_rate[-1],
+        "rates": " to ".join(f"{rate:,}" for rate in (RATES[0], RATES[-1])),
+        "seeds": len(of_seeds),
+        "gain_least": min(of_seeds),
+        "gain_most": max(of_seeds),
+        "log_least": min(of_seeds_log),
+        "log_most": max(of_seeds_log),
+        "log_rates": ", ".join(f"{gain:.2f}" for gain in logarithmic),
+    }
+    return fill_page(_WORDS, facts, shown)

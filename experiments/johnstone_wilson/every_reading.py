@@ -38,11 +38,11 @@ from simalloc.plural import counted
 from simalloc.report import Rounded, Table, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterable, Mapping
 
     from experiments.johnstone_wilson.readings import Fitness, Reading
     from experiments.johnstone_wilson.replays import Job
+    from experiments.mallocs import Progress
     from simalloc.report.table import Value
 
     Rankings = Mapping[str, Mapping[Reading, Fitness]]
@@ -98,7 +98,7 @@ def jobs(programs: Iterable[str]) -> set[Job]:
 
 def measure(
     wanted: set[Job],
-    progress: Callable[[str, float], AbstractContextManager[Callable[[float], None]]],
+    progress: Progress,
 ) -> Measured:
     """Carry out simulations; `progress` is as in `measuring.measure`."""
     traces = load_traces()

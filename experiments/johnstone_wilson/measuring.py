@@ -21,12 +21,12 @@ from experiments.johnstone_wilson.readings import outcomes
 from experiments.johnstone_wilson.replays import replay_all, replay_apart, total_events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Mapping
 
     from experiments.johnstone_wilson.fragmentation import Runs
     from experiments.johnstone_wilson.readings import ReadingRuns
     from experiments.johnstone_wilson.statistics import Described
+    from experiments.mallocs import Progress
     from simalloc.trace import Trace
 
 JOBS = frozenset(
@@ -35,6 +35,7 @@ JOBS = frozenset(
         *sensitivity.JOBS,
         *pinned.JOBS,
         *outliers.JOBS,
+        *places.JOBS,
         *readings.JOBS,
         *findings.JOBS,
         figure.JOB,
@@ -57,7 +58,7 @@ class Results:
 
 
 def measure(
-    progress: Callable[[str, float], AbstractContextManager[Callable[[float], None]]],
+    progress: Progress,
     read: ReadingRuns | None = None,
 ) -> Results:
     """Load the traces, describe them and carry out every simulation.
@@ -68,12 +69,6 @@ def measure(
     traces = load_traces()
     with progress("Simulating", total_events(JOBS, traces)) as advance:
         runs = replay_all(JOBS, traces, advance)
-    more = outliers.second_jobs(runs)
-    with progress("Looking again", total_events(more, traces)) as advance:
-        runs |= replay_all(more, traces, advance)
-    most = places.jobs(runs)
-    with progress("Every row there", total_events(most, traces)) as advance:
-        runs |= replay_all(most, traces, advance)
     if read is None:
         with progress("Reading otherwise", total_events(readings.OWN_JOBS, traces)) as advance:
             read = outcomes(replay_apart(readings.OWN_JOBS, advance))

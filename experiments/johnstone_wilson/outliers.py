@@ -2,21 +2,27 @@
 
 First fit AO and next fit AO are printed as 25.3 and 27.2 percent where the other address-ordered
 rows have 1.6. Our trace lacks bytes that were live in the paper's (`pinned`). Put in front of the
-trace as one object they leave both rows at 1.7. Here that object is allocated before one event
-after another instead, and never freed.
+trace as one object they leave both rows at 1.7. Here that object is allocated before one event or
+another instead, and never freed. `python -m experiments.johnstone_wilson.outliers` is the search
+that found where both measures then come out as printed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
 from typing import TYPE_CHECKING, Final
+
+import click
 
 from experiments.johnstone_wilson.alterations import Inserted
 from experiments.johnstone_wilson.heaps import printed_heap, printed_live_at_peak
 from experiments.johnstone_wilson.pinned import MISSING_BYTES
+from experiments.johnstone_wilson.programs import load_traces
 from experiments.johnstone_wilson.published import label, table
-from experiments.johnstone_wilson.replays import Job, percent
+from experiments.johnstone_wilson.replays import Job, percent, replay_all, total_events
 from experiments.johnstone_wilson.variants import AS_PRINTED
+from experiments.run import experiment, run_command
+from simalloc.cli.progress import progress
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
@@ -27,15 +33,25 @@ PROGRAM: Final = "espresso"
 ROWS: Final = ("first-fit-ao", "next-fit-ao")
 REQUEST: Final = 372_552
 """The event whose request raises the break in the paper's runs: the second of 38,496 bytes."""
-STARTUP: Final = 128
-"""At every one of so many first events the object is tried,"""
-STRIDE: Final = 2000
+_STARTUP: Final = 128
+"""At every one of so many first events the object was tried,"""
+_STRIDE: Final = 2000
 """and at every so-manieth from there to the request."""
+PLACES: Final = (*range(_STARTUP), *range(_STARTUP, REQUEST, _STRIDE))
+AT_REQUEST: Final = dict(zip(ROWS, (12, 22), strict=True))
+"""At how many of `PLACES` the request raises the break to the printed heap, as the search found."""
+REACHED: Final = {
+    "first-fit-ao": tuple(range(86, 98)),
+    "next-fit-ao": (
+        84_128, 86_128, 118_128, 248_128, 250_128, 252_128, 256_128, 260_128, 292_128, 314_128,
+        328_128, 332_128, 340_128, 342_128, 344_128, 346_128, 354_128, 356_128, 358_128, 362_128,
+    ),
+}  # fmt: skip
+"""At which of these both measures are as printed to the end of the run."""
 _SHOWN: Final = 3
-PLACES: Final = (*range(STARTUP), *range(STARTUP, REQUEST, STRIDE))
 
 
-def inserted(row: str, event: int, *, whole: bool) -> Job:
+def inserted(row: str, event: int, *, whole: bool = True) -> Job:
     """Return the simulation with the missing bytes at an event: whole, or up to the request."""
     return Job(
         PROGRAM,
@@ -45,101 +61,38 @@ def inserted(row: str, event: int, *, whole: bool) -> Job:
     )
 
 
-def _recorded(row: str, ends: int) -> Job:
+def recorded(row: str, *, after: bool) -> Job:
     """Return the simulation of the trace as recorded up to the request, or with it."""
-    return Job(PROGRAM, AS_PRINTED.policies[row], upto=REQUEST + ends)
+    return Job(PROGRAM, AS_PRINTED.policies[row], upto=REQUEST + after)
 
 
-JOBS: Final = (
-    *(inserted(row, event, whole=False) for row in ROWS for event in PLACES),
-    *(
-        Job(PROGRAM, AS_PRINTED.policies[row], upto=REQUEST + ends)
-        for row in ROWS
-        for ends in (0, 1)
-    ),
-)
+JOBS: Final = tuple(recorded(row, after=after) for row in ROWS for after in (False, True))
 
 
-def second_jobs(runs: Runs) -> list[Job]:
-    """Return the whole simulations of the places at which the request makes the printed heap."""
-    return [
-        inserted(row, event, whole=True)
-        for row in ROWS
-        for event in PLACES
-        if _as_printed(row, inserted(row, event, whole=False), runs)
-    ]
+def heaps(row: str, runs: Runs) -> tuple[float, float]:
+    """Return the row's heaps before and after the request, as recorded."""
+    before, after = (runs[recorded(row, after=after)].peak_heap_bytes for after in (False, True))
+    return before, after
 
 
-@dataclass(frozen=True)
-class Outlier:
-    """One of the two rows. `heaps` are those before and after the request, as recorded.
-
-    Of the `tried` places `at_request` make the request raise the break to the printed heap, at the
-    printed live bytes; at `reached` both measures are then as printed to the end of the run.
-    """
-
-    row: str
-    heaps: tuple[float, float]
-    tried: int
-    at_request: int
-    reached: tuple[int, ...]
-    third: float
-    fourth: float
-
-    @property
-    def reached_count(self) -> int:
-        """At how many places both measures are as printed."""
-        return len(self.reached)
-
-    @property
-    def events(self) -> str:
-        """The places at which the row is reached, neighbours as a range, the first few of them."""
-        parts: list[list[int]] = []
-        for place in self.reached:
-            if parts and place == parts[-1][-1] + 1:
-                parts[-1].append(place)
-            else:
-                parts.append([place])
-        spelled = [" to ".join(f"{end:,}" for end in sorted({p[0], p[-1]})) for p in parts]
-        more = f" and {len(spelled) - _SHOWN} more" if len(spelled) > _SHOWN else ""
-        return f"{'; '.join(spelled[:_SHOWN])}{more}"
-
-
-def outliers(runs: Runs) -> list[Outlier]:
-    """Return both rows, with the measures at the first place that reaches them."""
-    found = []
-    for row in ROWS:
-        candidates = [
-            event for event in PLACES if _as_printed(row, inserted(row, event, whole=False), runs)
-        ]
-        reached = [e for e in candidates if _as_printed(row, inserted(row, e, whole=True), runs)]
-        first = runs[inserted(row, reached[0], whole=True)]
-        before, after = (runs[_recorded(row, ends)].peak_heap_bytes for ends in (0, 1))
-        found.append(
-            Outlier(
-                row,
-                (before, after),
-                len(PLACES),
-                len(candidates),
-                tuple(reached),
-                percent(first, 3),
-                percent(first, 4),
-            )
-        )
-    return found
+def as_printed(row: str, job: Job, runs: Runs) -> bool:
+    """Tell whether a run's peak heap, and the live bytes then, are what print stands for."""
+    run = runs[job]
+    heap, live = printed_heap(PROGRAM, row), printed_live_at_peak(PROGRAM, row)
+    return run.peak_heap_bytes in heap and run.live_bytes_at_peak_heap in live
 
 
 def outliers_table(runs: Runs) -> Table:
     """Return a row an outlier: print, ours as recorded, ours where the bytes lie so."""
     rows: list[tuple[Value, ...]] = []
-    for one in outliers(runs):
-        recorded = runs[Job(PROGRAM, AS_PRINTED.policies[one.row])]
-        row: list[Value] = [label(one.row)]
-        for number, so in ((3, one.third), (4, one.fourth)):
-            cell = table(number).cells[one.row][PROGRAM]
+    for name, reached in REACHED.items():
+        row: list[Value] = [label(name)]
+        for number in (3, 4):
+            cell = table(number).cells[name][PROGRAM]
             row.append(Rounded(cell.value, cell.decimals))
-            row += [Rounded(value, 2) for value in (percent(recorded, number), so)]
-        rows.append((*row, one.tried, one.at_request, len(one.reached), one.events))
+            jobs = Job(PROGRAM, AS_PRINTED.policies[name]), inserted(name, reached[0])
+            row += [Rounded(percent(runs[job], number), 2) for job in jobs]
+        rows.append((*row, len(PLACES), AT_REQUEST[name], len(reached), _events(reached)))
     columns = (
         "policy",
         *(f"#{n}\n{what}" for n in (3, 4) for what in ("published", "as recorded", "so placed")),
@@ -150,13 +103,34 @@ def outliers_table(runs: Runs) -> Table:
     )
     note = (
         f"One object of {MISSING_BYTES[PROGRAM]:,} bytes, never freed, allocated before each of "
-        f"the first {STARTUP} events and of every {STRIDE:,}th from there to event {REQUEST:,}."
+        f"the first {_STARTUP} events and of every {_STRIDE:,}th from there to event {REQUEST:,}."
     )
     return Table("Espresso: where the missing bytes lie", columns, rows, (note,))
 
 
-def _as_printed(row: str, job: Job, runs: Runs) -> bool:
-    """Tell whether a run's peak heap, and the live bytes then, are what print stands for."""
-    run = runs[job]
-    heap, live = printed_heap(PROGRAM, row), printed_live_at_peak(PROGRAM, row)
-    return run.peak_heap_bytes in heap and run.live_bytes_at_peak_heap in live
+def _events(places: tuple[int, ...]) -> str:
+    """Spell places, a range if they are neighbours, else the first few of them."""
+    if places[-1] - places[0] == len(places) - 1:
+        return f"{places[0]} to {places[-1]}"
+    return f"{'; '.join(f'{one:,}' for one in places[:_SHOWN])} and {len(places) - _SHOWN} more"
+
+
+@experiment("python -m experiments.johnstone_wilson.outliers")
+def command() -> None:
+    """Search for the places of the missing bytes at which an outlier comes out: some minutes."""
+    traces = load_traces()
+    found = {row: [inserted(row, event, whole=False) for event in PLACES] for row in ROWS}
+    jobs = [job for tried in found.values() for job in tried]
+    with progress("Up to the request", total_events(jobs, traces)) as advance:
+        runs = replay_all(jobs, traces, advance)
+    for row in ROWS:
+        near = [e for e, job in zip(PLACES, found[row], strict=True) if as_printed(row, job, runs)]
+        whole = [inserted(row, event) for event in near]
+        with progress(label(row), total_events(whole, traces)) as advance:
+            runs |= replay_all(whole, traces, advance)
+        reached = [e for e, job in zip(near, whole, strict=True) if as_printed(row, job, runs)]
+        click.echo(f"{row}: {len(near)} at the request, {len(reached)} to the end: {reached}")
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(command))

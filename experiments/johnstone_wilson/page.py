@@ -254,7 +254,7 @@ def _spelled(taus: Mapping[str, Tau]) -> str:
 def _espresso(results: Results) -> dict[str, Any]:
     early = findings.early_request(results)
     extra = MISSING_BYTES["espresso"]
-    first_fit, next_fit = outliers.outliers(results.runs)
+    reached = outliers.REACHED
     return {
         "early": early,
         "espresso_extra": extra,
@@ -268,11 +268,12 @@ def _espresso(results: Results) -> dict[str, Any]:
             )
         },
         "request": outliers.REQUEST,
-        "first_fit": first_fit,
-        "next_fit": next_fit,
+        "tried": len(outliers.PLACES),
+        "reached": {row: len(events) for row, events in reached.items()},
+        "heaps": {row: outliers.heaps(row, results.runs) for row in outliers.ROWS},
         "printed_heaps": {row: printed_heap("espresso", row).spell() for row in outliers.ROWS},
         **_places(results.runs),
-        "both_places": len({*first_fit.reached} & {*next_fit.reached}),
+        "both_places": len(set.intersection(*map(set, reached.values()))),
     }
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from experiments.johnstone_wilson.fragmentation import NUMBERS
-from experiments.johnstone_wilson.outliers import PROGRAM, inserted, outliers
+from experiments.johnstone_wilson.outliers import PROGRAM, REACHED, inserted
 from experiments.johnstone_wilson.pinned import equals_print, job
 from experiments.johnstone_wilson.published import label, table
 from experiments.johnstone_wilson.replays import Job, percent
@@ -46,14 +46,9 @@ class Place:
         return sum(self.equal.values())
 
 
-def jobs(runs: Runs) -> list[Job]:
-    """Return the simulations of every row at the places looked at, once those are known."""
-    return [
-        inserted(row, event, whole=True)
-        for one in outliers(runs)
-        for event in one.reached
-        for row in ROWS
-    ]
+JOBS: Final = tuple(
+    inserted(row, event) for reached in REACHED.values() for event in reached for row in ROWS
+)
 
 
 def places(runs: Runs) -> list[Place]:
@@ -64,10 +59,10 @@ def places(runs: Runs) -> list[Place]:
         _place("as recorded", "", recorded, runs),
         _place("in front of the trace", "", front, runs),
     ]
-    for one in outliers(runs):
-        for event in one.reached:
-            at = {row: inserted(row, event, whole=True) for row in ROWS}
-            found.append(_place(f"before event {event:,}", one.row, at, runs))
+    for outlier, reached in REACHED.items():
+        for event in reached:
+            at = {row: inserted(row, event) for row in ROWS}
+            found.append(_place(f"before event {event:,}", outlier, at, runs))
     return found
 
 

@@ -11,9 +11,7 @@ from simalloc.policy import CATALOGUE
 from simalloc.trace.catalogue import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
+    from experiments.mallocs import Progress
     from simalloc.heap import Run
 
 TICK: Final = 1000
@@ -66,9 +64,7 @@ def text_of(malloc: str, *, mechanism: bool) -> str:
     return f"{malloc}:mechanism={'on' if mechanism else 'off'}{clock}"
 
 
-def measure(
-    progress: Callable[[str, int], AbstractContextManager[Callable[[int], None]]],
-) -> list[Measured]:
+def measure(progress: Progress) -> list[Measured]:
     """Replay every shipped trace under each malloc, whole and without its mechanism."""
     found = []
     policies = [text_of(malloc, mechanism=on) for on in (True, False) for malloc in MALLOCS]

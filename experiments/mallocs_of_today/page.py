@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from experiments.mallocs_of_today.measuring import MALLOCS, TICK, YARDSTICK
-from experiments.output import Exhibit, fill_page
+from experiments.output import fill_page
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def page(measured: Sequence[Measured], shown: dict[str, Table]) -> str:
         "alone": _medians({name: [one.policy_alone(name) for one in large] for name in MALLOCS}),
         "yardstick": f"{100 * median(_yardstick(one) for one in large):.1f}",
     }
-    return fill_page(_WORDS, facts, {name: Exhibit.plain(each) for name, each in shown.items()})
+    return fill_page(_WORDS, facts, shown)
 
 
 def _best(one: Measured) -> str:

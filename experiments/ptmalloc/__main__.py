@@ -1,37 +1,19 @@
 """`python -m experiments.ptmalloc`: measure, print the table, write the page."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
 
-import click
-
-from experiments.output import write_text
 from experiments.ptmalloc.measuring import measure
-from experiments.ptmalloc.page import PAGE, page, table
-from experiments.run import experiment, out_option, run_command
-from simalloc.cli.progress import progress
-from simalloc.report import write_table
+from experiments.ptmalloc.page import PAGE, page, tables
+from experiments.run import page_command, run_command
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@experiment("python -m experiments.ptmalloc --out docs")
-@out_option("out", "the page")
-def command(out: Path) -> None:
-    """Replay the shipped traces through the glibc at hand and through its model.
-
-    The table goes to stdout; the folder gets the page. It takes some minutes.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    compared = measure(progress)
-    shown = table(compared)
-    write_text(page(compared, shown), out / PAGE)
-    write_table(shown, "table", sys.stdout)
-    click.echo(f"Written to {out / PAGE}.", err=True)
-
+command = page_command(
+    "ptmalloc",
+    "Replay the shipped traces through the glibc at hand and through its model: some minutes.",
+    measure,
+    tables,
+    page,
+    PAGE,
+)
 
 if __name__ == "__main__":
     sys.exit(run_command(command))

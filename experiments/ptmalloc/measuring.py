@@ -16,9 +16,8 @@ from simalloc.heap.real import GLIBC, passes, replay_natively
 if TYPE_CHECKING:
     from experiments.mallocs import Progress
 
-MODEL: Final = "ptmalloc:version=2.36"
-MODELLED: Final = (2, 36)
-"""The version whose source the model follows."""
+ALIGNMENT: Final = 16
+"""Bytes: that of every block."""
 
 _REPEATS: Final = 1
 
@@ -32,32 +31,42 @@ class Compared:
     live: int
     real: int
     model: int
+    threads: int
+    aligned: bool
+    """Whether an alignment is asked for that not every block has."""
 
 
-def version() -> tuple[int, ...]:
-    """Return the version of the glibc at hand; () where the C library is another."""
+def here() -> str:
+    """Return the version of the glibc at hand; "" where the C library is another."""
     library, number = platform.libc_ver()
-    return tuple(map(int, number.split("."))) if library == "glibc" else ()
+    return number if library == "glibc" else ""
+
+
+def model() -> str:
+    """Return the model of the glibc at hand. Raises `SimallocError` if there is none here."""
+    if not here():
+        raise SimallocError("the C library here is not glibc, so there is nothing to compare with")
+    return f"ptmalloc:version={here()}"
 
 
 def compare(program: str) -> Compared:
-    """Replay a trace both ways, with one thread and the allocators' own reallocs."""
+    """Replay a trace both ways, with the allocators' own reallocs."""
     trace = read_trace(program)
     real = replay_natively(trace, [GLIBC], repeats=_REPEATS)[0]
-    run = simulate(trace, MODEL, scale=SCALE, realloc=REALLOC)
+    run = simulate(trace, model(), scale=SCALE, realloc=REALLOC)
     return Compared(
         program,
         len(trace),
         run.max_live_bytes,
         int(real.mapped.peak_bytes),
         int(run.peak_heap_bytes),
+        trace.threads,
+        trace.alignment is not None and bool((trace.alignment > ALIGNMENT).any()),
     )
 
 
 def measure(progress: Progress) -> list[Compared]:
-    """Compare every shipped trace. Raises `SimallocError` where the C library is not glibc."""
-    if not version():
-        raise SimallocError("the C library here is not glibc, so there is nothing to compare with")
+    """Compare every shipped trace."""
     compared = []
     names = list(shipped())
     with progress("traces", len(names) * passes(_REPEATS)) as advance:

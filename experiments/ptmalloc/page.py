@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from experiments.output import Exhibit, fill_page
-from experiments.ptmalloc.measuring import MODELLED, version
+from experiments.output import fill_page
+from experiments.ptmalloc.measuring import here
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from experiments.ptmalloc.measuring import Compared
 
@@ -19,7 +19,7 @@ PAGE: Final = "ptmalloc.md"
 _WORDS: Final = Path(__file__).with_name("page.md")
 
 
-def table(compared: Sequence[Compared]) -> Table:
+def tables(compared: Sequence[Compared]) -> dict[str, Table]:
     """Return what glibc and its model had mapped, trace by trace."""
     rows = [
         (
@@ -42,19 +42,20 @@ def table(compared: Sequence[Compared]) -> Table:
         "difference %",
         "glibc over live %",
     )
-    return Table("Bytes mapped at the peak", columns, rows)
+    return {"heaps": Table("Bytes mapped at the peak", columns, rows)}
 
 
-def page(compared: Sequence[Compared], shown: Table) -> str:
+def page(compared: Sequence[Compared], shown: Mapping[str, Table]) -> str:
     """Return the page as Markdown."""
     facts = {
-        "here": ".".join(map(str, version())),
-        "modelled": ".".join(map(str, MODELLED)),
+        "here": here(),
         "traces": len(compared),
         "equal": sum(one.real == one.model for one in compared),
         "found": _found(compared),
+        "threaded": sum(one.threads > 1 for one in compared),
+        "aligned": sum(one.aligned for one in compared),
     }
-    return fill_page(_WORDS, facts, {"heaps": Exhibit.plain(shown)})
+    return fill_page(_WORDS, facts, shown)
 
 
 def _found(compared: Sequence[Compared]) -> str:

@@ -17,8 +17,8 @@ from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
 
+    from experiments.mallocs import Progress
     from simalloc.heap import Run
     from simalloc.trace import Trace
 
@@ -137,9 +137,7 @@ def load_traces() -> dict[str, Trace]:
     }
 
 
-def measure(
-    progress: Callable[[str, float], AbstractContextManager[Callable[[float], None]]],
-) -> Results:
+def measure(progress: Progress) -> Results:
     """Carry out every simulation; `progress` is `simalloc.cli.progress.progress` or like it."""
     traces = load_traces()
     runs: dict[tuple[str, str], Run] = {}

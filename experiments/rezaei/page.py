@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from experiments.coverage import coverage_table
-from experiments.output import markdown, wrapped
+from experiments.output import fill_page
 from experiments.rezaei.measuring import (
     ALLOCATORS,
     IN_ANY_ORDER,
@@ -78,15 +78,14 @@ def page(results: Results, found: Kept, tables: Mapping[str, Table]) -> str:
         return results.run(trace, policy).counters.visited_at_free_mean
 
     merging = [coalescing_percent(results, name, SBT_BETTER_WC) for name in generated()]
-    text = _WORDS.read_text(encoding="utf-8").format(
-        tables={name: markdown(table) for name, table in tables.items()},
-        claims=len(verdicts["better"]),
-        hold={fit: said.count(HOLDS) for fit, said in verdicts.items()},
-        fail={fit: said.count(FAILS) for fit, said in verdicts.items()},
-        depend={fit: said.count(DEPENDS) for fit, said in verdicts.items()},
-        alone=sum(one.seeds >= len(SEEDS) - 1 for one in standings(results, found)),
-        seeds=len(SEEDS),
-        real={
+    facts = {
+        "claims": len(verdicts["better"]),
+        "hold": {fit: said.count(HOLDS) for fit, said in verdicts.items()},
+        "fail": {fit: said.count(FAILS) for fit, said in verdicts.items()},
+        "depend": {fit: said.count(DEPENDS) for fit, said in verdicts.items()},
+        "alone": sum(one.seeds >= len(SEEDS) - 1 for one in standings(results, found)),
+        "seeds": len(SEEDS),
+        "real": {
             name: {
                 text: (nodes(run), nodes_with_free(run))
                 for text in ("abt-ff", "sqf-ff", "abt-ffwc", "sqf-ffwc")
@@ -94,16 +93,16 @@ def page(results: Results, found: Kept, tables: Mapping[str, Table]) -> str:
             }
             for name in RECORDED
         },
-        swept_free=at_free(SWEPT, "abt-ffwc"),
-        any_free=at_free(IN_ANY_ORDER, "abt-ffwc"),
-        mended_free=at_free(SWEPT, "abt-ffwc:rebalance=100"),
-        nodes=_medians(results, nodes),
-        with_free=_medians(results, nodes_with_free),
-        free=_medians(results, lambda run: run.counters.visited_at_free_mean),
-        blocks=_medians(results, lambda run: run.counters.free_blocks_mean),
-        sbt_percent=float(np.median(merging)),
-    )
-    return "\n\n".join(map(wrapped, text.split("\n\n")))
+        "swept_free": at_free(SWEPT, "abt-ffwc"),
+        "any_free": at_free(IN_ANY_ORDER, "abt-ffwc"),
+        "mended_free": at_free(SWEPT, "abt-ffwc:rebalance=100"),
+        "nodes": _medians(results, nodes),
+        "with_free": _medians(results, nodes_with_free),
+        "free": _medians(results, lambda run: run.counters.visited_at_free_mean),
+        "blocks": _medians(results, lambda run: run.counters.free_blocks_mean),
+        "sbt_percent": float(np.median(merging)),
+    }
+    return fill_page(_WORDS, facts, tables)
 
 
 def _medians(results: Results, figure: Callable[[Run], float]) -> dict[str, float]:

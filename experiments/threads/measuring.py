@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from experiments.ptmalloc.measuring import version
+from experiments.ptmalloc.measuring import model
 from experiments.threads.processes import PROGRAMS, RECORDED, SETTINGS, Process, processes
-from simalloc.errors import SimallocError
 from simalloc.heap import simulate_all
 from simalloc.heap.real import find_allocators, replay_natively
 from simalloc.measure.settings.perturbed import in_another_order
 from simalloc.trace.catalogue import catalogue, load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Sequence
 
+    from experiments.mallocs import Progress
     from simalloc.heap import Footprint
     from simalloc.trace import Trace
 
@@ -57,19 +56,23 @@ class Beside:
     recorded: int
 
 
-def measure(
-    progress: Callable[[str, int], AbstractContextManager[Callable[[int], None]]],
-) -> list[Compared]:
-    """Compare every program. Raises `SimallocError` where the C library is not glibc."""
-    if not version():
-        raise SimallocError("the C library here is not glibc, so there is nothing to compare with")
+@dataclass(frozen=True)
+class Measured:
+    """Every program by replay, and those that were measured by themselves beside that."""
+
+    compared: Sequence[Compared]
+    beside: Sequence[Beside]
+
+
+def measure(progress: Progress) -> Measured:
+    """Compare every program. What the programs themselves hold is kept (`running` measures it)."""
     names = [name for name, entry in catalogue().items() if entry.for_threads]
-    found = []
+    found: list[Compared] = []
     with progress("programs with threads", len(names)) as advance:
         for name in names:
             found += compare(name)
             advance(1)
-    return found
+    return Measured(found, beside(found))
 
 
 def compare(name: str) -> list[Compared]:
@@ -114,8 +117,8 @@ def beside(compared: Sequence[Compared]) -> list[Beside]:
 
 def _policies() -> list[str]:
     """Return the model of the glibc at hand under each setting."""
-    here = f"version={'.'.join(map(str, version()))},cores={CORES}"
-    return [f"ptmalloc:{','.join(filter(None, (here, each)))}" for each in SETTINGS]
+    default = f"{model()},cores={CORES}"
+    return [f"{default},{each}" if each else default for each in SETTINGS]
 
 
 def _in_other_orders(trace: Trace) -> dict[str, list[int]]:

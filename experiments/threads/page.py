@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from experiments.output import Exhibit, fill_page
-from experiments.ptmalloc.measuring import version
+from experiments.output import fill_page
+from experiments.ptmalloc.measuring import here
 from experiments.threads.measuring import CORES
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from experiments.threads.measuring import Beside, Compared
+    from experiments.threads.measuring import Beside, Compared, Measured
     from simalloc.report.table import Value
 
 PAGE: Final = "threads.md"
@@ -21,7 +21,15 @@ PAGE: Final = "threads.md"
 _WORDS: Final = Path(__file__).with_name("page.md")
 
 
-def table(compared: Sequence[Compared]) -> Table:
+def tables(measured: Measured) -> dict[str, Table]:
+    """Return the tables of the page."""
+    return {
+        "resident": _replays_table(measured.compared),
+        "processes": _processes_table(measured.beside),
+    }
+
+
+def _replays_table(compared: Sequence[Compared]) -> Table:
     """Return what is resident at the peak and at the end, in glibc and in its model."""
     rows: list[Sequence[Value]] = [
         (
@@ -44,7 +52,7 @@ def table(compared: Sequence[Compared]) -> Table:
     return Table("Resident bytes", columns, rows)
 
 
-def processes_table(found: Sequence[Beside]) -> Table:
+def _processes_table(found: Sequence[Beside]) -> Table:
     """Return what the programs themselves hold at their peaks, beside model and replay."""
     rows: list[Sequence[Value]] = [
         (
@@ -77,8 +85,9 @@ def _distance(one: Beside) -> float:
     return abs(one.compared.model.peak_bytes / nearest - 1)
 
 
-def page(compared: Sequence[Compared], shown: Table, found: Sequence[Beside], beside: Table) -> str:
+def page(measured: Measured, shown: Mapping[str, Table]) -> str:
     """Return the page as Markdown."""
+    compared, found = measured.compared, measured.beside
     default = [one for one in compared if one.settings == "default"]
     single = {one.program: one for one in compared if one.settings == "arena_max=1"}
     most = max(default, key=lambda one: one.real.peak_bytes / single[one.program].real.peak_bytes)
@@ -86,7 +95,7 @@ def page(compared: Sequence[Compared], shown: Table, found: Sequence[Beside], be
     worst = max(compared, key=lambda one: abs(one.model.peak_bytes / one.real.peak_bytes - 1))
     farthest = max(found, key=_distance)
     facts = {
-        "here": ".".join(map(str, version())),
+        "here": here(),
         "cores": CORES,
         "rows": len(compared),
         "mapped": mapped,
@@ -106,5 +115,4 @@ def page(compared: Sequence[Compared], shown: Table, found: Sequence[Beside], be
         "farthest_setting": farthest.compared.settings,
         "farthest_percent": f"{100 * _distance(farthest):.0f}",
     }
-    exhibits = {"resident": Exhibit.plain(shown), "processes": Exhibit.plain(beside)}
-    return fill_page(_WORDS, facts, exhibits)
+    return fill_page(_WORDS, facts, shown)

@@ -11,9 +11,9 @@ from experiments.todays_programs.programs import PROGRAMS, ROWS
 from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Mapping
 
+    from experiments.mallocs import Progress
     from simalloc.heap import Run
     from simalloc.trace import Trace
 
@@ -34,9 +34,7 @@ class Results:
         return percent(self.runs[Job(program, policy)], 4)
 
 
-def measure(
-    progress: Callable[[str, float], AbstractContextManager[Callable[[float], None]]],
-) -> Results:
+def measure(progress: Progress) -> Results:
     """Carry out every simulation, a program at a time so that one trace is in memory.
 
     `progress` opens a progress bar for a label and a number of events (`simalloc.cli.progress`).

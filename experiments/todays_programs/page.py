@@ -5,7 +5,6 @@ What the words claim is asserted in tests/papers/test_todays_programs.py.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +14,7 @@ from experiments.growth.findings import Findings
 from experiments.growth.measuring import FINE
 from experiments.johnstone_wilson.growth_unit import DESCRIBED, SCALE
 from experiments.johnstone_wilson.replays import percent
-from experiments.output import markdown, wrapped
+from experiments.output import fill_page
 from experiments.todays_programs import facts
 from experiments.todays_programs.cases import AS_IT_IS, CASES, IN_PLACE, PAIR
 from experiments.todays_programs.programs import PROGRAMS
@@ -32,11 +31,6 @@ PAGE: Final = "todays-programs.md"
 BEST: Final = PAIR[0]
 REDIS: Final = next(case for case in CASES if case.program == "redis")
 _WORDS: Final = Path(__file__).with_name("page.md")
-
-
-def _one_line(table: Table) -> Table:
-    """Return the table with headings of one line."""
-    return replace(table, columns=[column.replace("\n", " ") for column in table.columns])
 
 
 def _pieces(results: Results, case: Case, policy: str, change: Change) -> facts.Pieces:
@@ -91,7 +85,5 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         "cc1_sizes": " and ".join(f"{size:,}" for size in cc1["best-fit-ao"].sizes),
         "f2c_request": float(np.median(f2c.size[f2c.op != Op.FREE])),
         "f2c_double": results.waste("f2c", "double-buddy"),
-        "tables": {name: markdown(_one_line(table)) for name, table in tables.items()},
     }
-    text = _WORDS.read_text(encoding="utf-8").format_map(known)
-    return "\n\n".join(map(wrapped, text.split("\n\n")))
+    return fill_page(_WORDS, known, tables)

@@ -5,7 +5,7 @@ from paper_pages import DOCS, no_progress
 
 from experiments.ellermann.choices import CHOICES, RATES, gains
 from experiments.ellermann.measuring import WALKED, WORKLOADS, measure
-from experiments.ellermann.page import GLIBC_SECONDS, MISS, PAGE, exhibits, page
+from experiments.ellermann.page import GLIBC_SECONDS, MISS, PAGE, page, tables
 from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS
 
 
@@ -15,7 +15,7 @@ def results():
 
 
 def test_the_page_in_docs_is_the_one_that_comes_out(results):
-    made = page(results, exhibits(results))
+    made = page(results, tables(results))
     assert (DOCS / PAGE).read_text(encoding="utf-8") == made, "run `make papers`"
 
 

@@ -210,16 +210,11 @@ def test_espresso_ao_rows_of_the_paper_peaked_at_one_request(results):
 
 
 def test_espresso_outliers_come_out_where_the_missing_bytes_lie_so(results):
-    first_fit, next_fit = outliers.outliers(results.runs)
-    assert first_fit.heaps == (184_320, 225_280), "our own heap grows at that request too"
-    assert first_fit.reached == tuple(range(86, 98))
-    assert (round(first_fit.third, 1), round(first_fit.fourth, 2)) == (25.3, 0.26)
-    assert (round(next_fit.third, 1), round(next_fit.fourth, 2)) == (27.2, 1.77)
-    assert 0 < len(next_fit.reached) <= next_fit.at_request < next_fit.tried / 10
-    assert not set(first_fit.reached) & set(next_fit.reached)
-
-
-def test_an_outlier_met_costs_other_rows(results):
+    assert outliers.heaps("first-fit-ao", results.runs) == (184_320, 225_280), "ours grows too"
+    for row, reached in outliers.REACHED.items():
+        assert set(reached) < set(outliers.PLACES)
+        for event in reached:
+            assert outliers.as_printed(row, outliers.inserted(row, event), results.runs)
     found = places.places(results.runs)
     by_outlier = {
         row: [one.cells for one in found if one.outlier == row] for row in ("", *outliers.ROWS)
