@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.growth.findings import PAIR, Findings
-from experiments.growth.measuring import KEPT_RESIDENT, keep, measure_everything, measure_resident
+from experiments.growth.findings import Findings
+from experiments.growth.measuring import keep, measure_everything
 from experiments.growth.page import PAGE, PICTURE, page, picture
 from experiments.growth.tables import all_tables
 from experiments.output import print_tables, write_text
@@ -40,12 +40,11 @@ def command(out: Path, *, again: bool) -> None:
     (out / "images").mkdir(parents=True, exist_ok=True)
     if again:
         keep(measure_everything(progress))
-        keep(measure_resident(PAIR, progress), KEPT_RESIDENT)
-    found, resident = Findings.kept(), Findings.kept_resident()
+    found = Findings.kept()
     with replacing(out / "images" / PICTURE) as stream:
         stream.write(picture())
-    write_text(page(found, resident), out / PAGE)
-    print_tables(all_tables(found, resident).values())
+    write_text(page(found), out / PAGE)
+    print_tables(all_tables(found).values())
     click.echo(f"Written to {out / PAGE}.", err=True)
 
 

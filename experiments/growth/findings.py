@@ -7,7 +7,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from experiments.growth.measuring import KEPT_RESIDENT, UNITS, GrowthRun, read_kept
+from experiments.growth.measuring import UNITS, GrowthRun, read_kept
 from experiments.growth.synthetic import SYNTHETIC
 from experiments.johnstone_wilson.programs import AVAILABLE
 
@@ -48,13 +48,8 @@ class Findings:
 
     @classmethod
     def kept(cls) -> Findings:
-        """Return what the file of mapped bytes has."""
+        """Return what the file of the replays has."""
         return cls(read_kept())
-
-    @classmethod
-    def kept_resident(cls) -> Findings:
-        """Return what the file of resident pages has, for the policies of `PAIR`."""
-        return cls(read_kept(KEPT_RESIDENT))
 
     @cached_property
     def traces(self) -> tuple[str, ...]:
@@ -79,6 +74,15 @@ class Findings:
         """Return the spread of every shipped trace."""
         return [self.spread(trace, policy) for trace in self.traces]
 
+    def resident_spread(self, trace: str, policy: str) -> Spread:
+        """Return the least and the most of its waste in resident pages, in points of percent."""
+        waste = [self.outcome(trace, policy, unit).resident_waste for unit in UNITS]
+        return Spread(trace, min(waste), max(waste))
+
+    def resident_spreads(self, policy: str) -> list[Spread]:
+        """Return that of every shipped trace."""
+        return [self.resident_spread(trace, policy) for trace in self.traces]
+
     def widest(self, policy: str) -> Spread:
         """Return that of the trace which depends on the unit most."""
         return max(self.spreads(policy), key=lambda spread: spread.width)
@@ -94,11 +98,6 @@ class Findings:
     def worst(self, policy: str, unit: int) -> str:
         """Return the trace with the largest figure."""
         return max(self.traces, key=lambda trace: self.figure(trace, policy, unit))
-
-    def waste_width(self, trace: str, policy: str) -> float:
-        """Return how far the waste itself moves over the units, in points of percent."""
-        waste = [self.outcome(trace, policy, unit).waste for unit in UNITS]
-        return max(waste) - min(waste)
 
     def most_on_paper(self, policy: str) -> float:
         """Return the largest figure on the paper's programs, over all units."""

@@ -19,18 +19,14 @@ from simalloc.report import Table, write_table
 from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterable, Sequence
 
+    from experiments.mallocs import Progress
     from simalloc.trace import Trace
 
-    Progress = Callable[[str, float], AbstractContextManager[Callable[[float], None]]]
 
 KEPT: Final = Path(__file__).with_name("kept.csv")
 """What the replays came to: `python -m experiments.growth --measure` writes it anew."""
-
-KEPT_RESIDENT: Final = KEPT.with_name("kept-resident.csv")
-"""The same of resident pages, under the paper's best two policies."""
 
 SCALE: Final = 16
 """By which sizes are multiplied, as in the paper."""
@@ -55,8 +51,8 @@ WITHOUT_TAIL: Final = "best-fit-ao:count_tail=off"
 class GrowthRun:
     """What a trace came to under a policy that grows by `unit` scaled bytes.
 
-    `peak_heap` and `peak_live` are bytes of the program. Of resident pages, `peak_heap` has the
-    bytes of those that were written.
+    `peak_heap`, `peak_live` and `peak_resident`, in pages of 4 KiB that were written, are bytes of
+    the program.
     """
 
     trace: str
@@ -64,11 +60,17 @@ class GrowthRun:
     unit: int
     peak_heap: float
     peak_live: int
+    peak_resident: float
 
     @property
     def waste(self) -> float:
         """By how many percent the peak heap exceeds the peak of live bytes: measure #4."""
         return 100 * (self.peak_heap / self.peak_live - 1)
+
+    @property
+    def resident_waste(self) -> float:
+        """By how many percent the peak of resident bytes exceeds the peak of live bytes."""
+        return 100 * (self.peak_resident / self.peak_live - 1)
 
     @property
     def beyond(self) -> float:
@@ -97,20 +99,16 @@ def load_trace(name: str) -> Trace:
     return growing_block() if name == SYNTHETIC else load(name)
 
 
-def measure(
-    name: str, policies: Sequence[str], units: Sequence[int], *, resident: bool = False
-) -> list[GrowthRun]:
-    """Replay the trace of a name under each policy with each unit, a policy at a time.
-
-    The peak is that of mapped bytes, or of those in `resident` pages of 4 KiB.
-    """
+def measure(name: str, policies: Sequence[str], units: Sequence[int]) -> list[GrowthRun]:
+    """Replay the trace of a name under each policy with each unit, a policy at a time."""
     trace, found = load_trace(name), []
     for policy in policies:
         texts = [grown_by(policy, unit) for unit in units]
-        runs = simulate_all(trace, texts, scale=SCALE, resident=resident)
+        runs = simulate_all(trace, texts, scale=SCALE, resident=True)
         for unit, run in zip(units, runs, strict=True):
-            peak = (run.resident or run.mapped).peak_bytes
-            found.append(GrowthRun(name, policy, unit, peak, run.max_live_bytes))
+            assert run.resident is not None, "it was asked for"
+            peaks = run.peak_heap_bytes, run.max_live_bytes, run.resident.peak_bytes
+            found.append(GrowthRun(name, policy, unit, *peaks))
     return found
 
 
@@ -128,28 +126,17 @@ def measure_everything(progress: Progress) -> list[GrowthRun]:
     return found
 
 
-def measure_resident(policies: Sequence[str], progress: Progress) -> list[GrowthRun]:
-    """Replay every shipped trace, and the synthetic one, for its resident pages: some minutes."""
-    found = []
-    names = [*shipped(), SYNTHETIC]
-    with progress("resident pages", len(names)) as advance:
-        for name in names:
-            found += measure(name, policies, UNITS, resident=True)
-            advance(1)
-    return found
-
-
-def keep(outcomes: Iterable[GrowthRun], path: Path = KEPT) -> None:
+def keep(outcomes: Iterable[GrowthRun]) -> None:
     """Write what was measured to a file that is kept."""
     columns = tuple(part.name for part in fields(GrowthRun))
     stream = StringIO()
     write_table(Table("Growth units", columns, [astuple(one) for one in outcomes]), "csv", stream)
-    write_text(stream.getvalue(), path)
+    write_text(stream.getvalue(), KEPT)
 
 
-def read_kept(path: Path = KEPT) -> list[GrowthRun]:
+def read_kept() -> list[GrowthRun]:
     """Return what was measured, in the order of the file."""
-    with path.open(encoding="utf-8", newline="") as file:
+    with KEPT.open(encoding="utf-8", newline="") as file:
         return [
             GrowthRun(
                 row["trace"],
@@ -157,6 +144,7 @@ def read_kept(path: Path = KEPT) -> list[GrowthRun]:
                 int(row["unit"]),
                 float(row["peak_heap"]),
                 int(row["peak_live"]),
+                float(row["peak_resident"]),
             )
             for row in csv.DictReader(file)
         ]

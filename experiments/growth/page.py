@@ -13,7 +13,7 @@ from experiments.growth.measuring import CLOSELY, SCALE, UNITS, grown_by
 from experiments.growth.synthetic import SMALL, STEP, STEPS, SYNTHETIC, growing_block
 from experiments.growth.tables import all_tables, spell_unit
 from experiments.johnstone_wilson.growth_unit import DESCRIBED
-from experiments.output import markdown, wrapped
+from experiments.output import fill_page
 from experiments.todays_programs.facts import pieces
 from simalloc.heap import simulate
 from simalloc.measure import heap_map
@@ -32,12 +32,9 @@ SHOWN: Final = 24
 _WORDS: Final = Path(__file__).with_name("page.md")
 
 
-def page(found: Findings, resident: Findings) -> str:
-    """Return the page as Markdown, of mapped bytes and of those in resident pages."""
-    tables = {name: markdown(table) for name, table in all_tables(found, resident).items()}
-    facts = {**_facts(found), **_of_resident(resident), "tables": tables}
-    text = _WORDS.read_text(encoding="utf-8").format_map(facts)
-    return "\n\n".join(map(wrapped, text.split("\n\n")))
+def page(found: Findings) -> str:
+    """Return the page as Markdown."""
+    return fill_page(_WORDS, {**_facts(found), **_of_resident(found)}, all_tables(found))
 
 
 def picture() -> bytes:
@@ -55,15 +52,17 @@ def holes(policy: str, unit: int) -> Pieces:
     return pieces(trace, simulate(trace, grown_by(policy, unit), addresses=True), STEP)
 
 
-def _of_resident(resident: Findings) -> dict[str, Any]:
+def _of_resident(found: Findings) -> dict[str, Any]:
     wide = ("perl5", "ginsh")
     return {
-        "resident_first": max(resident.waste_width(name, FIRST) for name in resident.traces),
+        "resident_first": max(spread.width for spread in found.resident_spreads(FIRST)),
+        "resident_lea": max(spread.width for spread in found.resident_spreads("lea-2.6.1")),
         "resident_best": max(
-            resident.waste_width(name, BEST) for name in resident.traces if name not in wide
+            spread.width for spread in found.resident_spreads(BEST) if spread.trace not in wide
         ),
         "resident_perl5": [
-            resident.outcome("perl5", BEST, unit).waste for unit in (UNITS[0], DESCRIBED * SCALE)
+            found.outcome("perl5", BEST, unit).resident_waste
+            for unit in (UNITS[0], DESCRIBED * SCALE)
         ],
     }
 

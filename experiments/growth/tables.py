@@ -19,23 +19,32 @@ from experiments.johnstone_wilson.published import label
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from experiments.growth.findings import Spread
     from simalloc.report.table import Value
 
 _LIMITS: Final = (1, 5, 20)
 _FAR: Final = 1
 """Points of percent: traces whose figure moves further are shown one by one."""
 
+_TAILLESS: Final = "best fit AO, the end not counted"
+
 LOOKED_AT: Final = (PAIR[0], WITHOUT_TAIL, PAIR[1], "lea-2.6.1")
 
-_NAMES: Final = {WITHOUT_TAIL: "best fit AO, the end not counted"}
 
-
-def all_tables(found: Findings, resident: Findings) -> dict[str, Table]:
-    """Return every table by its name on the page; `found` has mapped bytes."""
+def all_tables(found: Findings) -> dict[str, Table]:
+    """Return every table by its name on the page."""
     return {
-        "resident": resident_table(resident),
+        "resident": resident_table(found),
+        "resident-policies": spreads_table(
+            "How far the waste in resident pages moves over the units, points of percent",
+            found.resident_spreads,
+        ),
         "units": units_table(found),
-        "policies": policies_table(found),
+        "policies": spreads_table(
+            "How far a figure moves over the units, points of percent", found.spreads
+        ),
         "medians": medians_table(found),
         "far": far_table(found),
         "paper": paper_table(found),
@@ -66,12 +75,13 @@ def units_table(found: Findings) -> Table:
     return Table(f"By growth unit: {len(found.traces)} traces", columns, rows)
 
 
-def policies_table(found: Findings) -> Table:
-    """Return a row a policy: how far its figures move from one unit to another."""
+def spreads_table(title: str, spreads: Callable[[str], Sequence[Spread]]) -> Table:
+    """Return a row a policy: how far its figures on the traces move from one unit to another."""
     rows: list[tuple[Value, ...]] = []
     for policy in POLICIES:
-        widths = [spread.width for spread in found.spreads(policy)]
-        widest = found.widest(policy)
+        found = spreads(policy)
+        widths = [spread.width for spread in found]
+        widest = max(found, key=lambda spread: spread.width)
         rows.append(
             (
                 label(policy),
@@ -90,7 +100,7 @@ def policies_table(found: Findings) -> Table:
         "to",
         "on",
     )
-    return Table("How far a figure moves over the units, points of percent", columns, rows)
+    return Table(title, columns, rows)
 
 
 def medians_table(found: Findings) -> Table:
@@ -121,11 +131,11 @@ def resident_table(found: Findings) -> Table:
         (
             label(policy),
             trace,
-            *(Rounded(found.outcome(trace, policy, unit).waste, 2) for unit in UNITS),
+            *(Rounded(found.outcome(trace, policy, unit).resident_waste, 2) for unit in UNITS),
         )
         for policy in PAIR
         for trace in (*found.traces, SYNTHETIC)
-        if found.waste_width(trace, policy) > _FAR
+        if found.resident_spread(trace, policy).width > _FAR
     ]
     columns = ("policy", "trace", *map(spell_unit, UNITS))
     title = f"Resident pages: traces whose waste moves by more than {_FAR} point, percent"

@@ -26,9 +26,7 @@ def found():
 
 
 def test_the_page_in_docs_is_the_one_that_comes_out(found):
-    assert (DOCS / PAGE).read_text(encoding="utf-8") == page(found, Findings.kept_resident()), (
-        "python -m experiments.growth"
-    )
+    assert (DOCS / PAGE).read_text(encoding="utf-8") == page(found), "python -m experiments.growth"
     assert (DOCS / "images" / PICTURE).read_bytes().startswith(b"\x89PNG")
 
 
@@ -47,19 +45,18 @@ def test_what_is_kept_is_what_a_replay_comes_to(found, name):
         assert one == found.outcome(name, one.policy, one.unit)
 
 
-@pytest.mark.parametrize("name", ["make", "ginsh"])
-def test_what_is_kept_of_resident_pages_is_what_a_replay_comes_to(name):
-    resident = Findings.kept_resident()
-    for one in measure(name, (BEST, FIRST), (UNITS[0], DESCRIBED), resident=True):
-        assert one == resident.outcome(name, one.policy, one.unit)
-
-
-def test_resident_pages_say_the_same():
-    resident = Findings.kept_resident()
-    assert resident.traces
-    assert max(resident.waste_width(name, FIRST) for name in resident.traces) < 2
-    assert resident.outcome("perl5", BEST, UNITS[0]).waste < 1
-    assert resident.outcome("perl5", BEST, DESCRIBED).waste > 1000
+def test_resident_pages_say_the_same(found):
+    assert max(spread.width for spread in found.resident_spreads(FIRST)) < 2
+    assert found.outcome("perl5", BEST, UNITS[0]).resident_waste < 1
+    assert found.outcome("perl5", BEST, DESCRIBED).resident_waste > 1000
+    for policy in ("binary-buddy", "double-buddy", "simple-seg-2n", "simple-seg-2n-3x2n"):
+        mapped, resident = (
+            max(spread.width for spread in spreads)
+            for spreads in (found.spreads(policy), found.resident_spreads(policy))
+        )
+        assert resident < mapped
+    for policy in ("first-fit-lifo", "next-fit-ao", "next-fit-lifo", "next-fit-fifo"):
+        assert sum(spread.width > 1 for spread in found.resident_spreads(policy)) > 16
 
 
 def test_a_unit_of_one_byte_of_the_program_is_the_least():
