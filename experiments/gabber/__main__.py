@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.gabber import figures
-from experiments.gabber.choices import measure_choices
+from experiments.gabber.choices import DRAWS, measure_choices
 from experiments.gabber.exhibits import exhibits
 from experiments.gabber.jitter import measure_jitter
 from experiments.gabber.measuring import measure, measure_full, results
@@ -33,7 +33,6 @@ from simalloc.report import write_table
 from simalloc.report.figures.saving import save_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from pathlib import Path
 
     from experiments.mallocs import Runs
@@ -60,10 +59,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--choices",
-    "chosen",
-    is_flag=True,
-    help="Replay a twentieth of Hummingbird anew by ten seeds, and by other free choices: some "
-    "minutes.",
+    "drawn",
+    type=click.Choice(DRAWS),
+    help="Replay Hummingbird anew by several seeds, and by other free choices: a twentieth of it, "
+    "which takes some minutes, or all, which takes half an hour and 5 GB of memory.",
 )
 @click.option(
     "--full",
@@ -79,7 +78,7 @@ if TYPE_CHECKING:
     "stays. May be given several times.",
 )
 def command(
-    out: Path, *, again: bool, shaken: bool, chosen: bool, full: bool, only: tuple[str, ...]
+    out: Path, *, again: bool, shaken: bool, drawn: str | None, full: bool, only: tuple[str, ...]
 ) -> None:
     """Print the tables of Gabber and others 2001 beside those of traces generated like theirs.
 
@@ -89,14 +88,15 @@ def command(
     """
     out.mkdir(parents=True, exist_ok=True)
     if again:
-        _keep_outcomes(QUICK, _outcomes(measure(progress, only)), only)
+        _keep_outcomes(QUICK, _outcomes(measure(progress, only)), merge=bool(only))
     if shaken:
-        _keep_outcomes(JITTER, measure_jitter(load_traces(), progress), only)
-    if chosen:
-        _keep_outcomes(CHOICES, measure_choices(progress), only)
+        _keep_outcomes(JITTER, measure_jitter(load_traces(), progress), merge=bool(only))
+    if drawn:
+        for measured_anew in measure_choices(DRAWS[drawn], progress):
+            _keep_outcomes(CHOICES, measured_anew, merge=True)
     if full:
         runs, fit = measure_full(progress, only)
-        _keep_outcomes(FULL, _outcomes(runs), only)
+        _keep_outcomes(FULL, _outcomes(runs), merge=bool(only))
         _keep(FULL_FIT, fit)
         if not only:
             _draw(runs, out)
@@ -112,9 +112,9 @@ def _outcomes(runs: Runs) -> GabberRuns:
     return {which: GabberRun.of(run) for which, run in runs.items()}
 
 
-def _keep_outcomes(path: Path, measured: GabberRuns, only: Collection[str]) -> None:
-    """Keep outcomes, beside those that the file has of other policies if only some were due."""
-    kept = {**read_outcomes(path), **measured} if only else measured
+def _keep_outcomes(path: Path, measured: GabberRuns, *, merge: bool) -> None:
+    """Keep outcomes, beside the others that the file has if they are merged with them."""
+    kept = {**read_outcomes(path), **measured} if merge else measured
     _keep(path, outcomes_table(dict(sorted(kept.items()))))
 
 

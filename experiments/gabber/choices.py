@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
@@ -13,18 +13,14 @@ from experiments.mallocs import at_hand, replay, with_mechanism
 from simalloc.report import Rounded, Table
 from simalloc.trace.workloads import hummingbird
 from simalloc.trace.workloads.hummingbird import CHOSEN, FreeChoice
+from simalloc.trace.workloads.provenance import SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from experiments.mallocs import Progress
     from simalloc.report.table import Value
     from simalloc.trace import Trace
-
-SHARE: Final = 20
-"""The traces have this part of the events: in full each would take minutes."""
-
-SEEDS: Final = tuple(range(1, 11))
 
 OTHERWISE: Final[Mapping[str, FreeChoice]] = {
     "clusters live a quarter as long": replace(CHOSEN, passing=CHOSEN.passing // 4),
@@ -34,61 +30,76 @@ OTHERWISE: Final[Mapping[str, FreeChoice]] = {
     "all files stay alike": replace(CHOSEN, frequent=0.25, stay=1.0),
     "a tenth of the files stays nine times the mean": replace(CHOSEN, frequent=0.1, stay=9.0),
 }
-"""One free choice at a time made otherwise, with seed 1."""
-
-LONGER: Final = 5
-"""A fifth of the events is replayed too, for choices show more in a longer run: under `FEW`."""
-
-FEW: Final = ("phk", "solaris-default", "gnu-1995", "lea-2.6.6")
-AS_CHOSEN: Final = "as chosen"
-LIVES: Final = {
-    AS_CHOSEN: CHOSEN,
-    **{words: choice for words, choice in OTHERWISE.items() if not words.startswith("meta-data")},
-}
-"""The choices that are looked at there, with seed 1."""
+"""One free choice at a time made otherwise."""
 
 _LEADER: Final = "phk"
 
 
-def drawn(seed: int) -> str:
-    """Return the key of the trace that a seed draws."""
-    return f"{HUMMINGBIRD}, a twentieth, seed {seed}"
+@dataclass(frozen=True)
+class Draws:
+    """Traces of Hummingbird of one length: one a seed, and with the first seed one a choice."""
+
+    length: str
+    share: int
+    """The traces have the `share`-th part of the events."""
+    seeds: tuple[int, ...]
+    choices: tuple[str, ...]
+    """Keys of `OTHERWISE`."""
+
+    def seeded(self, seed: int) -> str:
+        """Return the key of the trace that a seed draws."""
+        return f"{HUMMINGBIRD}, {self.length}, seed {seed}"
+
+    def chosen(self, words: str) -> str:
+        """Return the key of the trace with one choice made otherwise."""
+        return f"{HUMMINGBIRD}, {self.length}, {words}"
+
+    def keys(self) -> dict[str, list[str]]:
+        """Return the keys of what the seeds draw, and of the choices with that of none."""
+        choices = [self.seeded(self.seeds[0]), *map(self.chosen, self.choices)]
+        return {"seeds": [*map(self.seeded, self.seeds)], "choices": choices}
+
+    def made(self) -> dict[str, tuple[int, FreeChoice]]:
+        """Return the seed and the free choices of every trace, by its key."""
+        made = {self.seeded(seed): (seed, CHOSEN) for seed in self.seeds}
+        first = self.seeds[0]
+        return made | {self.chosen(words): (first, OTHERWISE[words]) for words in self.choices}
+
+    def trace(self, seed: int, choice: FreeChoice = CHOSEN) -> Trace:
+        """Generate one of them."""
+        return hummingbird.hummingbird(
+            seed, objects=hummingbird.OBJECTS // self.share, choice=choice
+        )
 
 
-def chosen(words: str) -> str:
-    """Return the key of the trace with one choice made otherwise."""
-    return f"{HUMMINGBIRD}, a twentieth, {words}"
+TWENTIETH: Final = Draws("a twentieth", 20, tuple(range(1, 11)), tuple(OTHERWISE))
+WHOLE: Final = Draws(
+    "in full",
+    1,
+    (1, 2, 3),
+    tuple(words for words in OTHERWISE if not words.startswith("meta-data")),
+)
+"""Fewer, for each takes minutes; its first seed is the one that the tables in full have."""
+
+DRAWS: Final = {"twentieth": TWENTIETH, "full": WHOLE}
 
 
-def longer(words: str) -> str:
-    """Return the key of a fifth of the trace with a choice of `LIVES`."""
-    return f"{HUMMINGBIRD}, a fifth, {words}"
+def measure_choices(draws: Draws, progress: Progress) -> Iterator[GabberRuns]:
+    """Replay traces under the paper's allocators: what each came to, one at a time in memory."""
+    texts = [with_mechanism(name) for name in at_hand(PAPER)]
+    for key, which in draws.made().items():
+        if key != WHOLE.seeded(SEED):
+            runs = replay({key: draws.trace(*which)}, texts, progress)
+            yield {one: GabberRun.of(run) for one, run in runs.items()}
 
 
-def trace_of(seed: int, choice: FreeChoice = CHOSEN, share: int = SHARE) -> Trace:
-    """Return a part of Hummingbird."""
-    return hummingbird.hummingbird(seed, objects=hummingbird.OBJECTS // share, choice=choice)
-
-
-def measure_choices(progress: Progress) -> GabberRuns:
-    """Replay all of these under the paper's allocators: some minutes."""
-    made = {drawn(seed): (seed, CHOSEN, SHARE) for seed in SEEDS}
-    made |= {chosen(words): (SEEDS[0], choice, SHARE) for words, choice in OTHERWISE.items()}
-    found = _measure(made, at_hand(PAPER), progress)
-    made = {longer(words): (SEEDS[0], choice, LONGER) for words, choice in LIVES.items()}
-    return found | _measure(made, FEW, progress)
-
-
-def _measure(
-    made: Mapping[str, tuple[int, FreeChoice, int]], names: Sequence[str], progress: Progress
-) -> GabberRuns:
-    """Replay each trace, given by its seed, choice and share, one at a time in memory."""
-    texts = [with_mechanism(name) for name in names]
-    found: GabberRuns = {}
-    for key, which in made.items():
-        runs = replay({key: trace_of(*which)}, texts, progress)
-        found |= {one: GabberRun.of(run) for one, run in runs.items()}
-    return found
+def whole_by_first_seed(full: GabberRuns) -> GabberRuns:
+    """Return the outcomes of the trace in full, as that of the first seed of `WHOLE`."""
+    return {
+        (WHOLE.seeded(SEED), text): outcome
+        for (key, text), outcome in full.items()
+        if key == HUMMINGBIRD
+    }
 
 
 def at_end(kept: GabberRuns, key: str) -> dict[str, float]:
@@ -112,56 +123,31 @@ def rank_of_leader(kept: GabberRuns, key: str) -> int:
     return 1 + sum(waste < here[_LEADER] for waste in here.values())
 
 
-def choices_table(kept: GabberRuns) -> Table:
+def choices_table(kept: GabberRuns, draws: Draws) -> Table:
     """Return print, the least and most over the seeds, and a row a choice made otherwise."""
     names = at_hand(PAPER)
     cells = PAPER.table(3).cells
-    rows: list[tuple[Value, ...]] = [
-        (
-            "printed, in full",
-            *(
-                Rounded(cells[name][PERCENT].value, 1) if PERCENT in cells[name] else None
-                for name in names
-            ),
-            None,
-            None,
-        )
-    ]
-    of_seeds = [at_end(kept, drawn(seed)) for seed in SEEDS]
-    orders = [in_order(kept, drawn(seed)) for seed in SEEDS]
-    leads = [rank_of_leader(kept, drawn(seed)) for seed in SEEDS]
+    printed = [cells[name].get(PERCENT) for name in names]
+    values: list[Value] = [None if one is None else Rounded(one.value, 1) for one in printed]
+    rows: list[tuple[Value, ...]] = [("printed, in full", *values, None, None)]
+    of_seeds = [_row(kept, draws.seeded(seed)) for seed in draws.seeds]
     rows += [
-        (
-            f"{len(SEEDS)} seeds, {words}",
-            *(Rounded(end(one[name] for one in of_seeds), 1) for name in names),
-            end(orders),
-            end(leads),
-        )
+        (f"{len(draws.seeds)} seeds, {words}", *_spelled([*map(end, *of_seeds)]))
         for words, end in (("least", min), ("most", max))
     ]
-    for words in OTHERWISE:
-        here, key = at_end(kept, chosen(words)), chosen(words)
-        ends = (Rounded(here[name], 1) for name in names)
-        rows.append((words, *ends, in_order(kept, key), rank_of_leader(kept, key)))
+    rows += [(words, *_spelled(_row(kept, draws.chosen(words)))) for words in draws.choices]
     columns = ("", *map(PAPER.label, names), "pairs in printed order", "PhK's rank")
-    title = "Fragmentation at the end of a twentieth of Hummingbird, generated, percent"
-    return Table(title, columns, rows)
+    part = "Hummingbird in full" if draws.share == 1 else f"{draws.length} of Hummingbird"
+    return Table(f"Fragmentation at the end of {part}, generated, percent", columns, rows)
 
 
-def longer_table(kept: GabberRuns) -> Table:
-    """Return a row a choice of `LIVES`: what a fifth of the trace comes to under `FEW`."""
-    rows: list[tuple[Value, ...]] = [
-        (words, *(Rounded(kept[longer(words), with_mechanism(name)].at_end, 1) for name in FEW))
-        for words in LIVES
-    ]
-    title = "Fragmentation at the end of a fifth of Hummingbird, generated, percent"
-    return Table(title, ("", *map(PAPER.label, FEW)), rows)
+def _row(kept: GabberRuns, key: str) -> list[float]:
+    """Return each allocator's fragmentation, the pairs in printed order, and PhK's rank."""
+    return [*at_end(kept, key).values(), in_order(kept, key), rank_of_leader(kept, key)]
 
 
-def spread_longer(kept: GabberRuns, name: str) -> tuple[float, float]:
-    """Return the least and the most of one of `FEW` over the choices of `LIVES`."""
-    values = [kept[longer(words), with_mechanism(name)].at_end for words in LIVES]
-    return min(values), max(values)
+def _spelled(row: Sequence[float]) -> list[Value]:
+    return [*(Rounded(waste, 1) for waste in row[:-2]), *map(int, row[-2:])]
 
 
 def spread(kept: GabberRuns, name: str, keys: Sequence[str]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from experiments.coverage import coverage_table
 from experiments.gabber import fit, fragmentation
 from experiments.gabber.bounds import bounds_table
-from experiments.gabber.choices import choices_table, longer_table
+from experiments.gabber.choices import TWENTIETH, WHOLE, choices_table
 from experiments.gabber.jitter import jitter_table
 from experiments.gabber.programs import EMACS, GENERATED, HUMMINGBIRD
 from experiments.gabber.ranks import ranks_table
@@ -47,8 +47,8 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
         "jitter": jitter_table(results),
         "bounds": bounds_table(results),
         "ranks": ranks_table(results),
-        "choices": choices_table(results.chosen),
-        "choices-longer": longer_table(results.chosen),
+        "choices": choices_table(results.chosen, TWENTIETH),
+        "choices-full": choices_table(results.chosen, WHOLE),
         "coverage": coverage_table(_COVERAGE),
     }
     return shown | {name: Exhibit.plain(table) for name, table in plain.items()}

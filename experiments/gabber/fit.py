@@ -81,7 +81,7 @@ def lives_table(key: str, trace: Trace) -> Table:
             )
         )
     columns = ("bytes", "% never freed", "K objects in a life", "MB in a life")
-    return Table(f"{key}: lives by size", columns, rows)
+    return Table(f"{key}, generated: lives by size", columns, rows)
 
 
 def _hummingbird(trace: Trace, share: float) -> list[tuple[Value, ...]]:

@@ -118,4 +118,5 @@ def work_table(full: GabberRuns) -> Table:
             "visited, most",
         )
     ]
-    return Table("Processor time, and blocks visited", ("", *columns), rows)
+    title = "Processor time, printed; simulated and blocks visited, on the generated traces in full"
+    return Table(title, ("", *columns), rows)

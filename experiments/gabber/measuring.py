@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from experiments.gabber.choices import whole_by_first_seed
 from experiments.gabber.fit import prose_table
 from experiments.gabber.paper import PAPER
 from experiments.gabber.programs import (
@@ -61,7 +62,8 @@ class Results:
 def results() -> Results:
     """Generate a tenth of Hummingbird and Emacs, and read what is kept of the simulations."""
     traces = {key: generate(key) for key in GENERATED}
-    return Results(traces, read_outcomes(QUICK), *map(read_outcomes, (FULL, JITTER, CHOICES)))
+    quick, full, jittered, chosen = map(read_outcomes, (QUICK, FULL, JITTER, CHOICES))
+    return Results(traces, quick, full, jittered, chosen | whole_by_first_seed(full))
 
 
 def measure(progress: Progress, only: Collection[str] = ()) -> Runs:

@@ -9,16 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from experiments.gabber.choices import (
-    FEW,
-    OTHERWISE,
-    SEEDS,
-    SHARE,
-    chosen,
-    drawn,
+    WHOLE,
+    at_end,
     in_order,
     rank_of_leader,
     spread,
-    spread_longer,
 )
 from experiments.gabber.fragmentation import NUMBERS
 from experiments.gabber.jitter import jitter_leads
@@ -34,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from experiments.gabber.measuring import Results
+    from experiments.gabber.outcome import GabberRuns
     from experiments.output import Exhibit
 
 PAGE: Final = "gabber.md"
@@ -99,32 +95,32 @@ def _facts(results: Results) -> dict[str, Any]:
 
 
 def _choices(results: Results) -> dict[str, Any]:
-    """Return what ten seeds and other free choices come to, on a twentieth of Hummingbird."""
-    keys = {
-        "seeds": [drawn(seed) for seed in SEEDS],
-        "choices": [drawn(SEEDS[0]), *map(chosen, OTHERWISE)],
-    }
-    kept = results.chosen
+    """Return what seeds and other free choices come to in full, one by one and together."""
+    kept, keys = results.chosen, WHOLE.keys()
+    together = list(dict.fromkeys([*keys["seeds"], *keys["choices"]]))
+    best = [min(PAPER.policies, key=at_end(kept, key).__getitem__) for key in together]
+    ordered = [in_order(kept, key) for key in together]
     return {
-        "longer": {name: spread_longer(kept, name) for name in FEW},
-        "share": SHARE,
-        "seeds_count": len(SEEDS),
-        "choices_count": len(OTHERWISE),
+        "full_events": results.full[HUMMINGBIRD, with_mechanism("phk")].events / 1e6,
+        "full_seeds": _spreads(kept, keys["seeds"]),
+        "full_choices": _spreads(kept, keys["choices"]),
+        "full_all": _spreads(kept, together),
+        "full_first": best.count("phk"),
+        "full_traces": len(together),
+        "full_upset": listed(sorted({PAPER.label(name) for name in best if name != "phk"})),
+        "full_ordered": (min(ordered), max(ordered)),
+        "choices_count": len(WHOLE.choices),
         "all_pairs": len(PAPER.policies) * (len(PAPER.policies) - 1) // 2,
-        "spread": {
-            what: {name: spread(kept, name, some) for name in PAPER.policies}
-            for what, some in keys.items()
-        },
-        "ordered": {
-            what: (min(found), max(found))
-            for what, some in keys.items()
-            for found in [[in_order(kept, key) for key in some]]
-        },
-        "leads": {
-            what: " to ".join(map(str, dict.fromkeys((min(found), max(found)))))
-            for what, some in keys.items()
-            for found in [[rank_of_leader(kept, key) for key in some]]
-        },
+    }
+
+
+def _spreads(kept: GabberRuns, keys: list[str]) -> dict[str, Any]:
+    """Return every allocator's least and most over some traces, and what PhK's ranks are."""
+    ranks = sorted({rank_of_leader(kept, key) for key in keys})
+    return {
+        **{name: spread(kept, name, keys) for name in PAPER.policies},
+        "count": len(keys),
+        "rank": " to ".join(map(str, dict.fromkeys((ranks[0], ranks[-1])))),
     }
 
 

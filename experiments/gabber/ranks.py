@@ -76,7 +76,7 @@ def ranks_table(results: Results) -> Table:
         "table 3\nprinted",
         f"{HUMMINGBIRD}\ngenerated, in full",
         *map(heading, LIKE_HUMMINGBIRD),
-        "hummingbird\npolicy alone",
+        f"{heading(HUMMINGBIRD)}, policy alone",
         "table 4\nprinted",
         f"{EMACS}\ngenerated, in full",
         *map(heading, LIKE_EMACS),

@@ -5,12 +5,11 @@ from paper_pages import DOCS
 
 from experiments.gabber.choices import (
     OTHERWISE,
-    SEEDS,
-    chosen,
-    drawn,
+    TWENTIETH,
+    WHOLE,
+    at_end,
     rank_of_leader,
     spread,
-    trace_of,
 )
 from experiments.gabber.exhibits import exhibits
 from experiments.gabber.jitter import jitter_leads, jittered
@@ -115,18 +114,27 @@ def test_the_worst_three_on_hummingbird_come_in_the_printed_order(results):
     assert full(results, with_mechanism("csri-1.18")) > 1000
 
 
+def test_in_full_phk_leads_with_every_seed_and_with_all_choices_but_one(results):
+    kept, keys = results.chosen, WHOLE.keys()
+    assert {rank_of_leader(kept, key) for key in keys["seeds"]} == {1}
+    assert sorted(rank_of_leader(kept, key) for key in keys["choices"]) == [1, 1, 1, 1, 2]
+    for key in WHOLE.made():
+        here = at_end(kept, key)
+        assert set(sorted(here, key=here.get)[-3:]) == {"csri-1.18", "vmalloc", "solaris-3x"}
+
+
 def test_seeds_and_choices_move_the_figures(results):
-    kept = results.chosen
-    seeds, choices = [*map(drawn, SEEDS)], [*map(chosen, OTHERWISE)]
-    assert len({rank_of_leader(kept, key) for key in seeds}) > 1
-    for keys in (seeds, choices):
-        least, most = spread(kept, "solaris-default", keys)
+    assert len({rank_of_leader(results.chosen, key) for key in TWENTIETH.keys()["seeds"]}) > 1
+    for keys in TWENTIETH.keys().values():
+        least, most = spread(results.chosen, "solaris-default", keys)
         assert most > 2 * least
+    least, most = spread(results.chosen, "gnu-1995", list(WHOLE.made()))
+    assert 7 * 41.8 < least < most / 1.5
 
 
 def test_what_is_kept_of_a_choice_is_what_a_replay_gives(results):
     words, choice = next(iter(OTHERWISE.items()))
     text = with_mechanism("modified-binary-buddy")
-    kept = results.chosen[chosen(words), text]
-    again = simulate(trace_of(SEEDS[0], choice), text, scale=SCALE, realloc=REALLOC)
+    kept = results.chosen[TWENTIETH.chosen(words), text]
+    again = simulate(TWENTIETH.trace(1, choice), text, scale=SCALE, realloc=REALLOC)
     assert (again.peak_heap_bytes, again.final_heap_bytes) == (kept.peak_heap, kept.final_heap)
