@@ -63,8 +63,10 @@ LARGE: Final = (1 << 20, 1 << 12)
 """Live bytes and largest object of the games. A tree that is never balanced becomes a list under an
 adversary, so its policy plays a smaller one."""
 
-GROWING: Final = tuple(1 << power for power in range(16, 25, 2))
-"""Live bytes of the games by which the bound is followed upwards, with the largest of `LARGE`."""
+GROWING: Final = tuple(1 << power for power in range(16, 23, 2))
+"""Live bytes of the games by which the bound is followed upwards, with the largest of `LARGE`.
+
+The papers' policies play them."""
 
 LONG: Final = {
     ("against-best-fit", "bw-gc-2.6", LARGE[0]),

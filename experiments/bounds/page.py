@@ -18,7 +18,7 @@ from experiments.bounds.measuring import (
     SMALL,
     small_game,
 )
-from experiments.output import markdown, wrapped
+from experiments.output import fill_page
 from simalloc.adversary import ADVERSARIES
 from simalloc.bound import best_fit_bound, buddy_bound, first_fit_bound, robson_bound
 from simalloc.report import Rounded, Table
@@ -67,41 +67,45 @@ def page(measured: Measured) -> str:
     highest = {name: max(filter(None, games.values())) for name, games in large.items()}
     worst = max(highest, key=lambda name: highest[name])
     best = min(highest, key=lambda name: highest[name])
-    text = _WORDS.read_text("utf-8").format(
-        exhaustive=measured.exhaustive,
-        exact=sum(row.best == 0 for row in rows),
-        all=len(rows),
-        farthest=farthest.trace,
-        farthest_percent=f"{100 * farthest.best / farthest.live:.2f}",
-        near_percent=f"{100 * near.best / near.live:.2g}",
-        no_room=len(no_room),
-        no_room_names=", ".join(no_room),
-        taught=len(no_room),
-        least=round(100 * ROOM),
-        answers=answers(measured),
-        knowledge="; ".join(f"*{name}*, {words}" for name, words in KNOWLEDGE.items()),
-        sites=" ".join(name for name, known in measured.known.items() if "sites" in known),
-        live=f"{LARGE[0]:,}",
-        largest=f"{LARGE[1]:,}",
-        worst_policy=worst,
-        worst_ratio=f"{highest[worst]:.0f}",
-        played=len(large),
-        first_fit_ratio=f"{highest['first-fit-ao']:.1f}",
-        best_policy=best,
-        best_ratio=f"{highest[best]:.1f}",
-        most=f"{max(heaps):.3f}",
-        pages_trace=pages_trace,
-        by_pages=f"{by_pages[pages_trace]:.1f}",
-        figure=FIGURE,
-        possible_table=markdown(possible_table(rows)).strip(),
-        papers_table=markdown(papers_table(rows)).strip(),
-        knowing_table=markdown(knowing_table(measured)).strip(),
-        small_table=markdown(small_table(measured.small)).strip(),
-        large_table=markdown(games_table(large, LARGE)).strip(),
-        growing_table=markdown(growing_table(measured.growing)).strip(),
-        proven="\n".join(map(_proven, (OF_TREES, SMALL, *((live, LARGE[1]) for live in GROWING)))),
-    )
-    return "\n\n".join(map(wrapped, text.split("\n\n")))
+    facts = {
+        "exhaustive": measured.exhaustive,
+        "exact": sum(row.best == 0 for row in rows),
+        "all": len(rows),
+        "farthest": farthest.trace,
+        "farthest_percent": f"{100 * farthest.best / farthest.live:.2f}",
+        "near_percent": f"{100 * near.best / near.live:.2g}",
+        "no_room": len(no_room),
+        "no_room_names": ", ".join(no_room),
+        "taught": len(no_room),
+        "least": round(100 * ROOM),
+        "answers": answers(measured),
+        "knowledge": "; ".join(f"*{name}*, {words}" for name, words in KNOWLEDGE.items()),
+        "sites": " ".join(name for name, known in measured.known.items() if "sites" in known),
+        "live": f"{LARGE[0]:,}",
+        "largest": f"{LARGE[1]:,}",
+        "worst_policy": worst,
+        "worst_ratio": f"{highest[worst]:.0f}",
+        "played": len(large),
+        "first_fit_ratio": f"{highest['first-fit-ao']:.1f}",
+        "best_policy": best,
+        "best_ratio": f"{highest[best]:.1f}",
+        "most": f"{max(heaps):.3f}",
+        "pages_trace": pages_trace,
+        "by_pages": f"{by_pages[pages_trace]:.1f}",
+        "figure": FIGURE,
+        "proven": "\n".join(
+            map(_proven, (OF_TREES, SMALL, *((live, LARGE[1]) for live in GROWING)))
+        ),
+    }
+    shown = {
+        "possible": possible_table(rows),
+        "papers": papers_table(rows),
+        "knowing": knowing_table(measured),
+        "small": small_table(measured.small),
+        "large": games_table(large, LARGE),
+        "growing": growing_table(measured.growing),
+    }
+    return fill_page(_WORDS, facts, shown)
 
 
 def answers(measured: Measured) -> str:
