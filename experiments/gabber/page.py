@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from experiments.gabber.measuring import Results
-    from experiments.gabber.outcome import GabberRuns
+    from experiments.gabber.runs import GabberRuns
     from experiments.output import Exhibit
 
 PAGE: Final = "gabber.md"
