@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from simalloc.policy.device import Bfc, OrtArena, PyTorch
+from simalloc.policy.device import Bfc, Device, OrtArena, PyTorch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from simalloc.policy.device import Device
-
-_POOLS: Final = ("all", "large_pool", "small_pool")
+    from simalloc.heap._core import Simulation
+    from simalloc.heap.run import Run
 
 
 @dataclass(frozen=True)
@@ -49,16 +48,15 @@ class DeviceFigures:
     active_bytes_at_peak: int
     inactive_split_bytes_at_peak: int
     memory_stats: Mapping[str, int | float] = field(default_factory=dict)
-    """What the allocator reports of itself after the run, by its own names (`own_figures`)."""
+    """What the allocator reports of itself after the run, by its own names ."""
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceReplay:
-    """The states after each event that was carried out, and what was counted.
+    """The states after each event that was carried out, and what came out in all.
 
     The arrays have one entry an event (int64, bytes): `addresses` is -1 where the event leaves no
-    object. If a request could not be served, it is the last event. `splits` and `coalescings` are
-    those of blocks.
+    object. If a request could not be served, it is the last event, unless the program went on.
     """
 
     addresses: NDArray[np.int64]
@@ -66,50 +64,67 @@ class DeviceReplay:
     heap: NDArray[np.int64]
     allocated: NDArray[np.int64]
     free_blocks: NDArray[np.int64]
-    figures: DeviceFigures
+    run: Run
     calls: NDArray[np.int64]
     """What was taken from the device and given back, (calls, 3): the event that it served (from 0
     on), the address, and the bytes, below 0 if they were given back."""
-    splits: int
-    coalescings: int
-    coalescing_frees: int
-    """Frees in which a block was merged."""
+
+    @property
+    def figures(self) -> DeviceFigures:
+        """What the allocator reports of itself."""
+        assert self.run.device is not None
+        return self.run.device
 
 
-def own_figures(
-    description: Device,
-    figures: Mapping[str, Sequence[int]],
-    *,
-    largest: int,
-    largest_free: int,
-) -> dict[str, int | float]:
+def figures_of(simulation: Simulation, description: object) -> DeviceFigures | None:
+    """Return what a device allocator of the core has reported so far; None of a heap."""
+    if not isinstance(description, Device):
+        return None
+    reported = dict(zip(simulation.figure_names(), simulation.report(), strict=True))
+    counted = simulation.figures()
+    return device_figures(description, reported, counted["first_refused"], counted["refused"])
+
+
+def device_figures(
+    description: Device, reported: Mapping[str, int], first_oom: int, ooms: int
+) -> DeviceFigures:
+    """Return figures that are reported by the names of the core (families/device.c)."""
+    return DeviceFigures(
+        first_oom_event=first_oom,
+        peak_requested_bytes=reported["requested_bytes.all.peak"],
+        peak_allocated_bytes=reported["allocated_bytes.all.peak"],
+        peak_active_bytes=reported["active_bytes.all.peak"],
+        peak_reserved_bytes=reported["reserved_bytes.all.peak"],
+        final_reserved_bytes=reported["reserved_bytes.all.current"],
+        peak_inactive_split_bytes=reported["inactive_split_bytes.all.peak"],
+        segments=reported["segments"],
+        device_alloc=reported["device_alloc"],
+        device_free=reported["device_free"],
+        retries=reported["retries"],
+        ooms=ooms,
+        requested_bytes_at_peak=reported["requested_bytes_at_peak"],
+        active_bytes_at_peak=reported["active_bytes_at_peak"],
+        inactive_split_bytes_at_peak=reported["inactive_split_bytes_at_peak"],
+        memory_stats=_own(description, reported),
+    )
+
+
+def _own(description: Device, reported: Mapping[str, int]) -> dict[str, int | float]:
     """Return what an allocator reports of itself after a run, by its own names; bytes and counts.
 
-    PyTorch's are keys of `torch.cuda.memory_stats`. `figures` has of each what it is now and was at
-    its peak: of all pools, the large and the small ones, or of all alone. The sizes of the
-    `largest` block that was ever in use and of the largest free one are for BFC's.
+    PyTorch's are keys of `torch.cuda.memory_stats`.
     """
     if isinstance(description, PyTorch):
-        return _memory_stats(figures)
+        return {name: reported[name] for name in sorted(reported) if "." in name}
     if not isinstance(description, (Bfc, OrtArena)):
         return {}
-    in_use, peak_in_use = figures["allocated_bytes"][:2]
-    pool, peak_pool = figures["reserved_bytes"][:2]
+    in_use, pool = reported["allocated_bytes.all.current"], reported["reserved_bytes.all.current"]
     free = pool - in_use
     return {
         "bytes_in_use": in_use,
-        "peak_bytes_in_use": peak_in_use,
+        "peak_bytes_in_use": reported["allocated_bytes.all.peak"],
         "pool_bytes": pool,
-        "peak_pool_bytes": peak_pool,
-        "largest_alloc_size": largest,
-        "fragmentation": (free - largest_free) / free if free else 0.0,
+        "peak_pool_bytes": reported["reserved_bytes.all.peak"],
+        "largest_alloc_size": reported["largest"],
+        "fragmentation": (free - reported["largest_free"]) / free if free else 0.0,
     }
-
-
-def _memory_stats(figures: Mapping[str, Sequence[int]]) -> dict[str, int | float]:
-    stats: dict[str, int | float] = {}
-    for name, values in figures.items():
-        pools = [f"{name}.{pool}" for pool in _POOLS] if len(values) > 2 else [name]
-        for pool, current, peak in zip(pools, values[::2], values[1::2], strict=True):
-            stats[f"{pool}.current"], stats[f"{pool}.peak"] = current, peak
-    return dict(sorted(stats.items()))

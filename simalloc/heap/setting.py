@@ -36,6 +36,8 @@ class Setting:
     """Whether the program writes every byte that it asks for, or none."""
     occupied: tuple[int, ...] = ()
     """Sizes of pages, in bytes of the program, that are looked at for live bytes in them."""
+    goes_on: bool = False
+    """Whether the program goes on without an object that it was refused, or ends there."""
 
     @classmethod
     def of(
@@ -74,6 +76,8 @@ class Setting:
 
         For each of them the C library has allocated something before the first event.
         """
+        if "thread" not in self.columns:
+            return 0
         allocates = self.family().allocates_for_threads(self.source.provenance)
         return self.threads - 1 if allocates else 0
 
@@ -84,14 +88,26 @@ class Setting:
             return 1
         return len(self.source.thread_numbers | {0})
 
+    @property
+    def replayed_threads(self) -> int:
+        """How many of the trace's threads the policy tells apart; those of a device's are one."""
+        apart = "thread" in self.columns or isinstance(self.policy.description, Device)
+        return self.source.threads if apart else 1
+
     def simulation(
-        self, *, checked: bool = False, portable: bool = False, events: int | None = None
+        self,
+        *,
+        checked: bool = False,
+        portable: bool = False,
+        keeps_mappings: bool = False,
+        events: int | None = None,
     ) -> Simulation:
         """Return an empty heap of the C core, for the events of the source or so many.
 
-        `checked` verifies the whole heap after each event; `portable` renounces vector code.
+        `checked` verifies the whole heap after each event; `portable` renounces vector code;
+        `keeps_mappings` keeps what was mapped and unmapped when.
         """
-        description = self.family()
+        description = self.policy.description
         return Simulation(
             description.core,
             len(self.source) if events is None else events,
@@ -105,6 +121,8 @@ class Setting:
             self.resident,
             self.occupied,
             self.writes,
+            self.goes_on,
+            keeps_mappings,
             **self._decider(),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -18,17 +18,24 @@ if TYPE_CHECKING:
     from simalloc.heap.setting import Setting
 
 
+_FIGURES: Final = 1 << 20
+"""At most so many are held at once."""
+
+
 class Sight(NamedTuple):
     """Events in a row; every array has one entry an event, int64.
 
     `region`, `number` and `offset` say where the object is, in the family's own terms
     (`Family.spell_location`); `address` is -1 after events that leave no object. `mapped` and
-    `resident` are scaled bytes. `figures` has a row an event: what the allocator itself reports.
+    `resident` are scaled bytes, `live` the program's. `figures` has a row an event: what the
+    allocator itself reports.
     """
 
     address: NDArray[np.int64]
     mapped: NDArray[np.int64]
     resident: NDArray[np.int64]
+    live: NDArray[np.int64]
+    free_blocks: NDArray[np.int64]
     region: NDArray[np.int64]
     number: NDArray[np.int64]
     offset: NDArray[np.int64]
@@ -48,38 +55,48 @@ class Watched:
     that does not place objects as they come.
     """
 
-    def __init__(self, setting: Setting, *, engine: str = "core") -> None:
-        if setting.policy.description.runner != "online":
+    def __init__(
+        self,
+        setting: Setting,
+        *,
+        engine: str = "core",
+        checked: bool = False,
+        keeps_mappings: bool = False,
+    ) -> None:
+        if setting.policy.description.runner == "offline":
             raise SimallocError(f"{setting.policy.name} does not place objects event by event")
         self._setting = setting
         self._in_python = engine == "reference"
-        self._simulation = setting.simulation(portable=engine == "core-portable")
-        self.names: Sequence[str] = self._simulation.figure_names()
+        self.simulation = setting.simulation(
+            portable=engine == "core-portable", checked=checked, keeps_mappings=keeps_mappings
+        )
+        self.names: Sequence[str] = self.simulation.figure_names()
 
     def sights(self) -> Generator[Sight]:
-        """Yield what is seen, a stride of events at a time."""
+        """Yield what is seen, some events at a time, up to the program's end."""
         return self._of_reference() if self._in_python else self._of_core()
 
     def _of_core(self) -> Generator[Sight]:
+        room = max(1, _FIGURES // max(1, len(self.names)))
         with closing(
             strides(self._setting.source, self._setting.columns, self._setting.policy)
         ) as parts:
             for part in parts:
-                sight = Sight.empty(len(part.op), len(self.names))
-                columns = sight._asdict()
-                replay(self._simulation, part, columns.pop("address"), columns)
-                yield sight
+                for start in range(0, len(part.op), room):
+                    events = part.part(start, start + room)
+                    sight = Sight.empty(len(events.op), len(self.names))
+                    columns = sight._asdict()
+                    done = replay(self.simulation, events, columns.pop("address"), columns)
+                    yield Sight(*(column[:done] for column in sight))
+                    if done < len(events.op):
+                        return
 
     def _of_reference(self) -> Generator[Sight]:
         from simalloc.heap.reference.replay import watched  # noqa: PLC0415 - rarely needed
 
         sight = Sight.empty(len(self._setting.source), len(self.names))
-        for event, (address, mapped, resident, location, figures) in enumerate(
-            watched(self._setting)
-        ):
-            for column, value in zip(
-                sight[:-1], (address, mapped, resident, *location), strict=True
-            ):
+        for event, (*seen, location, figures) in enumerate(watched(self._setting)):
+            for column, value in zip(sight[:-1], (*seen, *location), strict=True):
                 column[event] = value
             sight.figures[event] = [figures[name] for name in self.names]
         yield sight

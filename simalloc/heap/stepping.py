@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap.device_figures import figures_of
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.run import Costs, Counters, Run
 
@@ -37,7 +39,7 @@ def replay_all(
     addresses: NDArray[np.int64] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> float:
-    """Carry out all events and return the seconds that took.
+    """Carry out all events, or those up to the program's end, and return the seconds that took.
 
     `addresses`, if given, is filled with the objects'. `progress` is called with the number of
     events done since its last call.
@@ -100,8 +102,10 @@ def replay(
     events: ReplayedEvents,
     address: NDArray[np.int64] | None = None,
     sight: Mapping[str, NDArray[Any]] | None = None,
-) -> None:
+) -> int:
     """Carry out a run of events, or raise `SimallocError` naming the one that could not be.
+
+    Returns how many there were: fewer than given where a program ends that was refused a request.
 
     `address`, if given, is filled with the objects', and so are the columns of a `sight`.
     """
@@ -112,6 +116,7 @@ def replay(
     if failure is not None:
         event = int(simulation.figures()["events"])
         raise SimallocError(f"event {event} (of {int(events.size[done])} bytes): {failure}")
+    return done
 
 
 def run_of(
@@ -138,7 +143,7 @@ def run_of(
         final_live_bytes=int(figures["live"]),
         mapped=_footprint(mapped, figures, scale),
         threads=setting.source.threads,
-        replayed_threads=setting.source.threads if "thread" in setting.columns else 1,
+        replayed_threads=setting.replayed_threads,
         resident=others.pop(0) if setting.resident else None,
         occupied=dict(zip(setting.occupied, others, strict=True)),
         page=setting.page,
@@ -156,8 +161,9 @@ def run_of(
             internal_bytes_at_peak_heap=(allocated_then - live_then * scale) / scale,
             external_bytes_at_peak_heap=(mapped["peak"] - allocated_then) / scale,
         ),
-        addresses=addresses,
+        addresses=None if addresses is None else addresses[:events],
         seconds=seconds,
+        device=figures_of(simulation, setting.policy.description),
         costs=Costs(figures["system_calls"], figures["faults"]),
     )
 
@@ -185,4 +191,4 @@ def _footprint(of: dict[str, Any], figures: dict[str, Any], scale: int) -> Footp
 
 
 def _quotient(total: float, count: float) -> float:
-    return total / count if count else float("nan")
+    return total / count if count else math.nan

@@ -86,5 +86,7 @@ def test_the_engines_agree(name, parameters, trace, capacity, rule, goes_on):
     for column in ("addresses", "live", "heap", "allocated", "free_blocks", "calls"):
         assert np.array_equal(getattr(plain, column), getattr(core, column)), column
     assert plain.figures == core.figures == figures_in_core(trace, described, rule, goes_on=goes_on)
-    assert (plain.splits, plain.coalescings) == (core.splits, core.coalescings)
-    assert plain.coalescing_frees == core.coalescing_frees
+    assert plain.run.counters == core.run.counters
+    assert plain.run.mapped.mean_bytes == core.run.mapped.mean_bytes
+    assert plain.run.mapped.peak_event == core.run.mapped.peak_event
+    assert plain.run.max_live_bytes == core.run.max_live_bytes

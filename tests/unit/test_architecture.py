@@ -61,7 +61,7 @@ ROOMS = {
     "policy": {
         "parts": set(),
         "families": {"parts"},
-        "device": {"parts"},
+        "device": {"parts", "families"},
         "python": {"parts", "families"},
         "catalogue": {"parts", "families", "python", "device"},
     },

@@ -77,14 +77,14 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
 
 def watched(
     setting: Setting,
-) -> Iterator[tuple[int, int, int, tuple[int, int, int], dict[str, int]]]:
-    """Yield after each event address, mapped and resident bytes, location and figures."""
+) -> Iterator[tuple[int, int, int, int, int, tuple[int, int, int], dict[str, int]]]:
+    """Yield after each event what a `Sight` has of it, with the figures by name."""
     objects = Objects(setting)
     heap = objects.heap
     for address in _addresses(objects, setting):
-        _, mapped, _, _, resident, *_ = objects.state()
+        live, mapped, _, free_blocks, resident, *_ = objects.state()
         location = (0, 0, -1) if address < 0 else heap.locate(address)
-        yield address, mapped, resident, location, heap.figures()
+        yield address, mapped, resident, live, free_blocks, location, heap.figures()
 
 
 def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.heap import Realloc
 from simalloc.heap.device_core import replay_in_core
-from simalloc.heap.device_runner import device_run
-from simalloc.heap.setting import Setting
 from simalloc.measure.device.outcomes import described
 from simalloc.measure.device.pinned import Pinned, pinned
 from simalloc.measure.device.segments import Segments, memory_of, segments_of
 from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.longest_stays import longest_stays
-from simalloc.policy import Policy
 from simalloc.shown import ShownAsPicture
 
 if TYPE_CHECKING:
@@ -25,7 +21,6 @@ if TYPE_CHECKING:
     from simalloc.heap import Run
     from simalloc.heap.device_figures import DeviceReplay
     from simalloc.measure.stays import Stays
-    from simalloc.policy.device import PyTorch
     from simalloc.trace import Trace
 
 COLUMNS: Final = 1600
@@ -67,7 +62,7 @@ def device_map(
     seen = trace if events == len(trace) else trace.prefix(events)
     memory = memory_of(replay)
     segments = segments_of(memory, ranges=expandable)
-    run = _shown(seen, description, replay, segments)
+    run = _shown(seen, replay, segments)
     drawn = heap_map(seen, run, columns=columns, rows=columns // 2)
     mapped = _mapped(drawn, segments, memory)
     return DeviceMap(
@@ -82,13 +77,12 @@ def device_map(
     )
 
 
-def _shown(trace: Trace, description: PyTorch, replay: DeviceReplay, segments: Segments) -> Run:
+def _shown(trace: Trace, replay: DeviceReplay, segments: Segments) -> Run:
     """Return the run of a replay, at the addresses at which its segments are shown."""
-    setting = Setting(trace, Policy("pytorch", description), 1, Realloc.FREE_FIRST)
-    run = device_run(setting, trace, replay, 0.0, addresses=True)
     top = int((segments.shown + segments.size).max(initial=1))
-    mapped = replace(run.mapped, peak_bytes=float(top))
-    return replace(run, addresses=segments.moved(replay.addresses), mapped=mapped)
+    mapped = replace(replay.run.mapped, peak_bytes=float(top))
+    addresses = segments.moved(replay.addresses)
+    return replace(replay.run, objects=trace.objects, addresses=addresses, mapped=mapped)
 
 
 def _mapped(drawn: HeapMap, segments: Segments, memory: NDArray[np.int64]) -> NDArray[np.bool_]:

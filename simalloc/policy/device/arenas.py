@@ -49,6 +49,10 @@ class Bfc(Device):
         """The bytes of a remainder that is always split off."""
         return floor(self.split_fraction * self.limit) if self.split_fraction else 128 * MIB
 
+    def _own_parameters(self) -> dict[str, int]:
+        names = "limit", "always_split", "growth", "collection"
+        return {name: getattr(self, name) for name in names}
+
 
 class Extend(Enum):
     """How ONNX Runtime's arena extends (`arena_extend_strategy` 0 and 1)."""
@@ -83,12 +87,18 @@ class OrtArena(Device):
         """The bytes that may be taken in all."""
         return self.available
 
+    def _own_parameters(self) -> dict[str, int]:
+        names = "limit", "max_dead", "initial_chunk", "initial_growth", "max_extend"
+        doubling = self.extend is Extend.NEXT_POWER_OF_TWO
+        return {name: getattr(self, name) for name in names} | {"doubling": doubling}
+
 
 @dataclass(frozen=True, kw_only=True)
 class RmmPool(Device):
     """The pool of the RAPIDS Memory Manager: best fit, doubling, shrinking only below a maximum."""
 
     family: ClassVar[str] = "rmm pool"
+    columns: ClassVar[tuple[str, ...]] = ("stream",)
 
     initial: Annotated[int, "Bytes taken at the start."] = 0
     maximum: Annotated[int, "Bytes that may be taken in all; 0: no end."] = 0
@@ -100,6 +110,9 @@ class RmmPool(Device):
                 f"initial is {self.initial} and maximum {self.maximum}; both take 0 or more bytes, "
                 "and a maximum above 0 is no less than initial"
             )
+
+    def _own_parameters(self) -> dict[str, int]:
+        return {"initial": self.initial, "maximum": self.maximum}
 
 
 @dataclass(frozen=True, kw_only=True)

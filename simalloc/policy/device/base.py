@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
+from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Overhead
 
 MIB: Final = 1 << 20
 GIB: Final = 1 << 30
+GRANULE: Final = 2 * MIB
+"""What a device grants is a multiple of this, and begins at one."""
 UNLIMITED: Final = 1 << 50
 """The bytes that a device without a capacity has: more than any program asks for."""
 
@@ -33,8 +36,8 @@ class Device:
     applied_overhead: ClassVar[Overhead] = Overhead()
     is_slow: ClassVar[bool] = False
     memalign: ClassVar[bool] = False
-    looked_at: ClassVar[tuple[str, ...]] = ("stream", "pool")
     columns: ClassVar[tuple[str, ...]] = ()
+    """The optional columns of a trace that it looks at."""
     aligning: ClassVar[None] = None
     """Blocks have one alignment, of 256 or 512 bytes; no program asks for another."""
 
@@ -46,10 +49,23 @@ class Device:
         if self.capacity < 0 or self.capacity > UNLIMITED:
             raise PolicyError(f"capacity is {self.capacity}; it takes 0 (no end) to {UNLIMITED}")
 
+    def core_parameters(self) -> dict[str, int | str]:
+        """Return the parameters by the core's names; those that heaps have are not set."""
+        return Family().core_parameters() | {"capacity": self.available} | self._own_parameters()
+
+    def _own_parameters(self) -> dict[str, int]:
+        """Return what the core knows of this allocator, besides the capacity."""
+        return {}
+
     @property
     def core(self) -> str:
         """The core's name of what carries the description out."""
         return self.family
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """The optional columns of a trace that a placement depends on."""
+        return self.columns
 
     @property
     def available(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple
 
 from simalloc.errors import PolicyError
 from simalloc.policy.device.alloc_conf import parse_divisions, parse_settings, range_length
@@ -13,6 +13,8 @@ from simalloc.policy.device.base import MIB, UNLIMITED, Device, check_share
 
 if TYPE_CHECKING:
     from simalloc.policy.parts import Value
+
+_NO_LIMIT: Final = 2**63 - 1
 
 
 class PyTorchRules(NamedTuple):
@@ -43,6 +45,7 @@ class PyTorch(Device):
     """
 
     family: ClassVar[str] = "pytorch"
+    columns: ClassVar[tuple[str, ...]] = ("stream", "pool")
 
     fraction: Annotated[
         float, "`per_process_memory_fraction`: the share of the capacity that may be reserved."
@@ -92,6 +95,12 @@ class PyTorch(Device):
     def rules(self) -> PyTorchRules:
         """What the settings come to; raises `PolicyError` for those that cannot be."""
         return self.resolved._own_rules()  # noqa: SLF001 - of another of this class
+
+    def _own_parameters(self) -> dict[str, int]:
+        rules = self.rules._asdict()
+        divisions = {f"divisions.{i}": each for i, each in enumerate(rules.pop("divisions"))}
+        limits = {name: _NO_LIMIT if value is None else value for name, value in rules.items()}
+        return divisions | limits
 
     def _own_rules(self) -> PyTorchRules:
         large = self.large_segment_size_mb

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from patience import wait_until
 
-from simalloc.heap._device import Device
 from simalloc.heap.setting import Setting
 from simalloc.trace import Op, Trace
 
@@ -29,18 +28,11 @@ def heap(trace):
     return asked, lambda: simulation.replay(op, size, slot, live, spans, {})
 
 
-def no_cache():
-    capacity = {"capacity": 1 << 40}
-    return Device(
-        "no cache", capacity, frees_first=True, checked=False, keeps_calls=False, goes_on=False
-    )
-
-
 def device(trace):
-    device = no_cache()
-    nothing = [None] * 7
-    asked = device.figures, device.pools, device.calls
-    return asked, lambda: device.replay(trace.op, trace.size, trace.slot, *nothing)
+    simulation = Setting.of(trace, "no-cache", 1, None).simulation(keeps_mappings=True)
+    op, size, slot, live, spans, _ = trace.replayed
+    asked = simulation.figures, simulation.report, simulation.mappings, simulation.figure_names
+    return asked, lambda: simulation.replay(op, size, slot, live, spans, {})
 
 
 def is_refused(kind, trace, number):
@@ -66,10 +58,3 @@ def is_refused(kind, trace, number):
 def test_a_replay_in_another_thread_is_left_alone(trace, kind):
     for number in range(len(kind(trace)[0])):
         wait_until(partial(is_refused, kind, trace, number))
-
-
-def test_states_of_a_device_are_all_wanted_or_none_is():
-    device = no_cache()
-    event = np.zeros(1, np.uint8), np.ones(1, np.int64), np.zeros(1, np.uint32), None, None
-    with pytest.raises(ValueError, match="either all states are wanted or none is"):
-        device.replay(*event, np.empty(1, np.int64), None, None, None, None)

@@ -1,12 +1,13 @@
-"""simulate_all() of devices: each in a thread of its own, over a trace in memory or in a file."""
+"""simulate_all() of devices: side by side, over a trace in memory or in a file."""
 
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from simalloc.heap import device, device_core, simulate, simulate_all
+from simalloc.heap import simulate, simulate_all
 from simalloc.trace import Op, Trace, open_trace, write_trace
 
 OBJECTS = 1000
@@ -21,7 +22,7 @@ DEVICES = ["pytorch", "bfc", "ort-arena", "rmm-pool", "no-cache"]
 
 @pytest.fixture(autouse=True)
 def short_strides(monkeypatch):
-    monkeypatch.setattr(device_core, "_STRIDE", 100)
+    monkeypatch.setattr(sys.modules["simalloc.heap.stepping"], "STRIDE", 100)
 
 
 @pytest.fixture
@@ -41,10 +42,22 @@ def test_on_all_cores_they_do_what_each_does_alone(file):
 
 
 def test_a_file_is_read_once(file, monkeypatch):
-    read, in_memory = [], type(file).in_memory
-    monkeypatch.setattr(type(file), "in_memory", lambda self: read.append(self) or in_memory(self))
+    opened, read = [], type(file).replayed_parts
+    monkeypatch.setattr(
+        type(file),
+        "replayed_parts",
+        lambda self, columns: opened.append(self) or read(self, columns),
+    )
     simulate_all(file, DEVICES)
-    assert read == [file]
+    assert opened == [file]
+
+
+def test_a_program_that_ends_early_leaves_the_others_alone(file):
+    small = f"no-cache:capacity={300 * 2 << 20}"
+    early, whole = simulate_all(file, [small, "no-cache"], addresses=True)
+    assert early == simulate(TRACE, small)
+    assert early.events == len(early.addresses) == early.device.first_oom_event == 301
+    assert whole.events == len(TRACE)
 
 
 def test_an_interruption_stops_every_device_after_its_stride(file, monkeypatch):
@@ -63,7 +76,7 @@ def test_an_interruption_stops_every_device_after_its_stride(file, monkeypatch):
 
     shutdown = ThreadPoolExecutor.shutdown
     monkeypatch.setattr(ThreadPoolExecutor, "shutdown", shut_down)
-    monkeypatch.setattr(device, "completed", interrupted)
+    monkeypatch.setattr(sys.modules["simalloc.heap.side_by_side"], "completed", interrupted)
     threads = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
         simulate_all(file, DEVICES, progress=told)

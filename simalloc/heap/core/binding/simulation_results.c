@@ -48,7 +48,7 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
     const struct counters *counters = &replay->heap->counters;
     const struct residence *residence = replay->heap->residence;
     return Py_BuildValue(
-        "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sN sN}",
+        "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sN sN}",
         "events", measures->events,
         "live", measures->live,
         "max_live", measures->max_live,
@@ -67,9 +67,22 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
         "visited_at_free_worst", counters->visited_at_free_worst,
         "coalescing_frees", counters->coalescing_frees,
         "system_calls", counters->system_calls,
+        "refused", replay->refusals.count,
+        "first_refused", replay->refusals.first,
         "faults", residence == NULL ? UINT64_C(0) : residence->faults,
         "mapped", footprint_figures(&measures->mapped),
         "series", series_figures(measures));
+}
+
+PyObject *simulation_mappings(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    const struct mappings *mappings = &replay->heap->mappings;
+    return PyBytes_FromStringAndSize((const char *)mappings->at,
+                                     (Py_ssize_t)(mappings->count * sizeof *mappings->at));
 }
 
 PyObject *simulation_loose(PyObject *object, PyObject *unused)

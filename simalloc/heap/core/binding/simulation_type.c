@@ -45,6 +45,7 @@ static void free_replay(struct replay *replay)
     free(replay->measures.series);
     occupancy_release(&replay->occupancy);
     objects_release(&replay->objects);
+    refusals_release(&replay->refusals);
     free(replay);
 }
 
@@ -54,6 +55,7 @@ enum { MAX_PAGE = 1 << 30 };
 struct tracking {
     uint64_t page;  /* bytes of the program */
     bool resident;  /* which of these are resident is kept track of */
+    bool keeps_mappings;
     uint64_t sizes; /* how many other sizes are looked at for live bytes in them */
     uint64_t occupied[MOST_PAGE_SIZES];
 };
@@ -109,6 +111,7 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
     }
     heap->setting.scale = scale;
     heap->setting.page = tracking->page * scale;
+    heap->mappings.are_kept = tracking->keeps_mappings;
     heap->spare = BATCH * family->blocks_an_event;
     if (family == &python_policy)
         ((struct python_policy *)heap)->decider = decider;
@@ -154,7 +157,8 @@ bool add_compiled_twice(PyObject *module)
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"family", "events", "scale", "realloc", "checked", "portable", "parameters",
-                            "page", "resident", "occupied", "writes", "policy", NULL};
+                            "page", "resident", "occupied", "writes", "goes_on", "keeps_mappings",
+                            "policy", NULL};
     const char *name;
     unsigned long long count;
     unsigned long long scale;
@@ -164,13 +168,16 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     int portable;
     int resident;
     int writes;
+    int goes_on;
+    int keeps_mappings;
     PyObject *parameters;
     PyObject *occupied;
     PyObject *policy = NULL;
     uint64_t rule;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKKUppO!KpO!p|O", names, &name, &count, &scale,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKKUppO!KpO!ppp|O", names, &name, &count, &scale,
                                      &rule_name, &checked, &portable, &PyDict_Type, &parameters,
-                                     &page, &resident, &PyTuple_Type, &occupied, &writes, &policy) ||
+                                     &page, &resident, &PyTuple_Type, &occupied, &writes,
+                                     &goes_on, &keeps_mappings, &policy) ||
         !find_choice("realloc", rule_name, realloc_rules, 3, &rule))
         return NULL;
     const bool vectors = !portable && CPU_HAS_AVX2;
@@ -190,7 +197,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     timeline_init(&replay->measures.mapped.timeline, count);
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Simulation *self = NULL;
-    struct tracking tracking = {.page = page, .resident = resident};
+    struct tracking tracking = {
+        .page = page, .resident = resident, .keeps_mappings = keeps_mappings};
     if (read_sizes(occupied, &tracking) &&
         make_heap(replay, family, scale, count, &tracking, parameters, policy))
         self = (Simulation *)allocate(type, 0);
@@ -199,6 +207,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
         return NULL;
     }
     replay->heap->setting.program_writes = writes;
+    replay->refusals.goes_on = goes_on;
     self->replay = replay;
     self->events = count;
     return (PyObject *)self;
@@ -226,8 +235,8 @@ struct replay *simulation_idle(PyObject *object)
  * others, of another length. */
 enum {
     OP, SIZE, SLOT, LIVE,
-    ALIGNMENT, TIME, THREAD, SITE,
-    ADDRESS, MAPPED, RESIDENT, REGION, NUMBER, OFFSET,
+    ALIGNMENT, TIME, THREAD, SITE, STREAM, DEVICE_POOL,
+    ADDRESS, MAPPED, RESIDENT, LIVE_NOW, FREE_BLOCKS, REGION, NUMBER, OFFSET,
     SPANS, FIGURES, EVENT_COLUMNS,
 };
 
@@ -256,19 +265,24 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
         .time = columns[TIME].view.buf,
         .thread = columns[THREAD].view.buf,
         .site = columns[SITE].view.buf,
+        .stream = columns[STREAM].view.buf,
+        .pool = columns[DEVICE_POOL].view.buf,
         .address = columns[ADDRESS].view.buf,
         .sight = columns[MAPPED].view.buf == NULL ? NULL : sight,
     };
     *sight = (struct sight){
         .mapped = columns[MAPPED].view.buf,
         .resident = columns[RESIDENT].view.buf,
+        .live = columns[LIVE_NOW].view.buf,
+        .free_blocks = columns[FREE_BLOCKS].view.buf,
         .region = columns[REGION].view.buf,
         .number = columns[NUMBER].view.buf,
         .offset = columns[OFFSET].view.buf,
         .figures = columns[FIGURES].view.buf,
     };
     bool is_whole = events->sight == NULL ||
-                    (sight->resident != NULL && sight->region != NULL && sight->number != NULL &&
+                    (sight->resident != NULL && sight->live != NULL &&
+                     sight->free_blocks != NULL && sight->region != NULL && sight->number != NULL &&
                      sight->offset != NULL &&
                      figures == count * (Py_ssize_t)report_width(replay->family, replay->heap));
     if (is_whole && events->count <= self->events - replay->measures.events)
@@ -302,9 +316,13 @@ static PyObject *simulation_replay(PyObject *object, PyObject *args)
         [TIME] = {.name = "time", .width = 8, .optional = true},
         [THREAD] = {.name = "thread", .width = 4, .optional = true},
         [SITE] = {.name = "site", .width = 4, .optional = true},
+        [STREAM] = {.name = "stream", .width = 4, .optional = true},
+        [DEVICE_POOL] = {.name = "pool", .width = 4, .optional = true},
         [ADDRESS] = {.name = "address", .width = 8, .writable = true, .optional = true},
         [MAPPED] = {.name = "mapped", .width = 8, .writable = true, .optional = true},
         [RESIDENT] = {.name = "resident", .width = 8, .writable = true, .optional = true},
+        [LIVE_NOW] = {.name = "live", .width = 8, .writable = true, .optional = true},
+        [FREE_BLOCKS] = {.name = "free_blocks", .width = 8, .writable = true, .optional = true},
         [REGION] = {.name = "region", .width = 8, .writable = true, .optional = true},
         [NUMBER] = {.name = "number", .width = 8, .writable = true, .optional = true},
         [OFFSET] = {.name = "offset", .width = 8, .writable = true, .optional = true},
@@ -383,14 +401,41 @@ static PyObject *simulation_figure_names(PyObject *object, PyObject *unused)
     return names;
 }
 
+static PyObject *simulation_report(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    const struct family *family = replay->family;
+    size_t width = report_width(family, replay->heap);
+    uint64_t *figures = calloc(width + 1, sizeof *figures);
+    if (figures == NULL)
+        return PyErr_NoMemory();
+    if (family->report != NULL)
+        family->report(replay->heap, figures);
+    PyObject *list = PyList_New((Py_ssize_t)width);
+    for (size_t i = 0; list != NULL && i < width; i++) {
+        PyObject *figure = PyLong_FromUnsignedLongLong(figures[i]);
+        if (figure == NULL || PyList_SetItem(list, (Py_ssize_t)i, figure) < 0)
+            Py_CLEAR(list);
+    }
+    free(figures);
+    return list;
+}
+
 static PyMethodDef simulation_methods[] = {
     {"replay", simulation_replay, METH_VARARGS,
      "replay(op, size, slot, live, spans, columns) -> (events done, failure or None)\n--\n\n"
      "Carry out events. spans is what the first whole batches come to, of as many as are known. "
-     "columns is a dict: the optional columns alignment, time, thread and site where they are known; "
-     "address, to be filled; and together mapped, resident, region, number, offset and figures, to "
+     "columns is a dict: the optional columns alignment, time, thread, site, stream and pool where they are known; "
+     "address, to be filled; and together mapped, resident, live, free_blocks, region, number, offset and figures, to "
      "be filled. The GIL is released."},
     {"figure_names", simulation_figure_names, METH_NOARGS, "What the allocator itself reports."},
+    {"report", simulation_report, METH_NOARGS, "The values of these figures now."},
+    {"mappings", simulation_mappings, METH_NOARGS,
+     "What was mapped and unmapped by system calls but the break, if that is kept: bytes of "
+     "int64[][3], event, scaled address and size, which is below 0 if unmapped."},
     {"figures", simulation_figures, METH_NOARGS, "Sums, peaks and counters so far, unscaled."},
     {"check", simulation_check, METH_NOARGS, "What is wrong with the heap, or None."},
     {"unsearchable", simulation_loose, METH_NOARGS,

@@ -30,6 +30,8 @@ enum {
     COLUMN_THREAD = 2,
     COLUMN_TIME = 4,
     COLUMN_SITE = 8,
+    COLUMN_STREAM = 16, /* of a device */
+    COLUMN_POOL = 32,
 };
 
 /* Where an object is, in the words of the allocator: of a description's spell_location(). */
@@ -62,6 +64,9 @@ struct family {
     bool needs_columns_only; /* threads and alignments: of traces without them no request is told */
     bool writes_itself; /* notes by itself which bytes it writes, those that calloc zeroes too */
     bool writes_objects; /* and those that the program writes: they begin anywhere in a block */
+    bool refuses; /* may an allocation return NO_BLOCK, and no failure: there is no room? */
+    void (*use)(struct heap *heap, uint32_t block); /* by the request's stream; NULL: no matter */
+    void (*after_change)(struct heap *heap); /* an event that changed it; NULL: nothing is done */
     void (*end_thread)(struct heap *heap); /* the request's thread ends; NULL: nothing is done */
     void (*give_back)(struct heap *heap); /* what is cached, as malloc_trim does; NULL: nothing */
     /* What the allocator itself reports, by its own names; NULL: nothing. */

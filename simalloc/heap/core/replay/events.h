@@ -20,6 +20,8 @@ struct events {
     const int64_t *time;      /* nanoseconds */
     const uint32_t *thread;
     const uint32_t *site;
+    const uint32_t *stream;
+    const uint32_t *pool;
     int64_t *address; /* filled with the object's address after each event; may be NULL */
     const struct sight *sight; /* what else is filled; NULL: nothing */
     size_t first;              /* the number of the first event among those of the sight */
@@ -29,6 +31,8 @@ struct events {
 struct sight {
     int64_t *mapped;   /* scaled bytes */
     int64_t *resident; /* the same; 0 if nobody keeps track */
+    int64_t *live;     /* bytes of the program */
+    int64_t *free_blocks; /* cached ones too */
     int64_t *region;   /* where the object is, as the family says it (struct location) */
     int64_t *number;
     int64_t *offset;
@@ -56,6 +60,8 @@ ALWAYS_INLINE struct events events_from(const struct events *events, size_t firs
         .time = PART_OF(events->time, first),
         .thread = PART_OF(events->thread, first),
         .site = PART_OF(events->site, first),
+        .stream = PART_OF(events->stream, first),
+        .pool = PART_OF(events->pool, first),
         .address = PART_OF(events->address, first),
         .sight = events->sight,
         .first = events->first + first,

@@ -58,6 +58,9 @@ static void tell(const struct replay *replay, const struct events *event, uint32
         location.offset = (int64_t)heap->blocks[block].address;
     sight->mapped[row] = (int64_t)heap->mapped;
     sight->resident[row] = (int64_t)heap_resident(heap);
+    sight->live[row] = family->refuses ? replay->refusals.live : event->live[0];
+    sight->free_blocks[row] =
+        (int64_t)(heap->counters.free_blocks + heap->counters.cached_blocks);
     sight->region[row] = location.region;
     sight->number[row] = location.number;
     sight->offset[row] = location.offset;
@@ -92,7 +95,7 @@ static void watch(const struct replay *replay, const struct events *event, uint3
 {
     struct heap *heap = replay->heap;
     uint8_t op = event->op[0];
-    bool has_object = op != OP_EMPTY && op != OP_THREAD_END;
+    bool has_object = op != OP_EMPTY && op != OP_THREAD_END && !replay->refusals.is_latest;
     uint32_t block = has_object ? replay->objects.blocks[event->slot[0]] : NO_BLOCK;
     if (event->address != NULL)
         event->address[0] = block == NO_BLOCK ? -1 : (int64_t)heap->blocks[block].address;
@@ -176,7 +179,7 @@ size_t replay_all(struct replay *replay, const struct events *events)
 {
     struct heap *heap = replay->heap;
     size_t done = 0;
-    while (done < events->count && heap->failure == NULL) {
+    while (done < events->count && heap->failure == NULL && !refusals_end(&replay->refusals)) {
         const struct layer *layer = replay->family->next_layer(heap);
         if (layer == NULL) {
             heap->failure = OUT_OF_MEMORY;

@@ -11,6 +11,7 @@
 #include "replay/measures.h"
 #include "replay/objects.h"
 #include "replay/occupancy.h"
+#include "replay/refusals.h"
 
 enum realloc_rule { REALLOC_FREE_FIRST, REALLOC_MOVE, REALLOC_IN_PLACE };
 
@@ -24,6 +25,7 @@ struct replay {
     measure_function *measure; /* that of this processor, whichever the family's code is for */
     struct objects objects;
     struct occupancy occupancy;
+    struct refusals refusals; /* those of a family that refuses */
     struct measures measures;
 };
 

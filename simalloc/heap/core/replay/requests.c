@@ -35,6 +35,8 @@ static void take_request(const struct replay *replay, const struct events *event
         .time = events->time == NULL ? 0 : (uint64_t)events->time[event],
         .thread = events->thread == NULL ? 0 : events->thread[event],
         .site = events->site == NULL ? 0 : events->site[event],
+        .stream = events->stream == NULL ? 0 : events->stream[event],
+        .pool = events->pool == NULL ? 0 : events->pool[event],
         .is_zeroed = op == OP_CALLOC,
     };
 }
@@ -80,6 +82,20 @@ static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
         heap_touch(heap, block->address + payload, heap->request.size * setting->scale);
 }
 
+/* Takes the block that a request got, and notes if it got none: then an object that was not freed
+ * first stays where it is. */
+static void take_block(struct replay *replay, uint8_t op, uint32_t *object, uint32_t got)
+{
+    struct heap *heap = replay->heap;
+    bool refused = replay->family->refuses && got == NO_BLOCK && heap->failure == NULL;
+    if (refused)
+        refusals_note(&replay->refusals, heap->request.event);
+    if (!refused || replay->realloc_rule == REALLOC_FREE_FIRST)
+        *object = got;
+    if (got != NO_BLOCK && heap->residence != NULL)
+        write_block(replay, op, got);
+}
+
 static void carry_out(struct replay *replay, uint8_t op, uint32_t *object)
 {
     struct heap *heap = replay->heap;
@@ -90,14 +106,15 @@ static void carry_out(struct replay *replay, uint8_t op, uint32_t *object)
         heap->front->release(heap, block);
         break;
     case OP_USE:
+        if (replay->family->use != NULL && block != NO_BLOCK)
+            replay->family->use(heap, block);
+        break;
     case OP_EMPTY:
     case OP_THREAD_END:
         replay_seldom(replay, op, block, 0, heap->front);
         break;
     default:
-        *object = request_block(replay, op, block);
-        if (*object != NO_BLOCK && heap->residence != NULL)
-            write_block(replay, op, *object);
+        take_block(replay, op, object, request_block(replay, op, block));
     }
 }
 
@@ -108,6 +125,8 @@ static void note_extent(struct replay *replay, uint8_t op, uint32_t slot)
     if (op == OP_USE || op == OP_EMPTY || op == OP_THREAD_END)
         return;
     uint32_t block = replay->objects.blocks[slot];
+    if (block != NO_BLOCK && replay->refusals.is_latest)
+        return; /* it stays as it is */
     struct live_extent now = {0, 0};
     if (block != NO_BLOCK)
         now = (struct live_extent){heap->blocks[block].address + heap->setting.payload,
@@ -146,6 +165,26 @@ static void note_all_series(struct replay *replay, size_t event)
     }
 }
 
+/* Whether an event is of an object that was refused to a program that goes on without it. */
+static bool is_left_out(const struct replay *replay, uint8_t op, uint32_t block)
+{
+    return replay->refusals.goes_on && block == NO_BLOCK &&
+           (op == OP_FREE || op == OP_REALLOC || op == OP_USE);
+}
+
+/* Notes what is live after an event, without what was refused. */
+static void note_live(struct replay *replay, const struct events *events, size_t event)
+{
+    struct refusals *refusals = &replay->refusals;
+    uint8_t op = events->op[event];
+    uint32_t slot = events->slot[event];
+    if (op < OP_USE || op == OP_CALLOC) {
+        uint64_t asked = refusals->is_latest ? refusals->sizes[slot] : replay->heap->request.size;
+        refusals_note_live(refusals, slot, replay->objects.blocks[slot] == NO_BLOCK ? 0 : asked);
+    }
+    refusals->live_after[event] = refusals->live;
+}
+
 static void carry_out_batch(struct replay *replay, const struct events *events, struct batch *batch)
 {
     struct heap *heap = replay->heap;
@@ -153,18 +192,28 @@ static void carry_out_batch(struct replay *replay, const struct events *events, 
     for (; i < events->count; i++) {
         uint32_t slot = events->slot[i];
         uint32_t *object = &replay->objects.blocks[slot];
-        if (events->op[i] == OP_FREE && *object == NO_BLOCK)
+        bool left_out = is_left_out(replay, events->op[i], *object);
+        if (events->op[i] == OP_FREE && *object == NO_BLOCK && !left_out)
             heap_fail(heap, INVALID_EVENTS);
         take_request(replay, events, i);
-        if (heap->failure == NULL)
+        replay->refusals.is_latest = false;
+        if (heap->failure == NULL && !left_out)
             carry_out(replay, events->op[i], object);
+        if (replay->family->refuses)
+            note_live(replay, events, i);
         if (replay->occupancy.sizes > 0 && heap->failure == NULL)
             note_extent(replay, events->op[i], slot);
+        if (heap->heap_changed && replay->family->after_change != NULL)
+            replay->family->after_change(heap);
         if (heap->heap_changed && !note_change(batch, i, heap))
             break;
         note_all_series(replay, i);
         batch->free_blocks[i] =
             (uint32_t)(heap->counters.free_blocks + heap->counters.cached_blocks);
+        if (refusals_end(&replay->refusals)) {
+            i++;
+            break;
+        }
     }
     batch->events = i;
 }
@@ -175,13 +224,22 @@ size_t replay_requests(struct replay *replay, const struct events *events)
     struct events part;
     struct batch batch;
     size_t done = 0;
+    struct refusals *refusals = &replay->refusals;
     batch.has_series = true;
-    while (done < events->count && heap->failure == NULL &&
+    while (done < events->count && heap->failure == NULL && !refusals_end(refusals) &&
            replay_begin(replay, events, done, heap->front->reserve, &part)) {
         uint32_t used = heap->used;
         batch.mapped.count = 0;
         begin_series(&replay->measures);
+        if (replay->family->refuses && !refusals_reserve(refusals, replay->objects.count)) {
+            heap->failure = OUT_OF_MEMORY;
+            break;
+        }
         carry_out_batch(replay, &part, &batch);
+        if (refusals->count > 0) { /* what is live is another thing than the trace says */
+            part.live = refusals->live_after;
+            part.span_count = 0;
+        }
         done += replay_end(replay, &part, &batch, used);
     }
     return done;

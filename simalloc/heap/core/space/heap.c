@@ -31,6 +31,8 @@ void heap_release(struct heap *heap)
     heap->blocks = NULL;
     free(heap->segments);
     heap->segments = NULL;
+    free(heap->mappings.at);
+    heap->mappings.at = NULL;
     residence_release(heap);
 }
 
@@ -96,7 +98,7 @@ static bool reserve_segment(struct heap *heap)
     return true;
 }
 
-uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
+uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignment)
 {
     if (alignment < heap->segment_alignment)
         alignment = heap->segment_alignment;
@@ -126,12 +128,40 @@ uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
         .size = size,
         .previous = edge,
         .next = edge,
-        .index_slot = STATE_WASTE,
+        .index_slot = STATE_HOLE,
     };
     heap->segments[heap->segment_count++] = edge;
-    heap->mapped += size;
-    heap->counters.system_calls++;
+    return id;
+}
+
+/* Counts bytes that are mapped, or no longer. */
+static void count_mapped(struct heap *heap, const struct block *block, bool is_mapped)
+{
+    struct mappings *mappings = &heap->mappings;
+    heap->mapped += is_mapped ? block->size : -block->size;
     heap->heap_changed = true;
+    if (LIKELY(!mappings->are_kept))
+        return;
+    if (mappings->count == mappings->capacity) {
+        size_t capacity = 2 * mappings->capacity + 64;
+        struct map_call *larger = realloc(mappings->at, capacity * sizeof *larger);
+        if (larger == NULL) {
+            heap_fail(heap, OUT_OF_MEMORY);
+            return;
+        }
+        mappings->at = larger;
+        mappings->capacity = capacity;
+    }
+    mappings->at[mappings->count++] = (struct map_call){
+        (int64_t)heap->request.event, (int64_t)block->address,
+        is_mapped ? (int64_t)block->size : -(int64_t)block->size};
+}
+
+uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
+{
+    uint32_t id = heap_reserve_segment(heap, size, alignment);
+    if (id != NO_BLOCK)
+        heap_map(heap, id);
     return id;
 }
 
@@ -141,7 +171,7 @@ void heap_unmap_segment(struct heap *heap, uint32_t id)
     uint32_t number = heap->blocks[edge].family_data;
     heap->counters.system_calls++;
     if (heap->blocks[id].index_slot != STATE_HOLE)
-        heap->mapped -= heap->blocks[id].size;
+        count_mapped(heap, &heap->blocks[id], false);
     discard_begun(heap, heap->blocks[id].address, heap->blocks[id].size);
     heap_mark(heap, id, STATE_WASTE);
     heap->segments[number] = heap->segments[--heap->segment_count];
@@ -154,17 +184,15 @@ void heap_unmap_segment(struct heap *heap, uint32_t id)
 void heap_unmap(struct heap *heap, uint32_t id)
 {
     heap_mark(heap, id, STATE_HOLE);
-    heap->mapped -= heap->blocks[id].size;
-    heap->heap_changed = true;
+    count_mapped(heap, &heap->blocks[id], false);
     heap_discard(heap, heap->blocks[id].address, heap->blocks[id].size);
 }
 
 void heap_map(struct heap *heap, uint32_t id)
 {
     heap_mark(heap, id, STATE_WASTE);
-    heap->mapped += heap->blocks[id].size;
     heap->counters.system_calls++;
-    heap->heap_changed = true;
+    count_mapped(heap, &heap->blocks[id], true);
 }
 
 /* What is found while the blocks of all segments are gone through. */

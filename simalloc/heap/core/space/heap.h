@@ -114,7 +114,24 @@ struct request {
     uint64_t event;     /* its number, from 0 */
     uint32_t thread;
     uint32_t site;
+    uint32_t stream; /* of a device */
+    uint32_t pool;
     bool is_zeroed; /* as calloc does */
+};
+
+/* What was mapped, or with a size below 0 unmapped, by one call: segments and holes. */
+struct map_call {
+    int64_t event; /* that it served, from 0 on */
+    int64_t address;
+    int64_t size;
+};
+
+/* All that was. */
+struct mappings {
+    bool are_kept;
+    struct map_call *at;
+    size_t count;
+    size_t capacity;
 };
 
 struct layer;
@@ -152,6 +169,7 @@ struct heap {
     uint64_t reported_arenas; /* how many a family may report of */
     struct residence *residence; /* NULL: nobody asks which pages are resident */
     struct residence *touched; /* those that were since they were mapped; NULL: nobody asks */
+    struct mappings mappings;
 };
 
 /* Events are carried out by the batch, before which memory for all of them is made sure of. */
@@ -326,6 +344,11 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
 /* Lowers the break by `size`, which is at most that of the last block. No index may hold that one;
  * it is no more if nothing of it is left. Returns whether something is. */
 bool heap_lower(struct heap *heap, uint64_t size);
+
+/* Takes addresses for a segment at the next higher multiple of `alignment`, and of the page, and
+ * returns the one block that it is, a hole; NO_BLOCK, with the heap's failure set, when memory or
+ * addresses are exhausted. Makes two blocks. */
+uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
 /* Maps a segment at the next higher multiple of `alignment`, and of the page, and returns the one
  * block that it is, waste until the family says what it is; NO_BLOCK, with the heap's failure set, when memory or

@@ -91,12 +91,6 @@ class PooledGauge(Gauge):
         (self.small if small else self.large).add(amount)
         self.add(amount)
 
-    @property
-    def six(self) -> tuple[int, ...]:
-        """Now and at the peak: of all pools, the large and the small ones."""
-        parts = self, self.large, self.small
-        return tuple(figure for each in parts for figure in (each.now, each.peak))
-
 
 @dataclass
 class Statistics:
@@ -120,6 +114,30 @@ class Statistics:
     coalescings: int = 0
     at_peak: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Reserved, requested, active and inactive_split when reserved first had its peak."""
+
+    def reported(self) -> dict[str, int]:
+        """Return all of it by the names under which it is reported."""
+        gauges: dict[str, Gauge] = {
+            "oversize_allocations": self.oversize_allocations,
+            "oversize_segments": self.oversize_segments,
+        }
+        for name in ("requested", "allocated", "active", "reserved", "inactive_split", "segment"):
+            pools, told = getattr(self, name), name if name == "segment" else f"{name}_bytes"
+            gauges |= {
+                f"{told}.all": pools,
+                f"{told}.large_pool": pools.large,
+                f"{told}.small_pool": pools.small,
+            }
+        current = {f"{name}.current": gauge.now for name, gauge in gauges.items()}
+        return current | {
+            **{f"{name}.peak": gauge.peak for name, gauge in gauges.items()},
+            "segments": self.segments,
+            "retries": self.retries,
+            "largest": self.largest,
+            "requested_bytes_at_peak": self.at_peak[1],
+            "active_bytes_at_peak": self.at_peak[2],
+            "inactive_split_bytes_at_peak": self.at_peak[3],
+        }
 
     def note_peak(self) -> None:
         """Keep what the bytes are for, if more is reserved than ever."""

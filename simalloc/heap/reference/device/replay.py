@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from simalloc.heap.device_figures import DeviceFigures, DeviceReplay, own_figures
+from simalloc.heap.device_figures import DeviceFigures, DeviceReplay, device_figures
 from simalloc.heap.reference.device.bfc import BfcAllocator, OrtArenaAllocator
 from simalloc.heap.reference.device.no_cache import NoCacheAllocator
 from simalloc.heap.reference.device.pytorch import PyTorchAllocator
 from simalloc.heap.reference.device.rmm import RmmPoolAllocator
-from simalloc.heap.run import Realloc
+from simalloc.heap.run import Counters, Realloc
+from simalloc.heap.states import event_of_most, mean, run_of_states
+from simalloc.policy import Policy
 from simalloc.policy.device import Bfc, NoCache, OrtArena, PyTorch, RmmPool
 from simalloc.trace.events import Op
 
@@ -49,12 +52,10 @@ def replay_device(
     statistics = allocator.statistics
     objects = _Objects(allocator, realloc)
     states = []
-    first_oom = coalescing_frees = 0
+    first_oom = 0
     for event, asked in enumerate(_events(trace)):
-        merged = statistics.coalescings
         allocator.device.event = event
         served, address = objects.carry_out(*asked)
-        coalescing_frees += asked[0] == Op.FREE and statistics.coalescings > merged
         statistics.note_peak()
         bytes_now = objects.live, statistics.reserved.now, statistics.allocated.now
         states.append((address, *bytes_now, len(allocator.free_blocks())))
@@ -65,18 +66,36 @@ def replay_device(
             if not goes_on:
                 break
     addresses, live, heap, allocated, free_blocks = np.array(states, np.int64).reshape(-1, 5).T
-    return DeviceReplay(
-        addresses,
-        live,
-        heap,
-        allocated,
-        free_blocks,
-        _figures(description, allocator, first_oom),
-        calls=np.array(allocator.device.calls, np.int64).reshape(-1, 3),
+    figures = _figures(description, allocator, first_oom)
+    at_peak = event_of_most(heap)
+    counters = Counters(
+        growths=figures.device_alloc,
         splits=statistics.splits,
         coalescings=statistics.coalescings,
-        coalescing_frees=coalescing_frees,
+        free_blocks_mean=mean(free_blocks),
+        free_blocks_peak=int(free_blocks.max(initial=0)),
+        visited_mean=nan,  # trees are searched: no list is walked
+        visited_worst=0,
+        visited_at_free_mean=0.0,
+        visited_at_free_worst=0,
+        coalescing_frees=objects.coalescing_frees,
+        internal_bytes_at_peak_heap=float(int((allocated - live)[at_peak]) if states else 0),
+        external_bytes_at_peak_heap=float(int((heap - allocated)[at_peak]) if states else 0),
     )
+    run = run_of_states(
+        trace,
+        Policy(description.family, description),
+        scale=1,
+        realloc=realloc,
+        live=live,
+        scaled_heap=heap,
+        counters=counters,
+        addresses=addresses,
+        seconds=0.0,
+        device=figures,
+    )
+    calls = np.array(allocator.device.calls, np.int64).reshape(-1, 3)
+    return DeviceReplay(addresses, live, heap, allocated, free_blocks, run, calls)
 
 
 def _events(trace: Trace) -> Iterator[tuple[int, int, int, int, int]]:
@@ -92,7 +111,7 @@ class _Objects:
     """The live objects of a replay, each with its block."""
 
     def __init__(self, allocator: Allocator, realloc: Realloc) -> None:
-        self.live = 0
+        self.live = self.coalescing_frees = 0
         self._allocator = allocator
         self._realloc = realloc
         self._blocks: dict[int, tuple[Block, int]] = {}
@@ -127,47 +146,16 @@ class _Objects:
 
     def _free(self, number: int) -> None:
         block, size = self._blocks.pop(number)
+        merged = self._allocator.statistics.coalescings
         self.live -= size
         self._allocator.free(block)
+        self.coalescing_frees += self._allocator.statistics.coalescings > merged
 
 
 def _figures(description: Device, allocator: Allocator, first_oom: int) -> DeviceFigures:
-    statistics, device = allocator.statistics, allocator.device
-    pooled = (
-        ("requested_bytes", statistics.requested),
-        ("allocated_bytes", statistics.allocated),
-        ("active_bytes", statistics.active),
-        ("reserved_bytes", statistics.reserved),
-        ("segment", statistics.segment),
-        ("inactive_split_bytes", statistics.inactive_split),
-    )
-    oversize: dict[str, tuple[int, ...]] = {
-        name: (gauge.now, gauge.peak)
-        for name, gauge in (
-            ("oversize_allocations", statistics.oversize_allocations),
-            ("oversize_segments", statistics.oversize_segments),
-        )
+    reported = allocator.statistics.reported() | {
+        "device_alloc": allocator.device.allocations,
+        "device_free": allocator.device.frees,
+        "largest_free": max((block.size for block in allocator.free_blocks()), default=0),
     }
-    return DeviceFigures(
-        first_oom_event=first_oom,
-        peak_requested_bytes=statistics.requested.peak,
-        peak_allocated_bytes=statistics.allocated.peak,
-        peak_active_bytes=statistics.active.peak,
-        peak_reserved_bytes=statistics.reserved.peak,
-        final_reserved_bytes=statistics.reserved.now,
-        peak_inactive_split_bytes=statistics.inactive_split.peak,
-        segments=statistics.segments,
-        device_alloc=device.allocations,
-        device_free=device.frees,
-        retries=statistics.retries,
-        ooms=statistics.ooms,
-        requested_bytes_at_peak=statistics.at_peak[1],
-        active_bytes_at_peak=statistics.at_peak[2],
-        inactive_split_bytes_at_peak=statistics.at_peak[3],
-        memory_stats=own_figures(
-            description,
-            oversize | {name: gauge.six for name, gauge in pooled},
-            largest=statistics.largest,
-            largest_free=max((block.size for block in allocator.free_blocks()), default=0),
-        ),
-    )
+    return device_figures(description, reported, first_oom, allocator.statistics.ooms)

@@ -44,12 +44,6 @@ static void sum_up(const struct treap *tree, uint32_t id)
     node->count = count_of(tree, node->left) + count_of(tree, node->right) + 1;
 }
 
-static void sum_up_from(const struct treap *tree, uint32_t id)
-{
-    for (; id != NO_BLOCK; id = tree->nodes[id].parent)
-        sum_up(tree, id);
-}
-
 /* The link by which a node is reached. */
 static uint32_t *link_of(const struct treap *tree, uint32_t id)
 {
@@ -78,8 +72,8 @@ static void raise(const struct treap *tree, uint32_t id)
     }
     if (moved != NO_BLOCK)
         tree->nodes[moved].parent = lowered;
+    node->count = parent->count;
     sum_up(tree, lowered);
-    sum_up(tree, id);
 }
 
 void treap_insert(const struct treap *tree, uint32_t id, struct treap_key key)
@@ -88,12 +82,12 @@ void treap_insert(const struct treap *tree, uint32_t id, struct treap_key key)
     uint32_t *link = tree->root;
     while (*link != NO_BLOCK) {
         parent = *link;
+        tree->nodes[parent].count++;
         link = is_before(key, tree->nodes[parent].key) ? &tree->nodes[parent].left
                                                        : &tree->nodes[parent].right;
     }
     *link = id;
-    tree->nodes[id] = (struct treap_node){.key = key, .parent = parent};
-    sum_up_from(tree, id);
+    tree->nodes[id] = (struct treap_node){.key = key, .count = 1, .parent = parent};
     while (tree->nodes[id].parent != NO_BLOCK &&
            priority(id) > priority(tree->nodes[id].parent))
         raise(tree, id);
@@ -108,7 +102,8 @@ void treap_remove(const struct treap *tree, uint32_t id)
     *link_of(tree, id) = child;
     if (child != NO_BLOCK)
         tree->nodes[child].parent = node->parent;
-    sum_up_from(tree, node->parent);
+    for (uint32_t above = node->parent; above != NO_BLOCK; above = tree->nodes[above].parent)
+        tree->nodes[above].count--;
 }
 
 struct treap_place treap_from(const struct treap *tree, struct treap_key key)
@@ -124,6 +119,17 @@ struct treap_place treap_from(const struct treap *tree, struct treap_key key)
             found.block = id;
             id = node->left;
         }
+    }
+    return found;
+}
+
+uint32_t treap_before(const struct treap *tree, struct treap_key key)
+{
+    uint32_t found = NO_BLOCK;
+    for (uint32_t id = *tree->root; id != NO_BLOCK;) {
+        bool before = is_before(tree->nodes[id].key, key);
+        found = before ? id : found;
+        id = before ? tree->nodes[id].right : tree->nodes[id].left;
     }
     return found;
 }

@@ -48,6 +48,9 @@ void treap_nodes_release(struct treap_nodes *nodes);
 /* The first block whose key is not below one. */
 struct treap_place treap_from(const struct treap *tree, struct treap_key key);
 
+/* The last block whose key is below one; NO_BLOCK: there is none. */
+uint32_t treap_before(const struct treap *tree, struct treap_key key);
+
 void treap_insert(const struct treap *tree, uint32_t id, struct treap_key key);
 void treap_remove(const struct treap *tree, uint32_t id);
 
