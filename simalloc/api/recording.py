@@ -32,6 +32,7 @@ def record(
     sites: bool = False,
     stacks: bool | int = False,
     every: int = 0,
+    python: bool = False,
     progress: bool | None = None,
 ) -> Trace:
     """Run a command and return the trace of what it asked of malloc.
@@ -40,7 +41,8 @@ def record(
     the trace is kept in that file, and those of the processes that the command starts beside it.
     `times` records when each call was made, `sites` where in the program, `stacks` by which call
     path, of 32 places or as many as it says. `every` records a sample: blocks that hold one of the
-    bytes that are drawn, on average one in so many. Interrupt the kernel, or press Ctrl-C, to end
+    bytes that are drawn, on average one in so many. `python` has Python serve its objects from
+    malloc, and Python functions stand in call paths. Interrupt the kernel, or press Ctrl-C, to end
     the command; what it did until then is returned. `progress` shows how far it is; None: in
     notebooks.
 
@@ -57,7 +59,11 @@ def record(
     ):
         path = Path(folder) / f"{name}.npz" if output is None else Path(output)
         outcome = record_to_file(
-            words, path, _Teller(bar), wanted=Wanted(times, depth, every), wait=output is not None
+            words,
+            path,
+            _Teller(bar),
+            wanted=Wanted(times, depth, every, python),
+            wait=output is not None,
         )
         if not any(one.is_main and one.totals.events for one in outcome.recorded):
             raise SimallocError(

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from simalloc.trace.recorder import Progress, RawRecording, Recorded
 
 _MOST_OTHERS: Final = 5
+_PYTHON: Final = (
+    "Python serves objects of up to 512 bytes by an allocator of its own, of whose memory the "
+    "trace has only large pieces; --python records each object, and where in Python it was made"
+)
 
 
 class _WithStacks(click.Command):
@@ -71,6 +75,11 @@ class _WithStacks(click.Command):
     help="Record a sample: blocks that hold one of the bytes drawn, on average one in so many.",
 )
 @click.option(
+    "--python",
+    is_flag=True,
+    help="Have Python serve its objects from malloc, and show Python functions in call paths.",
+)
+@click.option(
     "--progress/--no-progress",
     default=None,
     help="Say on stderr how far it is while it runs.  [default: on a terminal]",
@@ -95,6 +104,7 @@ def command(
     sites: bool,
     depth: int | None,
     every: int,
+    python: bool,
     progress: bool | None,
     no_wait: bool,
     alone: bool,
@@ -116,7 +126,7 @@ def command(
         raise click.UsageError(
             "COMMAND is missing: simalloc record -o TRACE -- COMMAND ARG...", ctx
         )
-    wanted = Wanted(times, depth or int(sites), every)
+    wanted = Wanted(times, depth or int(sites), every, python)
     teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
     try:
         outcome = record(command, output, teller, wanted=wanted, wait=not no_wait, alone=alone)
@@ -126,6 +136,8 @@ def command(
     finally:
         teller.end_line()
     _summarize(outcome.recorded)
+    if not python and any(_is_python(one) for one in outcome.recorded):
+        _say(_PYTHON)
     if wanted.depth and symbolizer() is None:
         _say("there is neither llvm-symbolizer nor addr2line, so places have no files and lines")
     ctx.exit(outcome.exit_code)
@@ -199,6 +211,10 @@ def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ())
         _say(f"... and {counted(len(others) - _MOST_OTHERS, 'smaller one')} beside it")
     for error in damaged:
         _say(f"error: {error}; this recording stays where it is")
+
+
+def _is_python(one: Recorded) -> bool:
+    return one.is_main and Path(one.executable).name.startswith("python")
 
 
 def _summarize_one(one: Recorded) -> None:

@@ -66,16 +66,21 @@ class Stacks:
 
     def told(self) -> Mapping[str, Any]:
         """Return what a provenance has under `stacks`; addresses get their names now."""
-        addresses = [place for place in self._places if isinstance(place, Place)]
-        names = dict(zip(addresses, name_places(addresses), strict=True))
-        places = [names[each] if isinstance(each, Place) else each for each in self._places]
-        return told(places, self._sites)
+        return told(list(self._places), self._sites)
 
 
-def told(places: Iterable[Iterable[Frame]], sites: Sequence[Sequence[int]]) -> Mapping[str, Any]:
-    """Return what a provenance has under `stacks`; a site is its parent and its place."""
+def told(
+    places: Sequence[Sequence[Frame] | Place], sites: Sequence[Sequence[int]]
+) -> Mapping[str, Any]:
+    """Return what a provenance has under `stacks`; a site is its parent and its place.
+
+    Places that are addresses get their names now.
+    """
+    addresses = [place for place in places if isinstance(place, Place)]
+    names = dict(zip(addresses, name_places(addresses), strict=True))
+    named = (names[place] if isinstance(place, Place) else place for place in places)
     return {
-        "places": [[list(frame) for frame in place] for place in places],
+        "places": [[list(frame) for frame in place] for place in named],
         "parent": [parent for parent, _ in sites],
         "place": [place for _, place in sites],
     }

@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simalloc.trace import read_trace
+from simalloc.trace.stacks import path_of
 
 PROGRAMS = Path(__file__).parents[1] / "guilty"
 COMPILERS = {
@@ -16,6 +18,41 @@ COMPILERS = {
     "guilty.cc": ["c++", "-O2", "-g"],
     "guilty.rs": ["rustc", "-O", "-g"],
 }
+
+PYTHON = """
+import threading
+
+def generate():
+    for _ in range(3):
+        try:
+            yield bytearray(70_000)
+        except ValueError:
+            pass
+
+def fails():
+    raise KeyError
+
+def caught():
+    try:
+        fails()
+    except KeyError:
+        return bytearray(70_002)
+
+def work():
+    kept.append(bytearray(70_004))
+
+def main():
+    generator = generate()
+    kept.append(next(generator))
+    kept.append(generator.throw(ValueError))
+    kept.append(caught())
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+kept = []
+main()
+"""
 
 
 def simalloc(*words):
@@ -51,7 +88,8 @@ def assert_guilty(trace, source, *options):
     assert first["line"] == line
     assert first["live_bytes"] >= 2000 * 100
     (buffer,) = [one for one in records if one["function"].rpartition("::")[2] == "temp_buffer"][:1]
-    assert buffer["temporary"] == buffer["allocations"] >= 2000
+    assert buffer["allocations"] >= 2000
+    assert first["live_bytes"] > 10 * buffer["live_bytes"]
 
 
 @pytest.mark.parametrize("source", COMPILERS)
@@ -108,3 +146,28 @@ def test_a_sample_names_the_guilty_line_and_estimates_its_bytes(tmp_path):
     ]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, "is a sample" in done.stderr) == (2, True)
+
+
+def test_a_recorded_python_program(tmp_path):
+    words = ["--", sys.executable, PROGRAMS / "guilty.py"]
+    done = simalloc("record", "--stacks", "--python", "-o", tmp_path / "out.npz", *words)
+    assert "--python" not in done.stderr
+    assert_guilty(tmp_path / "out.npz", "guilty.py")
+    plain = simalloc("record", "--stacks", "-o", tmp_path / "plain.npz", *words)
+    assert "--python records each object" in plain.stderr
+
+
+def test_python_frames_of_threads_generators_and_errors(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PYTHON)
+    out = tmp_path / "out.npz"
+    simalloc("record", "--stacks", "--python", "-o", out, "--", sys.executable, program)
+    trace = read_trace(out)
+    for size, functions in {
+        70_001: ["generate"],
+        70_003: ["caught", "main"],
+        70_005: ["work"],
+    }.items():
+        sites = np.unique(trace.site[trace.size == size])
+        frames = [list(path_of(trace.provenance["stacks"], int(site))) for site in sites]
+        assert any([frame[0] for frame in path][: len(functions)] == functions for path in frames)

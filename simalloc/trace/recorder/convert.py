@@ -16,7 +16,6 @@ from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
 from simalloc.trace.recorder.resident import Sample, thinned
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import told
-from simalloc.trace.symbols import name_places
 from simalloc.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
@@ -174,5 +173,5 @@ def _provenance(raw: RawRecording) -> Mapping[str, Any]:
         provenance["every"] = raw.every
     if raw.depth == 0:
         return provenance
-    places = name_places(raw.places[1:])
-    return {**provenance, "depth": raw.depth, "stacks": told([(), *places], raw.sites.tolist())}
+    stacks = told([(), *raw.places[1:]], raw.sites.tolist())
+    return {**provenance, "depth": raw.depth, "stacks": stacks}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from simalloc.trace.stacks import Frame
+
 RAW_SUFFIX: Final = ".raw"
 CHUNK_EVENTS: Final = 1 << 18
 _RECORDED: Final = ("alignment", "thread", "time", "site")
@@ -122,15 +124,19 @@ class RawRecording:
         )
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[Place | tuple[Frame, ...]]:
         """The calls that were met, by number; 0 is none.
 
-        A call is told by the byte before the address to which it returns.
+        A call is told by the byte before the address to which it returns, one of a Python program
+        by its frame.
         """
-        return [
-            Place(os.fsdecode(path) or self.executable, max(offset - 1, 0))
-            for path, offset in self._reader.places
-        ]
+        return [self._place(text, offset) for text, offset in self._reader.places]
+
+    def _place(self, text: bytes, offset: int) -> Place | tuple[Frame, ...]:
+        function, of_python, file = text.decode("utf-8", "backslashreplace").partition("\0")
+        if of_python:
+            return ((function, file, offset),)
+        return Place(os.fsdecode(text) or self.executable, max(offset - 1, 0))
 
     @property
     def sites(self) -> NDArray[np.uint32]:

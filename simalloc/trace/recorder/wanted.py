@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -20,16 +22,24 @@ class Wanted:
 
     `depth` is the most return addresses of a call site: 0 records no sites, 1 the caller alone.
     `every` records a sample alone: the blocks that hold one of the bytes that are drawn, on average
-    one in so many; 0 records all.
+    one in so many; 0 records all. `python` has Python serve its objects from malloc, and its own
+    functions stand in call paths.
     """
 
     times: bool = False
     depth: int = 0
     every: int = 0
+    python: bool = False
 
     def environment(self) -> Mapping[str, str]:
-        """Return what tells the recorder's library."""
+        """Return what tells the recorder's library, and Python if it is to be told."""
+        own = str(Path(__file__).with_name("in_python"))
+        paths = [own, *filter(None, [os.environ.get("PYTHONPATH")])]
+        python = {"PYTHONMALLOC": "malloc"}
+        if self.depth:
+            python["PYTHONPATH"] = os.pathsep.join(paths)
         return {
+            **(python if self.python else {}),
             "SIMALLOC_RECORD_COLUMNS": "time" if self.times else "",
             "SIMALLOC_RECORD_DEPTH": str(self.depth),
             "SIMALLOC_RECORD_EVERY": str(self.every),

@@ -36,7 +36,8 @@ enum special {
     SPECIAL_THREAD,   /* the thread that writes from here on */
     SPECIAL_ALIGNMENT, /* of the next malloc, in bytes */
     SPECIAL_OFFSET,    /* of the next address from a multiple of 16 */
-    SPECIAL_PLACE,     /* place number, offset in its module, the module's path after its length */
+    SPECIAL_PLACE,     /* place number, offset in its module, the module's path after its length;
+                          of Python: line, and the function's name, a zero byte and its file */
     SPECIAL_ZEROED,    /* the next malloc is a calloc */
     SPECIAL_THREAD_END, /* the thread that writes has ended */
     SPECIAL_MEMORY, /* nanoseconds since the recording began, resident and mapped bytes */

@@ -3,6 +3,7 @@
 #include "codec.h"
 #include "numbers.h"
 #include "process.h"
+#include "python.h"
 #include "stack.h"
 #include "stream.h"
 
@@ -45,23 +46,33 @@ static bool is_runtime(uintptr_t address)
     return strstr(path, "/libstdc++.so") != NULL || strstr(path, "/libc++.so") != NULL;
 }
 
-static void describe_place(struct stream *stream, uint32_t number, uintptr_t address)
+static void write_place(struct stream *stream, uint32_t number, uint64_t offset, const char *text,
+                        size_t length)
 {
     uint8_t *out = stream_room(stream);
     if (out == NULL)
         return;
-    struct module module = module_of(address);
-    size_t length = strlen(module.path);
-    const char *path = module.path;
     if (length > SITE_PATH_BYTES) {
-        path += length - SITE_PATH_BYTES;
+        text += length - SITE_PATH_BYTES;
         length = SITE_PATH_BYTES;
     }
     out = put_number(put_special(out, SPECIAL_PLACE), number);
-    out = put_number(out, address - module.base);
-    out = put_number(out, length);
-    memcpy(out, path, length);
+    out = put_number(put_number(out, offset), length);
+    memcpy(out, text, length);
     stream_commit(stream, out + length);
+}
+
+static void describe_place(struct stream *stream, uint32_t number, uintptr_t place)
+{
+    const char *text;
+    size_t length;
+    uint64_t line;
+    if (python_place(place, &text, &length, &line)) {
+        write_place(stream, number, line, text, length);
+    } else {
+        struct module module = module_of(place);
+        write_place(stream, number, place - module.base, module.path, strlen(module.path));
+    }
 }
 
 static void describe_node(struct stream *stream, uint32_t number, uint32_t parent, uint32_t place)
@@ -110,14 +121,8 @@ static uintptr_t beyond_runtime(struct trail *trail, const void *caller)
     return trail->taken[at];
 }
 
-uint32_t site_of(struct stream *stream, struct trail *trail, const void *caller, size_t depth,
-                 bool here)
+uint32_t site_of_places(struct stream *stream, struct trail *trail, size_t count)
 {
-    size_t count = 1;
-    if (here && depth > 1)
-        count = stack_from(caller, trail->taken, depth);
-    else
-        trail->taken[0] = here ? beyond_runtime(trail, caller) : (uintptr_t)caller;
     uint32_t known = known_depth(trail, count);
     uint32_t node = known == 0 ? 0 : trail->sites[known - 1];
     for (trail->depth = known; trail->depth < count; trail->depth++) {
@@ -129,4 +134,15 @@ uint32_t site_of(struct stream *stream, struct trail *trail, const void *caller,
         trail->sites[trail->depth] = node;
     }
     return node;
+}
+
+uint32_t site_of(struct stream *stream, struct trail *trail, const void *caller, size_t depth,
+                 bool here)
+{
+    size_t count = 1;
+    if (here && depth > 1)
+        count = stack_from(caller, trail->taken, depth);
+    else
+        trail->taken[0] = here ? beyond_runtime(trail, caller) : (uintptr_t)caller;
+    return site_of_places(stream, trail, count);
 }

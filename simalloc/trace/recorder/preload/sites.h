@@ -29,4 +29,7 @@ bool sites_begin(void);
 uint32_t site_of(struct stream *stream, struct trail *trail, const void *caller, size_t depth,
                  bool here);
 
+/* Likewise, of places that the trail has `taken`. */
+uint32_t site_of_places(struct stream *stream, struct trail *trail, size_t count);
+
 #endif

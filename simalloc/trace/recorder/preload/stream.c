@@ -2,6 +2,7 @@
 
 #include "next.h"
 #include "process.h"
+#include "python.h"
 #include "sample.h"
 #include "sites.h"
 
@@ -50,6 +51,7 @@ struct stream {
     uint32_t number;
     uint32_t thread; /* that writes, or wrote last */
     struct trail trail;
+    struct python_stack python;
     int farewells; /* how often the thread's end has been told of */
     uint64_t bytes;           /* of all its segments */
     struct stream *next_idle; /* for the list in struct process */
@@ -198,6 +200,12 @@ uint8_t *stream_room(struct stream *stream)
     return stream->cursor < stream->limit || ready_stream() == stream ? stream->cursor : NULL;
 }
 
+struct python_stack *stream_python(void)
+{
+    struct stream *stream = current != NULL && current->segment != NULL ? current : ready_stream();
+    return stream == NULL || stream->depth == 0 ? NULL : &stream->python;
+}
+
 static uint64_t time_now(void)
 {
     struct timespec now;
@@ -232,7 +240,11 @@ static always_inline bool asks(struct event event)
 
 static __attribute__((noinline)) uint32_t site_of_event(struct stream *stream, struct event event)
 {
-    return site_of(stream, &stream->trail, event.caller, stream->depth, !event.aside);
+    struct trail *trail = &stream->trail;
+    size_t count = event.aside ? 0 : python_places(&stream->python, trail->taken, stream->depth);
+    if (count > 0)
+        return site_of_places(stream, trail, count);
+    return site_of(stream, trail, event.caller, stream->depth, !event.aside);
 }
 
 static always_inline void put_event(struct stream *stream, struct event event)
@@ -452,6 +464,7 @@ static void give_stream_back(struct stream *stream)
     ended.stream = stream;
     ended.thread = stream->thread;
     stream->farewells = 0;
+    stream->python.depth = 0;
     lay_idle(process, stream);
 }
 

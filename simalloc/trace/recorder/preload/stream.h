@@ -20,6 +20,10 @@ void record_realloc_begin(const void *address, size_t size, const void *caller);
 void record_realloc_end(enum special what, const void *address);
 
 struct stream;
+struct python_stack;
+
+/* The Python functions that this thread is in, or NULL if call paths are not recorded. */
+struct python_stack *stream_python(void);
 
 /* For what is described before an event: where to write, with room for SITE_BYTES, or NULL if
  * nothing can be written; and that it has been written up to `end`. */

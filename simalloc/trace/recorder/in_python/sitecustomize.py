@@ -1,0 +1,40 @@
+# ruff: noqa: INP001, PLC0415 - a module that Python looks for by this name; it imports what it must
+"""Runs when a recorded Python program starts, before the program (docs/recording.md).
+
+It asks the recorder's library, which is in the process already, to be told of the functions that
+each thread calls, and then does what another sitecustomize would have done.
+"""
+
+import os
+import sys
+
+
+def _ask() -> None:
+    import _ctypes
+    import threading
+
+    program = _ctypes.dlopen(None, os.RTLD_NOW)  # type: ignore[arg-type]
+    address = _ctypes.dlsym(program, "simalloc_record_python")
+
+    def ask(*_: object) -> None:
+        _ctypes.call_function(address, ())
+
+    threading.setprofile(ask)
+    ask()
+
+
+def _go_on() -> None:
+    own = os.path.dirname(__file__)  # noqa: PTH120 - the program may not need pathlib
+    sys.path[:] = [folder for folder in sys.path if folder != own]
+    mine = sys.modules.pop("sitecustomize")
+    try:
+        __import__("sitecustomize")
+    except ImportError:
+        sys.modules["sitecustomize"] = mine
+
+
+try:
+    _ask()
+except (ImportError, OSError):  # built without ctypes, or not recorded
+    sys.stderr.write("simalloc: this Python does not tell of its functions\n")
+_go_on()
