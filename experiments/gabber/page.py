@@ -107,7 +107,6 @@ def _choices(results: Results) -> dict[str, Any]:
         "full_all": _spreads(kept, together),
         "full_first": best.count("phk"),
         "full_traces": len(together),
-        "full_upset": listed(sorted({PAPER.label(name) for name in best if name != "phk"})),
         "full_ordered": (min(ordered), max(ordered)),
         "choices_count": len(WHOLE.choices),
         "all_pairs": len(PAPER.policies) * (len(PAPER.policies) - 1) // 2,
