@@ -1,4 +1,4 @@
-"""`python -m benchmarks.threads`: a program with many threads under twelve policies, with its pages.
+"""`python -m benchmarks.threads`: a program with many threads under twelve policies, with pages.
 
 The trace is generated from a seed: each thread has objects of many sizes, most of which it frees
 soon; some are freed by another thread, and some stay.
@@ -117,7 +117,7 @@ def main(*, events: int, threads: int, policies: str, repeats: int, table_format
     columns = ("policy", "ns an event", "resident too", "times glibc", "resident too, times glibc")
     notes = (
         f"{events:,} events, {threads} threads, {trace.slots:,} objects live at once at most.",
-        f"All {len(described)} policies together, mapped and resident: {together:.1f} s of CPU; "
+        f"All {len(described)} policies together, mapped and resident: {together:.1f} s of CPU.",
         f"glibc, one thread: {1e9 * glibc / events:.0f} ns an event.",
     )
     title = "Nanoseconds of CPU an event, with threads"

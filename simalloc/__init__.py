@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from simalloc.api.pictures import draw_free_sizes as draw_free_sizes
     from simalloc.api.pictures import draw_heap_maps as draw_heap_maps
     from simalloc.api.pictures import draw_lives as draw_lives
+    from simalloc.api.pictures import draw_pages as draw_pages
     from simalloc.api.pictures import draw_portrait as draw_portrait
     from simalloc.api.pictures import draw_ranking as draw_ranking
     from simalloc.api.pictures import draw_timelines as draw_timelines
@@ -81,6 +82,7 @@ _HOME: Final = {
     "draw_free_sizes": "api.pictures",
     "draw_heap_maps": "api.pictures",
     "draw_lives": "api.pictures",
+    "draw_pages": "api.pictures",
     "draw_portrait": "api.pictures",
     "draw_ranking": "api.pictures",
     "draw_timelines": "api.pictures",

@@ -58,6 +58,8 @@ def draw_examples() -> None:
     few = ("*-fit-ao", "binary-buddy", "double-buddy")
     several = simalloc.simulate_all(["p2c", "ghostscript", "git", "jq"], few)
     maps = ("first-fit-lifo", "first-fit-ao")
+    names = ("best-fit-ao", "first-fit-lifo", "ptmalloc", "jemalloc", "mimalloc")
+    occupied = simalloc.simulate_all("redis", names, occupied=(4 << 10, 64 << 10, 2 << 20))
     for theme in PALETTES:
         examples = {
             "timelines": simalloc.draw_timelines(runs, theme=theme),
@@ -65,6 +67,7 @@ def draw_examples() -> None:
             "free-sizes": simalloc.draw_free_sizes("ghostscript", maps, theme=theme),
             "lives": simalloc.draw_lives("ghostscript", theme=theme),
             "visits": simalloc.draw_visits(runs, theme=theme),
+            "pages": simalloc.draw_pages(occupied, theme=theme),
         }
         for name, picture in examples.items():
             image, _ = picture._repr_png_()

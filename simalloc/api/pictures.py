@@ -129,6 +129,11 @@ def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture
     return _from("visits", "draw_visits")([runs] if isinstance(runs, Run) else runs, theme=theme)
 
 
+def draw_pages(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
+    """Draw how many bytes of pages hold something live: of runs simulated with `occupied`."""
+    return _from("pages", "draw_pages")([runs] if isinstance(runs, Run) else runs, theme=theme)
+
+
 def draw_waste(wastes: Waste | Sequence[Waste], *, theme: Theme = "light") -> Picture:
     """Draw where the bytes of heaps go, a stacked bar a heap: what `waste` returns."""
     several = [wastes] if isinstance(wastes, Waste) else wastes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ from simalloc.cli.options import format_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
+from simalloc.errors import SimallocError
 from simalloc.heap import simulate_all
 from simalloc.policy import expand_policies
 from simalloc.policy.parts import parse_size
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
     cls=PolicyCommand,
     epilog="\b\nExamples:\n"
     "  simalloc pages redis -p first-fit-ao ptmalloc\n"
-    "  simalloc pages redis --sizes 4K,2M --format markdown",
+    "  simalloc pages redis --sizes 4K,2M --format markdown\n"
+    "  simalloc pages redis --plot pages.png",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @policy_option("Policies, as `simalloc run` takes them. Default: @default.")
@@ -43,6 +46,11 @@ if TYPE_CHECKING:
 )
 @scale_option
 @realloc_option
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw bars for each policy. A .png, .svg or .pdf file.",
+)
 @format_option
 def command(
     traces: Sequence[str],
@@ -50,6 +58,7 @@ def command(
     sizes: str,
     scale: int | None,
     realloc: str | None,
+    plot: Path | None,
     table_format: Format,
 ) -> None:
     """Print how many bytes of pages hold at least one live byte, under each policy.
@@ -71,4 +80,15 @@ def command(
                 occupied=occupied,
                 progress=advance,
             )
+    if plot is not None:
+        _plot(runs, plot)
     write_table(pages_table(runs), table_format, sys.stdout)
+
+
+def _plot(runs: Sequence[Run], path: Path) -> None:
+    try:
+        from simalloc.report.figures.pages import draw_pages  # noqa: PLC0415 - needs an extra
+        from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - the same
+    except ImportError as error:
+        raise SimallocError("a picture needs matplotlib: pip install 'simalloc[plot]'") from error
+    save_figure(draw_pages(runs), path)

@@ -134,6 +134,9 @@ PICTURES = {
     "timelines": lambda: simalloc.draw_timelines(RUNS, theme="dark"),
     "timeline": lambda: simalloc.draw_timelines(RUNS[0]),
     "visits": lambda: simalloc.draw_visits(RUNS[0]),
+    "pages": lambda: simalloc.draw_pages(
+        simalloc.simulate_all(TRACES[0], "best-fit-*", occupied=(4096,))
+    ),
     "lives": lambda: simalloc.draw_lives(TRACES[0]),
     "portrait": lambda: simalloc.draw_portrait(TRACES[0], theme="dark"),
     "free": lambda: simalloc.draw_free_sizes(TRACES[0], "first-fit-lifo"),

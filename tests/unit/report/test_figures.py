@@ -12,6 +12,7 @@ from simalloc.report.figures.fragmentation import draw_fragmentation
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.heap_map import age_norm, draw_heap_maps, heap_pixels
 from simalloc.report.figures.lives import draw_lives
+from simalloc.report.figures.pages import draw_pages
 from simalloc.report.figures.portrait import draw_portrait
 from simalloc.report.figures.portrait_live import BOUNDS
 from simalloc.report.figures.ranking import draw_ranking
@@ -165,6 +166,23 @@ def test_there_is_no_picture_of_an_empty_trace(draw):
 def test_there_is_no_picture_of_no_runs(draw):
     with pytest.raises(SimallocError, match="no runs to draw"):
         draw([])
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_pages_are_bars_as_long_as_their_peaks(theme):
+    sizes = 4096, 1 << 16
+    runs = [simulate(TRACES[0], name, occupied=sizes) for name in POLICIES]
+    axes = draw_pages(runs, theme=theme).axes[0]
+    widths = sorted(bar.get_width() for bar in axes.patches)
+    assert widths == sorted(run.occupied[size].peak_bytes for run in runs for size in sizes)
+    written = texts(axes.figure)
+    for words in (*POLICIES, "pages of 4K", "pages of 64K", "peak live"):
+        assert words in written
+
+
+def test_pages_that_nobody_looked_at_are_not_drawn():
+    with pytest.raises(SimallocError, match="occupied"):
+        draw_pages(RUNS)
 
 
 def test_figures_of_a_trace_in_which_nothing_happens():

@@ -1,0 +1,52 @@
+"""`simalloc pages`: what it prints and draws, and how it ends on what is wrong."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from simalloc.cli import main
+from simalloc.trace import Trace, write_trace
+
+
+def pages(*args):
+    return CliRunner().invoke(main, ["pages", *map(str, args)])
+
+
+@pytest.fixture
+def trace(tmp_path):
+    """Two objects of two pages each; the first one is freed."""
+    path = tmp_path / "small.npz"
+    events = [0, 0, 1], [1, 2, 1], [8192, 8192, 0]
+    write_trace(Trace.from_events(*events, name="small"), path)
+    return path
+
+
+def test_peak_mean_and_end_of_each_size_of_pages(trace):
+    result = pages(trace, "-p", "best-fit-ao", "--scale", 1, "--format", "json")
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)
+    assert [row["page"] for row in rows] == ["4K", "64K", "2M"]
+    figures = [(row["peak"], row["mean"], row["final"]) for row in rows]
+    assert figures == [
+        (16384, pytest.approx((8192 + 16384 + 8192) / 3), 8192),
+        (65536, 65536, 65536),
+        (2 << 20, 2 << 20, 2 << 20),
+    ]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_a_picture(trace, tmp_path, ending):
+    path = tmp_path / f"pages.{ending}"
+    assert pages(trace, "-p", "best-fit-ao", "--plot", path).exit_code == 0
+    assert path.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [(["-p", "nonesuch"], "nonesuch"), (["--sizes", "many"], "many"), (["--sizes", "0"], "0")],
+)
+def test_what_is_wrong_is_named(trace, args, complaint):
+    result = pages(trace, *args)
+    assert result.exit_code == 2
+    assert complaint in (result.stderr + str(result.exception))
