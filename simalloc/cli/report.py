@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,7 +16,9 @@ from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
 from simalloc.heap.real import installed, passes, replay_natively
-from simalloc.trace.catalogue import find_trace, open_source
+from simalloc.measure.process_tree import process_tree
+from simalloc.trace.catalogue import find_trace, load, open_source
+from simalloc.trace.reader import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
     from simalloc.heap.real import NativeRun
     from simalloc.trace import EventSource
+
+_LARGEST: Final = 3
+"""Processes of a folder that a page looks at closely."""
 
 
 @click.command(
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
     "  simalloc report espresso gcc -p next-fit-ao -o page.html\n"
     "  simalloc report snapshot.pickle --capacity 24G -o page.html",
 )
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...|FOLDER")
 @click.option(
     "-o",
     "--output",
@@ -70,11 +75,16 @@ def command(
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. The page begins with
     what `simalloc settings` says, shows memory over time and the heaps under what the program uses,
     the best that can be installed and the chosen policies, and names what pins them.
-    A trace file is read as it is replayed, and may be of any length.
+    A trace file is read as it is replayed, and may be of any length. A folder of traces, as
+    `simalloc record` leaves them of a process and those that it starts, becomes one page: sums over
+    the processes at each time, and below them the largest three.
     For a snapshot of PyTorch's memory on a GPU, the page has what `simalloc device` prints, and
     shows where the segments lie; --capacity, --settings, --search and --device are for that.
     """
     output = output or _beside(traces[0])
+    if len(traces) == 1 and Path(traces[0]).is_dir():
+        _report_tree(Path(traces[0]), output, policies)
+        return
     keep_apart(output, map(find_trace, traces))
     with replacing(output) as stream:
         pages = writable_pages()
@@ -105,8 +115,35 @@ def command(
     click.echo(f"simalloc: the page is {output}", err=True)
 
 
+def _report_tree(folder: Path, output: Path, policies: Sequence[str]) -> None:
+    """Write one page on all traces of a folder: the processes of a recording."""
+    files = [file for file in sorted(folder.glob(f"*{SUFFIX}")) if file.is_file()]
+    if not files:
+        raise SimallocError(f"{folder} has no traces (*{SUFFIX})")
+    keep_apart(output, files)
+    pages = writable_pages()
+    with replacing(output) as stream:
+        traces = [load(file) for file in files]
+        with progress(f"{folder.name}: processes", sum(map(len, traces))) as advance:
+            tree = process_tree(traces, progress=advance)
+        findings = [
+            pages.find_out(
+                one.trace.renamed(f"{one.name} ({one.number})"),
+                given=str(files[traces.index(one.trace)]),
+                chosen=policies,
+                stage=progress,
+            )
+            for one in tree.large[:_LARGEST]
+        ]
+        words = shlex.join(["simalloc", "report", str(folder), "-o", output.name])
+        stream.write(pages.page(findings, words, tree=tree))
+    click.echo(f"simalloc: the page is {output}", err=True)
+
+
 def _beside(given: str) -> Path:
-    """Return where a page goes: beside the trace's file, or here if a name was given."""
+    """Return where a page goes: beside the trace's file or folder, or here if a name was given."""
+    if Path(given).is_dir():
+        return Path(given).resolve().with_suffix(".html")
     return Path(given).with_suffix(".html") if Path(given).is_file() else Path(f"{given}.html")
 
 

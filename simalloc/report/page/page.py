@@ -12,18 +12,22 @@ from simalloc.errors import SimallocError
 from simalloc.report.before_after import before_after_tables
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades
+from simalloc.report.figures.process_tree import draw_process_tree
 from simalloc.report.figures.style import PALETTES, css_variables
 from simalloc.report.html import html
 from simalloc.report.page.device_findings import DeviceFindings, coarser_device
 from simalloc.report.page.findings import COLUMNS, Findings, coarser
 from simalloc.report.page.ranking import overview_table
 from simalloc.report.page.sections import article
+from simalloc.report.page.svg import svg
+from simalloc.report.process_tree import process_tree_table, process_tree_verdict
 from simalloc.version import code_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from simalloc.measure.before_after import BeforeAfter
+    from simalloc.measure.process_tree import ProcessTree
 
 MAX_BYTES: Final = 5_000_000
 """A page is smaller than this, so that it can be sent by mail."""
@@ -35,17 +39,20 @@ def page(
     command: str,
     *,
     before_after: BeforeAfter | None = None,
+    tree: ProcessTree | None = None,
 ) -> bytes:
     """Return a page on one or more traces; `command` is what makes it again.
 
-    What has changed between two stands above them, if that is given.
+    What has changed between two stands above them, if that is given, or the tree of processes that
+    they are the largest of.
 
     Maps get coarser until the page is small enough. Raises `SimallocError` if there are too many
     traces for that.
     """
     columns = COLUMNS
     shown = list(all_findings)
-    while len(text := _encoded(_fill(shown, command, before_after))) >= MAX_BYTES:
+    above = _changes(before_after) + _together(tree)
+    while len(text := _encoded(_fill(shown, command, above))) >= MAX_BYTES:
         columns //= 2
         if columns < _FEWEST_COLUMNS:
             raise SimallocError(
@@ -69,7 +76,7 @@ def _coarser(findings: Findings | DeviceFindings) -> Findings | DeviceFindings:
 def _fill(
     all_findings: Sequence[Findings | DeviceFindings],
     command: str,
-    before_after: BeforeAfter | None,
+    above: str,
 ) -> str:
     names = [findings.trace.name for findings in all_findings]
     articles = (
@@ -81,8 +88,8 @@ def _fill(
         style=f"{asset(BROWSER, 'heap_map.css')}\n{_asset('page.css')}",
         light=css_variables(PALETTES["light"]),
         dark=css_variables(PALETTES["dark"]),
-        overview=f"{_changes(before_after)}\n{_overview(all_findings)}",
-        articles="\n".join(articles),
+        overview=f"{above}\n{_overview(all_findings)}",
+        articles="\n".join([*articles, _theory(all_findings)]),
         shades=json.dumps(shades()),
         script=f"{asset(BROWSER, *SCRIPTS)}\n{_asset('page.js')}",
         command=escape(command),
@@ -107,6 +114,18 @@ def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
         )
 
 
+def _together(tree: ProcessTree | None) -> str:
+    """Return what several processes have together."""
+    if tree is None:
+        return ""
+    picture = svg(draw_process_tree(tree, theme="page"), "Resident bytes of processes over time")
+    return (
+        f'<section><p class="verdict">{escape(process_tree_verdict(tree))}</p>\n'
+        f'<figure class="drawn">{picture}</figure>\n'
+        f'<div class="wide">{html(process_tree_table(tree))}</div></section>'
+    )
+
+
 def _changes(found: BeforeAfter | None) -> str:
     """Return what has changed between two traces."""
     if found is None:
@@ -119,18 +138,24 @@ def _changes(found: BeforeAfter | None) -> str:
 
 
 def _overview(all_findings: Sequence[Findings | DeviceFindings]) -> str:
+    """Return links to all traces, if there are several."""
     if len(all_findings) == 1:
         return ""
-    heaps = [each for each in all_findings if isinstance(each, Findings)]
     links = "".join(
         f'<li><a href="#trace-{place}">{escape(findings.trace.name)}</a></li>'
         for place, findings in enumerate(all_findings)
     )
+    return f"<nav><ul>{links}</ul></nav>"
+
+
+def _theory(all_findings: Sequence[Findings | DeviceFindings]) -> str:
+    """Return what policies alone make of all traces, if there are several."""
+    heaps = [each for each in all_findings if isinstance(each, Findings)]
     if len(heaps) <= 1:
-        return f"<nav><ul>{links}</ul></nav>"
+        return ""
     return (
-        f"<nav><ul>{links}</ul></nav>\n<section><h2>All traces</h2>\n"
-        "<p>How much more than peak live each policy needs at its peak, in percent "
+        "<section><h2>All traces under policies alone</h2>\n"
+        "<p>How many mapped bytes more than peak live each policy needs at its peak, in percent "
         "(measure #4); the best on average first.</p>\n"
         f'<div class="wide">{overview_table(heaps)}</div></section>'
     )

@@ -1,0 +1,64 @@
+"""The processes of a recording as a table and a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.plural import counted
+from simalloc.report.table import Rounded, Table
+from simalloc.report.units import spell_bytes, spell_percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.measure.process_tree import ProcessTree
+    from simalloc.report.table import Value
+
+
+def process_tree_verdict(tree: ProcessTree) -> str:
+    """Say what all processes hold together at most, and which of them has most of it."""
+    resident = tree.resident
+    place = int(resident.argmax())
+    most = max(tree.processes, key=lambda one: float(one.resident[place]))
+    share = float(most.resident[place]) / max(float(resident[place]), 1.0)
+    processes = counted(len(tree.processes), "process has", "processes have")
+    return (
+        f"{processes} at most {spell_bytes(float(resident[place]))} resident at once, "
+        f"{float(tree.seconds[place]):,.2f} s after the start, of which "
+        f"{spell_bytes(float(tree.live[place]))} are live. {most.name} (process {most.number}) has "
+        f"{spell_percent(share)} of it."
+    )
+
+
+def process_tree_table(tree: ProcessTree) -> Table:
+    """Return a row a process, those with most resident bytes first, and one for all trifles."""
+    place = int(tree.resident.argmax())
+    large = tree.large
+    rows: list[Sequence[Value]] = [
+        (
+            one.name,
+            str(one.number),
+            Rounded(one.begins, 2),
+            Rounded(max(0.0, one.ends - one.begins), 2),
+            len(one.trace),
+            spell_bytes(float(one.live.max())),
+            spell_bytes(float(one.resident.max())),
+            spell_bytes(float(one.resident[place])),
+        )
+        for one in large
+    ]
+    rest = [one for one in tree.processes if one not in large]
+    if rest:
+        rows.append(
+            (
+                counted(len(rest), "trifle"), "", None, None,
+                sum(len(one.trace) for one in rest),
+                "", "", spell_bytes(float(sum(one.resident[place] for one in rest))),
+            )
+        )  # fmt: skip
+    columns = (
+        "process", "number", "begins, s", "seconds", "events", "peak live", "peak resident",
+        "resident at the peak of all",
+    )  # fmt: skip
+    notes = ("Models of the mallocs that served them; a trifle never has 1 % of the peak of all.",)
+    return Table("Processes", columns, rows, notes)
