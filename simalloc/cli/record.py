@@ -224,6 +224,13 @@ def _summarize_one(one: Recorded) -> None:
         f"{counted(one.totals.objects, 'object')}, at most "
         f"{spell_bytes(one.totals.max_live_bytes)} live"
     )
+    if one.is_main and one.unnamed:
+        file, most = max(one.unnamed.items(), key=lambda each: each[1])
+        _say(
+            f"  {counted(most, 'place', 'places')} in {file} could not be named: install its "
+            "debugging symbols (on Debian a package ...-dbgsym) or compile it with -g, and record "
+            "again"
+        )
     counts = one.counts
     if counts.lost_reason is not None:
         _say(f"  {_ending(one.process, counts.lost_reason)}")

@@ -97,6 +97,9 @@ def test_a_recorded_program(tmp_path, source):
     program = compiled(source, tmp_path)
     simalloc("record", "--stacks", "-o", tmp_path / "out.npz", "--", program)
     assert_guilty(tmp_path / "out.npz", source)
+    subprocess.run(["strip", program], check=True)
+    done = simalloc("record", "--stacks", "-o", tmp_path / "stripped.npz", "--", program)
+    assert f"places in {program} could not be named" in done.stderr
     first = simalloc("sites", tmp_path / "out.npz", "--most", 1).stdout
     assert "remember_session" in first
     assert f"{source}:" in first

@@ -22,6 +22,7 @@ WRAPPERS: Final = (
     r"<?(alloc|core|std|hashbrown)::.*|__rust_\w+|__rdl_\w+|<.* as (alloc|core)::.*",
     r"<(str|\[.*\])>::.*",
     r"Py(Mem|Object|DataMem|Mem_Raw)_\w*|_Py(Mem|Object)_\w*|PyType_GenericAlloc|_PyObject_GC_\w*",
+    r"Perl_safesys\w+|sqlite3\w*([Mm]alloc|[Rr]ealloc)\w*|sqlite3Mem\w+",
     r"xmalloc|xcalloc|xrealloc|zmalloc\w*|zcalloc\w*|zrealloc\w*|emalloc|safe_malloc",
 )
 """Functions that allocate for others: who called them is meant."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +18,7 @@ from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
 from simalloc.trace.recorder.resident import Sample, thinned
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import told
+from simalloc.trace.symbols import Place, is_named
 from simalloc.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
@@ -33,7 +36,8 @@ _MAGIC_BYTES: Final = 8
 class Recorded:
     """A trace that was written: where, of which process, and what it holds.
 
-    `is_main` says that it is the trace of the command itself.
+    `is_main` says that it is the trace of the command itself. `unnamed` has for each file how many
+    places of call paths there are of which nothing tells the function.
     """
 
     path: Path
@@ -42,6 +46,7 @@ class Recorded:
     is_main: bool
     totals: Totals
     counts: Counts
+    unnamed: Mapping[str, int] = field(default_factory=dict)
 
 
 def give_up(error: TraceError) -> None:
@@ -125,7 +130,8 @@ def convert(
         kept = [list(each) for each in thinned(map(Sample._make, resident))]
         writer.provenance = {**_provenance(raw), **({"resident": kept} if kept else {})}
     totals = Totals.of(writer.table, writer.events)
-    return Recorded(output, raw.process, raw.executable, is_main, totals, raw.counts)
+    unnamed = _unnamed(raw, writer.provenance)
+    return Recorded(output, raw.process, raw.executable, is_main, totals, raw.counts, unnamed)
 
 
 class _Clock:
@@ -152,6 +158,17 @@ def _append(
         writer.append(ReadEvents(chunk.op, chunk.object, chunk.size, columns=columns))
 
 
+def _unnamed(raw: RawRecording, provenance: Mapping[str, Any]) -> Mapping[str, int]:
+    if raw.depth == 0:
+        return {}
+    named = zip(raw.places, provenance["stacks"]["places"], strict=True)
+    return Counter(
+        place.path
+        for place, frames in islice(named, 1, None)
+        if isinstance(place, Place) and not is_named(place, frames)
+    )
+
+
 def _provenance(raw: RawRecording) -> Mapping[str, Any]:
     counts = raw.counts
     provenance: dict[str, Any] = {
@@ -173,5 +190,5 @@ def _provenance(raw: RawRecording) -> Mapping[str, Any]:
         provenance["every"] = raw.every
     if raw.depth == 0:
         return provenance
-    stacks = told([(), *raw.places[1:]], raw.sites.tolist())
+    stacks = told(raw.places, raw.sites.tolist())
     return {**provenance, "depth": raw.depth, "stacks": stacks}

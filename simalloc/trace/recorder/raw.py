@@ -125,12 +125,13 @@ class RawRecording:
 
     @property
     def places(self) -> list[Place | tuple[Frame, ...]]:
-        """The calls that were met, by number; 0 is none.
+        """The calls that were met, by number; 0 is none, without a frame.
 
         A call is told by the byte before the address to which it returns, one of a Python program
         by its frame.
         """
-        return [self._place(text, offset) for text, offset in self._reader.places]
+        met = (self._place(text, offset) for text, offset in self._reader.places[1:])
+        return [(), *met]
 
     def _place(self, text: bytes, offset: int) -> Place | tuple[Frame, ...]:
         function, of_python, file = text.decode("utf-8", "backslashreplace").partition("\0")

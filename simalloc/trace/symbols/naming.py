@@ -44,5 +44,10 @@ def name_places(places: Sequence[Place]) -> list[list[Frame]]:
     return found
 
 
+def is_named(place: Place, frames: Sequence[Frame]) -> bool:
+    """Say whether a place has got the name of a function."""
+    return frames[0][0] != _spelled(place)
+
+
 def _spelled(place: Place) -> str:
     return f"{place.path}+{place.offset:#x}"
