@@ -38,6 +38,7 @@ from simalloc.trace.catalogue import open_source
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from simalloc.heap.real import NativeRun
     from simalloc.measure.settings import Setting
     from simalloc.report import Format
     from simalloc.trace import EventSource, Trace
@@ -133,8 +134,8 @@ def _print(
         click.echo(line)
     trace = source.in_memory() if len(source) <= _SHORT else None
     possible = simulate(trace, "best-possible", scale=1) if trace is not None else None
-    real = _real_times(trace) if native and trace is not None else {}
-    table = settings_table(source.name, kept, possible=possible, real=real)
+    natives = _natives(trace) if native and trace is not None else []
+    table = settings_table(source.name, kept, possible=possible, natives=natives)
     write_table(table, form, sys.stdout)
     used = in_use(settings, process)
     if used.candidate.python and len(source) <= IN_MEMORY:
@@ -158,16 +159,14 @@ def _print_arenas(trace: Trace, used: Setting, form: Format) -> None:
         write_table(arena_code_table(held), form, sys.stdout)
 
 
-def _real_times(trace: Trace) -> dict[str, float | None]:
-    """Return the nanoseconds an event of what is installed; what cannot replay it is left out."""
-    times: dict[str, float | None] = {}
+def _natives(trace: Trace) -> list[NativeRun]:
+    """Return replays by what is installed; what cannot replay the trace is left out."""
+    runs: list[NativeRun] = []
     allocators = installed()
     with progress(f"{trace.name}: real mallocs", passes(_REPEATS) * len(allocators)) as advance:
         for allocator in allocators:
             try:
-                found = replay_natively(trace, [allocator], repeats=_REPEATS, progress=advance)
+                runs += replay_natively(trace, [allocator], repeats=_REPEATS, progress=advance)
             except SimallocError as error:
                 click.echo(f"simalloc: {allocator.name} is left out: {error}", err=True)
-            else:
-                times[allocator.name] = found[0].nanoseconds
-    return times
+    return runs

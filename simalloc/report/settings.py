@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,7 +12,7 @@ from simalloc.report.table import Table
 from simalloc.report.units import spell_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from simalloc.heap import Footprint, Run
     from simalloc.heap.real import NativeRun
@@ -37,13 +36,14 @@ def settings_table(
     settings: Sequence[Setting],
     *,
     possible: Run | None = None,
-    real: Mapping[str, float | None] = MappingProxyType({}),
+    natives: Sequence[NativeRun] = (),
 ) -> Table:
     """Return a row a setting: its resident bytes, and what it costs.
 
     Live bytes and, where it is known, the `possible` heap of one who knows the future come first.
-    `real` has the nanoseconds an event of real mallocs, by their names.
+    `natives` are real mallocs at their defaults, whose time stands in the rows of their models.
     """
+    real = {run.allocator: run.nanoseconds for run in natives}
     named: dict[str, list[Value]] = {
         "malloc": [one.candidate.allocator for one in settings],
         "settings": [one.candidate.shown_settings for one in settings],
@@ -56,9 +56,7 @@ def settings_table(
     }
     optional: dict[str, list[Value]] = {
         "at once %": [None if one.at_once is None else 100 * one.at_once for one in settings],
-        "really ns/event": [
-            real.get(one.candidate.name) if one.candidate.name in real else None for one in settings
-        ],
+        "really ns/event": [real.get(one.candidate.name) for one in settings],
     }
     has_threads = any(one.run.threads > 1 for one in settings)
     known = {
@@ -80,9 +78,16 @@ def settings_table(
         "Models of the mallocs, headers and tables included; bytes of pages of 4 KiB.",
         "calls: to the kernel, for memory or to give it back; faults: pages made resident.",
         *([_AT_ONCE] if "at once %" in columns else []),
+        *([_at_start(natives)] if natives else []),
         *([_NO_TIMES] if has_threads and "at once %" not in columns else []),
     )
     return Table(trace, list(columns), [*live, *zip(*columns.values(), strict=True)], notes)
+
+
+def _at_start(natives: Sequence[NativeRun]) -> str:
+    """Say what real mallocs hold before anything is asked for, which no model counts."""
+    taken = ", ".join(f"{run.allocator} {spell_bytes(run.start.resident)}" for run in natives)
+    return f"Before the first request the real ones hold more, which is not counted here: {taken}."
 
 
 def _mean_live(run: Run) -> float:

@@ -11,6 +11,7 @@ from simalloc.measure.settings.candidates import (
 from simalloc.measure.settings.outcomes import IN_MEMORY, Setting, settings_of
 from simalloc.measure.settings.python import python_of
 from simalloc.measure.settings.recorded import Recorded, recorded
+from simalloc.measure.settings.releases import installed_release
 
 __all__ = [
     "IN_MEMORY",
@@ -26,6 +27,7 @@ __all__ = [
     "first_candidates",
     "held_arenas",
     "in_use",
+    "installed_release",
     "mebibytes",
     "own_candidate",
     "python_of",

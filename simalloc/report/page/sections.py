@@ -119,7 +119,9 @@ def _code_of(findings: Findings) -> str:
 
 
 def _settings(findings: Findings) -> str:
-    table = settings_table("", findings.settings, possible=findings.possible)
+    table = settings_table(
+        "", findings.settings, possible=findings.possible, natives=findings.natives
+    )
     return (
         "<p>Resident bytes of each, at the peak, on average over the events and at the end.</p>\n"
         f'<div class="wide">{html(table)}</div>'

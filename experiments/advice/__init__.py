@@ -1,0 +1,1 @@
+"""Programs whose answer is known: recorded, advised, and run with the line that was advised."""

@@ -1,0 +1,128 @@
+"""Three programs are recorded, what they would hold is predicted, and then they are run so."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import simalloc
+from simalloc.errors import SimallocError
+from simalloc.heap.real import installed
+from simalloc.measure.settings import advise, candidates, recorded, settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from experiments.mallocs import Progress
+    from simalloc.measure.settings import Advice, Setting
+
+PROGRAMS: Final[Mapping[str, str]] = {
+    "idle": "16 threads that are idle",
+    "queue": "4 producers, 4 consumers",
+    "kept": "nothing to gain",
+}
+"""The programs, by the names of their sources."""
+
+TIMES: Final = 5
+"""How often a program is run under a line."""
+
+_SOURCES: Final = Path(__file__).with_name("programs")
+_ALWAYS: Final = ("glibc", "glibc:arena_max=2", "jemalloc", "tcmalloc", "mimalloc")
+"""What is predicted and run beside what is advised."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A program under a line: the resident bytes at its end, predicted and in several runs."""
+
+    program: str
+    name: str
+    line: str
+    advised: bool
+    live: int
+    predicted: float
+    held: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Advised:
+    """What was said of a program, and how that came out."""
+
+    program: str
+    advice: Advice
+    rows: Sequence[Row]
+
+
+def measure(progress: Progress) -> list[Advised]:
+    """Return the three programs, each recorded once and run under each line.
+
+    Raises `SimallocError` if there is no C compiler, or a program cannot be recorded or run.
+    """
+    with TemporaryDirectory(prefix="simalloc-") as folder:
+        found = []
+        with progress("programs", len(PROGRAMS)) as advance:
+            for name in PROGRAMS:
+                found.append(advised(built(name, Path(folder))))
+                advance(1)
+    return found
+
+
+def built(name: str, folder: Path) -> Path:
+    """Return the program of a source, compiled."""
+    program = folder / name
+    command = ["cc", "-O1", "-pthread", "-o", str(program), str(_SOURCES / f"{name}.c")]
+    try:
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - sources of ours
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SimallocError(f"{name}.c cannot be compiled: {error}") from error
+    return program
+
+
+def advised(program: Path) -> Advised:
+    """Record a program, say what it should run under, and run it so."""
+    trace = simalloc.record([str(program)], times=True)
+    there = {allocator.name for allocator in installed()}
+    tried = [one for one in candidates() if one.allocator in there]
+    settings = settings_of(trace, tried)
+    advice = advise(trace, settings, recorded(trace.provenance))
+    names = dict.fromkeys([*_ALWAYS, advice.best.candidate.name] if advice.line else _ALWAYS)
+    chosen = {one.candidate.name: one for one in settings if one.candidate.name in names}
+    nothing = held(program, "", "0")
+    rows = [_row(program, chosen[name], advice, nothing) for name in names if name in chosen]
+    return Advised(program.name, advice, rows)
+
+
+def _row(program: Path, setting: Setting, advice: Advice, nothing: int) -> Row:
+    line = setting.candidate.line
+    return Row(
+        program.name,
+        setting.candidate.name,
+        line,
+        bool(advice.line) and line == advice.line,
+        setting.run.final_live_bytes,
+        setting.resident.final_bytes,
+        sorted(held(program, line) - nothing for _ in range(TIMES)),
+    )
+
+
+def held(program: Path, line: str, *arguments: str) -> int:
+    """Return what a program says that it holds at its end, run under a line for a shell.
+
+    Raises `SimallocError` if it fails.
+    """
+    given = dict(word.split("=", 1) for word in shlex.split(line.removeprefix("export ")))
+    done = subprocess.run(  # noqa: S603 - a program of ours
+        [program, *arguments],
+        env={**os.environ, **given},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode or done.stderr:
+        raise SimallocError(f"{program.name} under {line!r}: {done.stderr or done.returncode}")
+    return int(done.stdout)

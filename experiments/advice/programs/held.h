@@ -1,0 +1,13 @@
+/* What the process holds of its own: anonymous pages that are resident, in bytes. */
+#include <stdio.h>
+
+static inline void print_held(void) {
+    static char line[256]; /* neither stdio's buffers nor malloc take part */
+    FILE *told = fopen("/proc/self/smaps_rollup", "r");
+    unsigned long held = 0;
+    while (told && fgets(line, sizeof line, told))
+        if (sscanf(line, "Anonymous: %lu kB", &held) == 1)
+            printf("%lu\n", held * 1024);
+    if (told)
+        fclose(told);
+}

@@ -1,0 +1,47 @@
+/* Idle threads: each works when it is its turn, keeps a few objects, and then waits for nothing.
+ *
+ * With an arena each, nobody else gets what they have freed. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "held.h"
+
+enum { THREADS = 16, OBJECTS = 6000, KEPT_OF = 100 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int turn, is_over;
+
+static void *work(void *number) {
+    void **held = calloc(OBJECTS, sizeof *held);
+    pthread_mutex_lock(&lock);
+    while (turn != (int)(size_t)number)
+        pthread_cond_wait(&changed, &lock);
+    for (int i = 0; i < OBJECTS; i++)
+        memset(held[i] = malloc(100 + i % 300), 1, 100 + i % 300);
+    for (int i = 0; i < OBJECTS; i++)
+        if (i % KEPT_OF)
+            free(held[i]);
+    turn++;
+    pthread_cond_broadcast(&changed);
+    while (!is_over)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return held;
+}
+
+int main(int count, char **arguments) {
+    pthread_t threads[THREADS];
+    int started = count > 1 ? atoi(arguments[1]) : THREADS;
+    for (int i = 0; i < started; i++)
+        pthread_create(&threads[i], NULL, work, (void *)(size_t)i);
+    pthread_mutex_lock(&lock);
+    while (turn != started)
+        pthread_cond_wait(&changed, &lock);
+    print_held();
+    is_over = 1;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
