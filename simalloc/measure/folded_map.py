@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from simalloc.heap import HeapObserver, Run
     from simalloc.measure.heap_map import HeapMap
     from simalloc.measure.stays import Stays
+    from simalloc.measure.watch import StayWatcher
     from simalloc.trace import EventSource
     from simalloc.trace.statistics import Ended
 
@@ -55,13 +56,15 @@ def folded_map(
     columns: int,
     rows: int,
     named: int,
+    further: Callable[[float], Sequence[StayWatcher]] = lambda _: (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[HeapMap, Stays]:
     """Return the map of a run, folded, and the `named` stays in it that took most for longest.
 
     A cell counts as memory from the first event on that puts something in its chunk. The trace is
     replayed twice for it, of which `progress` is told as `watch` does; `observers` look at the heap
-    in the first replay. Raises as `watch` does.
+    in the first replay. `further` is given the height in bytes, and returns who else is told of the
+    stays at folded addresses. Raises as `watch` does.
     """
     seen = _Chunks(run.scale)
     watch(source, run, [seen], observers, progress=progress)
@@ -69,7 +72,7 @@ def folded_map(
     top = folding.height / run.scale
     drawing = Drawing(run, addresses=(0, top), columns=columns, rows=rows)
     longest = Longest(run, named)
-    watch(source, run, [_Folded(folding, [drawing, longest])], progress=progress)
+    watch(source, run, [_Folded(folding, [drawing, longest, *further(top)])], progress=progress)
     drawn = drawing.map()
     return (
         replace(drawn, heap=np.full(len(drawn.heap), top), mapped=_used(drawn, folding, run.scale)),
@@ -103,7 +106,7 @@ class _Chunks:
 class _Folded:
     """Tells watchers of stays at folded addresses."""
 
-    def __init__(self, folding: Folding, watchers: Sequence[Drawing | Longest]) -> None:
+    def __init__(self, folding: Folding, watchers: Sequence[StayWatcher]) -> None:
         self._folding = folding
         self._watchers = watchers
 

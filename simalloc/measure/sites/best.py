@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.measure.sites.apart import Apart, Parting
 from simalloc.measure.sites.frames import frames_of, guilty_frame
 from simalloc.measure.sites.holding import held_under
+from simalloc.trace.sample import sampled_every
 from simalloc.trace.sites import site_name
 
 if TYPE_CHECKING:
@@ -58,15 +59,16 @@ def best_apart(
     """Return whose objects had best a heap of their own; those proposals that save most first.
 
     At most `most` of them, none that saves less than 1 %; and none at all if the trace does not say
-    where its calls are. Of the functions that hold most of the free memory of the heap under
-    `policy` four are tried alone, and the first two and three in one arena, each time by a replay
-    in two heaps. Only the first `events` of the trace are replayed, and each proposal says how many
-    those are. `progress` is called with the number of events done since its last call, of at most
-    `events_of_best_apart`. `wrappers` are patterns of more functions that allocate for others.
+    where its calls are, or is a sample. Of the functions that hold most of the free memory of the
+    heap under `policy` four are tried alone, and the first two and three in one arena, each time by
+    a replay in two heaps. Only the first `events` of the trace are replayed, and each proposal says
+    how many those are. `progress` is called with the number of events done since its last call, of
+    at most `events_of_best_apart`. `wrappers` are patterns of more functions that allocate for
+    others.
     Raises as `simulate` does, and `SimallocError` for a policy that is not replayed event by event.
     """
     trace = source.prefix(events) if len(source) > events else source.in_memory()
-    if trace.site is None or not len(trace):
+    if trace.site is None or not len(trace) or sampled_every(trace.provenance):
         return []
     held = held_under(trace, policy, page=page, progress=progress)
     functions = _functions(trace, held.pinned_bytes + held.shared_bytes, wrappers)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap import moment, simulate
+from simalloc.heap import Run, moment, simulate
 from simalloc.heap.setting import Setting
 from simalloc.measure.sites.pinned import held_by
 from simalloc.measure.sites.usage import sites_of
@@ -26,7 +26,7 @@ At = Literal["peak", "end"]
 
 def held_under(
     trace: Trace,
-    policy: AnyPolicy,
+    policy: AnyPolicy | Run,
     *,
     at: At | None = None,
     page: int = 4096,
@@ -34,9 +34,10 @@ def held_under(
 ) -> Held:
     """Return what each site holds of the heap under a policy: at its peak, or at the end.
 
-    Without `at` it is the end, or the peak if nothing is live at the end. `progress` is called with
-    the number of events done since its last call, of twice as many as the trace has. Raises
-    `SimallocError` if the trace has no sites or is a sample, and as `simulate` does.
+    Without `at` it is the end, or the peak if nothing is live at the end. A run is not made anew.
+    `progress` is called with the number of events done since its last call, of twice as many as the
+    trace has, or once for a run. Raises `SimallocError` if the trace has no sites or is a sample,
+    and as `simulate` does.
     """
     column = sites_of(trace)
     if sampled_every(trace.provenance):
@@ -44,11 +45,11 @@ def held_under(
             f"{trace.name} is a sample, which does not say what lies beside what in a heap; record "
             "without --every to ask what is pinned"
         )
-    run = simulate(trace, policy, progress=progress)
+    run = policy if isinstance(policy, Run) else simulate(trace, policy, progress=progress)
     ends = at == "end" or (at is None and run.final_live_bytes > 0)
     event = len(trace) - 1 if ends else run.peak_event
     heap = moment(trace, run, event, progress=progress)
     site = np.where(heap.since >= 0, column[np.maximum(heap.since, 0)], 0).astype(np.int64)
-    payload = Setting.of(trace, policy, None, None).family().payload
+    payload = Setting.of(trace, run.policy, None, None).family().payload
     sites = int(column.max(initial=0)) + 1
     return held_by(heap, site, sites, scale=run.scale, page=page, payload=payload)

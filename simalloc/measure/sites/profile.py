@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from simalloc.heap import Run
     from simalloc.measure.sites.frames import Frame
     from simalloc.measure.sites.holding import At
     from simalloc.policy import AnyPolicy
@@ -106,7 +107,7 @@ class Row:
 
 def profile_of(
     trace: Trace,
-    policy: AnyPolicy | None = None,
+    policy: AnyPolicy | Run | None = None,
     *,
     at: At | None = None,
     page: int = 4096,

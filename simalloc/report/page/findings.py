@@ -21,9 +21,11 @@ from simalloc.measure.settings import (
     recorded,
     settings_of,
 )
+from simalloc.measure.sites.site_map import SiteDrawing
 from simalloc.policy import expand_policies, spell, with_and_without_mechanism
 from simalloc.policy.families.offline import Offline
 from simalloc.policy.parts import Coalescing
+from simalloc.report.page.code import look_at_code
 from simalloc.trace.statistics import describe, spread_of
 
 if TYPE_CHECKING:
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     from simalloc.heap.real import NativeRun
     from simalloc.measure import FreeSizes, HeapMap, Pins, Stays, Waste
     from simalloc.measure.settings import Advice, Candidate, Recorded, Setting
+    from simalloc.measure.sites.site_map import SiteMap
     from simalloc.policy import Policy
+    from simalloc.report.page.code import Code
     from simalloc.trace import EventSource
     from simalloc.trace.statistics import Spread, Statistics
 
@@ -61,6 +65,8 @@ class Mapped:
     stays: Stays
     pins: Pins
     free: FreeSizes
+    code: SiteMap | None
+    """Where which code has its objects, if the trace tells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +92,8 @@ class Findings:
     """What the program uses now, the best that can be installed, and what was chosen."""
     wastes: Sequence[Waste]
     """Where the bytes are, in what is looked at closely and in real allocators."""
-
-    @property
-    def has_sites(self) -> bool:
-        """Whether the trace says where in the program its calls are."""
-        return any(self.trace.provenance.get(kept) for kept in ("sites", "stacks"))
+    code: Code | None
+    """Which code asked for what, if the trace tells and is not too long."""
 
     @property
     def best(self) -> Run:
@@ -142,7 +145,9 @@ def find_out(
     roles += [("chosen", run) for run in runs if spell(run.policy) in closely]
     if possible is not None and spell(possible.policy) in closely:
         roles.append(("possible", possible))
-    mapped = [_look_closely(trace, run, role, stage) for role, run in roles]
+    online = [run for _, run in roles if run.found is None]
+    code = look_at_code(trace, online, stage) if len(trace) <= WHOLE_EVENTS else None
+    mapped = [_look_closely(trace, run, role, code, stage) for role, run in roles]
     wastes = [*_wastes(trace, [run for _, run in roles], stage), *map(real_waste, natives)]
     with stage(f"{trace.name}: statistics", 1.0) as advance:
         described = describe(trace, progress=advance)
@@ -161,6 +166,7 @@ def find_out(
         natives=natives,
         mapped=mapped,
         wastes=wastes,
+        code=code,
     )
 
 
@@ -181,7 +187,12 @@ def _advised(trace: EventSource, process: Recorded, stage: Stage) -> tuple[list[
 def coarser(findings: Findings) -> Findings:
     """Return the same findings with maps of half the columns and rows."""
     mapped = [
-        replace(one, map=one.map.coarser(), stays=one.stays.first(_NAMED * len(one.map.heap) // 2))
+        replace(
+            one,
+            map=one.map.coarser(),
+            stays=one.stays.first(_NAMED * len(one.map.heap) // 2),
+            code=one.code and one.code.coarser(),
+        )
         for one in findings.mapped
     ]
     return replace(findings, mapped=mapped)
@@ -255,9 +266,19 @@ def _wastes(trace: EventSource, looked_at: Sequence[Run], stage: Stage) -> list[
         return [waste(trace, run, progress=advance) for run in runs]
 
 
-def _look_closely(trace: EventSource, run: Run, role: str, stage: Stage) -> Mapped:
+def _look_closely(
+    trace: EventSource, run: Run, role: str, code: Code | None, stage: Stage
+) -> Mapped:
     """Return what is shown of a run, for which it is made twice more."""
     search, classes = PinSearch(trace, run, apart=run.resident is not None), FreeClasses(run)
+    by_code: list[SiteDrawing] = []
+
+    def further(top: float) -> Sequence[SiteDrawing]:
+        if code is not None:
+            size = {"columns": COLUMNS // 2, "rows": COLUMNS // 4}
+            by_code.append(SiteDrawing(trace.in_memory(), run, code.leading, top, **size))
+        return by_code
+
     with stage(f"{trace.name}: map of {spell(run.policy)}", 2 * len(trace)) as advance:
         drawn, stays = folded_map(
             trace,
@@ -266,8 +287,15 @@ def _look_closely(trace: EventSource, run: Run, role: str, stage: Stage) -> Mapp
             columns=COLUMNS,
             rows=COLUMNS // 2,
             named=_NAMED * COLUMNS,
+            further=further,
             progress=advance,
         )
     return Mapped(
-        role=role, run=run, map=drawn, stays=stays, pins=search.pins(), free=classes.sizes()
+        role=role,
+        run=run,
+        map=drawn,
+        stays=stays,
+        pins=search.pins(),
+        free=classes.sizes(),
+        code=by_code[0].map() if by_code else None,
     )

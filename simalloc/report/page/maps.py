@@ -10,22 +10,24 @@ import numpy as np
 
 from simalloc.policy import spell
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
+from simalloc.report.page.code import code_map_data
 from simalloc.trace.sites import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simalloc.measure import DeviceMap, Stays
-    from simalloc.report.page.findings import Mapped
+    from simalloc.report.page.findings import Findings, Mapped
     from simalloc.trace import Trace
 
 _LEVEL: Final = 9
 """How hard cells are deflated: a page is sent to people."""
 
 
-def map_data(mapped: Mapped, oldest: float, top: float) -> dict[str, Any]:
+def map_data(mapped: Mapped, findings: Findings, oldest: float, top: float) -> dict[str, Any]:
     """Return one map for the script; `oldest` and `top` are shared by maps that are compared."""
     return {
+        **_code_of(mapped, findings),
         "policy": spell(mapped.run.policy),
         "events": mapped.run.events,
         "top": top,
@@ -34,6 +36,20 @@ def map_data(mapped: Mapped, oldest: float, top: float) -> dict[str, Any]:
         "raster": raster(mapped.map),
         "cells": packed(cells(mapped.map, oldest), _LEVEL),
         "stays": _columns(mapped.stays),
+    }
+
+
+def _code_of(mapped: Mapped, findings: Findings) -> dict[str, Any]:
+    """Return which code has what on the map, if the trace tells: each object's site, and cells."""
+    if findings.code is None or mapped.code is None:
+        return {}
+    used, sites = np.unique(findings.code.site[mapped.stays.since], return_inverse=True)
+    provenance = findings.trace.provenance
+    return {
+        "sites": sites.tolist(),
+        "numbers": used.tolist(),
+        "places": [short_name(provenance, site) if site else "" for site in used.tolist()],
+        "code": code_map_data(mapped.code, findings.code.names, mapped.map, _LEVEL),
     }
 
 
@@ -73,10 +89,24 @@ def map_figure(key: str, name: str, caption: str, data: dict[str, Any]) -> str:
         f'<canvas tabindex="0" role="img" aria-label="Heap map of {spelled}"></canvas>\n'
         f'<img class="printed" alt="Heap map of {spelled}">\n'
         '<div class="tools"><button data-do="in">zoom in</button>'
-        '<button data-do="out">zoom out</button><button data-do="all">all</button></div>\n'
+        '<button data-do="out">zoom out</button><button data-do="all">all</button>'
+        f"{_code_key(data)}"
         '<p class="under">Point at the map to read it.</p>\n'
         f'<script type="application/json" id="{key}">{content}</script>\n</figure>'
     )
+
+
+def _code_key(data: dict[str, Any]) -> str:
+    """Return the button that colours a map by code, and which colour is whose; ends the tools."""
+    if "code" not in data:
+        return "</div>\n"
+    *names, others = data["code"]["names"]
+    keys = [*enumerate(names), (6, others)]
+    spelled = "".join(
+        f'<span><i style="background: var(--line-{line})"></i> {escape(name)}</span> '
+        for line, name in keys
+    )
+    return f'<button data-do="code">by code</button></div>\n<p class="codes" hidden>{spelled}</p>\n'
 
 
 def map_figures(words: str, figures: Sequence[str]) -> str:

@@ -10,6 +10,44 @@ const NEAR_PIXELS = 3;
 const KEEP_AFTER = 200; // milliseconds without a change, so that zooming stays quick
 
 class PageMap extends HeapMap {
+  /* Takes cells that tell which code has most of each; a button changes between age and code. */
+  addCode(raster) {
+    [this.byAge, this.byCode] = [this.rasters[0], raster];
+    const button = this.figure.querySelector("[data-do=code]");
+    const key = this.figure.querySelector(".codes");
+    button.addEventListener("click", () => {
+      const toCode = this.rasters[0] === this.byAge;
+      this.rasters = [toCode ? this.byCode : this.byAge];
+      button.textContent = toCode ? "by age" : "by code";
+      key.hidden = !toCode;
+      this.restyle();
+    });
+    this.canvas.addEventListener("click", () => this.showStack());
+  }
+
+  paint(raster) {
+    if (raster !== this.byCode) {
+      super.paint(raster);
+      return;
+    }
+    const colours = this.data.code.names.map((_, place, { length }) =>
+      rgb(this.colour(`--line-${place === length - 1 ? 6 : place}`)));
+    raster.paint(colours, rgb(this.colour("--free")));
+  }
+
+  /* Shows the call path of the object that is pointed at, where its site is known. */
+  showStack() {
+    if (!this.named) return;
+    const site = this.data.numbers[this.data.sites[this.data.stays[0].indexOf(this.named.object)]];
+    flameOf(this.figure)?.showSite(site);
+  }
+
+  name(named) {
+    if (!this.data.sites) return super.name(named);
+    const place = this.data.places[this.data.sites[this.data.stays[0].indexOf(named.object)]];
+    return super.name(named) + (place ? ` Asked for by ${place}.` : "");
+  }
+
   drawMarks(context) {
     if (this.named) this.drawBlock(context, this.named);
     clearTimeout(this.keeping);
@@ -39,10 +77,17 @@ class PageMap extends HeapMap {
   }
 
   pointed(point) {
-    const cell = this.rasters[0].at(point);
+    const cell = (this.byAge ?? this.rasters[0]).at(point);
     if (!cell) return;
     this.named = point.address < cell.heap ? this.find(point) : undefined;
-    this.say(this.words(point, cell) + (this.named ? ` ${this.name(this.named)}` : ""));
+    const rest = this.named ? this.name(this.named) : this.code(point);
+    this.say([this.words(point, cell), rest].filter(Boolean).join(" "));
+  }
+
+  /* Whose most of a cell is, in words. */
+  code(point) {
+    const cell = this.byCode?.at(point);
+    return cell?.share ? `Most of it was asked for by ${this.data.code.names[Math.round(cell.age * 255)]}.` : "";
   }
 }
 
@@ -77,19 +122,32 @@ class DevicePageMap extends PageMap {
     });
     return super.words(point, cell) + said;
   }
+}
 
-  name(named) {
-    const place = this.data.places[this.data.sites[this.data.stays[0].indexOf(named.object)]];
-    return super.name(named) + (place ? ` Asked for by ${place}.` : "");
-  }
+function flameOf(element) {
+  return element.closest("article").querySelector(".flame")?.flame;
+}
+
+/* What names a site leads to its call path. */
+function listenToPins() {
+  for (const link of document.querySelectorAll("a[data-site]"))
+    link.addEventListener("click", (event) => {
+      const flame = flameOf(link);
+      if (!flame) return;
+      event.preventDefault();
+      flame.showSite(link.dataset.site);
+    });
 }
 
 async function start() {
+  startFlames();
+  listenToPins();
   for (const figure of document.querySelectorAll(".map")) {
     const data = JSON.parse(document.getElementById(figure.dataset.map).textContent);
     const raster = new Raster(data.raster, await inflate(data.cells));
     const kind = data.segments ? DevicePageMap : PageMap;
     figure.heapMap = new kind(figure, data, raster, THEME);
+    if (data.code) figure.heapMap.addCode(new Raster(data.code.raster, await inflate(data.code.cells)));
     const ages = figure.parentElement.querySelector(".ages");
     if (!ages.firstChild) drawAges(ages, data, THEME);
   }

@@ -85,13 +85,13 @@ def _fill(
     )
     return Template(_asset("page.html")).substitute(
         title=escape(f"Which malloc, and which setting, for {_listed(names)}"),
-        style=f"{asset(BROWSER, 'heap_map.css')}\n{_asset('page.css')}",
+        style=f"{asset(BROWSER, 'heap_map.css', 'flame.css')}\n{_asset('page.css')}",
         light=css_variables(PALETTES["light"]),
         dark=css_variables(PALETTES["dark"]),
         overview=f"{above}\n{_overview(all_findings)}",
         articles="\n".join([*articles, _theory(all_findings)]),
         shades=json.dumps(shades()),
-        script=f"{asset(BROWSER, *SCRIPTS)}\n{_asset('page.js')}",
+        script=f"{asset(BROWSER, *SCRIPTS, 'flame.js')}\n{_asset('page.js')}",
         command=escape(command),
         version=escape(code_version()),
         about="\n".join(_about(all_findings)),

@@ -16,6 +16,7 @@ from simalloc.report.figures.lives import draw_lives
 from simalloc.report.figures.style import PALETTES
 from simalloc.report.figures.waste import draw_waste
 from simalloc.report.html import html, with_code
+from simalloc.report.page.code import code_section
 from simalloc.report.page.device_findings import DeviceFindings, device_sections
 from simalloc.report.page.findings import WHOLE_EVENTS
 from simalloc.report.page.maps import map_data, map_figure, map_figures
@@ -69,9 +70,9 @@ def _heap_sections(findings: Findings, key: str) -> list[tuple[str, str]]:
         ("", _verdict(findings)),
         ("Memory over time", _footprints(findings)),
         ("Heap maps", _maps(findings, key)),
-        ("What pins the heap", "".join(_pins(one) for one in findings.mapped)),
+        ("What pins the heap", "".join(_pins(one, key) for one in findings.mapped)),
         ("Where the bytes are", _wastes(findings)),
-        ("Which code", _code_of(findings)),
+        ("Which code", _code_of(findings, key)),
         ("Every malloc and setting", _settings(findings)),
         ("Policies alone, in theory", _ranking(findings)),
         ("Free blocks", _free_blocks(findings)),
@@ -107,15 +108,9 @@ def _footprints(findings: Findings) -> str:
     )
 
 
-def _code_of(findings: Findings) -> str:
+def _code_of(findings: Findings, key: str) -> str:
     policy = spell(findings.advice.now.run.policy)
-    name = shlex.quote(findings.given)
-    lead = (
-        "Which code has the memory, and which code pins the heap:"
-        if findings.has_sites
-        else "The trace does not say where its calls are. Record it with <code>--sites</code>; then"
-    )
-    return f"<p>{lead}</p>\n<pre>simalloc sites {escape(name)} -p {escape(policy)}</pre>"
+    return code_section(findings.code, key, findings.given, policy)
 
 
 def _settings(findings: Findings) -> str:
@@ -158,14 +153,14 @@ def _maps(findings: Findings, key: str) -> str:
                 f"{key}-map-{place}",
                 spell(mapped.run.policy),
                 f"({mapped.role}): {holds(mapped.run)}",
-                map_data(mapped, oldest, top),
+                map_data(mapped, findings, oldest, top),
             )
             for place, mapped in enumerate(findings.mapped)
         ],
     )
 
 
-def _pins(mapped: Mapped) -> str:
+def _pins(mapped: Mapped, key: str) -> str:
     found = mapped.pins
     share = found.free_bytes / found.heap_bytes if found.heap_bytes else 0.0
     return (
@@ -174,13 +169,17 @@ def _pins(mapped: Mapped) -> str:
         f"{spell_bytes(found.heap_bytes)}, of which {spell_bytes(found.live_bytes)} are live and "
         f"{spell_bytes(found.free_bytes)} free ({spell_percent(share)}).</p>\n"
         '<div class="pair">\n'
-        + _pins_table("Standing between the most free memory", found.alone)
-        + ("" if mapped.run.resident else _pins_table("At the highest addresses", found.highest))
+        + _pins_table("Standing between the most free memory", found.alone, key)
+        + (
+            ""
+            if mapped.run.resident
+            else _pins_table("At the highest addresses", found.highest, key)
+        )
         + "</div>"
     )
 
 
-def _pins_table(title: str, pins: Sequence[Pin]) -> str:
+def _pins_table(title: str, pins: Sequence[Pin], key: str) -> str:
     sites = any(pin.place is not None for pin in pins)
     names = ("object", "bytes", "address", "since event", "free around", *(["site"] * sites))
     rows = [
@@ -196,7 +195,7 @@ def _pins_table(title: str, pins: Sequence[Pin]) -> str:
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "\n".join(
         f"<tr>{''.join(f'<td class=number>{escape(cell)}</td>' for cell in row)}"
-        + (f"<td class=place>{escape(pin.place or '')}</td>" if sites else "")
+        + (f"<td class=place>{_to_stack(pin, key)}</td>" if sites else "")
         + "</tr>"
         for row, pin in zip(rows, pins, strict=True)
     )
@@ -204,6 +203,12 @@ def _pins_table(title: str, pins: Sequence[Pin]) -> str:
         f'<table class="pins"><caption>{title}</caption><thead><tr>{heads}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table>\n"
     )
+
+
+def _to_stack(pin: Pin, key: str) -> str:
+    """Return a pin's place, which leads to its call path in the flame graph."""
+    place = escape(pin.place or "")
+    return f'<a href="#{key}-flame" data-site="{pin.site}">{place}</a>' if pin.site else place
 
 
 def _wastes(findings: Findings) -> str:

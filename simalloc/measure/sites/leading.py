@@ -1,0 +1,77 @@
+"""A few lines of code that matter most, so that each can have a colour; and what they have live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from simalloc.measure.sites.profile import rows_of
+from simalloc.measure.sites.usage import sites_of, stays
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from simalloc.measure.sites.frames import Frame
+    from simalloc.measure.sites.profile import Profile
+    from simalloc.trace import Trace
+
+SHOWN: Final = 6
+"""As many as there are colours that all people tell apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leading:
+    """Lines of code that allocate; group `len(frames)` is all others."""
+
+    frames: Sequence[Frame]
+    group: NDArray[np.int64]
+    """The group of each site, by its number."""
+
+    @property
+    def groups(self) -> int:
+        """How many there are, with all others."""
+        return len(self.frames) + 1
+
+
+def leading_of(profile: Profile, sites: int, most: int = SHOWN) -> Leading:
+    """Return the lines with most live bytes at the peak and, under a policy, wasted ones.
+
+    A line counts by its share of the one plus its share of the other.
+    """
+    rows = rows_of(profile, "site", "live_bytes")
+    names = [name for name in ("live_bytes", "wasted_bytes") if name in profile.values]
+    whole = {name: profile.total(name) or 1.0 for name in names}
+    rows.sort(key=lambda row: -sum(row.values[name] / whole[name] for name in names))
+    shown = rows[:most]
+    group = np.full(sites, len(shown))
+    for place, row in enumerate(shown):
+        group[list(row.sites)] = place
+    return Leading([row.frame for row in shown], group)
+
+
+def live_by_group(
+    trace: Trace, leading: Leading, points: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return events, and the live bytes of each group after them: (points,), (groups, points).
+
+    The events are evenly spaced; the last one, and that of the peak of live bytes, are among them.
+    """
+    column = sites_of(trace)
+    start, end = stays(trace)
+    peak = int(np.argmax(trace.replayed.live))
+    even = np.linspace(0, len(trace) - 1, min(points, len(trace))).astype(np.int64)
+    shown = np.unique(np.append(even, peak))
+    group = leading.group[column[start]]
+    found = np.zeros((leading.groups, len(shown)), np.int64)
+    for each, row in enumerate(found):
+        mine = group == each
+        size = trace.size[start[mine]]
+        for sign, event in ((1, start[mine]), (-1, end[mine])):
+            at = np.searchsorted(shown, event)  # the first point that sees it
+            np.add.at(row, at[at < len(shown)], sign * size[at < len(shown)])
+        row.cumsum(out=row)
+    return shown, found

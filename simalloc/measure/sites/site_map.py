@@ -1,0 +1,81 @@
+"""Which code lies where in a heap map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simalloc.measure._core import Cells
+from simalloc.measure.heap_map import frame_of
+from simalloc.measure.sites.usage import sites_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simalloc.heap import Run
+    from simalloc.measure.sites.leading import Leading
+    from simalloc.trace import Trace
+    from simalloc.trace.statistics import Ended
+
+
+@dataclass(frozen=True, eq=False)
+class SiteMap:
+    """Cells over all events and addresses from 0 on; row 0 holds the lowest addresses."""
+
+    live: NDArray[np.float64]
+    """The share of each cell's bytes and events that objects cover, 0 to 1: (rows, columns)."""
+    group: NDArray[np.int64]
+    """The group of code that covers most of the cell: (rows, columns)."""
+    cell_events: int
+    cell_bytes: float
+
+    def coarser(self) -> SiteMap:
+        """Return every other cell, as one of four times the size."""
+        return replace(
+            self,
+            live=self.live[::2, ::2],
+            group=self.group[::2, ::2],
+            cell_events=2 * self.cell_events,
+            cell_bytes=2 * self.cell_bytes,
+        )
+
+
+class SiteDrawing:
+    """The map of a run's code, up to an address in bytes, while its stays go by."""
+
+    def __init__(
+        self, trace: Trace, run: Run, leading: Leading, top: float, *, columns: int, rows: int
+    ) -> None:
+        self._frame = frame_of(run, None, (0, top), columns, rows)
+        self._scale = run.scale
+        self._group = leading.group[sites_of(trace)]
+        self._cells = [Cells(self._frame.shape, run.scale) for _ in range(leading.groups)]
+
+    def see(self, stays: Ended) -> None:
+        """Draw the next stays."""
+        group = self._group[stays.born]
+        for each, cells in enumerate(self._cells):
+            mine = group == each
+            cells.cover(
+                stays.mark[mine],
+                stays.size[mine],
+                stays.marked[mine],
+                stays.born[mine],
+                stays.died[mine],
+            )
+
+    def map(self) -> SiteMap:
+        """Return the map, once, when all stays have been drawn."""
+        frame = self._frame
+        covered = np.empty((len(self._cells), frame.columns, frame.rows))
+        born = np.empty((frame.columns, frame.rows))
+        for cells, mine in zip(self._cells, covered, strict=True):
+            cells.fill(mine.ravel(), born.ravel())
+        return SiteMap(
+            live=np.minimum(covered.sum(0).T / (frame.cell_events * frame.cell_bytes), 1.0),
+            group=covered.argmax(0).T,
+            cell_events=frame.cell_events,
+            cell_bytes=frame.cell_bytes / self._scale,
+        )

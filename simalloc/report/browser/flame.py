@@ -1,0 +1,113 @@
+"""Flame graphs of call paths: data for the script, and the figure that it fills."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from simalloc.measure.sites import tree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from simalloc.measure.sites import Frame, Profile, Tree, Way
+
+_ASKED: Final = {
+    "live_bytes": "live at the peak",
+    "final_bytes": "live at the end",
+    "allocated_bytes": "allocated",
+}
+_HELD: Final = {
+    "pinned_bytes": "pinned",
+    "shared_bytes": "shared",
+    "wasted_bytes": "wasted",
+}
+"""Bytes that boxes can be as wide as; those of a heap come first."""
+_COLOURS: Final = ("pinned_bytes", "live_bytes", "wasted_bytes")
+_LEAST: Final = 0.001
+"""Boxes with less than this share of the whole, in all measures, are not drawn: none would see."""
+_WAYS: Final[tuple[Way, ...]] = ("top-down", "bottom-up")
+
+
+def flame_data(profiles: Mapping[str, Profile]) -> dict[str, Any]:
+    """Return a flame graph for the script: profiles of one trace by policy ("": without one)."""
+    first = next(iter(profiles.values()))
+    names = [*(name for name in _HELD if name in first.values), *_ASKED]
+    frames: dict[Frame, int] = {}
+    trees = {
+        way: _tree({policy: tree_of(one, way) for policy, one in profiles.items()}, frames, names)
+        for way in _WAYS
+    }
+    ends = tree_of(first).ends
+    kept = trees["top-down"].pop("kept")
+    trees["bottom-up"].pop("kept")
+    return {
+        "policies": list(profiles),
+        "measures": [{"key": name, "words": (_HELD | _ASKED)[name]} for name in names],
+        "colours": [name for name in _COLOURS if name in names],
+        "frames": [[frame.function, frame.file, frame.line] for frame in frames],
+        "trees": trees,
+        # where each site's path ends in the tree from the top down
+        "sites": dict(zip(first.sites, kept[ends].tolist(), strict=True)),
+    }
+
+
+def _tree(trees: Mapping[str, Tree], frames: dict[Frame, int], names: list[str]) -> dict[str, Any]:
+    """Return the large nodes of a tree, whose parents are large too, and how many each is now."""
+    one = next(iter(trees.values()))
+    large = np.zeros(len(one), bool)
+    for tree in trees.values():
+        for name in names:
+            amounts = tree.totals[name]
+            large |= amounts > _LEAST * amounts[0]
+    large[0] = True
+    number = np.cumsum(large) - 1
+    kept: NDArray[np.int64] = np.zeros(len(one), np.int64)
+    for node, parent in enumerate(one.parents.tolist()):
+        kept[node] = number[node] if large[node] else kept[parent]
+    nodes = np.flatnonzero(large)
+    return {
+        "parents": [-1, *number[one.parents[nodes[1:]]].tolist()],
+        "frames": [frames.setdefault(one.frames[node], len(frames)) for node in nodes.tolist()],
+        "totals": {
+            policy: [np.rint(tree.totals[name][nodes]).astype(np.int64).tolist() for name in names]
+            for policy, tree in trees.items()
+        },
+        "kept": kept,
+    }
+
+
+def flame_figure(key: str, data: dict[str, Any]) -> str:
+    """Return a flame graph's figure, which the script fills; `key` is its identifier."""
+    content = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
+    words = {each["key"]: each["words"] for each in data["measures"]}
+    choices = {
+        "way": {"top-down": "from main down", "bottom-up": "from what allocates up"},
+        "policy": {name: f"heap of {name}" for name in data["policies"] if name},
+        "width": {name: f"width: {said}" for name, said in words.items()},
+        "colour": {name: f"colour: {words[name]}" for name in data["colours"]},
+    }
+    selects = "".join(
+        f'<select data-choice="{name}" aria-label="{name}">'
+        + "".join(
+            f'<option value="{escape(value)}">{escape(said)}</option>'
+            for value, said in options.items()
+        )
+        + "</select>"
+        for name, options in choices.items()
+        if len(options) > 1
+    )
+    return (
+        f'<figure class="flame" data-flame="{key}" id="{key}">\n<div class="tools">{selects}'
+        '<input type="search" placeholder="search (/)" aria-label="search functions and files">'
+        '<button data-do="out">all</button></div>\n'
+        '<p class="found" role="status"></p>\n'
+        '<div class="boxes" role="tree" aria-label="Flame graph of call paths"></div>\n'
+        '<p class="under" aria-live="polite">Point at a box to read it; click to zoom in.</p>\n'
+        f'<script type="application/json">{content}</script>\n</figure>'
+    )

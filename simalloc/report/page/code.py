@@ -1,0 +1,144 @@
+"""Which code has the memory, and which code pins the heap: a section of the page."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from simalloc.measure.sites import best_apart, events_of_best_apart, profile_of, rows_of
+from simalloc.measure.sites.leading import leading_of, live_by_group
+from simalloc.policy import spell
+from simalloc.report.browser.cells import packed
+from simalloc.report.browser.flame import flame_data, flame_figure
+from simalloc.report.figures.live_by_code import draw_live_by_code
+from simalloc.report.html import html
+from simalloc.report.page.svg import svg
+from simalloc.report.sites import proposal_text, short_frame, sites_table
+from simalloc.trace.sample import sampled_every
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from simalloc.heap import Run
+    from simalloc.measure import HeapMap
+    from simalloc.measure.sites import Profile, Proposal
+    from simalloc.measure.sites.leading import Leading
+    from simalloc.measure.sites.site_map import SiteMap
+    from simalloc.report.page.findings import Stage
+    from simalloc.trace import EventSource
+
+_POINTS: Final = 600
+_ROWS: Final = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """Call paths of a trace under some policies, by the policies' names ("": without one)."""
+
+    site: NDArray[np.uint32]
+    """The site of each event."""
+    profiles: Mapping[str, Profile]
+    leading: Leading
+    events: NDArray[np.int64]
+    live: NDArray[np.int64]
+    """Live bytes by group of code, (groups, events)."""
+    proposals: Sequence[Proposal]
+
+    @property
+    def names(self) -> list[str]:
+        """What each group is called."""
+        return [*map(short_frame, self.leading.frames), "all others"]
+
+
+def look_at_code(source: EventSource, runs: Sequence[Run], stage: Stage) -> Code | None:
+    """Return what a page shows of a trace's code; None if the trace does not say where calls are.
+
+    What holds the heap is looked at in each of `runs`; what an arena of its own would save, in the
+    first. Of a sample neither is.
+    """
+    trace = source.in_memory()
+    if trace.site is None or not trace.site.any():
+        return None
+    policies: Sequence[Run] = () if sampled_every(trace.provenance) else runs
+    with stage(f"{trace.name}: code", max(1, len(policies)) * len(trace)) as advance:
+        profiles = {
+            spell(run.policy): profile_of(trace, run, progress=advance) for run in policies
+        } or {"": profile_of(trace)}
+    first = next(iter(profiles.values()))
+    leading = leading_of(first, int(trace.site.max()) + 1)
+    proposals: list[Proposal] = []
+    if policies:
+        with stage(f"{trace.name}: code apart", events_of_best_apart(trace)) as advance:
+            proposals = best_apart(trace, policies[0].policy, progress=advance)
+    return Code(trace.site, profiles, leading, *live_by_group(trace, leading, _POINTS), proposals)
+
+
+def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
+    """Return the section on a trace that is found as `given`, whose program uses `policy`."""
+    command = escape(f"simalloc sites {shlex.quote(given)} -p {policy}")
+    if code is None:
+        return (
+            "<p>The trace does not say where its calls are. Record it with <code>--stacks</code>; "
+            f"then</p>\n<pre>{command}</pre>"
+        )
+    name, profile = next(iter(code.profiles.items()))
+    measure = "pinned_bytes" if name else "live_bytes"
+    table = html(sites_table("", rows_of(profile, "site", measure), measure, _ROWS))
+    apart = "".join(f"<p>{escape(proposal_text(one))}.</p>" for one in code.proposals)
+    figure = draw_live_by_code(code.events, code.live, code.names, theme="page")
+    return (
+        f"<p>{_WORDS if name else _WORDS_OF_SAMPLE}</p>\n{apart}"
+        f'<div class="wide">{table}</div>\n'
+        "<p>Each box is a function, below what called it, and as wide as its share. Click to zoom "
+        "in; with the keyboard the arrows, Enter, Backspace and Escape.</p>\n"
+        f"{flame_figure(f'{key}-flame', flame_data(code.profiles))}\n"
+        "<p>Live bytes by the code that asked for them:</p>\n"
+        f'<figure class="drawn">{svg(figure, "Live bytes over time by code")}</figure>\n'
+        f"<p>All of it:</p>\n<pre>{command}</pre>"
+    )
+
+
+_WORDS: Final = (
+    "A page with a live byte in it cannot be given back to the system. Its free bytes are "
+    "<em>pinned</em> by code if only its objects lie there; where those of several do, each has an "
+    "equal <em>share</em>. Both together are <em>wasted</em>. Seen at the end, or at the peak if "
+    "nothing is live at the end."
+)
+_WORDS_OF_SAMPLE: Final = (
+    "The trace is a sample, which says which code has the memory, and not what lies beside what in "
+    "a heap."
+)
+
+
+def code_map_data(shown: SiteMap, names: Sequence[str], drawn: HeapMap, level: int) -> Any:
+    """Return the cells of a map by code for the script; what is memory is taken from `drawn`."""
+    rows, columns = shown.live.shape
+    # what pins is small: by its root it is seen between what does not
+    share = np.ceil(np.sqrt(shown.live) * 255).astype(np.uint8)
+    planes = share.tobytes() + shown.group.astype(np.uint8).tobytes()
+    wide = (np.arange(columns) + 0.5) * shown.cell_events / drawn.cell_events
+    tall = (np.arange(rows) + 0.5) * shown.cell_bytes / drawn.cell_bytes
+    column = np.minimum(wide.astype(int), drawn.live.shape[1] - 1)
+    row = np.minimum(tall.astype(int), drawn.live.shape[0] - 1)
+    if drawn.mapped is not None:
+        planes += drawn.mapped[np.ix_(row, column)].astype(np.uint8).tobytes()
+    return {
+        "names": names,
+        "cells": packed(planes, level),
+        "raster": {
+            "columns": columns,
+            "rows": rows,
+            "left": 0,
+            "cellEvents": shown.cell_events,
+            "low": 0,
+            "cellBytes": shown.cell_bytes,
+            "heap": [round(each) for each in drawn.heap[column].tolist()],
+            "mapped": drawn.mapped is not None,
+        },
+    }
