@@ -17,7 +17,7 @@ from simalloc.heap import simulate_all
 from simalloc.policy import expand_policies
 from simalloc.policy.parts import parse_size
 from simalloc.report import write_table
-from simalloc.report.pages import pages_table
+from simalloc.report.pages import pages_records_table, pages_table
 from simalloc.trace.catalogue import open_source
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def command(
             )
     if plot is not None:
         _plot(runs, plot)
-    write_table(pages_table(runs), table_format, sys.stdout)
+    table = pages_records_table if table_format in {"json", "csv"} else pages_table
+    write_table(table(runs), table_format, sys.stdout)
 
 
 def _plot(runs: Sequence[Run], path: Path) -> None:

@@ -88,6 +88,10 @@ class Waste(ShownAsTable):
     """Free at the break, or at the mark by which an allocator knows the end of its heap."""
     untold: float = 0.0
     """All that is not live of a real allocator's heap, which does not tell."""
+    threads: int = 1
+    """How many threads the trace's events are of."""
+    replayed_threads: int = 1
+    """How many of them the policy tells apart."""
     resident: float | None = None
     """All bytes in resident pages, whatever they are."""
     free_resident: float | None = None
@@ -146,7 +150,15 @@ class _Sums:
         at_top = _free_at_top(self._top, self._run.scale)
         parts["free_inside"] -= at_top
         parts["free_at_top"] = at_top
-        return Waste(self._trace, spell(self._run.policy), self.events[0], **parts, **self._pages)
+        return Waste(
+            self._trace,
+            spell(self._run.policy),
+            self.events[0],
+            **parts,
+            threads=self._run.threads,
+            replayed_threads=self._run.replayed_threads,
+            **self._pages,
+        )
 
     def _add(self, heap: Moment) -> None:
         scale = self._run.scale
@@ -190,7 +202,13 @@ def real_waste(run: NativeRun) -> Waste:
     """
     live = float(run.max_live_bytes)
     return Waste(
-        run.trace, run.allocator, None, live, untold=max(0.0, run.mapped.peak_bytes - live)
+        run.trace,
+        run.allocator,
+        None,
+        live,
+        untold=max(0.0, run.mapped.peak_bytes - live),
+        threads=run.threads,
+        replayed_threads=run.threads,
     )
 
 

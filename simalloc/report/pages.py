@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from simalloc.policy import spell
 from simalloc.policy.parts import format_size
+from simalloc.report.runs import threads_notes
 from simalloc.report.table import Table
 
 if TYPE_CHECKING:
@@ -34,5 +36,14 @@ def pages_table(runs: Sequence[Run]) -> Table:
     notes = (
         "Bytes of the pages in which at least one byte is live: what would be resident if",
         "every other page were given back at once. peak % is peak / peak live - 1.",
+        *threads_notes(runs),
     )
     return Table("Occupied pages", columns, rows, notes)
+
+
+def pages_records_table(runs: Sequence[Run]) -> Table:
+    """Return the same with how many threads were replayed, and are, for JSON and CSV."""
+    table = pages_table(runs)
+    threads = [(run.replayed_threads, run.threads) for run in runs for _ in run.occupied]
+    rows = [(*row, *both) for row, both in zip(table.rows, threads, strict=True)]
+    return replace(table, columns=(*table.columns, "threads", "trace_threads"), rows=rows)

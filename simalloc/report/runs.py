@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from simalloc.heap import Footprint, Run
+    from simalloc.measure import Waste
     from simalloc.report.table import Value
 
 MEASURES: Final = ("1", "2", "3", "4")
@@ -144,12 +145,13 @@ def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) ->
     return Table("Fragmentation", list(columns), rows, notes)
 
 
-def threads_notes(runs: Iterable[Run]) -> tuple[str, ...]:
+def threads_notes(runs: Iterable[Run | Waste]) -> tuple[str, ...]:
     """Return a sentence for each trace with threads that policies have replayed as one."""
     alike: dict[tuple[str, int], list[str]] = {}
     for run in runs:
         if run.replayed_threads < run.threads:
-            alike.setdefault((run.trace, run.threads), []).append(spell(run.policy))
+            name = run.policy if isinstance(run.policy, str) else spell(run.policy)
+            alike.setdefault((run.trace, run.threads), []).append(name)
     return tuple(
         f"{trace} has {threads} threads, replayed as one under {_listed(names)}."
         for (trace, threads), names in alike.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.measure.waste import FREE_PARTS, PARTS
+from simalloc.report.runs import threads_notes
 from simalloc.report.table import Rounded, Table
 from simalloc.report.units import percent
 
@@ -36,8 +37,11 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
 
 def waste_records_table(wastes: Sequence[Waste]) -> Table:
     """Return a row a heap with every part, for JSON and CSV."""
-    columns = ("trace", "policy", "event", "heap", *PARTS, "resident", *FREE_PARTS)
-    rows = [tuple(getattr(waste, column) for column in columns) for waste in wastes]
+    names = {"threads": "replayed_threads", "trace_threads": "threads"}
+    columns = ("trace", "policy", "event", *names, "heap", *PARTS, "resident", *FREE_PARTS)
+    rows = [
+        tuple(getattr(waste, names.get(column, column)) for column in columns) for waste in wastes
+    ]
     return Table("Where the bytes are", columns, rows)
 
 
@@ -55,4 +59,4 @@ def _notes(wastes: Sequence[Waste]) -> list[str]:
             notes.append(
                 "A model's words have 4 bytes unless it says word=8; a real one's here have 8."
             )
-    return notes
+    return [*notes, *threads_notes(wastes)]

@@ -45,6 +45,16 @@ def test_the_peak_of_resident_bytes_and_what_is_free_by_its_pages(trace):
     assert (row["resident"], row["free_untouched"]) == (0, 4086)
 
 
+def test_threads_that_are_replayed_as_one_are_told(tmp_path):
+    path = tmp_path / "two.npz"
+    write_trace(Trace.from_events([0, 0], [1, 2], [10, 20], thread=[0, 1], name="two"), path)
+    args = path, "-p", "best-fit-ao:mechanism=on", "ptmalloc", "-a", "glibc"
+    notes = waste(*args).stdout
+    assert "two has 2 threads, replayed as one under best-fit-ao:mechanism=on.\n" in notes
+    rows = json.loads(waste(*args, "--format", "json").stdout)
+    assert [(row["threads"], row["trace_threads"]) for row in rows] == [(1, 2), (2, 2), (2, 2)]
+
+
 def test_real_allocators_stand_beside_when_asked_for(trace):
     result = waste(trace, "-p", "best-fit-ao", "-a", "glibc", "--format", "csv")
     assert result.exit_code == 0
