@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from simalloc.api.heaps import heap_map as heap_map
     from simalloc.api.heaps import pins as pins
     from simalloc.api.heaps import waste as waste
+    from simalloc.api.include import get_include as get_include
     from simalloc.api.pictures import draw_device_maps as draw_device_maps
     from simalloc.api.pictures import draw_fragmentation as draw_fragmentation
     from simalloc.api.pictures import draw_free_sizes as draw_free_sizes
@@ -91,6 +92,7 @@ _HOME: Final = {
     "explore": "api.explore",
     "find_policy": "policy",
     "fragmentation": "measure",
+    "get_include": "api.include",
     "heap_map": "api.heaps",
     "pins": "api.heaps",
     "policies": "api.catalogues",

@@ -11,7 +11,7 @@ COMPILED_TWICE: set[str]  # the families that have portable code of their own
 class Simulation:
     def __init__(
         self,
-        family: str,
+        family: object,
         events: int,
         scale: int,
         realloc: str,

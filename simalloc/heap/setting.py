@@ -109,7 +109,7 @@ class Setting:
         """
         description = self.policy.description
         return Simulation(
-            description.core,
+            description.compiled or description.core,
             len(self.source) if events is None else events,
             self.scale,
             self.realloc.value,

@@ -335,6 +335,8 @@ PARAMETERS = {
         "most": st.sampled_from([2, 512]),
     },
     Jemalloc: {
+        "cores": st.sampled_from([1, 8]),
+        "retain": st.booleans(),
         "version": st.sampled_from(Version),
         "narenas": st.sampled_from([0, 1, 3]),
         "dirty_decay_ms": st.sampled_from([-1, 0, 20, 10_000]),
@@ -415,7 +417,11 @@ PARAMETERS = {
         "arena_skew": st.sampled_from([0, 4096, 12288]),
         "zero_as_one": st.booleans(),
     },
-    QuickFit: {"growth": _unit, "area": st.sampled_from([100, 4096])},
+    QuickFit: {
+        "small": st.sampled_from([8, 32, 100]),
+        "growth": _unit,
+        "area": st.sampled_from([100, 4096]),
+    },
     Scudo: {
         "config": st.sampled_from(Config),
         "seed": st.sampled_from([0, 1, 12345, (1 << 32) - 1]),
@@ -450,20 +456,24 @@ PARAMETERS = {
 }
 """What may be drawn for the parameters of each family, besides those that all have."""
 
+NOT_DRAWN = {
+    Jemalloc: {"seed", "dirty_seed", "muzzy_seed", "started_threads"},
+    Mimalloc: {"arena_purge_mult"},
+}
+"""Parameters that only recordings of the real ones are compared with (tests/papers)."""
+
 OLDER = {
-    Mimalloc: st.fixed_dictionaries(
-        {"version": st.just(MimallocVersion.V2_0_9)},
-        optional={
-            "mechanism": st.booleans(),
-            "tick": st.sampled_from([0, 10**6, 10**9]),
-            "decommit_delay": st.sampled_from([0, 3]),
-            "decommit_extend_delay": st.sampled_from([0, 2]),
-            "segment_decommit_delay": st.sampled_from([0, 1]),
-            "allow_decommit": st.booleans(),
-            "eager_commit": st.booleans(),
-            "eager_commit_delay": st.sampled_from([0, 2]),
-        },
-    )
+    Mimalloc: {
+        "version": st.just(MimallocVersion.V2_0_9),
+        "mechanism": st.booleans(),
+        "tick": st.sampled_from([0, 10**6, 10**9]),
+        "decommit_delay": st.sampled_from([0, 3]),
+        "decommit_extend_delay": st.sampled_from([0, 2]),
+        "segment_decommit_delay": st.sampled_from([0, 1]),
+        "allow_decommit": st.booleans(),
+        "eager_commit": st.booleans(),
+        "eager_commit_delay": st.sampled_from([0, 2]),
+    }
 }
 """What may be drawn instead where an older release has options of its own."""
 
@@ -474,8 +484,13 @@ def variants(draw, policy, *, parts=True):
 
     Without `parts` all do.
     """
-    drawn = st.fixed_dictionaries({}, optional=PARAMETERS.get(type(policy.description), {}))
-    given = draw(st.one_of(drawn, OLDER.get(type(policy.description), drawn)))
+    family = type(policy.description)
+    drawn = st.fixed_dictionaries({}, optional=PARAMETERS.get(family, {}))
+    if family in OLDER:
+        others = {name: some for name, some in OLDER[family].items() if name != "version"}
+        version = {"version": OLDER[family]["version"]}
+        drawn = st.one_of(drawn, st.fixed_dictionaries(version, optional=others))
+    given = draw(drawn)
     if parts and draw(st.booleans()):
         waits = {} if isinstance(policy.description, Pymalloc) else _COMMON
         given |= draw(st.fixed_dictionaries({}, optional=waits)) | draw(_OVERHEAD)

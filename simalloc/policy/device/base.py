@@ -27,6 +27,8 @@ class Device:
     """
 
     family: ClassVar[str] = "device"
+    compiled: ClassVar[None] = None
+    """The core has it."""
     runner: ClassVar[str] = "device"
     only_scale: ClassVar[int] = 1
     """Its constants are bytes."""

@@ -25,8 +25,13 @@ class Family:
 
     family: ClassVar[str]
     """The family's name."""
-    reference: ClassVar[str]
-    """The module in `heap/reference/families` and its class that carry it out: `module:Class`."""
+    reference: ClassVar[str] = ""
+    """The module in `heap/reference/families` and its class that carry it out: `module:Class`.
+
+    Empty: it is compiled outside the package, and there is none.
+    """
+    compiled: ClassVar[object] = None
+    """The capsule of a family that is compiled outside the package; None: the core has it."""
     runner: ClassVar[str] = "online"
     """The module in `heap` that runs it: event by event, or otherwise."""
     only_scale: ClassVar[int] = 0

@@ -11,6 +11,7 @@ from simalloc.errors import PolicyError
 from simalloc.policy import (
     CATALOGUE,
     FAMILIES,
+    GROUP_TITLES,
     GROUPS,
     HEAP_POLICIES,
     find_policy,
@@ -30,6 +31,10 @@ JOHNSTONE_WILSON = [
     *("first-fit-ao-8k", "best-fit-ao-8k", "lea-2.6.1", "binary-buddy", "double-buddy"),
     *("simple-seg-2n", "simple-seg-2n-3x2n"),
 ]
+
+
+def test_every_group_has_a_title_and_no_other():
+    assert set(GROUP_TITLES) == set(GROUPS)
 
 
 def test_the_sixteen_are_there_and_say_where_their_rules_come_from():

@@ -85,7 +85,7 @@ PyObject *simulation_mappings(PyObject *object, PyObject *unused)
                                      (Py_ssize_t)(mappings->count * sizeof *mappings->at));
 }
 
-PyObject *simulation_loose(PyObject *object, PyObject *unused)
+PyObject *simulation_unsearchable(PyObject *object, PyObject *unused)
 {
     (void)unused;
     const struct replay *replay = simulation_idle(object);

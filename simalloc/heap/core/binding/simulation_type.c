@@ -1,9 +1,9 @@
 #include "binding/simulation_type.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "binding/parameters.h"
+#include "families/outside.h"
 #include "python/python_policy.h"
 #include "replay/free_cache.h"
 #include "replay/pymalloc.h"
@@ -39,7 +39,9 @@ static void free_replay(struct replay *replay)
         free_cache_release(replay->heap);
         pymalloc_release(replay->heap);
         free_counting_release(replay->heap);
-        replay->family->release(replay->heap);
+        if (replay->family->release != NULL)
+            replay->family->release(replay->heap);
+        heap_release(replay->heap);
     }
     free(replay->heap);
     free(replay->measures.series);
@@ -120,7 +122,8 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
         return false;
     }
     replay->heap = heap;
-    if (begin_series(replay, tracking, events) && family->init(heap) &&
+    if (begin_series(replay, tracking, events) && heap_init(heap) &&
+        (family->init == NULL || family->init(heap)) &&
         free_cache_init(heap, family->next_layer) && pymalloc_init(heap) &&
         free_counting_init(heap, family))
         return true;
@@ -129,12 +132,36 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
     return false;
 }
 
-static const struct family *find_family(const char *name, bool vectors)
+static const struct core_functions core_functions = {
+#define FUNCTION(result, name, parameters, arguments) .name = name,
+#include "families/functions.h"
+#undef FUNCTION
+};
+
+/* The family in a capsule, or NULL with an exception set. */
+static const struct family *outside_family(PyObject *capsule)
 {
+    const struct outside_family *outside = PyCapsule_GetPointer(capsule, OUTSIDE_CAPSULE);
+    if (outside == NULL)
+        return NULL;
+    if (outside->layout != OUTSIDE_LAYOUT) {
+        PyErr_SetString(PyExc_ValueError, "this family was compiled for another release of "
+                                          "simalloc: compile it again");
+        return NULL;
+    }
+    *outside->core = &core_functions;
+    return outside->family;
+}
+
+/* A family by its name, or in a capsule; NULL, with an exception set, if there is none. */
+static const struct family *find_family(PyObject *given, bool vectors)
+{
+    if (!PyUnicode_Check(given))
+        return outside_family(given);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (strcmp(families[i][0]->name, name) == 0)
+        if (PyUnicode_CompareWithASCIIString(given, families[i][0]->name) == 0)
             return families[i][vectors];
-    PyErr_Format(PyExc_ValueError, "there is no family %s", name);
+    PyErr_Format(PyExc_ValueError, "there is no family %U", given);
     return NULL;
 }
 
@@ -159,7 +186,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     static char *names[] = {"family", "events", "scale", "realloc", "checked", "portable", "parameters",
                             "page", "resident", "occupied", "writes", "goes_on", "keeps_mappings",
                             "policy", NULL};
-    const char *name;
+    PyObject *given;
     unsigned long long count;
     unsigned long long scale;
     unsigned long long page;
@@ -174,18 +201,19 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     PyObject *occupied;
     PyObject *policy = NULL;
     uint64_t rule;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sKKUppO!KpO!ppp|O", names, &name, &count, &scale,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OKKUppO!KpO!ppp|O", names, &given, &count, &scale,
                                      &rule_name, &checked, &portable, &PyDict_Type, &parameters,
                                      &page, &resident, &PyTuple_Type, &occupied, &writes,
                                      &goes_on, &keeps_mappings, &policy) ||
         !find_choice("realloc", rule_name, realloc_rules, 3, &rule))
         return NULL;
     const bool vectors = !portable && CPU_HAS_AVX2;
-    const struct family *family = find_family(name, vectors);
+    const struct family *family = find_family(given, vectors);
     if (family == NULL)
         return NULL;
     if (scale < 1 || scale > 4096 || page < 1 || page > MAX_PAGE || (family == &python_policy) != (policy != NULL))
-        return PyErr_Format(PyExc_ValueError, "the scale, the page or the policy does not suit %s", name);
+        return PyErr_Format(PyExc_ValueError, "the scale, the page or the policy does not suit %s",
+                            family->name);
     struct replay *replay = calloc(1, sizeof *replay);
     if (replay == NULL)
         return PyErr_NoMemory();
@@ -438,7 +466,7 @@ static PyMethodDef simulation_methods[] = {
      "int64[][3], event, scaled address and size, which is below 0 if unmapped."},
     {"figures", simulation_figures, METH_NOARGS, "Sums, peaks and counters so far, unscaled."},
     {"check", simulation_check, METH_NOARGS, "What is wrong with the heap, or None."},
-    {"unsearchable", simulation_loose, METH_NOARGS,
+    {"unsearchable", simulation_unsearchable, METH_NOARGS,
      "Free blocks that no search finds, and their scaled bytes."},
     {"change_form", simulation_change_form, METH_NOARGS,
      "Keep the free blocks in another form, for tests; False: the family has one only."},

@@ -142,7 +142,6 @@ static void release_all(void *memory)
     struct address_trees *state = memory;
     address_nodes_release(&state->nodes);
     tree_sizes_release(&state->sizes);
-    heap_release(&state->base.heap);
 }
 
 static const char *check(const void *memory)

@@ -128,8 +128,7 @@ static bool init(void *memory)
     struct best_fit *state = memory;
     struct heap *heap = &state->heap;
     trimming_init(heap, &state->trimming, state->splitting.growth);
-    return heap_init(heap) &&
-           size_index_init(&state->index, heap, heap_unit(heap) | state->splitting.growth,
+    return size_index_init(&state->index, heap, heap_unit(heap) | state->splitting.growth,
                            (enum order)state->order, true);
 }
 
@@ -137,7 +136,6 @@ static void release_all(void *memory)
 {
     struct best_fit *state = memory;
     size_index_release(&state->index);
-    heap_release(&state->heap);
 }
 
 static bool walks_at_free(const struct heap *heap, uint32_t *start)

@@ -211,8 +211,7 @@ static bool init(void *memory)
     struct heap *heap = &state->heap;
     state->remainder = NO_BLOCK;
     trimming_init(heap, &state->trimming, state->splitting.growth);
-    return heap_init(heap) &&
-           size_index_init(&state->bins, heap, heap_unit(heap) | state->splitting.growth,
+    return size_index_init(&state->bins, heap, heap_unit(heap) | state->splitting.growth,
                            ORDER_FIFO, false);
 }
 
@@ -220,7 +219,6 @@ static void release_all(void *memory)
 {
     struct binned_fit *state = memory;
     size_index_release(&state->bins);
-    heap_release(&state->heap);
 }
 
 static const char *check(const void *memory)

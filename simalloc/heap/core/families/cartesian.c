@@ -264,14 +264,13 @@ static bool init(void *memory)
     struct cartesian *state = memory;
     const struct setting *setting = &state->heap.setting;
     state->least = setting->mechanism ? setting->minimum : 0;
-    return heap_init(&state->heap);
+    return true;
 }
 
 static void release_all(void *memory)
 {
     struct cartesian *state = memory;
     table_release(state->nodes);
-    heap_release(&state->heap);
 }
 
 /* Whether a block is in the tree, where all above it are as large at least. */

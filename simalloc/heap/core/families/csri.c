@@ -207,7 +207,7 @@ static bool init(void *memory)
         unit |= state->heap.setting.word;
     for (unsigned number = 0; number < BIN_COUNT; number++)
         roving_list_init(&state->bins[number].list, &state->heap, unit);
-    return heap_init(&state->heap);
+    return true;
 }
 
 static void release_all(void *memory)
@@ -215,7 +215,6 @@ static void release_all(void *memory)
     struct csri *state = memory;
     for (unsigned number = 0; number < BIN_COUNT; number++)
         roving_list_release(&state->bins[number].list);
-    heap_release(&state->heap);
 }
 
 static const char *check(const void *memory)

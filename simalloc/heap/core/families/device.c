@@ -44,8 +44,6 @@ static bool follow_table(struct device *device)
 bool device_init(void *state)
 {
     struct device *device = state;
-    if (!heap_init(&device->heap))
-        return false;
     device->heap.segment_address = 0;
     return follow_table(device);
 }
@@ -73,7 +71,6 @@ void device_release(void *state)
     }
     table_release(device->data);
     treap_nodes_release(&device->nodes);
-    heap_release(&device->heap);
 }
 
 bool device_reserve(struct heap *heap)

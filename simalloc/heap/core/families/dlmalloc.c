@@ -246,14 +246,13 @@ static bool init(void *memory)
         state->spare = 1;
         unit |= word;
     }
-    return heap_init(heap) && groups_init(&state->sizes, heap, unit);
+    return groups_init(&state->sizes, heap, unit);
 }
 
 static void release_all(void *memory)
 {
     struct dlmalloc *state = memory;
     groups_release(&state->sizes);
-    heap_release(&state->heap);
 }
 
 static const char *check(const void *memory)

@@ -47,9 +47,10 @@ struct family {
     const struct parameter *parameters;
     size_t parameter_count;
     uint32_t blocks_an_event; /* that it makes at most, but for those that it reserves first */
-    /* Makes an empty heap of memory that is zero but for the parameters; false: no memory. */
+    /* Of a state that is zero but for the parameters and an empty heap; false: no memory. NULL:
+     * nothing is to be done. */
     bool (*init)(void *state);
-    void (*release)(void *state);
+    void (*release)(void *state); /* what the state has besides its heap; NULL: nothing */
     /* Returns what carries out the events of the next batch, in the form that is due; NULL when
      * memory is exhausted. */
     const struct layer *(*next_layer)(struct heap *heap);

@@ -246,7 +246,7 @@ static bool init(void *memory)
     state->unused = NO_PAGE;
     for (unsigned class = 0; class < CLASSES; class++)
         state->lists[class] = NO_PAGE;
-    return heap_init(&state->heap) && runs_init(&state->runs, &state->heap, state->page);
+    return runs_init(&state->runs, &state->heap, state->page);
 }
 
 static void release_all(void *memory)
@@ -254,7 +254,6 @@ static void release_all(void *memory)
     struct gnu *state = memory;
     table_release(state->pages);
     runs_release(&state->runs);
-    heap_release(&state->heap);
 }
 
 static const char *check(const void *memory)

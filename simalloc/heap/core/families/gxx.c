@@ -44,14 +44,13 @@ static bool init(void *memory)
     state->bins.minimum = setting->minimum;
     state->bins.ends = setting->mechanism ? 2 * setting->word : 0;
     dirty_bins_init(&state->bins, &state->heap);
-    return heap_init(&state->heap);
+    return true;
 }
 
 static void release_all(void *memory)
 {
     struct gxx *state = memory;
     dirty_bins_release(&state->bins);
-    heap_release(&state->heap);
 }
 
 static uint64_t cached(const void *memory)

@@ -223,8 +223,7 @@ static bool init(void *memory)
     state->flushed = calloc(most, sizeof *state->flushed);
     state->emptied = calloc(most, sizeof *state->emptied);
     state->arenas = calloc(state->narenas + 1, sizeof *state->arenas);
-    return state->flushed != NULL && state->emptied != NULL && state->arenas != NULL &&
-           heap_init(&state->heap);
+    return state->flushed != NULL && state->emptied != NULL && state->arenas != NULL;
 }
 
 static void release_all(void *memory)
@@ -247,7 +246,6 @@ static void release_all(void *memory)
     free(state->leaves);
     free(state->flushed);
     free(state->emptied);
-    heap_release(&state->heap);
 }
 
 static const char *const versions[] = {[V5_3_0] = "5.3.0", [V5_3_1] = "5.3.1"};

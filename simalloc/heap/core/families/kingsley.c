@@ -88,16 +88,6 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
 DEFINE_ONLY_LAYER(kingsley, false, allocate, release, heap_reserve, .resize = resize,
                   .rounded = rounded)
 
-static bool init(void *memory)
-{
-    return heap_init(memory);
-}
-
-static void release_all(void *memory)
-{
-    heap_release(memory);
-}
-
 static const char *check(const void *memory)
 {
     const struct kingsley *state = memory;
@@ -122,8 +112,6 @@ const struct family kingsley = {
     .state_size = sizeof(struct kingsley),
     PARAMETERS(parameters),
     .blocks_an_event = 6,
-    .init = init,
-    .release = release_all,
     .next_layer = next_layer,
     .check = check,
 };

@@ -231,15 +231,13 @@ static bool init(void *memory)
     struct heap *heap = &state->heap;
     state->keep = heap->setting.mechanism ? heap->setting.minimum : 0;
     state->tag = heap->setting.mechanism ? heap->setting.word : 0;
-    return heap_init(heap) &&
-           groups_init(&state->bins, heap, heap_unit(heap) | state->growth);
+    return groups_init(&state->bins, heap, heap_unit(heap) | state->growth);
 }
 
 static void release_all(void *memory)
 {
     struct lea *state = memory;
     groups_release(&state->bins);
-    heap_release(&state->heap);
 }
 
 static const char *check(const void *memory)

@@ -168,7 +168,7 @@ static bool init(void *memory)
     struct sequential_fit *state = memory;
     struct heap *heap = &state->list.heap;
     trimming_init(heap, &state->trimming, state->splitting.growth);
-    if (!heap_init(heap) || !block_list_init(&state->list.tree, heap,
+    if (!block_list_init(&state->list.tree, heap,
                                              heap_unit(heap) | state->splitting.growth))
         return false;
     list_init(&state->list, (enum fit)state->fit, (enum order)state->order);
@@ -179,7 +179,6 @@ static void release_all(void *memory)
 {
     struct list_fit *state = memory;
     list_release(state);
-    heap_release(&state->heap);
 }
 
 static const char *check(const void *memory)

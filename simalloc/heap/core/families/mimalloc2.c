@@ -390,8 +390,6 @@ static bool init(void *memory)
 {
     struct mimalloc2 *state = memory;
     state->page_count = state->segment_count = 1;
-    if (!heap_init(&state->heap))
-        return false;
     state->first = state->heap.setting.mechanism ? 1 : 0;
     state->pages = table_grow(NULL, sizeof *state->pages, 1, 64, UINT32_MAX, &state->page_capacity);
     if (state->pages == NULL)
@@ -408,7 +406,6 @@ static void release_all(void *memory)
     thread_table_release(&state->theaps);
     table_release(state->pages);
     segments_release(state);
-    heap_release(memory);
 }
 
 static const char *check(const void *memory)

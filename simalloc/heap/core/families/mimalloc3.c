@@ -374,8 +374,6 @@ static bool init(void *memory)
     state->page_count = 1;
     state->hint = state->base - state->hint_delta;
     state->committed = COMMITTED_AT_START;
-    if (!heap_init(&state->heap))
-        return false;
     state->pages = table_grow(NULL, sizeof *state->pages, 1, 64, UINT32_MAX, &state->page_capacity);
     state->keeper = new_theap(state, 0, RECORDS_RETAIN);
     if (state->pages == NULL || state->keeper == NULL)
@@ -394,7 +392,6 @@ static void release_all(void *memory)
     free(state->keeper);
     table_release(state->pages);
     arenas_release(state);
-    heap_release(memory);
 }
 
 static const char *check(const void *memory)

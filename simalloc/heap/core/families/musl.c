@@ -219,7 +219,7 @@ static bool init(void *memory)
     state->groups.unused = NO_GROUP;
     for (uint32_t class = 0; class < CLASSES; class++)
         state->rings[class] = NO_GROUP;
-    return heap_init(&state->heap);
+    return true;
 }
 
 static void release_all(void *memory)
@@ -227,7 +227,6 @@ static void release_all(void *memory)
     struct musl *state = memory;
     musl_groups_release(state);
     table_release(state->objects);
-    heap_release(&state->heap);
 }
 
 static const char *check(const void *memory)

@@ -347,14 +347,13 @@ static bool init(void *memory)
     state->heap_most = HEAP_SIZE - HEAP_SIZE % state->growth;
     heap->reported_arenas =
         state->most_arenas < setting->threads ? state->most_arenas : setting->threads;
-    return heap_init(heap);
+    return true;
 }
 
 static void release_all(void *memory)
 {
     struct ptmalloc *state = memory;
     threads_release(state);
-    heap_release(&state->heap);
 }
 
 static const char *const versions[] = {"2.36", "2.41", "2.43", "2.44"};

@@ -158,7 +158,7 @@ static bool init(void *memory)
     state->bins.ends = state->table = tags ? 2 * word : 0;
     dirty_bins_init(&state->bins, &state->heap);
     state->cells = table_resize(NULL, sizeof *state->cells, 0, CELL_SIZES);
-    if (state->cells == NULL || !heap_init(&state->heap))
+    if (state->cells == NULL)
         return false;
     for (uint32_t words = 0; words < CELL_SIZES; words++)
         state->cells[words] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
@@ -170,7 +170,6 @@ static void release_all(void *memory)
     struct quick_fit *state = memory;
     table_release(state->cells);
     dirty_bins_release(&state->bins);
-    heap_release(&state->heap);
 }
 
 static uint64_t cached(const void *memory)

@@ -249,7 +249,7 @@ static bool init(void *memory)
     struct scudo *state = memory;
     state->configuration = &scudo_configurations[state->config];
     scudo_draw_regions(state);
-    return heap_init(&state->heap) && init_classes(state) && scudo_init_locals(state);
+    return init_classes(state) && scudo_init_locals(state);
 }
 
 static void release_all(void *memory)
@@ -263,7 +263,6 @@ static void release_all(void *memory)
     scudo_release_quarantine(&state->quarantine);
     table_release(state->batches);
     table_release(state->secondary.mappings);
-    heap_release(&state->heap);
 }
 
 static uint64_t cached(const void *memory)

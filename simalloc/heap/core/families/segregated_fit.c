@@ -231,7 +231,6 @@ static void release_all(void *memory)
         block_list_release(&state->by_entry[number]);
     free(state->by_entry);
     treap_nodes_release(&state->nodes);
-    heap_release(memory);
 }
 
 static const char *check(const void *memory)

@@ -56,12 +56,7 @@ static bool init(void *memory)
 {
     struct segregated_storage *state = memory;
     state->threes = state->series == SERIES_POWERS_AND_THREES;
-    return heap_init(&state->heap);
-}
-
-static void release_all(void *memory)
-{
-    heap_release(&((struct segregated_storage *)memory)->heap);
+    return true;
 }
 
 static const char *check(const void *memory)
@@ -92,7 +87,6 @@ const struct family VARIANT(segregated_storage) = {
     PARAMETERS(parameters),
     .blocks_an_event = 4,
     .init = init,
-    .release = release_all,
     .next_layer = next_layer,
     .check = check,
 };

@@ -298,7 +298,7 @@ static bool init(void *memory)
     state->table = setting->mechanism ? state->unit : 0;
     state->least = setting->mechanism ? 6 * state->unit : 1;
     uint64_t unit = heap_unit(heap) | state->growth | state->unit | state->overhead;
-    return heap_init(heap) && groups_init(&state->tree, heap, unit);
+    return groups_init(&state->tree, heap, unit);
 }
 
 static void release_all(void *memory)
@@ -306,7 +306,6 @@ static void release_all(void *memory)
     struct solaris *state = memory;
     groups_release(&state->tree);
     links_release(&state->links);
-    heap_release(&state->heap);
 }
 
 static uint64_t cached(const void *memory)

@@ -233,7 +233,7 @@ static bool init(void *memory)
     uint64_t unit = heap_unit(&state->heap) | state->growth | state->unit | state->header | state->tag;
     state->queue.offers = true;
     roving_list_init(&state->queue, &state->heap, unit);
-    return heap_init(&state->heap);
+    return true;
 }
 
 static void release_all(void *memory)
@@ -241,7 +241,6 @@ static void release_all(void *memory)
     struct solaris_3x *state = memory;
     table_release(state->holdings);
     roving_list_release(&state->queue);
-    heap_release(&state->heap);
 }
 
 static const char *check(const void *memory)

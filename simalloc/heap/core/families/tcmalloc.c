@@ -225,7 +225,7 @@ static bool init(void *memory)
     tcmalloc_classes_init(&state->table, state->page, state->transfer_num_obj);
     tcmalloc_centres_init(state);
     tcmalloc_caches_init(state);
-    return heap_init(&state->heap) && tcmalloc_pages_init(state);
+    return tcmalloc_pages_init(state);
 }
 
 static void release_all(void *memory)
@@ -235,7 +235,6 @@ static void release_all(void *memory)
     tcmalloc_centres_release(state);
     tcmalloc_pages_release(state);
     links_release(&state->links);
-    heap_release(&state->heap);
 }
 
 /* The blocks in the threads' caches, and in the chains between them. */

@@ -233,12 +233,7 @@ static bool init(void *memory)
     const struct setting *setting = &state->heap.setting;
     state->least = setting->minimum > state->minimum_split ? setting->minimum : state->minimum_split;
     state->header = setting->header;
-    return heap_init(&state->heap);
-}
-
-static void release_all(void *memory)
-{
-    heap_release(&((struct tlsf *)memory)->heap);
+    return true;
 }
 
 static const char *check(const void *memory)
@@ -277,7 +272,6 @@ const struct family tlsf = {
     PARAMETERS(parameters),
     .blocks_an_event = 4,
     .init = init,
-    .release = release_all,
     .next_layer = next_layer,
     .check = check,
 };

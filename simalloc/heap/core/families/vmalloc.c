@@ -222,7 +222,7 @@ static bool init(void *memory)
     uint64_t unit = heap_unit(heap) | state->growth | state->header;
     if (setting->mechanism)
         unit |= setting->word;
-    return state->caches != NULL && state->tiny != NULL && heap_init(heap) &&
+    return state->caches != NULL && state->tiny != NULL &&
            groups_init(&state->tree, heap, unit);
 }
 
@@ -233,7 +233,6 @@ static void release_all(void *memory)
     table_release(state->tiny);
     links_release(&state->links);
     groups_release(&state->tree);
-    heap_release(&state->heap);
 }
 
 static uint64_t cached(const void *memory)

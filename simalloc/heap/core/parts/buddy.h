@@ -121,13 +121,12 @@ ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned cl
 ALWAYS_INLINE bool buddy_init(struct buddies *buddies, enum order order)
 {
     bin_tables_init(&buddies->tables, order, false);
-    return heap_init(&buddies->heap);
+    return true;
 }
 
 ALWAYS_INLINE void buddy_release(struct buddies *buddies)
 {
     bin_tables_release(&buddies->tables);
-    heap_release(&buddies->heap);
 }
 
 /* Makes sure that a batch of events finds memory enough; false when it is exhausted. */

@@ -39,7 +39,7 @@ ALWAYS_INLINE bool classed_init(struct classed_heap *state)
     state->least = split > minimum ? split : minimum;
     state->splitting.count_tail &= state->coalescing == MERGING_ALL;
     trimming_init(&state->heap, &state->trimming, state->splitting.growth);
-    return heap_init(&state->heap);
+    return true;
 }
 
 /* Joins a free neighbour, which is in no class, to a free block. */

@@ -5,7 +5,7 @@
 bool open_heap_init(struct open_heap *open)
 {
     open->unit = heap_unit(&open->heap);
-    return heap_init(&open->heap) && open_heap_reserve(open);
+    return open_heap_reserve(open);
 }
 
 void open_heap_release(struct open_heap *open)
@@ -17,7 +17,6 @@ void open_heap_release(struct open_heap *open)
     open->opened = 0;
     free(open->entered);
     open->entered = NULL;
-    heap_release(&open->heap);
 }
 
 bool open_heap_reserve(struct open_heap *open)

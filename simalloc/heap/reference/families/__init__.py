@@ -5,13 +5,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from simalloc.errors import PolicyError
+
 if TYPE_CHECKING:
     from simalloc.heap.reference.heap import Heap
     from simalloc.policy import Family
 
 
 def heap_for(description: Family) -> Heap:
-    """Return an empty heap under the policy described."""
+    """Return an empty heap under the policy described; raises `PolicyError` if there is none."""
+    if not description.reference:
+        raise PolicyError(f"{description.family} has no reference engine; it is compiled alone")
     module, _, name = description.reference.partition(":")
     made: Heap = getattr(import_module(f"{__name__}.{module}"), name)(description)
     return made

@@ -1,0 +1,33 @@
+/* What a family outside the package calls of the core, besides what is inlined: each with its
+ * parameters, and as arguments. What is not here (the indexes in index/) it has to do without. */
+FUNCTION(bool, heap_grow_table, (struct heap *heap, uint64_t spare), (heap, spare))
+FUNCTION(bool, heap_reserve_more, (struct heap *heap, uint64_t blocks), (heap, blocks))
+FUNCTION(uint64_t, heap_unit, (const struct heap *heap), (heap))
+FUNCTION(const char *, heap_check, (const struct heap *heap), (heap))
+FUNCTION(bool, heap_lower, (struct heap *heap, uint64_t size), (heap, size))
+FUNCTION(uint32_t, heap_map_segment, (struct heap *heap, uint64_t size, uint64_t alignment),
+         (heap, size, alignment))
+FUNCTION(void, heap_unmap_segment, (struct heap *heap, uint32_t id), (heap, id))
+FUNCTION(void, heap_unmap, (struct heap *heap, uint32_t id), (heap, id))
+FUNCTION(void, heap_map, (struct heap *heap, uint32_t id), (heap, id))
+FUNCTION(void, residence_set,
+         (struct heap *heap, uint64_t first, uint64_t end, bool resident),
+         (heap, first, end, resident))
+FUNCTION(const char *, check_coalesced, (const struct heap *heap), (heap))
+FUNCTION(void *, table_resize, (void *entries, size_t width, uint32_t used, uint32_t capacity),
+         (entries, width, used, capacity))
+FUNCTION(void, table_release, (void *entries), (entries))
+FUNCTION(bool, replay_begin,
+         (struct replay *replay, const struct events *events, size_t first,
+          reserve_function *reserve, struct events *part),
+         (replay, events, first, reserve, part))
+FUNCTION(size_t, replay_end,
+         (struct replay *replay, const struct events *part, struct batch *batch, uint32_t used),
+         (replay, part, batch, used))
+FUNCTION(uint32_t, replay_seldom,
+         (const struct replay *replay, uint8_t op, uint32_t block, uint64_t size,
+          const struct layer *layer),
+         (replay, op, block, size, layer))
+FUNCTION(uint32_t, reallocate,
+         (const struct replay *replay, uint32_t old, uint64_t size, const struct layer *layer),
+         (replay, old, size, layer))

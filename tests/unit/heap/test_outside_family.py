@@ -1,0 +1,86 @@
+"""A family that is compiled outside the package: the skeleton of docs/examples."""
+
+import importlib
+import shlex
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import simalloc
+from simalloc.errors import PolicyError
+from simalloc.heap import simulate
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("outside")
+    build(EXAMPLES / "walked_fit.c", folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        patch.syspath_prepend(str(EXAMPLES))
+        yield importlib.import_module("walked_fit_policy").POLICY
+    for name in ("walked_fit_policy", "walked_fit"):
+        sys.modules.pop(name, None)
+
+
+def build(source, folder):
+    """Compile a family to a module, as docs/adding-a-policy.md says."""
+    compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
+    folders = [*simalloc.get_include(), sysconfig.get_path("include")]
+    target = folder / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-fopenmp-simd"]
+    include = [f"-I{one}" for one in folders]
+    subprocess.run(
+        [*compiler, "-shared", "-fPIC", *flags, *include, str(source), "-o", str(target)],
+        check=True,
+    )
+
+
+@pytest.mark.parametrize(("name", "events"), [("espresso", 20_000), ("make", 18_000)])
+@pytest.mark.parametrize("realloc", ["free-first", "move"])
+def test_the_skeleton_places_as_first_fit_does(policy, name, events, realloc):
+    trace = simalloc.read_trace(name).prefix(events)
+    options = {"scale": 16, "realloc": realloc, "addresses": True, "resident": True}
+    expected = simalloc.simulate(trace, "first-fit-ao", **options)
+    run = simalloc.simulate(trace, policy, **options)
+    np.testing.assert_array_equal(run.addresses, expected.addresses)
+    assert run.mapped == expected.mapped
+    assert run.resident == expected.resident
+    assert run.counters == expected.counters
+
+
+def test_its_heap_is_sound_after_every_event(policy):
+    trace = simalloc.read_trace("make").prefix(3000)
+    simulate(trace, policy, realloc="in-place", checked=True)
+
+
+def test_its_parameters_are_named_as_those_of_others(policy):
+    grown = policy.with_parameters(growth="64K")
+    run = simalloc.simulate(simalloc.read_trace("make"), grown, scale=16)
+    assert run.peak_heap_bytes * 16 % 65536 == 0
+
+
+def test_it_has_no_reference(policy):
+    with pytest.raises(PolicyError, match="walked fit has no reference engine"):
+        simulate(simalloc.read_trace("make"), policy, engine="reference")
+
+
+def test_what_was_compiled_for_another_layout_is_refused(policy, tmp_path):
+    source = (EXAMPLES / "walked_fit.c").read_text("utf-8").replace("walked_fit", "older_fit")
+    named = tmp_path / "older_fit.c"
+    named.write_text(source.replace('family.h"\n', 'family.h"\n#undef OUTSIDE_LAYOUT\n'
+                                    "#define OUTSIDE_LAYOUT 1\n", 1))  # fmt: skip
+    build(named, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        capsule = importlib.import_module("older_fit").family
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(policy.description), "compiled", capsule)
+        with pytest.raises(ValueError, match="compile it again"):
+            simalloc.simulate(simalloc.read_trace("make"), policy)
