@@ -1,20 +1,26 @@
 """`python -m benchmarks.recorder`: what recording costs an event, in time and on disk.
 
-It needs cc, and heaptrack for the comparison. The same program (churn.c) runs by itself, recorded
-and under heaptrack in turn. Of each the least time counts: on a shared machine, what is above it is
-the neighbours'.
+It needs cc, and heaptrack and memray for the comparison. The same program (churn.c) runs by itself,
+recorded and under heaptrack in turn; then likewise a Python program (churn.py), under memray too.
+Of each the least time counts: on a shared machine, what is above it is the neighbours'. The load
+of the machine at the start is printed with the other facts.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
+import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.environment import environment
+from simalloc.trace import read_trace
+from simalloc.trace.formats.importing import import_log
 from simalloc.trace.recorder.launch import preload_library, start
 from simalloc.trace.recorder.wanted import DEPTH, EVENTS, Wanted
 
@@ -34,6 +40,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for name, value in environment().items():
         print(f"{name}: {value}")
+    print(f"load: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"{'live blocks':>12} {'':<24} {'ns an event':>12} {'on top':>8} {'bytes an event':>15}")
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -42,6 +49,7 @@ def main() -> None:
         for live in arguments.live:
             command = [str(churn), str(arguments.events), str(live), str(arguments.depth)]
             measure(command, directory, arguments.events, arguments.repeats, live)
+        measure_python(directory, arguments.events // 20, arguments.repeats)
 
 
 def measure(command: Sequence[str], directory: Path, events: int, repeats: int, live: int) -> None:
@@ -65,6 +73,48 @@ def measure(command: Sequence[str], directory: Path, events: int, repeats: int, 
     for way, time in times.items():
         on_top, on_disk = time - times["alone"], sizes[way] / events
         print(f"{live:>12,} {way:<24} {time:>12.1f} {on_top:>8.1f} {on_disk:>15.2f}")
+
+
+def measure_python(directory: Path, objects: int, repeats: int) -> None:
+    """Print the rows of a Python program: the cost of a million of the events that are recorded."""
+    script = [str(PROGRAM.with_name("churn.py")), str(objects)]
+    python = [sys.executable, *script]
+    log, trace = directory / "log", directory / "trace.npz"
+    record = [sys.executable, "-m", "simalloc", "record", "--stacks", "-o", str(trace)]
+    memray = [sys.executable, "-m", "memray", "run", "--force", "--quiet", "-o", str(log)]
+    ways = {
+        "alone": python,
+        "simalloc record --stacks": [*record, "--", *python],
+        "... --python": [*record, "--python", "--", *python],
+    }
+    if shutil.which("heaptrack"):
+        ways["heaptrack"] = ["heaptrack", "--raw", "-o", str(log), *python]
+    if find_spec("memray"):
+        ways["memray"] = [*memray, *script]
+        ways["... --trace-python-allocators"] = [*memray, "--trace-python-allocators", *script]
+    times: dict[str, float] = {}
+    events: dict[str, int] = {}
+    for _ in range(repeats):
+        for way, command in ways.items():
+            printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            seconds = float(next(line for line in printed.split("\n") if _is_number(line.encode())))
+            times[way] = min(seconds, times.get(way, seconds))
+            events[way] = _recorded_events(directory, trace)
+    print(f"{'Python program':<37} {'seconds':>8} {'events':>10} {'s a million events':>20}")
+    for way, seconds in times.items():
+        cost = (seconds - times["alone"]) / events[way] * 1e6 if events[way] else 0.0
+        print(f"{way:<37} {seconds:>8.2f} {events[way]:>10,} {cost:>20.3f}")
+
+
+def _recorded_events(directory: Path, trace: Path) -> int:
+    """Return how many events a run has left, and remove what it left."""
+    for log in directory.glob("log*"):
+        import_log(log, trace, lenient=True)
+        log.unlink()
+    events = len(read_trace(trace)) if trace.exists() else 0
+    for path in directory.glob("trace*.npz"):
+        path.unlink()
+    return events
 
 
 def alone(command: Sequence[str], _: Path) -> tuple[float, int]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from simalloc.trace.recorder import Progress, RawRecording, Recorded
 
 _MOST_OTHERS: Final = 5
+_FEW_PLACES: Final = 9
+"""Places without names that are not worth a word; the loader has some."""
 _PYTHON: Final = (
     "Python serves objects of up to 512 bytes by an allocator of its own, of whose memory the "
     "trace has only large pieces; --python records each object, and where in Python it was made"
@@ -224,8 +226,8 @@ def _summarize_one(one: Recorded) -> None:
         f"{counted(one.totals.objects, 'object')}, at most "
         f"{spell_bytes(one.totals.max_live_bytes)} live"
     )
-    if one.is_main and one.unnamed:
-        file, most = max(one.unnamed.items(), key=lambda each: each[1])
+    file, most = max(one.unnamed.items(), key=lambda each: each[1], default=("", 0))
+    if one.is_main and (most > _FEW_PLACES or (most and file == one.executable)):
         _say(
             f"  {counted(most, 'place', 'places')} in {file} could not be named: install its "
             "debugging symbols (on Debian a package ...-dbgsym) or compile it with -g, and record "
