@@ -1,0 +1,97 @@
+"""What is free is told by its pages alike by the core and by plain Python, on drawn traces."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simalloc.errors import SimallocError
+from simalloc.heap import simulate
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.replay import Objects, request_of
+from simalloc.heap.reference.space import Residence, State
+from simalloc.heap.setting import Setting
+from simalloc.measure import waste
+from simalloc.policy import HEAP_POLICIES
+from traces import ONLINE, cases
+
+
+class TouchedToo(Residence):
+    """Keeps besides which pages were resident since they were mapped."""
+
+    def __init__(self, page):
+        super().__init__(page)
+        self.touched = Residence(page)
+        self.is_given_back = False
+
+    def touch(self, address, size):
+        super().touch(address, size)
+        self.touched.touch(address, size)
+
+    def discard(self, address, size):
+        super().discard(address, size)
+        if not self.is_given_back:
+            self.touched.discard(address, size)
+
+    def use_huge_pages(self, address, size):
+        super().use_huge_pages(address, size)
+        self.touched.use_huge_pages(address, size)
+
+
+def discard(heap, address, size):
+    """Give pages back that remain mapped: the family asks for it."""
+    residence = heap.blocks.residence
+    residence.is_given_back = True
+    residence.discard(address, size)
+    residence.is_given_back = False
+
+
+def bytes_in(residence, address, size):
+    """Return how many of these bytes lie in pages that are noted."""
+    inside = residence.within(address, size)
+    return sum(min(end, address + size) - max(start, address) for start, end in inside)
+
+
+def free_by_page(case):
+    """Return what is free in the end: resident, never touched, given back; by plain Python."""
+    options = dict(case.pages)
+    setting = Setting.of(case.trace, case.policy, case.scale, case.realloc,
+                         page=options.get("page", 4096), resident=True,
+                         writes=options.get("writes", True))  # fmt: skip
+    objects = Objects(setting)
+    residence = objects.heap.blocks.residence = TouchedToo(objects.heap.blocks.page)
+    objects.heap.trace = case.trace
+    for event, (op, number) in enumerate(zip(case.trace.op, case.trace.object, strict=True)):
+        objects.heap.event = event
+        objects.carry_out(int(op), int(number), request_of(case.trace, event, setting))
+    blocks = objects.heap.blocks
+    free = [
+        (address, blocks.size[address])
+        for address, state in blocks.state.items()
+        if state in {State.FREE, State.CACHED}
+    ]
+    whole = sum(size for _, size in free)
+    resident, touched = (
+        sum(bytes_in(pages, *block) for block in free) for pages in (residence, residence.touched)
+    )
+    return np.array([resident, whole - touched, touched - resident]) / case.scale
+
+
+@pytest.mark.parametrize("name", ONLINE)
+@given(data=st.data())
+def test_on_drawn_traces(name, data):
+    case = data.draw(cases(HEAP_POLICIES[name]))
+    page, writes = case.pages.get("page", 4096), case.pages.get("writes", True)
+    options = {"scale": case.scale, "realloc": case.realloc, "page": page}
+    try:
+        run = simulate(case.trace, case.policy, **options)
+    except SimallocError:
+        return
+    if not len(case.trace):
+        return
+    found = waste(case.trace, run, len(case.trace) - 1, writes=writes)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Heap, "discard", discard)
+        expected = free_by_page(case)
+    told = [found.free_resident, found.free_untouched, found.free_given_back]
+    assert told == pytest.approx(list(expected))
