@@ -31,7 +31,8 @@ def test_the_heap_is_sound_after_every_event(name, data):
     try:
         raw = run(case, check=True)
     except SimallocError as error:
-        assume("alignment" not in str(error))  # one that the policy cannot serve
+        # An alignment that the policy cannot serve, or a limit that was drawn.
+        assume("alignment" not in str(error) and "heap_limit_mb" not in str(error))
         raise
     never_falls = name in GROUPS["johnstone-wilson"] and not case.policy.parameters.get("trim")
     if never_falls:  # real mallocs give memory back by themselves

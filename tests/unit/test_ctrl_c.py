@@ -68,19 +68,6 @@ SWEEP = """
     list(_batches(Queue(), 1))
 """
 
-DEVICES = """
-    from simalloc.heap import device
-    from simalloc.heap.setting import Setting
-    from simalloc.trace import Trace
-    def run_one(setting, *, progress, **options):
-        hung.touch()
-        while True:
-            progress(0)
-            time.sleep(0.02)
-    device.run_one = run_one
-    device.run_all([Setting.of(Trace.from_events([], [], []), "no-cache", 1, None)])
-"""
-
 SETTINGS = """
     from concurrent.futures import ThreadPoolExecutor
     from simalloc.measure.device.outcomes import _wait
@@ -95,7 +82,6 @@ SETTINGS = """
 
 WORKS = {
     "side by side": SIDE_BY_SIDE,
-    "devices": DEVICES,
     "settings of a device": SETTINGS,
     "sweep": SWEEP,
 }
