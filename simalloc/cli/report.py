@@ -209,10 +209,10 @@ def _command(traces: Sequence[str], output: Path, given: Mapping[str, Any]) -> s
     sizes = [part for size in given["capacities"] for part in ("--capacity", str(size))]
     chosen = [
         part
-        for option, name in (("--realloc", "realloc"), ("--device", "device"))
+        for option, name in (("--scale", "scale"), ("--realloc", "realloc"), ("--device", "device"))
         if given[name] is not None
         for part in (option, str(given[name]))
     ]
     flags = ["--search"] if given["searches"] else []
-    options = ["--scale", str(given["scale"]), *several, *sizes, *chosen, *flags]
+    options = [*chosen, *several, *sizes, *flags]
     return shlex.join(["simalloc", "report", *traces, *options, "-o", output.name])

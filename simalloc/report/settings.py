@@ -121,7 +121,7 @@ def footprints_table(
     rows += [
         (
             f"{native.allocator}, really",
-            f"{spell_bytes(native.start.resident)} of it at its start",
+            f"at its start {spell_bytes(native.start.resident)}",
             *_spelled(native.resident),
             *_spelled(native.mapped)[::2],
         )

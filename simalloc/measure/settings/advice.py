@@ -51,11 +51,15 @@ class Advice:
 def advise(source: Trace | None, settings: Sequence[Setting], process: Recorded) -> Advice:
     """Return the verdict on settings, of which one is what the program uses.
 
-    What counts is the resident bytes: at the end, if most of the peak has been freed by then, else
-    at the peak. The `source` is replayed with what is left to chance; None: it is too long.
+    What counts is the resident bytes: at the end, if most of the live data have been freed by then
+    and most of the memory has not been given back; else at the peak. The `source` is replayed with
+    what is left to chance; None: it is too long.
     """
     now = in_use(settings, process)
-    at_end = now.run.final_live_bytes < now.run.max_live_bytes / 2
+    at_end = (
+        now.run.final_live_bytes < now.run.max_live_bytes / 2
+        and now.resident.final_bytes >= now.resident.peak_bytes / 2
+    )
     ranked = sorted(settings, key=lambda one: counted(one, at_end=at_end))
     able = [one for one in ranked if one is now or _is_advisable(one, now)]
     best = able[0]
