@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from simalloc.api.runs import Runs as Runs
     from simalloc.api.simulation import simulate as simulate
     from simalloc.api.simulation import simulate_all as simulate_all
+    from simalloc.api.sites import apart as apart
+    from simalloc.api.sites import best_apart as best_apart
+    from simalloc.api.sites import draw_flame_graph as draw_flame_graph
+    from simalloc.api.sites import sites as sites
     from simalloc.api.traces import describe as describe
     from simalloc.api.traces import read_log as read_log
     from simalloc.api.traces import read_trace as read_trace
@@ -74,11 +78,14 @@ _HOME: Final = {
     "SimallocError": "errors",
     "Trace": "trace",
     "Waste": "measure",
+    "apart": "api.sites",
+    "best_apart": "api.sites",
     "best_possible": "api.bounds",
     "check": "api.heaps",
     "describe": "api.traces",
     "device": "api.device_memory",
     "draw_device_maps": "api.pictures",
+    "draw_flame_graph": "api.sites",
     "draw_fragmentation": "api.pictures",
     "draw_free_sizes": "api.pictures",
     "draw_heap_maps": "api.pictures",
@@ -102,6 +109,7 @@ _HOME: Final = {
     "run_sweep": "sweep",
     "simulate": "api.simulation",
     "simulate_all": "api.simulation",
+    "sites": "api.sites",
     "traces": "api.catalogues",
     "waste": "api.heaps",
     "workload": "api.workloads",

@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import singledispatch
 from io import StringIO
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.bound import Placement
 from simalloc.heap import Run
 from simalloc.measure import DeviceMap, Fragmentation, Pins, Waste, WhatIf, fragmentation
+from simalloc.measure.sites import Apart, Profile, Proposal, rows_of
 from simalloc.policy import Policy, spell, spell_value
 from simalloc.report.device_tables import device_tables
 from simalloc.report.html import html
 from simalloc.report.runs import MEASURES
+from simalloc.report.sites import apart_table, proposal_text, sites_table
 from simalloc.report.statistics import bars, statistics_tables
 from simalloc.report.table import Rounded, Table, write_table
 from simalloc.report.waste import waste_table
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
     from simalloc.measure import HeapMap, Pin
     from simalloc.report.table import Value
+
+
+_SITES: Final = 15
+"""Lines of code in a table."""
 
 
 def html_of(thing: object) -> str:
@@ -61,6 +67,22 @@ def png_of(heap: HeapMap | DeviceMap) -> tuple[bytes, dict[str, Any]] | None:
 def tables_of(thing: object) -> Sequence[Table]:
     """Return what a thing looks like as tables; a kind of thing is registered below."""
     raise TypeError(f"there is no table for {type(thing).__name__}")
+
+
+@tables_of.register(Profile)
+def _(profile: Profile) -> Sequence[Table]:
+    measure = "pinned_bytes" if "pinned_bytes" in profile.values else "live_bytes"
+    return [sites_table("", rows_of(profile, "site", measure), measure, _SITES)]
+
+
+@tables_of.register(Apart)
+def _(found: Apart) -> Sequence[Table]:
+    return [apart_table(found)]
+
+
+@tables_of.register(Proposal)
+def _(proposal: Proposal) -> Sequence[Table]:
+    return [replace(apart_table(proposal.apart), notes=(f"{proposal_text(proposal)}.",))]
 
 
 @tables_of.register(Table)

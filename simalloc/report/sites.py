@@ -10,7 +10,7 @@ from simalloc.report.units import percent, spell_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from simalloc.measure.sites import Frame, Proposal, Row, Tree
+    from simalloc.measure.sites import Apart, Frame, Proposal, Row, Tree
     from simalloc.report.table import Value
 
 _WORDS: Final = {
@@ -134,6 +134,21 @@ def _walk(tree: Tree, measure: str, enough: float) -> Iterator[tuple[int, int]]:
         yield depth, node
         below = sorted(children[node], key=lambda child: amounts[child].item())
         waiting += [(depth + 1, child) for child in below if amounts[child] >= enough]
+
+
+def apart_table(found: Apart) -> Table:
+    """Return resident bytes in one heap, and in two."""
+    return Table(
+        "",
+        ("resident bytes", "together", "apart", "saved"),
+        [
+            (when, together, parted, together - parted)
+            for when, together, parted in (
+                ("at the peak", found.peak_resident_bytes, found.peak_apart_bytes),
+                ("at the end", found.final_resident_bytes, found.final_apart_bytes),
+            )
+        ],
+    )
 
 
 def proposal_text(proposal: Proposal) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
+from simalloc.shown import ShownAsTable
 from simalloc.trace import Trace
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Apart:
+class Apart(ShownAsTable):
     """The heap with everything together, and with some objects in a region of their own; bytes."""
 
     sites: tuple[int, ...]

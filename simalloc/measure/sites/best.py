@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.measure.sites.apart import Apart, Parting
 from simalloc.measure.sites.frames import frames_of, guilty_frame
 from simalloc.measure.sites.holding import held_under
+from simalloc.shown import ShownAsTable
 from simalloc.trace.sample import sampled_every
 from simalloc.trace.sites import site_name
 
@@ -34,7 +35,7 @@ _WORTH: Final = 0.01
 
 
 @dataclass(frozen=True)
-class Proposal:
+class Proposal(ShownAsTable):
     """Functions whose objects could have one arena or pool of their own, and what that saves.
 
     `events` is how many of the trace's were replayed to know it; `of_events` is all that it has.

@@ -10,6 +10,8 @@ import numpy as np
 from simalloc.measure.sites.frames import common_frame, folded, frames_of
 from simalloc.measure.sites.holding import held_under
 from simalloc.measure.sites.usage import usage_of
+from simalloc.plural import counted
+from simalloc.shown import ShownAsTable
 from simalloc.trace.sites import site_name
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ By = Literal["function", "site", "stack"]
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class Profile(ShownAsTable):
     """Call paths, innermost frame first, and what each has; an entry a path everywhere.
 
     `values` has an array for each measure, int64, or float64 for those of `HELD`. Each of them sums
@@ -64,6 +66,9 @@ class Profile:
 
     def __len__(self) -> int:
         return len(self.paths)
+
+    def __repr__(self) -> str:
+        return f"<Profile: {counted(len(self), 'call path')}>"
 
     @property
     def measures(self) -> list[str]:

@@ -13,6 +13,8 @@ import pytest
 
 from simalloc.errors import SimallocError
 from simalloc.measure.sites import profile_of
+from simalloc.report.browser.flame import flame_data
+from simalloc.report.flame_graph import FlameGraph
 from simalloc.report.profiles import writer_for
 from simalloc.report.profiles.whole import whole_numbers
 from simalloc.trace import Op, Trace
@@ -212,3 +214,17 @@ def test_shares_are_rounded_so_that_their_sum_is_right():
 def test_a_name_that_says_no_format():
     with pytest.raises(SimallocError, match=r"heap\.svg says no format"):
         writer_for("heap.svg")
+
+
+def test_a_flame_graph_is_a_page_that_needs_nothing_else(profile, tmp_path):
+    graph = FlameGraph("</script>", {"best-fit-ao": profile})
+    graph.save(tmp_path / "flame.html")
+    text = (tmp_path / "flame.html").read_text("utf-8")
+    assert "src=" not in text
+    assert "http" not in re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert text.count("</script>") == 2
+    assert graph._repr_html_().startswith("<iframe srcdoc=")
+    whole = flame_data({"best-fit-ao": profile})
+    for tree in whole["trees"].values():
+        for each, amounts in zip(whole["measures"], tree["totals"]["best-fit-ao"], strict=True):
+            assert amounts[0] == round(profile.total(each["key"]))

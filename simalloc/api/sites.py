@@ -1,0 +1,109 @@
+"""Which code has the memory, and which code pins the heap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.api.traces import read_trace
+from simalloc.errors import SimallocError
+from simalloc.measure.sites import best_apart as best_of
+from simalloc.measure.sites import events_of_best_apart, profile_of
+from simalloc.measure.sites.apart import Parting
+from simalloc.policy import find_policy, spell
+from simalloc.progress import progress as any_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.api.traces import Source
+    from simalloc.measure.sites import Apart, At, Profile, Proposal
+    from simalloc.policy import AnyPolicy
+    from simalloc.report.flame_graph import FlameGraph
+
+
+def sites(
+    trace: Source,
+    policy: AnyPolicy | None = None,
+    *,
+    at: At | None = None,
+    page: int = 4096,
+    wrappers: Sequence[str] | None = (),
+    progress: bool | None = None,
+) -> Profile:
+    """Return what the code of a program asked for and, under a policy, what it pins.
+
+    The heap is looked at at its peak or at the end (`at`); without `at` at the end, or at the peak
+    if nothing is live at the end. Pages have `page` bytes. `wrappers` are patterns of functions
+    that allocate for others, beside those that are known; None leaves all in. What the measures
+    are: docs/sites.md. In a notebook it is a table.
+
+    Raises `SimallocError` if the trace does not say where its calls are.
+    """
+    replayed = read_trace(trace, progress=progress)
+    events = 2 * len(replayed) if policy is not None else 0
+    with any_progress(replayed.name, events, shown=progress) as bar:
+        return profile_of(replayed, policy, at=at, page=page, wrappers=wrappers, progress=bar)
+
+
+def draw_flame_graph(
+    trace: Source,
+    *policies: AnyPolicy,
+    at: At | None = None,
+    page: int = 4096,
+    wrappers: Sequence[str] | None = (),
+    progress: bool | None = None,
+) -> FlameGraph:
+    """Return call paths as boxes, each below its caller, as wide as its share; under policies too.
+
+    In a notebook it zooms, searches and is coloured by what is pinned, live or wasted; `save`
+    writes a page that needs nothing else. The arguments are those of `sites`, and so is what is
+    raised.
+    """
+    from simalloc.report.flame_graph import FlameGraph  # noqa: PLC0415 - needs an extra
+
+    replayed = read_trace(trace, progress=progress)
+    profiles = {
+        spell(find_policy(one)): sites(
+            replayed, one, at=at, page=page, wrappers=wrappers, progress=progress
+        )
+        for one in policies
+    }
+    return FlameGraph(
+        replayed.name,
+        profiles or {"": sites(replayed, wrappers=wrappers, progress=progress)},
+    )
+
+
+def apart(
+    trace: Source, policy: AnyPolicy, function: str, *, progress: bool | None = None
+) -> Apart:
+    """Return what a heap of their own for the objects of a function would save.
+
+    The trace is replayed under the policy in one heap and in two. Raises `SimallocError` if no call
+    site is in such a function, or the trace does not say where its calls are.
+    """
+    replayed = read_trace(trace, progress=progress)
+    profile = profile_of(replayed)
+    chosen = [
+        site
+        for path, site in zip(profile.paths, profile.sites, strict=True)
+        if path[0].function == function
+    ]
+    if not chosen:
+        raise SimallocError(f"no call site is in a function {function!r}")
+    with any_progress(replayed.name, 2 * len(replayed), shown=progress) as bar:
+        return Parting(replayed, policy, bar).apart(chosen)
+
+
+def best_apart(
+    trace: Source, policy: AnyPolicy, *, most: int = 3, progress: bool | None = None
+) -> list[Proposal]:
+    """Return whose objects had best a heap of their own, those first that save most.
+
+    Only the first two million events are replayed, some nine times; each proposal says so. Raises
+    as `simulate` does, and `SimallocError` for a policy that is not replayed event by event.
+    """
+    replayed = read_trace(trace, progress=progress)
+    events = events_of_best_apart(replayed)
+    with any_progress(replayed.name, events, shown=progress) as bar:
+        return best_of(replayed, policy, most=most, progress=bar)

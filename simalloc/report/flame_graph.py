@@ -1,0 +1,75 @@
+"""A flame graph of its own: a page that needs nothing else, which a notebook shows in a frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from string import Template
+from typing import TYPE_CHECKING, Final
+
+from simalloc.files import replacing
+from simalloc.report.browser import BROWSER, asset
+from simalloc.report.browser.flame import flame_data, flame_figure
+from simalloc.report.figures.style import PALETTES, css_variables
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from simalloc.measure.sites import Profile
+
+_PAGE: Final = Template("""\
+<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>$title</title>
+<style>
+:root { $light }
+@media (prefers-color-scheme: dark) { :root { $dark } }
+body { margin: 0; padding: 0.5rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.5 system-ui, "DejaVu Sans", Verdana, sans-serif; }
+figure { margin: 0; }
+$style
+</style></head><body>
+$figure
+<script>
+$script
+startFlames();
+document.documentElement.dataset.ready = "yes";
+</script></body></html>
+""")
+_HEIGHT: Final = 460
+"""Pixels of the frame in a notebook; what is deeper is scrolled to."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlameGraph:
+    """Profiles of one trace by policy ("": without one), as boxes."""
+
+    name: str
+    profiles: Mapping[str, Profile]
+
+    def __repr__(self) -> str:
+        return f"<FlameGraph: {self.name}>"
+
+    def page(self) -> str:
+        """Return it as a page of HTML that needs nothing else."""
+        return _PAGE.substitute(
+            title=escape(f"Which code: {self.name}"),
+            light=css_variables(PALETTES["light"]),
+            dark=css_variables(PALETTES["dark"]),
+            style=asset(BROWSER, "flame.css"),
+            figure=flame_figure("flame", flame_data(self.profiles)),
+            script=asset(BROWSER, "units.js", "flame.js"),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as a page. Raises `OSError` if that is not possible."""
+        with replacing(path) as stream:
+            stream.write(self.page().encode())
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{escape(self.page())}" title="Flame graph of {escape(self.name)}" '
+            f'style="width: 100%; height: {_HEIGHT}px; border: 0"></iframe>'
+        )
