@@ -52,6 +52,23 @@ def test_depth_is_the_innermost_places(tmp_path):
     ]
 
 
+def test_libraries_that_take_one_anothers_place(tmp_path):
+    program = compile_program("loads.c", tmp_path)
+    libraries = []
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        flags = (f"-DINNER=inner_{number}", f"-DBYTES={5000 + number}", "-shared", "-fPIC", "-g")
+        libraries.append(compile_program("plugin.c", tmp_path / str(number), *flags))
+    run = run_recorded([program, *libraries, *libraries], tmp_path / "raw", Wanted(depth=32))
+    assert run.code == 0
+    events = read_all(run.raw)
+    names = [frames[0][0] for frames in name_places(run.raw.places[1:])]
+    for number in (1, 2):
+        sites = events.site[(events.size == 5000 + number)].tolist()
+        assert len(sites) == 2
+        assert {names[run.raw.sites[site][1] - 1] for site in sites} == {f"inner_{number}"}
+
+
 @pytest.mark.parametrize("tool", ["llvm-symbolizer", "addr2line", None])
 def test_names_of_functions_files_and_lines(tmp_path, monkeypatch, tool):
     if tool is not None and shutil.which(tool) is None:

@@ -28,7 +28,7 @@ def _go_on() -> None:
     sys.path[:] = [folder for folder in sys.path if folder != own]
     mine = sys.modules.pop("sitecustomize")
     try:
-        __import__("sitecustomize")
+        import sitecustomize  # type: ignore[import-not-found] # noqa: F401
     except ImportError:
         sys.modules["sitecustomize"] = mine
 

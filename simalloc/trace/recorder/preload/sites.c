@@ -85,10 +85,12 @@ static void describe_node(struct stream *stream, uint32_t number, uint32_t paren
     stream_commit(stream, put_number(out, place));
 }
 
-static uint32_t node_of(struct stream *stream, uint32_t parent, uintptr_t address)
+static uint32_t node_of(struct stream *stream, uint32_t parent, uintptr_t address, uint32_t epoch)
 {
+    enum { ADDRESS_BITS = 48, EPOCHS = 1 << 14 }; /* above them is the bit of Python's places */
     bool fresh;
-    uint32_t place = number_of(&sites->places, address, &fresh);
+    uint64_t key = address + ((uint64_t)(epoch % EPOCHS) << ADDRESS_BITS);
+    uint32_t place = number_of(&sites->places, key, &fresh);
     if (fresh)
         describe_place(stream, place, address);
     if (place == 0)
@@ -123,11 +125,13 @@ static uintptr_t beyond_runtime(struct trail *trail, const void *caller)
 
 uint32_t site_of_places(struct stream *stream, struct trail *trail, size_t count)
 {
-    uint32_t known = known_depth(trail, count);
+    uint32_t epoch = stack_epoch();
+    uint32_t known = epoch == trail->epoch ? known_depth(trail, count) : 0;
     uint32_t node = known == 0 ? 0 : trail->sites[known - 1];
+    trail->epoch = epoch;
     for (trail->depth = known; trail->depth < count; trail->depth++) {
         uintptr_t address = trail->taken[count - 1 - trail->depth];
-        node = node_of(stream, node, address);
+        node = node_of(stream, node, address, epoch);
         if (node == 0)
             return 0;
         trail->addresses[trail->depth] = address;

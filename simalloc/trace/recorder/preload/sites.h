@@ -14,6 +14,7 @@ enum { SITE_PATH_BYTES = 255, SITE_BYTES = SITE_PATH_BYTES + 32, MOST_DEPTH = 25
 /* The last stack of a stream, outermost first, with the sites. Most stacks begin as the last. */
 struct trail {
     uint32_t depth;
+    uint32_t epoch; /* of libraries, when it was taken */
     uint32_t sites[MOST_DEPTH];
     uintptr_t addresses[MOST_DEPTH];
     uintptr_t taken[MOST_DEPTH]; /* the stack just taken, innermost first */

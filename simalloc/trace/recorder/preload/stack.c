@@ -16,9 +16,9 @@ enum { MOST_OWN = 16 }; /* our own functions, and what handles signals, before t
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { KEPT_BITS = 14, KEPT = 1 << KEPT_BITS, FARTHEST = 1 << 20 };
+enum { KEPT_BITS = 14, KEPT = 1 << KEPT_BITS, FARTHEST = 1 << 20, ADDRESS_BITS = 48 };
 
-/* Threads store and load without locks. `mixed` is the address xor the rule, so that halves of two
+/* Threads store and load without locks. `mixed` is the key xor the rule, so that halves of two
  * entries are taken for none. */
 struct kept_rule {
     uint64_t mixed;
@@ -45,13 +45,13 @@ static struct rule rule_of(uintptr_t instruction)
         struct rule rule;
         uint64_t word;
     } as;
-    struct kept_rule *entry =
-        &kept[instruction * UINT64_C(0x9E3779B97F4A7C15) >> (64 - KEPT_BITS)];
+    uint64_t key = instruction ^ (uint64_t)stack_epoch() << ADDRESS_BITS;
+    struct kept_rule *entry = &kept[key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - KEPT_BITS)];
     uint64_t mixed = __atomic_load_n(&entry->mixed, __ATOMIC_RELAXED);
     as.word = __atomic_load_n(&entry->rule, __ATOMIC_RELAXED);
-    if ((mixed ^ as.word) != instruction) {
+    if ((mixed ^ as.word) != key) {
         as.rule = rule_at(instruction);
-        __atomic_store_n(&entry->mixed, instruction ^ as.word, __ATOMIC_RELAXED);
+        __atomic_store_n(&entry->mixed, key ^ as.word, __ATOMIC_RELAXED);
         __atomic_store_n(&entry->rule, as.word, __ATOMIC_RELAXED);
     }
     return as.rule;

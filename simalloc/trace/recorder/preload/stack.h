@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How often libraries have been unloaded: what was known of addresses before may be wrong now. */
+uint32_t stack_epoch(void);
+
 /* Gets ready, once in a process; false if there is no memory. */
 _Bool stack_begin(void);
 

@@ -1,6 +1,11 @@
 /* A library that is loaded at run time and allocates, in its constructor too. */
 #include <stdlib.h>
 
+#ifndef INNER
+#define INNER inner
+#define BYTES 4322
+#endif
+
 static void *early;
 
 __attribute__((constructor)) static void begin(void)
@@ -8,8 +13,15 @@ __attribute__((constructor)) static void begin(void)
     early = malloc(4321);
 }
 
+__attribute__((noinline, noclone)) static void *INNER(void)
+{
+    void *block = malloc(BYTES);
+    return block == early ? NULL : block;
+}
+
 void *plugin_allocate(void)
 {
     free(early);
-    return malloc(4322);
+    early = NULL;
+    return INNER();
 }
