@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from simalloc.api.pictures import draw_pages as draw_pages
     from simalloc.api.pictures import draw_portrait as draw_portrait
     from simalloc.api.pictures import draw_ranking as draw_ranking
+    from simalloc.api.pictures import draw_threads as draw_threads
     from simalloc.api.pictures import draw_timelines as draw_timelines
     from simalloc.api.pictures import draw_visits as draw_visits
     from simalloc.api.pictures import draw_waste as draw_waste
@@ -93,6 +94,7 @@ _HOME: Final = {
     "draw_pages": "api.pictures",
     "draw_portrait": "api.pictures",
     "draw_ranking": "api.pictures",
+    "draw_threads": "api.pictures",
     "draw_timelines": "api.pictures",
     "draw_visits": "api.pictures",
     "draw_waste": "api.pictures",

@@ -68,6 +68,7 @@ def draw_examples() -> None:
             "lives": simalloc.draw_lives("ghostscript", theme=theme),
             "visits": simalloc.draw_visits(runs, theme=theme),
             "pages": simalloc.draw_pages(occupied, theme=theme),
+            "threads": simalloc.draw_threads("larson", theme=theme),
         }
         for name, picture in examples.items():
             image, _ = picture._repr_png_()

@@ -129,6 +129,12 @@ def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture
     return _from("visits", "draw_visits")([runs] if isinstance(runs, Run) else runs, theme=theme)
 
 
+def draw_threads(trace: Source, *, theme: Theme = "light") -> Picture:
+    """Draw what is live of each thread's objects over time, and when each thread is there."""
+    source = open_source(trace, progress=False)
+    return _from("threads", "draw_threads")(source, theme=theme)
+
+
 def draw_pages(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
     """Draw how many bytes of pages hold something live: of runs simulated with `occupied`."""
     return _from("pages", "draw_pages")([runs] if isinstance(runs, Run) else runs, theme=theme)

@@ -138,6 +138,7 @@ PICTURES = {
         simalloc.simulate_all(TRACES[0], "best-fit-*", occupied=(4096,))
     ),
     "lives": lambda: simalloc.draw_lives(TRACES[0]),
+    "threads": lambda: simalloc.draw_threads("zstd"),
     "portrait": lambda: simalloc.draw_portrait(TRACES[0], theme="dark"),
     "free": lambda: simalloc.draw_free_sizes(TRACES[0], "first-fit-lifo"),
     "ranking": lambda: simalloc.draw_ranking(RUNS),

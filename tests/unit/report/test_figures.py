@@ -17,6 +17,7 @@ from simalloc.report.figures.portrait import draw_portrait
 from simalloc.report.figures.portrait_live import BOUNDS
 from simalloc.report.figures.ranking import draw_ranking
 from simalloc.report.figures.style import PAGE_COLOURS, PALETTES, new_figure
+from simalloc.report.figures.threads import draw_threads
 from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.visits import draw_visits
 from simalloc.report.units import spell_bytes, spell_events
@@ -178,6 +179,23 @@ def test_pages_are_bars_as_long_as_their_peaks(theme):
     written = texts(axes.figure)
     for words in (*POLICIES, "pages of 4K", "pages of 64K", "peak live"):
         assert words in written
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_threads_are_stacked_up_to_what_is_live_and_have_a_line_each(theme):
+    op, number, size = [Op.MALLOC, Op.MALLOC, Op.FREE], [0, 1, 0], [100, 50, 0]
+    trace = Trace.from_events(op, number, size, thread=[0, 1, 1], name="two")
+    above, below = draw_threads(trace, theme=theme).axes
+    tops = [float(area.get_paths()[0].vertices[:, 1].max()) for area in above.collections]
+    assert tops == [100, 150]
+    lines = [line.get_segments()[0][:, 0].tolist() for line in below.collections]
+    assert lines == [[0, 1], [1, 3]]
+    assert "thread 1" in texts(above.figure)
+
+
+def test_threads_that_are_not_told_are_not_drawn():
+    with pytest.raises(TraceError, match="threads"):
+        draw_threads(TRACES[0])
 
 
 def test_pages_that_nobody_looked_at_are_not_drawn():
