@@ -3,62 +3,81 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.report.table import Rounded, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from simalloc.heap.footprint import Footprint
     from simalloc.heap.real import NativeRun
 
+    _Columns = tuple[tuple[str, Callable[[NativeRun], Any]], ...]
+
+
+_SHORT: Final[_Columns] = (
+    ("trace", lambda run: run.trace),
+    ("allocator", lambda run: run.allocator),
+    ("threads", lambda run: run.threads),
+    ("peak live", lambda run: run.max_live_bytes),
+    ("mapped", lambda run: int(run.mapped.peak_bytes)),
+    ("at end", lambda run: int(run.mapped.final_bytes)),
+    ("mean", lambda run: _whole(run.mapped.mean_bytes)),
+    ("resident", lambda run: int(run.resident.peak_bytes)),
+    ("at end", lambda run: int(run.resident.final_bytes)),
+    ("mean", lambda run: _whole(run.resident.mean_bytes)),
+    ("at start", lambda run: run.start.resident),
+    ("mapped/live", lambda run: _rounded(_by_live(run, run.mapped))),
+    ("resident/live", lambda run: _rounded(_by_live(run, run.resident))),
+    ("ns/event", lambda run: _rounded(run.nanoseconds)),
+)
+_ALL: Final[_Columns] = (
+    ("trace", lambda run: run.trace),
+    ("allocator", lambda run: run.allocator),
+    ("library", lambda run: run.library),
+    ("touch", lambda run: run.touch),
+    ("events", lambda run: run.events),
+    ("threads", lambda run: run.threads),
+    ("threads_known", lambda run: run.threads_known),
+    ("max_live_bytes", lambda run: run.max_live_bytes),
+    ("peak_mapped_bytes", lambda run: int(run.mapped.peak_bytes)),
+    ("final_mapped_bytes", lambda run: int(run.mapped.final_bytes)),
+    ("mean_mapped_bytes", lambda run: _or_none(run.mapped.mean_bytes)),
+    ("peak_resident_bytes", lambda run: int(run.resident.peak_bytes)),
+    ("final_resident_bytes", lambda run: int(run.resident.final_bytes)),
+    ("mean_resident_bytes", lambda run: _or_none(run.resident.mean_bytes)),
+    ("mapped_bytes_at_max_live", lambda run: int(run.mapped.bytes_at_max_live)),
+    ("resident_bytes_at_max_live", lambda run: int(run.resident.bytes_at_max_live)),
+    ("peak_space_bytes", lambda run: run.peak_space),
+    ("start_mapped_bytes", lambda run: run.start.mapped),
+    ("start_resident_bytes", lambda run: run.start.resident),
+    ("mapped_to_live", lambda run: _by_live(run, run.mapped)),
+    ("resident_to_live", lambda run: _by_live(run, run.resident)),
+    ("nanoseconds", lambda run: run.nanoseconds),
+    ("passes", lambda run: len(run.seconds)),
+)
+
 
 def native_table(runs: Sequence[NativeRun]) -> Table:
     """Return a row a run: memory in bytes, by peak live bytes, and nanoseconds an event."""
-    return Table(
-        "Real allocators",
-        (
-            "trace",
-            "allocator",
-            "threads",
-            "peak live",
-            "mapped",
-            "at end",
-            "mean",
-            "resident",
-            "at end",
-            "mean",
-            "at start",
-            "mapped/live",
-            "resident/live",
-            "ns/event",
-        ),
-        [
-            (
-                run.trace,
-                run.allocator,
-                run.threads,
-                run.max_live_bytes,
-                *(
-                    figure
-                    for of in (run.mapped, run.resident)
-                    for figure in (int(of.peak_bytes), int(of.final_bytes), _whole(of.mean_bytes))
-                ),
-                run.start.resident,
-                _rounded(_by_live(run, run.mapped)),
-                _rounded(_by_live(run, run.resident)),
-                _rounded(run.nanoseconds),
-            )
-            for run in runs
-        ],
-        (
-            "Bytes at their peaks, at the end and as means over all events,",
-            "less those of a process that never calls malloc. Mapped: got from the system to be",
-            "written to. At start: resident once the library is loaded.",
-            *_of_one_thread(runs),
-        ),
+    notes = (
+        "Bytes at their peaks, at the end and as means over all events,",
+        "less those of a process that never calls malloc. Mapped: got from the system to be",
+        "written to. At start: resident once the library is loaded.",
+        *_of_one_thread(runs),
     )
+    return _table(runs, _SHORT, notes)
+
+
+def native_records_table(runs: Sequence[NativeRun]) -> Table:
+    """Return a row a run with every figure, for JSON and CSV."""
+    return _table(runs, _ALL)
+
+
+def _table(runs: Sequence[NativeRun], columns: _Columns, notes: Sequence[str] = ()) -> Table:
+    rows = [tuple(figure(run) for _, figure in columns) for run in runs]
+    return Table("Real allocators", tuple(name for name, _ in columns), rows, tuple(notes))
 
 
 def _of_one_thread(runs: Sequence[NativeRun]) -> tuple[str, ...]:
@@ -67,59 +86,6 @@ def _of_one_thread(runs: Sequence[NativeRun]) -> tuple[str, ...]:
     if not names:
         return ()
     return (f"One thread replayed what does not tell its threads: {', '.join(names)}.",)
-
-
-def native_records_table(runs: Sequence[NativeRun]) -> Table:
-    """Return a row a run with every figure, for JSON and CSV."""
-    kinds = ("mapped", "resident")
-    return Table(
-        "Real allocators",
-        (
-            "trace",
-            "allocator",
-            "library",
-            "touch",
-            "events",
-            "threads",
-            "threads_known",
-            "max_live_bytes",
-            *(f"{when}_{kind}_bytes" for kind in kinds for when in ("peak", "final", "mean")),
-            *(f"{kind}_bytes_at_max_live" for kind in kinds),
-            "peak_space_bytes",
-            "start_mapped_bytes",
-            "start_resident_bytes",
-            "mapped_to_live",
-            "resident_to_live",
-            "nanoseconds",
-            "passes",
-        ),
-        [
-            (
-                run.trace,
-                run.allocator,
-                run.library,
-                run.touch,
-                run.events,
-                run.threads,
-                run.threads_known,
-                run.max_live_bytes,
-                *(
-                    figure
-                    for of in (run.mapped, run.resident)
-                    for figure in (int(of.peak_bytes), int(of.final_bytes), _or_none(of.mean_bytes))
-                ),
-                int(run.mapped.bytes_at_max_live),
-                int(run.resident.bytes_at_max_live),
-                run.peak_space,
-                *run.start,
-                _by_live(run, run.mapped),
-                _by_live(run, run.resident),
-                run.nanoseconds,
-                len(run.seconds),
-            )
-            for run in runs
-        ],
-    )
 
 
 def _by_live(run: NativeRun, footprint: Footprint) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from simalloc.policy.description import Policy
 from simalloc.policy.families.dlmalloc import Dlmalloc
@@ -15,81 +15,70 @@ from simalloc.policy.families.scudo import Scudo
 from simalloc.policy.families.tcmalloc import Tcmalloc
 from simalloc.policy.families.tlsf import Tlsf
 
+if TYPE_CHECKING:
+    from simalloc.policy.families import Family
+
 GROUP: Final = "modern"
 
-_REAL: Final = ("real",)
+
+def _row(name: str, description: Family, source: str, reading: str) -> Policy:
+    """Return a real malloc, whose constants are bytes."""
+    return Policy(name, description, source, reading, groups=("real",), scale=1)
+
 
 POLICIES: Final = (
-    Policy(
+    _row(
         "ptmalloc",
         Ptmalloc(mechanism=True, word=8),
-        source="glibc 2.36 to 2.44, malloc.c and arena.c; Gloger, ptmalloc",
-        reading="Calls come one at a time, so that no thread finds an arena locked.",
-        groups=_REAL,
-        scale=1,
+        "glibc 2.36 to 2.44, malloc.c and arena.c; Gloger, ptmalloc",
+        "Calls come one at a time, so that no thread finds an arena locked.",
     ),
-    Policy(
+    _row(
         "tcmalloc",
         Tcmalloc(mechanism=True, word=8),
-        source="gperftools 2.18.1 and 2.10, tcmalloc_minimal",
-        reading="The program is a C one that the library is loaded into before it starts.",
-        scale=1,
-        groups=_REAL,
+        "gperftools 2.18.1 and 2.10, tcmalloc_minimal",
+        "The program is a C one that the library is loaded into before it starts.",
     ),
-    Policy(
+    _row(
         "jemalloc",
         Jemalloc(mechanism=True, word=8),
-        source="jemalloc 5.3.1 and 5.3.0, source; recorded runs of Debian's libraries",
-        reading="Mappings lie as Linux places those of an empty process; seeds are fixed.",
-        groups=_REAL,
-        scale=1,
+        "jemalloc 5.3.1 and 5.3.0, source; recorded runs of Debian's libraries",
+        "Mappings lie as Linux places those of an empty process; seeds are fixed.",
     ),
-    Policy(
+    _row(
         "musl",
         Musl(mechanism=True, word=8),
-        source="musl 1.2.3, src/malloc/mallocng",
-        reading="The program is linked statically, so no slots are donated to the heap.",
-        groups=_REAL,
-        scale=1,
+        "musl 1.2.3, src/malloc/mallocng",
+        "The program is linked statically, so no slots are donated to the heap.",
     ),
-    Policy(
+    _row(
         "dlmalloc-2.8.6",
         Dlmalloc(),
-        source="Lea, malloc.c 2.8.6 of 2012",
-        reading="The shapes of the trees do not matter for where blocks go and are not modelled.",
-        groups=_REAL,
-        scale=1,
+        "Lea, malloc.c 2.8.6 of 2012",
+        "The shapes of the trees do not matter for where blocks go and are not modelled.",
     ),
-    Policy(
+    _row(
         "tlsf",
         Tlsf(),
-        source="Conte, tlsf.c; Masmano et al. 2004",
-        reading="The pool is as large as it must be, and the heap is the part of it that was used.",
-        groups=_REAL,
-        scale=1,
+        "Conte, tlsf.c; Masmano et al. 2004",
+        "The pool is as large as it must be, and the heap is the part of it that was used.",
     ),
-    Policy(
+    _row(
         "mimalloc",
         Mimalloc(mechanism=True, word=8),
-        source="Leijen, mimalloc 3.6.0 and 2.0.9",
-        reading="Where the first arena lies is random; here it is a parameter.",
-        scale=1,
-        groups=_REAL,
+        "Leijen, mimalloc 3.6.0 and 2.0.9",
+        "Where the first arena lies is random; here it is a parameter.",
     ),
-    Policy(
+    _row(
         "pymalloc",
         Pymalloc(mechanism=True, word=8),
-        source="CPython 3.11, 3.9 and 3.8, Objects/obmalloc.c",
-        reading="Where arenas begin is random; here they begin where a pool may.",
-        groups=_REAL,
-        scale=1,
+        "CPython 3.11, 3.9 and 3.8, Objects/obmalloc.c",
+        "Where arenas begin is random; here they begin where a pool may.",
     ),
-    Policy(
+    _row(
         "scudo",
         Scudo(mechanism=True, word=8),
-        source="LLVM 19.1.7, compiler-rt/lib/scudo/standalone",
-        reading="The random numbers are those of a seed; the addresses of mappings are not random.",
-        groups=_REAL,
-        scale=1,
+        "LLVM 19.1.7, compiler-rt/lib/scudo/standalone",
+        "The random numbers are those of a seed; the addresses of mappings are not random.",
     ),
 )

@@ -1,7 +1,6 @@
 """GNU malloc, Haertel's, of 1993 and 1995."""
 
 from dataclasses import dataclass
-from math import gcd
 from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
@@ -43,10 +42,4 @@ class Gnu(Family):
     @property
     def aligning(self) -> Aligning:
         """By nature up to a page; for more, whole pages are taken and given back."""
-        guaranteed = gcd(self.applied_overhead.alignment, self.page)
-        return Aligning(
-            guaranteed=guaranteed,
-            natural_limit=self.page,
-            least_remainder=self.page,
-            unit=self.page,
-        )
+        return Aligning.by_pages(self.applied_overhead.alignment, self.page)

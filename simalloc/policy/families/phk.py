@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from math import gcd
 from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
@@ -58,10 +57,4 @@ class Phk(Family):
     @property
     def aligning(self) -> Aligning:
         """By nature up to a page; for more, whole pages are taken and given back."""
-        guaranteed = gcd(self.applied_overhead.alignment, self.page)
-        return Aligning(
-            guaranteed=guaranteed,
-            natural_limit=self.page,
-            least_remainder=self.page,
-            unit=self.page,
-        )
+        return Aligning.by_pages(self.applied_overhead.alignment, self.page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,11 @@ class Aligning:
     natural_limit: int = 0
     least_remainder: int = 0
     unit: int = 1
+
+    @classmethod
+    def by_pages(cls, alignment: int, page: int) -> Aligning:
+        """Return how pages are: by nature, and above as many of them as are needed."""
+        return cls(gcd(alignment, page), natural_limit=page, least_remainder=page, unit=page)
 
     def __str__(self) -> str:
         """Say in a few words which alignments are served, and how."""
