@@ -1,0 +1,1 @@
+"""The models of mallocs beside the libraries that are installed."""

@@ -1,0 +1,156 @@
+"""Each trace of the corpus through the mallocs that are installed, and through their models."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from experiments.mallocs import REALLOC
+from experiments.shipped import shipped
+from simalloc import read_trace
+from simalloc.errors import SimallocError
+from simalloc.heap.real import find_allocators, passes, replay_natively
+from simalloc.heap.setting import Setting
+from simalloc.heap.sight import Watched
+from simalloc.measure.settings.releases import installed_release
+from simalloc.trace import Op, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from experiments.mallocs import Progress
+
+_REPEATS: Final = 1
+
+
+@dataclass(frozen=True)
+class Malloc:
+    """A malloc with a model: both are set so that no clock decides anything.
+
+    `reported` are figures of the model which together are what the process may write to; without
+    them it is what the model has mapped.
+    """
+
+    real: str
+    model: str
+    release: str
+    reported: tuple[str, ...] = ()
+
+
+MALLOCS: Final[Mapping[str, Malloc]] = {
+    "glibc": Malloc("glibc", "ptmalloc:version=2.36", "2.36"),
+    "jemalloc": Malloc(
+        "jemalloc:dirty_decay_ms=-1",
+        f"jemalloc:version=5.3.0,dirty_decay_ms=-1,cores={os.cpu_count() or 1}",
+        "5.3.0",
+        ("mapped", "retained"),
+    ),
+    "tcmalloc": Malloc("tcmalloc", "tcmalloc:version=2.10", "2.10"),
+    "mimalloc": Malloc(
+        "mimalloc:allow_decommit=off",
+        "mimalloc:version=2.0.9,allow_decommit=off",
+        "2.0",
+        ("committed",),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes mapped at their peak, and resident at the peak of live bytes and at the end."""
+
+    mapped: int
+    resident: int
+    final: int
+
+    def __sub__(self, other: Memory) -> Memory:
+        return Memory(
+            self.mapped - other.mapped, self.resident - other.resident, self.final - other.final
+        )
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One trace: what it asks for, what the process had, and what the model has less than that.
+
+    `start` is what a process has more than its model after one malloc of 8 bytes: libraries that
+    are loaded with the malloc. It is taken off `real`.
+    """
+
+    malloc: str
+    program: str
+    events: int
+    live: int
+    start: Memory
+    real: Memory
+    missing: Memory
+
+
+def version() -> tuple[int, ...]:
+    """Return the version of the glibc at hand; () where the C library is another."""
+    library, number = platform.libc_ver()
+    return tuple(map(int, number.split("."))) if library == "glibc" else ()
+
+
+def installed_models() -> list[str]:
+    """Return the mallocs that are installed here in the release that their models follow."""
+    here = {name: installed_release(name) for name in MALLOCS if name != "glibc"}
+    here["glibc"] = ".".join(map(str, version()))
+    # The name of mimalloc's library tells no more than its first two numbers.
+    return [name for name in MALLOCS if here[name] and MALLOCS[name].release.startswith(here[name])]
+
+
+def compare(malloc: str, program: str) -> Compared:
+    """Replay a trace both ways, with the allocators' own reallocs."""
+    trace = read_trace(program)
+    start = _real(malloc, _ONE) - _model(malloc, _ONE)
+    real = _real(malloc, trace) - start
+    live = int(trace.replayed.live.max(initial=0))
+    return Compared(malloc, program, len(trace), live, start, real, real - _model(malloc, trace))
+
+
+_ONE: Final = Trace.from_events([Op.MALLOC], [0], [8])
+
+
+def _real(malloc: str, trace: Trace) -> Memory:
+    run = replay_natively(trace, find_allocators(MALLOCS[malloc].real), repeats=_REPEATS)[0]
+    return Memory(
+        int(run.mapped.peak_bytes),
+        int(run.resident.bytes_at_max_live),
+        int(run.resident.final_bytes),
+    )
+
+
+def _model(malloc: str, trace: Trace) -> Memory:
+    setting = Setting.of(trace, MALLOCS[malloc].model, None, REALLOC, resident=True)
+    watched = Watched(setting)
+    places = [watched.names.index(name) for name in MALLOCS[malloc].reported]
+    mapped: list[NDArray[np.int64]] = []
+    resident: list[NDArray[np.int64]] = []
+    for sight in watched.sights():
+        mapped.append(sight.figures[:, places].sum(axis=1) if places else sight.mapped)
+        resident.append(sight.resident)
+    over_time = np.concatenate(resident)
+    top = int(np.argmax(trace.replayed.live))
+    return Memory(int(np.concatenate(mapped).max()), int(over_time[top]), int(over_time[-1]))
+
+
+def measure(progress: Progress) -> list[Compared]:
+    """Compare every shipped trace. Raises `SimallocError` where nothing is installed to compare."""
+    mallocs = installed_models()
+    if not mallocs:
+        raise SimallocError("no malloc is installed here in the release that its model follows")
+    compared = []
+    names = list(shipped())
+    with progress("traces", len(names) * len(mallocs) * passes(_REPEATS)) as advance:
+        for malloc in mallocs:
+            for name in names:
+                compared.append(compare(malloc, name))
+                advance(passes(_REPEATS))
+    return compared

@@ -1,0 +1,17 @@
+"""The models of mallocs against those that are installed here."""
+
+import pytest
+
+from experiments.models.measuring import compare, installed_models
+
+PAGE = 4096
+
+
+@pytest.mark.parametrize("malloc", ["glibc", "jemalloc", "tcmalloc", "mimalloc"])
+@pytest.mark.parametrize("program", ["make", "p2c"])
+def test_a_model_has_what_the_real_one_has(malloc, program):
+    if malloc not in installed_models():
+        pytest.skip(f"{malloc} is not installed here in the release that its model follows")
+    compared = compare(malloc, program)
+    assert abs(compared.missing.mapped) <= 2 * PAGE
+    assert abs(compared.missing.resident) <= 0.02 * compared.real.resident
