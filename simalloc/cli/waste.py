@@ -14,11 +14,11 @@ from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option, write_option
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate_all
-from simalloc.heap.real import MODELS, find_allocator, find_allocators, passes, replay_natively
+from simalloc.heap.real import MODELS, find_allocators, installed, passes, replay_natively
 from simalloc.measure import real_waste, waste
 from simalloc.policy import expand_policies, with_and_without_mechanism
 from simalloc.report import write_table
-from simalloc.report.waste import waste_records_table, waste_table
+from simalloc.report.waste import own_words_table, waste_records_table, waste_table
 from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     "--allocators",
     metavar="NAME,...",
     help="Real allocators beside them, as `simalloc native` takes them; if not given, those that "
-    "the policies are models of.",
+    "the policies are models of, as far as they are installed.",
 )
 @click.option(
     "--scale", type=int, default=1, show_default=True, help="Multiply every size by this."
@@ -96,6 +96,7 @@ def command(
     tells only how much it has mapped, so what is not live there cannot be told.
 
     What is cached or free is told once more by its pages: resident, never touched, or given back.
+    Under a malloc of today with its mechanism follow the lines that its own malloc_stats prints.
     """
     described = with_and_without_mechanism(expand_policies(policies or "@default"))
     real = _allocators(allocators, described)
@@ -107,12 +108,16 @@ def command(
     if plot is not None:
         _plot(wastes, plot)
     write_table(table(wastes), table_format, sys.stdout)
+    if table_format not in {"json", "csv"}:
+        for one in wastes:
+            if one.own_words:
+                write_table(own_words_table(one), table_format, sys.stdout)
 
 
 def _allocators(names: str | None, policies: Sequence[Policy]) -> list[Allocator]:
     if names is None:
         modelled = dict.fromkeys(MODELS[p.name] for p in policies if p.name in MODELS)
-        return [find_allocator(name) for name in modelled]
+        return [one for one in installed() if one.name in modelled]
     return find_allocators(names)
 
 

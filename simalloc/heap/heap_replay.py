@@ -143,6 +143,13 @@ class HeapReplay:
             self._heap.blocks(first, *tiling)
             yield self._latest.moment(tiling, self._setting.scale)
 
+    def reported(self) -> dict[str, int]:
+        """Return what the allocator itself reports now, by its own names, in unscaled bytes."""
+        heap = self._heap
+        if not isinstance(heap, Simulation):
+            return {}
+        return dict(zip(heap.figure_names(), heap.report(), strict=True))
+
     def in_pages(self, moment: Moment) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return how many scaled bytes of each block of a piece lie in pages that are resident.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +19,7 @@ from simalloc.heap import (
     event_or_peak,
 )
 from simalloc.heap.gross import gross_sizes
+from simalloc.measure.own_words import Known, own_words
 from simalloc.policy import spell
 from simalloc.shown import ShownAsTable
 
@@ -100,6 +101,8 @@ class Waste(ShownAsTable):
     """Cached or free, in pages that were not touched since they were mapped."""
     free_given_back: float | None = None
     """Cached or free, in pages that the allocator has given back; they remain mapped."""
+    own_words: Mapping[str, float] = field(default_factory=dict)
+    """The lines of the malloc's own statistics, and the parts that they are made of."""
 
     @property
     def heap(self) -> float:
@@ -134,6 +137,8 @@ class _Sums:
         self._trace = source.name
         self._run = run
         self._bytes = dict.fromkeys(PARTS, 0.0)
+        self._ends = 0.0
+        self._reported: Mapping[str, int] = {}
         self._top: list[tuple[int, float]] = []
         self._pages: dict[str, float] = {}
         self.events = (event_or_peak(source, run, event),)
@@ -143,6 +148,7 @@ class _Sums:
         for part in heap.parts():
             self._add(part)
             self._add_pages(part, heap.in_pages(part))
+        self._reported = heap.reported()
 
     def waste(self) -> Waste:
         """Return where the bytes are."""
@@ -158,7 +164,24 @@ class _Sums:
             threads=self._run.threads,
             replayed_threads=self._run.replayed_threads,
             **self._pages,
+            own_words=self._own_words(parts),
         )
+
+    def _own_words(self, parts: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the lines of the malloc whose headers and tables are modelled."""
+        description = self._run.policy.description
+        if not getattr(description, "mechanism", False):
+            return {}
+        known = Known(
+            reported=self._reported,
+            live=parts["live"],
+            beyond=parts["headers"] + parts["rounding"] - self._ends,
+            ends=self._ends,
+            tables=parts["tables"],
+            cached=parts["cached"],
+            free=parts["free_inside"] + parts["free_at_top"],
+        )
+        return own_words(description.family, known)
 
     def _add(self, heap: Moment) -> None:
         scale = self._run.scale
@@ -170,6 +193,7 @@ class _Sums:
         self._bytes["live"] += float(asked.sum())
         self._bytes["headers"] += float((gross - asked).sum())
         self._bytes["rounding"] += float((size - gross).sum()) + _in_state(heap, WASTE)
+        self._ends += _in_state(heap, WASTE)
         self._bytes["tables"] += _in_state(heap, TABLE)
         self._bytes["cached"] += _in_state(heap, CACHED)
         self._bytes["free_inside"] += _in_state(heap, FREE)

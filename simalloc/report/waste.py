@@ -35,6 +35,12 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
     return Table(f"Where the bytes are; {names}", columns, rows, notes)
 
 
+def own_words_table(waste: Waste) -> Table:
+    """Return a row for each line of a malloc's own statistics."""
+    rows: list[tuple[Value, ...]] = [(line, _bytes(size)) for line, size in waste.own_words.items()]
+    return Table(f"In the malloc's own words; {waste.trace}, {waste.policy}", ("", "bytes"), rows)
+
+
 def waste_records_table(wastes: Sequence[Waste]) -> Table:
     """Return a row a heap with every part, for JSON and CSV."""
     names = {"threads": "replayed_threads", "trace_threads": "threads"}

@@ -67,7 +67,9 @@ GLIBC: Final = Allocator("glibc", "")
 NAMES: Final = (GLIBC.name, *_KNOWN)
 """The allocators that can be named; any other is given by the path of its library."""
 
-MODELS: Final[Mapping[str, str]] = MappingProxyType({"ptmalloc": GLIBC.name})
+MODELS: Final[Mapping[str, str]] = MappingProxyType(
+    {"ptmalloc": GLIBC.name, **{name: name for name in _KNOWN}}
+)
 """Policies that are models of allocators that can be named, and of which."""
 
 

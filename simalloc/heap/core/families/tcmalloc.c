@@ -264,8 +264,8 @@ static const char *check(const void *memory)
     return wrong;
 }
 
-static const char *const figure_names[] = {"heap",          "ph_free", "ph_returned",
-                                           "thread_caches", "centre",  "transfer"};
+static const char *const figure_names[] = {"heap",   "ph_free",  "ph_returned", "thread_caches",
+                                           "centre", "transfer", "metadata"};
 
 static void report(const struct heap *heap, uint64_t *figures)
 {
@@ -287,6 +287,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         cached_bytes,
         centre,
         transfer,
+        state->metadata.taken,
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         figures[i] = values[i];

@@ -79,6 +79,7 @@ struct records {
 struct metadata {
     uint64_t at; /* what is left of the piece */
     uint64_t end;
+    uint64_t taken; /* bytes, of all pieces */
     uint64_t end_leaf; /* the table of pages has its parts up to before this one */
     struct records spans, growths, caches, long_spans;
 };

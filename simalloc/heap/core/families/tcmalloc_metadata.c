@@ -19,6 +19,7 @@ static uint64_t take(struct tcmalloc *state, uint64_t size)
         metadata->end = metadata->at + METADATA_PIECE;
     }
     metadata->at += size;
+    metadata->taken += size;
     return metadata->at - size;
 }
 

@@ -119,6 +119,7 @@ class TcmallocHeap(SpanHeap):
             "thread_caches": sum(cache.size for cache in self.caches),
             "centre": sum(centre.free_bytes for centre in self.centres),
             "transfer": sum(centre.chained_bytes for centre in self.centres),
+            "metadata": self.metadata.taken if self.metadata else 0,
         }
 
     def locate(self, address: int) -> tuple[int, int, int]:

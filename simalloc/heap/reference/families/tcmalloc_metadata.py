@@ -50,6 +50,8 @@ class Metadata:
         self.heap = heap
         self._start = description.heap_start
         self._leaf_bytes = _LEAF_PAGES * description.page
+        self.taken = 0
+        """The bytes of all pieces that records and tables have."""
         self._at = 0
         self._end = 0
         self._next_leaf = 0
@@ -73,4 +75,5 @@ class Metadata:
             self._at = self.heap.grow_table(METADATA_PIECE)
             self._end = self._at + METADATA_PIECE
         self._at += size
+        self.taken += size
         return self._at - size

@@ -1,0 +1,91 @@
+"""Where the bytes of a heap are in the words of the malloc itself: the lines of its `malloc_stats`.
+
+Some lines are more than the malloc prints: the parts that its lines are made of.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_PAGE: Final = 4096
+
+
+class Known(NamedTuple):
+    """What is known of a heap, in bytes.
+
+    `reported` is what the model of the malloc reports, by its own names. The others are parts of
+    the heap: `beyond` is what blocks have beyond requests, `ends` what no block fits.
+    """
+
+    reported: Mapping[str, int]
+    live: float
+    beyond: float
+    ends: float
+    tables: float
+    cached: float
+    free: float
+
+
+def own_words(family: str, known: Known) -> dict[str, float]:
+    """Return the lines of a malloc with their bytes; none if it has no lines of its own here."""
+    lines = _LINES.get(family)
+    return lines(known) if lines else {}
+
+
+def _jemalloc(known: Known) -> dict[str, float]:
+    said = known.reported
+    dirty, muzzy = _PAGE * said["pdirty"], _PAGE * said["pmuzzy"]
+    return {
+        **{
+            name: said[name]
+            for name in ("allocated", "active", "metadata", "resident", "mapped", "retained")
+        },
+        "live": known.live,
+        "rounding to classes": known.beyond,
+        "ends of slabs, padding": known.ends,
+        "thread caches": known.cached,
+        "free in slabs": known.free - dirty - muzzy,
+        "dirty": dirty,
+        "muzzy": muzzy,
+        "metadata not used yet": known.tables - said["metadata"],
+    }
+
+
+def _tcmalloc(known: Known) -> dict[str, float]:
+    said = known.reported
+    kept = sum(said[name] for name in ("ph_free", "centre", "transfer", "thread_caches"))
+    held = said["heap"] - said["ph_returned"]
+    return {
+        "Bytes in use by application": held - kept,
+        "Bytes in page heap freelist": said["ph_free"],
+        "Bytes in central cache freelist": said["centre"],
+        "Bytes in transfer cache freelist": said["transfer"],
+        "Bytes in thread cache freelists": said["thread_caches"],
+        "Bytes in malloc metadata": said["metadata"],
+        "Actual memory used (physical + swap)": held + said["metadata"],
+        "Bytes released to OS (aka unmapped)": said["ph_returned"],
+        "Virtual address space used": said["heap"] + said["metadata"],
+        "live": known.live,
+        "rounding to classes": known.beyond,
+    }
+
+
+def _mimalloc(known: Known) -> dict[str, float]:
+    return {
+        "reserved": known.live + known.beyond + known.ends + known.tables + known.free,
+        "committed": known.reported["committed"],
+        "live": known.live,
+        "rounding to classes": known.beyond,
+        "ends of pages": known.ends,
+        "free in pages, and spans": known.free,
+        "headers, tables": known.tables,
+    }
+
+
+_LINES: Final[Mapping[str, Callable[[Known], dict[str, float]]]] = MappingProxyType(
+    {"jemalloc": _jemalloc, "tcmalloc": _tcmalloc, "mimalloc": _mimalloc}
+)
