@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import platform
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from experiments.mallocs import REALLOC
+from experiments.ptmalloc.measuring import here as glibc
 from experiments.shipped import shipped
 from simalloc import read_trace
 from simalloc.errors import SimallocError
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from experiments.mallocs import Progress
 
-_REPEATS: Final = 1
+_REPEATS: Final = 0
+"""Nothing is timed."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ MALLOCS: Final[Mapping[str, Malloc]] = {
     "glibc": Malloc("glibc", "ptmalloc:version=2.36", "2.36"),
     "jemalloc": Malloc(
         "jemalloc:dirty_decay_ms=-1",
-        f"jemalloc:version=5.3.0,dirty_decay_ms=-1,cores={os.cpu_count() or 1}",
+        f"jemalloc:version=5.3.0,dirty_decay_ms=-1,cxx_pool=on,cores={os.cpu_count() or 1}",
         "5.3.0",
         ("mapped", "retained"),
     ),
@@ -55,7 +57,7 @@ MALLOCS: Final[Mapping[str, Malloc]] = {
     "mimalloc": Malloc(
         "mimalloc:allow_decommit=off",
         "mimalloc:version=2.0.9,allow_decommit=off",
-        "2.0",
+        "2.0.9",
         ("committed",),
     ),
 }
@@ -92,16 +94,10 @@ class Compared:
     missing: Memory
 
 
-def version() -> tuple[int, ...]:
-    """Return the version of the glibc at hand; () where the C library is another."""
-    library, number = platform.libc_ver()
-    return tuple(map(int, number.split("."))) if library == "glibc" else ()
-
-
 def installed_models() -> list[str]:
     """Return the mallocs that are installed here in the release that their models follow."""
     here = {name: installed_release(name) for name in MALLOCS if name != "glibc"}
-    here["glibc"] = ".".join(map(str, version()))
+    here["glibc"] = glibc()
     # The name of mimalloc's library tells no more than its first two numbers.
     return [name for name in MALLOCS if here[name] and MALLOCS[name].release.startswith(here[name])]
 
@@ -109,13 +105,17 @@ def installed_models() -> list[str]:
 def compare(malloc: str, program: str) -> Compared:
     """Replay a trace both ways, with the allocators' own reallocs."""
     trace = read_trace(program)
-    start = _real(malloc, _ONE) - _model(malloc, _ONE)
+    start = _start(malloc)
     real = _real(malloc, trace) - start
     live = int(trace.replayed.live.max(initial=0))
     return Compared(malloc, program, len(trace), live, start, real, real - _model(malloc, trace))
 
 
-_ONE: Final = Trace.from_events([Op.MALLOC], [0], [8])
+@cache
+def _start(malloc: str) -> Memory:
+    """Return what a process has more than its model after one malloc of 8 bytes."""
+    one = Trace.from_events([Op.MALLOC], [0], [8])
+    return _real(malloc, one) - _model(malloc, one)
 
 
 def _real(malloc: str, trace: Trace) -> Memory:

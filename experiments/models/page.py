@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from experiments.models.measuring import MALLOCS
-from experiments.output import Exhibit, fill_page, listed, markdown
+from experiments.output import fill_page, listed, markdown
 from simalloc.report import Table
 
 if TYPE_CHECKING:
@@ -57,23 +57,28 @@ def page(compared: Sequence[Compared], shown: Mapping[str, Table]) -> str:
         "traces": max(map(len, by_malloc.values())),
         "mallocs": listed([f"{MALLOCS[name].real} ({MALLOCS[name].release})" for name in shown]),
         "found": "\n\n".join(_found(name, some) for name, some in by_malloc.items()),
-        "all": "\n\n".join(markdown(Exhibit.plain(table).table) for table in shown.values()),
+        "all": "\n\n".join(markdown(table).strip() for table in shown.values()),
     }
     return fill_page(_WORDS, facts, {})
 
 
 def _found(malloc: str, some: Sequence[Compared]) -> str:
-    """Return in a sentence what a malloc's differences come to."""
-    equal = sum(one.missing.mapped == 0 for one in some)
-    mapped = max(abs(one.missing.mapped) for one in some) // _PAGE_BYTES
-    both = [each for one in some for each in (one.missing.resident, one.missing.final)]
-    resident = [abs(each) // _PAGE_BYTES for each in both]
-    share = max(abs(one.missing.resident) / one.real.resident for one in some if one.real.resident)
+    """Return in words what a malloc's differences come to."""
+    mapped = [one.missing.mapped for one in some]
+    resident = [each for one in some for each in (one.missing.resident, one.missing.final)]
     start = some[0].start
     return (
-        f"**{malloc}**: {equal} of {len(some)} peaks of what is mapped are equal to the byte, the "
-        f"others within {mapped:,} pages; of {len(resident)} resident figures "
-        f"{sum(each == 0 for each in resident)} are equal, the others within {max(resident):,} "
-        f"pages, {100 * share:.2f} percent at most. Its process begins with {start.mapped:,} bytes "
-        f"mapped and {start.resident:,} resident more than the model."
+        f"**{malloc}**: of {len(some)} peaks of what is mapped {_equal(mapped)}; of "
+        f"{len(resident)} resident figures {_equal(resident)}. Taken off are {start.mapped:,} "
+        f"bytes mapped and {start.resident:,} resident."
     )
+
+
+def _equal(missing: Sequence[int]) -> str:
+    """Return how many differences are none, and how large the others are."""
+    equal = sum(each == 0 for each in missing)
+    if equal == len(missing):
+        return "all are equal to the byte"
+    largest = max(map(abs, missing)) // _PAGE_BYTES
+    near = sum(abs(each) <= 2 * _PAGE_BYTES for each in missing)
+    return f"{equal} are equal to the byte, {near} within two pages, all within {largest:,}"

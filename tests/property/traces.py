@@ -337,6 +337,7 @@ PARAMETERS = {
     Jemalloc: {
         "cores": st.sampled_from([1, 8]),
         "retain": st.booleans(),
+        "cxx_pool": st.booleans(),
         "version": st.sampled_from(Version),
         "narenas": st.sampled_from([0, 1, 3]),
         "dirty_decay_ms": st.sampled_from([-1, 0, 20, 10_000]),

@@ -99,6 +99,10 @@ class Jemalloc(Family):
     tick: Annotated[
         int, Range(0, 1 << 50), "Nanoseconds that the clock goes an event; 0: as the trace says."
     ] = 0
+    cxx_pool: Annotated[
+        bool,
+        "Whether the C++ library, which Debian's is linked to, allocates its 72,704 bytes first.",
+    ] = False
     started_threads: Annotated[
         int,
         Range(-1, 1 << 20),

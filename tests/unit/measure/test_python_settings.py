@@ -4,7 +4,6 @@ import platform
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from simalloc import read_trace
@@ -121,5 +120,8 @@ def test_arenas_are_those_of_the_program_when_it_is_not_recorded(tmp_path):
     recording = [*record, "PYTHONMALLOC=malloc", *command]
     subprocess.run(recording, capture_output=True, check=True)
     trace = read_trace(target)
-    model = held_arenas(trace, POLICY, len(trace) - 1)
-    assert np.isclose(len(model.arenas), int(line.split("=")[1]), rtol=0, atol=1)
+    models = [
+        len(held_arenas(trace, f"{POLICY},arena_skew={skew}", len(trace) - 1).arenas)
+        for skew in (0, 4096)  # since 3.10 arenas begin at any page
+    ]
+    assert min(models) - 1 <= int(line.split("=")[1]) <= max(models) + 1

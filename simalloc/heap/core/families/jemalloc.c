@@ -56,31 +56,42 @@ ALWAYS_INLINE void count_bytes(struct jemalloc *state, struct thread *thread, ui
     }
 }
 
-/* Lets thread 0 allocate what the C library keeps for each other thread, before the first event.
- * False when memory is exhausted. */
-static NEVER_INLINE bool start_others(struct jemalloc *state)
+/* Allocates an object of thread 0 that is never freed, and writes its first bytes; false when memory is
+ * exhausted. */
+static bool keep(struct jemalloc *state, uint64_t size, uint64_t written)
 {
     struct heap *heap = &state->heap;
-    uint64_t usable = usable_size(state, BYTES_OF_THREAD);
+    struct thread *thread = find_thread(state, 0, true);
+    uint64_t usable = usable_size(state, size);
+    uint32_t block =
+        thread == NULL ? NO_BLOCK : allocate_object(state, thread, size, usable);
+    if (block == NO_BLOCK)
+        return false;
+    heap_mark(heap, block, STATE_TABLE);
+    heap_touch(heap, heap->blocks[block].address, written);
+    count_bytes(state, thread, usable, 0);
+    return true;
+}
+
+/* Lets thread 0 allocate what libraries keep, before the first event: the C++ library for itself, the
+ * C library for each other thread. False when memory is exhausted. */
+static NEVER_INLINE bool start_program(struct jemalloc *state)
+{
+    const struct heap *heap = &state->heap;
     uint64_t count = (int64_t)state->started_threads < 0 ? heap->setting.other_threads
                                                          : state->started_threads;
-    for (uint64_t i = 0; i < count && heap->setting.mechanism; i++) {
-        struct thread *thread = find_thread(state, 0, true);
-        uint32_t block =
-            thread == NULL ? NO_BLOCK : allocate_object(state, thread, usable, usable);
-        if (block == NO_BLOCK)
-            return false;
-        heap_mark(heap, block, STATE_TABLE);
-        heap_touch(heap, heap->blocks[block].address, usable);
-        count_bytes(state, thread, usable, 0);
-    }
-    return true;
+    if (!heap->setting.mechanism)
+        return true;
+    bool kept = !state->cxx_pool || keep(state, POOL_OF_EXCEPTIONS, POOL_WRITTEN);
+    for (uint64_t i = 0; i < count && kept; i++)
+        kept = keep(state, BYTES_OF_THREAD, usable_size(state, BYTES_OF_THREAD));
+    return kept;
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct jemalloc *state = (struct jemalloc *)heap;
-    if (UNLIKELY(state->events == 0) && !start_others(state))
+    if (UNLIKELY(state->events == 0) && !start_program(state))
         return NO_BLOCK;
     struct thread *thread = begin(state, true);
     if (UNLIKELY(thread == NULL))
@@ -184,7 +195,7 @@ static size_t replay_columns(struct replay *replay, const struct events *events)
 static void end_thread(struct heap *heap)
 {
     struct jemalloc *state = (struct jemalloc *)heap;
-    if (state->events == 0 && !start_others(state))
+    if (state->events == 0 && !start_program(state))
         return;
     struct thread *thread = begin(state, false);
     if (thread == NULL)
@@ -275,6 +286,7 @@ static const struct parameter parameters[] = {
     SIZE_PARAMETER(struct jemalloc, calloc_madvise_threshold),
     SWITCH_PARAMETER(cache_oblivious),
     SIZE_PARAMETER(struct jemalloc, tick),
+    SWITCH_PARAMETER(cxx_pool),
     ANY_PARAMETER(started_threads),
     ANY_PARAMETER(seed),
     ANY_PARAMETER(dirty_seed),

@@ -195,6 +195,7 @@ struct jemalloc {
     uint64_t calloc_madvise_threshold;
     uint64_t cache_oblivious;
     uint64_t tick;
+    uint64_t cxx_pool;
     uint64_t started_threads;
     uint64_t seed;
     uint64_t dirty_seed;

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 _FREES_BEFORE_CACHE: Final = 128
 """A thread of 5.3.1 that only frees gets a cache at this one."""
+_POOL_OF_EXCEPTIONS: Final = 72704
+"""What the C++ library allocates when it is loaded."""
+
+_POOL_WRITTEN: Final = 16
+"""The bytes of that which it writes then."""
+
 _BYTES_OF_THREAD: Final = 288
 """What the C library allocates when a thread is started."""
 _THREAD_SEED_STEP: Final = 1 << 23
@@ -179,7 +185,7 @@ class JemallocHeap(Heap):
         """Let the clock go on; return the thread, which begins when it first allocates."""
         tick = self._description.tick
         if self._events == 0 and self._description.mechanism:
-            self._start_others()
+            self._start_program()
         self._events += 1
         self._space.now = self._events * tick if tick else self.request.time
         if self._description.background_thread:
@@ -187,16 +193,23 @@ class JemallocHeap(Heap):
                 arena.pages.look()
         return self._thread(self.request.thread, allocates=allocates)
 
-    def _start_others(self) -> None:
-        """Let thread 0 allocate what the C library keeps for each other thread."""
+    def _start_program(self) -> None:
+        """Let thread 0 allocate what libraries keep: one for itself, one for each other thread."""
         told = self._description.started_threads
-        for _ in range(self.other_threads if told < 0 else told):
-            thread = self._thread(0, allocates=True)
-            usable = self._space.sizes.usable(_BYTES_OF_THREAD)
-            address = self._allocate(thread, usable, usable)
-            self.blocks.mark(address, State.TABLE)
-            self._space.touch(address, usable)
-            self._count(thread, allocated=usable)
+        others = self.other_threads if told < 0 else told
+        if self._description.cxx_pool:
+            self._keep(_POOL_OF_EXCEPTIONS, _POOL_WRITTEN)
+        for _ in range(others):
+            self._keep(_BYTES_OF_THREAD, self._space.sizes.usable(_BYTES_OF_THREAD))
+
+    def _keep(self, size: int, written: int) -> None:
+        """Allocate an object of thread 0 that is never freed, and write its first bytes."""
+        thread = self._thread(0, allocates=True)
+        usable = self._space.sizes.usable(size)
+        address = self._allocate(thread, size, usable)
+        self.blocks.mark(address, State.TABLE)
+        self._space.touch(address, written)
+        self._count(thread, allocated=usable)
 
     def _thread(self, number: int, *, allocates: bool) -> Thread:
         thread = self._threads.get(number)
