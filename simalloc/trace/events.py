@@ -101,7 +101,7 @@ def enter(
 
 
 class Reason(IntEnum):
-    """Why an event is not valid: what LiveTable.enter answers (core/live_table.h)."""
+    """Why an event is not valid: what LiveTable.enter returns (core/live_table.h)."""
 
     NONE = 0
     OP = 1

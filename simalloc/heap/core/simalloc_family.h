@@ -1,10 +1,10 @@
-/* The public header for a family that is compiled outside the package: one C file that includes this
- * and ends in SIMALLOC_FAMILY(name), with `const struct family name` (families/family.h) above it,
- * is a Python module `name` whose attribute `family` is a description's `compiled`
+/* The public header for a family that is compiled outside the package: one C file that includes
+ * this and ends in SIMALLOC_FAMILY(name), with `const struct family name` (families/family.h) above
+ * it, is a Python module `name` whose attribute `family` is a description's `compiled`
  * (docs/adding-a-policy.md; simalloc.get_include() has the folders to be searched).
  *
- * The module is compiled again for each release of simalloc: one that was compiled for another layout
- * is refused. */
+ * The module is compiled again for each release of simalloc: one that was compiled for another
+ * layout is refused. */
 #ifndef SIMALLOC_FAMILY_MODULE_H
 #define SIMALLOC_FAMILY_MODULE_H
 

@@ -104,7 +104,8 @@ static bool begin_series(struct replay *replay, const struct tracking *tracking,
 
 /* Makes a family's empty heap; false, with an exception set, if that cannot be. */
 static bool make_heap(struct replay *replay, const struct family *family, uint64_t scale,
-                      uint64_t events, const struct tracking *tracking, PyObject *parameters, PyObject *decider)
+                      uint64_t events, const struct tracking *tracking, PyObject *parameters,
+                      PyObject *decider)
 {
     struct heap *heap = calloc(1, family->state_size);
     if (heap == NULL) {
@@ -183,9 +184,9 @@ bool add_compiled_twice(PyObject *module)
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"family", "events", "scale", "realloc", "checked", "portable", "parameters",
-                            "page", "resident", "occupied", "writes", "goes_on", "keeps_mappings",
-                            "policy", NULL};
+    static char *names[] = {"family", "events", "scale", "realloc", "checked", "portable",
+                            "parameters", "page", "resident", "occupied", "writes", "goes_on",
+                            "keeps_mappings", "policy", NULL};
     PyObject *given;
     unsigned long long count;
     unsigned long long scale;
@@ -201,17 +202,18 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     PyObject *occupied;
     PyObject *policy = NULL;
     uint64_t rule;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OKKUppO!KpO!ppp|O", names, &given, &count, &scale,
-                                     &rule_name, &checked, &portable, &PyDict_Type, &parameters,
-                                     &page, &resident, &PyTuple_Type, &occupied, &writes,
-                                     &goes_on, &keeps_mappings, &policy) ||
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OKKUppO!KpO!ppp|O", names, &given, &count,
+                                     &scale, &rule_name, &checked, &portable, &PyDict_Type,
+                                     &parameters, &page, &resident, &PyTuple_Type, &occupied,
+                                     &writes, &goes_on, &keeps_mappings, &policy) ||
         !find_choice("realloc", rule_name, realloc_rules, 3, &rule))
         return NULL;
     const bool vectors = !portable && CPU_HAS_AVX2;
     const struct family *family = find_family(given, vectors);
     if (family == NULL)
         return NULL;
-    if (scale < 1 || scale > 4096 || page < 1 || page > MAX_PAGE || (family == &python_policy) != (policy != NULL))
+    if (scale < 1 || scale > 4096 || page < 1 || page > MAX_PAGE ||
+        (family == &python_policy) != (policy != NULL))
         return PyErr_Format(PyExc_ValueError, "the scale, the page or the policy does not suit %s",
                             family->name);
     struct replay *replay = calloc(1, sizeof *replay);

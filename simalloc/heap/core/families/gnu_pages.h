@@ -21,7 +21,8 @@ struct page {
 };
 
 struct gnu {
-    struct heap heap; /* an allocated fragment's `family_data` is its page's number plus one, else 0 */
+    /* An allocated fragment's `family_data` is its page's number plus one, else 0. */
+    struct heap heap;
     uint64_t page;     /* the size of one */
     uint64_t returned; /* a run at the end that has as much is given back */
     struct runs runs;

@@ -7,7 +7,8 @@ enum variant { BSD_4_2, BSD_4_4 };
 enum { SMALLEST_BITS = 3, PAGE = 4096, REFILL_4_2 = 2048, LISTS = 64 };
 
 struct kingsley {
-    struct heap heap;               /* an allocated block's `family_data` is the number of its list */
+    /* An allocated block's `family_data` is the number of its list. */
+    struct heap heap;
     struct size_list lists[LISTS];  /* for blocks of 8 << number bytes, and a page more in a large
                                        one of 4.4BSD */
     uint64_t variant;               /* enum variant */

@@ -18,7 +18,8 @@ struct holding {
 };
 
 struct solaris_3x {
-    struct heap heap; /* an allocated cell's `family_data` is its holding block's number plus one, else 0 */
+    /* An allocated cell's `family_data` is its holding block's number plus one, else 0. */
+    struct heap heap;
     uint64_t cells;
     uint64_t growth;
     uint64_t minimum_split;
@@ -131,8 +132,8 @@ static uint32_t walk(struct solaris_3x *state, uint64_t size)
     return NO_BLOCK;
 }
 
-/* Joins the free blocks that follow one in memory to it. `ahead` blocks stand behind it in the queue
- * that the search has not looked at; returns how many of them are left. */
+/* Joins the free blocks that follow one in memory to it. `ahead` blocks stand behind it in the
+ * queue that the search has not looked at; returns how many of them are left. */
 static uint32_t absorb_counted(struct solaris_3x *state, uint32_t id, uint32_t ahead)
 {
     const struct heap *heap = &state->heap;
@@ -146,8 +147,8 @@ static uint32_t absorb_counted(struct solaris_3x *state, uint32_t id, uint32_t a
     return ahead;
 }
 
-/* The same where the queue is a tree. Behind the head only blocks are looked at that are large enough,
- * or offered, since a free block follows them; those between are counted. */
+/* The same where the queue is a tree. Behind the head only blocks are looked at that are large
+ * enough, or offered, since a free block follows them; those between are counted. */
 static uint32_t look_up(struct solaris_3x *state, uint64_t size)
 {
     const struct block *blocks = state->heap.blocks;

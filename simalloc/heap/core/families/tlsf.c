@@ -69,7 +69,8 @@ static void insert(struct tlsf *state, uint32_t id)
     }
 }
 
-/* Takes a free block out of its list; it counts as allocated by its index_slot, not yet by its bytes. */
+/* Takes a free block out of its list; it counts as allocated by its index_slot, not yet by its
+ * bytes. */
 static void take_out(struct heap *heap, uint32_t id)
 {
     struct tlsf *state = (struct tlsf *)heap;
@@ -187,7 +188,8 @@ static bool is_last(const struct heap *heap, uint32_t id)
            (heap_is_free(heap, above) && heap->blocks[above].next == NO_BLOCK);
 }
 
-/* Lets a block take its free neighbour above, or the end of the heap; false if that is too little. */
+/* Lets a block take its free neighbour above, or the end of the heap; false if that is too
+ * little. */
 static bool expand(struct tlsf *state, uint32_t id, uint64_t size, bool last)
 {
     struct heap *heap = &state->heap;

@@ -92,7 +92,8 @@ ALWAYS_INLINE void take_out(struct vmalloc *state, uint32_t id)
     struct heap *heap = &state->heap;
     struct block *block = &heap->blocks[id];
     bool tiny = is_tiny(state, block->size);
-    if (id != state->wild && !tiny && !(block->index_slot == STATE_FREE && block->family_data == IS_PENDING)) {
+    if (id != state->wild && !tiny &&
+        !(block->index_slot == STATE_FREE && block->family_data == IS_PENDING)) {
         groups_remove(&state->tree, id, NEWEST_IS_HEAD);
         heap->blocks[id].family_data = NOT_MARKED;
         return;

@@ -1,5 +1,5 @@
-/* Free blocks linked in a ring with a front: in each `index_slot` is the block before it and `family_data` the
- * one after it.
+/* Free blocks linked in a ring with a front: in each `index_slot` is the block before it and
+ * `family_data` the one after it.
  *
  * The last block of the list stands before its front, so that no link needs a branch. The front is
  * the caller's; it is NO_BLOCK if there are no blocks. */

@@ -8,7 +8,8 @@
 #include "space/heap.h"
 
 struct size_list {
-    uint32_t newest; /* blocks given back, chained by `family_data`, the newest first; or NO_BLOCK */
+    /* Blocks given back, chained by `family_data`, the newest first; or NO_BLOCK. */
+    uint32_t newest;
     uint32_t uncut;  /* what is left of the latest new memory, STATE_FREE; or NO_BLOCK */
 };
 
@@ -52,8 +53,8 @@ ALWAYS_INLINE void size_list_give(struct heap *heap, struct size_list *list, uin
     heap->counters.allocated -= size;
 }
 
-/* Gives an empty list new memory, as much as `bytes` or one block if that is larger; false, with the
- * heap's failure set, if there is none. */
+/* Gives an empty list new memory, as much as `bytes` or one block if that is larger; false, with
+ * the heap's failure set, if there is none. */
 bool size_list_refill(struct heap *heap, struct size_list *list, uint64_t size, uint64_t bytes);
 
 /* Counts the blocks of a list; returns what is wrong with it, or NULL. */

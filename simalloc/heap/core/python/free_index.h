@@ -1,8 +1,8 @@
 /* One order of free blocks, for a heap that keeps several orders at once.
  *
- * block_list and size_index write a block's `index_slot`, so a block can be in one of them only. An index
- * here therefore works on a shadow: a block table of its own, under the same ids, that copies the
- * address and the size of the blocks it holds. */
+ * block_list and size_index write a block's `index_slot`, so a block can be in one of them only. An
+ * index here therefore works on a shadow: a block table of its own, under the same ids, that copies
+ * the address and the size of the blocks it holds. */
 #ifndef SIMALLOC_FREE_INDEX_H
 #define SIMALLOC_FREE_INDEX_H
 

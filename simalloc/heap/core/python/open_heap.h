@@ -9,7 +9,8 @@
 
 #include "python/free_index.h"
 
-/* Values of `family_data`; `index_slot` is STATE_ALLOCATED in a held block and STATE_FREE in the others. */
+/* Values of `family_data`; `index_slot` is STATE_ALLOCATED in a held block and STATE_FREE in the
+ * others. */
 enum state { HELD, UNSEARCHABLE, LISTED };
 
 struct open_heap {
@@ -48,8 +49,8 @@ bool open_heap_refine(struct open_heap *open, uint64_t size);
 /* The smallest size of a block that holds so many bytes. */
 uint64_t open_heap_least(const struct open_heap *open, uint64_t size);
 
-/* Raises the break and returns the new block, unsearchable; NO_BLOCK beyond the limit or when memory
- * is exhausted. */
+/* Raises the break and returns the new block, unsearchable; NO_BLOCK beyond the limit or when
+ * memory is exhausted. */
 uint32_t open_heap_extend(struct open_heap *open, uint64_t size);
 /* Cuts the low, or the high, `size` bytes off a larger free block and returns them as a new
  * unsearchable block. What is left keeps its id and its place on the lists. */

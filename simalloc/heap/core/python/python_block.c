@@ -103,7 +103,9 @@ static PyObject *get_is_free(PyObject *self, void *unused)
 {
     (void)unused;
     const struct python_policy *policy = policy_of(self);
-    return policy == NULL ? NULL : PyBool_FromLong(block_at_id(policy, id_of(self))->family_data != HELD);
+    return policy == NULL
+               ? NULL
+               : PyBool_FromLong(block_at_id(policy, id_of(self))->family_data != HELD);
 }
 
 static PyObject *get_is_listed(PyObject *self, void *unused)

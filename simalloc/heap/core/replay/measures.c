@@ -2,8 +2,8 @@
 
 #include "replay/replay.h"
 
-static void measure_change(struct footprint *footprint, const struct byte_change *change, uint64_t event,
-                           uint64_t live)
+static void measure_change(struct footprint *footprint, const struct byte_change *change,
+                           uint64_t event, uint64_t live)
 {
     footprint->bytes = change->bytes;
     if (change->bytes > footprint->peak) {
@@ -31,8 +31,8 @@ static void measure_span(struct footprint *footprint, const struct live_span *sp
     timeline_note(&footprint->timeline, (uint64_t)span->low, (uint64_t)span->high, count);
 }
 
-/* Measures the bytes after each event of a batch; what is found of the live bytes on the way is left
- * in `live`. */
+/* Measures the bytes after each event of a batch; what is found of the live bytes on the way is
+ * left in `live`. */
 static void measure_footprint(const struct measures *measures, struct footprint *footprint,
                               const struct changes *changes, const struct batch *batch,
                               const struct events *events, struct live_span *live)

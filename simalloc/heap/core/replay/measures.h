@@ -17,7 +17,8 @@ struct measures {
     uint64_t sum_of_free_blocks;
     uint64_t peak_free_blocks;
     struct footprint mapped;
-    struct byte_series *series; /* what else is asked for: resident bytes, then those of occupied pages */
+    /* What else is asked for: resident bytes, then those of occupied pages. */
+    struct byte_series *series;
     size_t series_count;
 };
 

@@ -38,8 +38,8 @@ uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
  * if each is watched. False, with the heap's failure set, when memory is exhausted. */
 bool replay_begin(struct replay *replay, const struct events *events, size_t first,
                   reserve_function *reserve, struct events *part);
-/* Measures what a batch has left behind, before which so many block ids were in use; returns how many
- * events it has done. */
+/* Measures what a batch has left behind, before which so many block ids were in use; returns how
+ * many events it has done. */
 size_t replay_end(struct replay *replay, const struct events *part, struct batch *batch,
                   uint32_t used);
 
@@ -47,8 +47,8 @@ size_t replay_end(struct replay *replay, const struct events *part, struct batch
 uint32_t replay_seldom(const struct replay *replay, uint8_t op, uint32_t block, uint64_t size,
                        const struct layer *layer);
 
-/* Allocates an object's block, or reallocates the one that it has; NO_BLOCK, with the heap's failure
- * set, if that cannot be. */
+/* Allocates an object's block, or reallocates the one that it has; NO_BLOCK, with the heap's
+ * failure set, if that cannot be. */
 ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *heap, uint8_t op,
                                       uint32_t block, uint64_t size, allocate_function *allocate,
                                       const struct layer *layer)
@@ -76,11 +76,12 @@ ALWAYS_INLINE bool note_change(struct batch *batch, size_t event, struct heap *h
     return true;
 }
 
-/* Carries out the events of a batch, or less if the heap fails. `free_may_shrink`: also a free may change the
- * heap, or fail. */
+/* Carries out the events of a batch, or less if the heap fails. `free_may_shrink`: also a free may
+ * change the heap, or fail. */
 ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *events,
                                 struct batch *batch, allocate_function *allocate,
-                                free_function *release, const struct layer *layer, bool free_may_shrink)
+                                free_function *release, const struct layer *layer,
+                                bool free_may_shrink)
 {
     struct heap *heap = replay->heap;
     uint32_t *blocks = replay->objects.blocks;
@@ -115,7 +116,8 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
 
 ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *events,
                                    allocate_function *allocate, free_function *release,
-                                   reserve_function *reserve, const struct layer *layer, bool free_may_shrink)
+                                   reserve_function *reserve, const struct layer *layer,
+                                   bool free_may_shrink)
 {
     struct heap *heap = replay->heap;
     struct events part;
@@ -134,33 +136,34 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
 size_t replay_all(struct replay *replay, const struct events *events);
 
 /* Defines layer_NAME, with its replay, from functions of a heap that are known when the code is
- * compiled, and of what else struct layer has, by name. `free_may_shrink`: the heap may fall, or fail, in a
- * free. */
-#define DEFINE_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)                            \
-    DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_, .allocate = allocate_,      \
-                         .release = release_, __VA_ARGS__)
+ * compiled, and of what else struct layer has, by name. `free_may_shrink`: the heap may fall, or
+ * fail, in a free. */
+#define DEFINE_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)              \
+    DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_,               \
+                         .allocate = allocate_, .release = release_, __VA_ARGS__)
 
 /* The same where allocate_ and release_ are for the replay alone: what else calls the layer's has
  * others, so that what is long is not there twice. */
-#define DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)                    \
-    static size_t replay_##name(struct replay *replay, const struct events *events);             \
-    static const struct layer layer_##name = {                                                   \
-        .replay = replay_##name,                                                                 \
-        .reserve = reserve_,                                                                     \
-        __VA_ARGS__,                                                                             \
-    };                                                                                           \
-    static size_t replay_##name(struct replay *replay, const struct events *events)              \
-    {                                                                                            \
-        return replay_events(replay, events, allocate_, release_, reserve_, &layer_##name, free_may_shrink); \
+#define DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)      \
+    static size_t replay_##name(struct replay *replay, const struct events *events);         \
+    static const struct layer layer_##name = {                                               \
+        .replay = replay_##name,                                                             \
+        .reserve = reserve_,                                                                 \
+        __VA_ARGS__,                                                                         \
+    };                                                                                       \
+    static size_t replay_##name(struct replay *replay, const struct events *events)          \
+    {                                                                                        \
+        return replay_events(replay, events, allocate_, release_, reserve_, &layer_##name,   \
+                             free_may_shrink);                                               \
     }
 
 /* The layer of a family that has but one, and its next_layer(). */
-#define DEFINE_ONLY_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)                       \
-    DEFINE_LAYER(name, free_may_shrink, allocate_, release_, reserve_, __VA_ARGS__)                        \
-    static const struct layer *next_layer(struct heap *heap)                                         \
-    {                                                                                            \
-        (void)heap;                                                                              \
-        return &layer_##name;                                                                    \
+#define DEFINE_ONLY_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)         \
+    DEFINE_LAYER(name, free_may_shrink, allocate_, release_, reserve_, __VA_ARGS__)          \
+    static const struct layer *next_layer(struct heap *heap)                                 \
+    {                                                                                        \
+        (void)heap;                                                                          \
+        return &layer_##name;                                                                \
     }
 
 #endif

@@ -40,8 +40,8 @@
 #define MAX_BREAK (UINT64_C(1) << 62) /* mapped segments lie from there to twice as far */
 #define OUT_OF_MEMORY "no memory is left for the simulated heap" /* a failure */
 
-/* The states of a block that are told by its `index_slot`. Any lower `index_slot` is the place that a free
- * block has in an index. */
+/* The states of a block that are told by its `index_slot`. Any lower `index_slot` is the place that
+ * a free block has in an index. */
 #define STATE_ALLOCATED UINT32_MAX
 #define STATE_WASTE (UINT32_MAX - 1)  /* of no use to anyone */
 #define STATE_CACHED (UINT32_MAX - 2) /* free to the program, and not to its neighbours */
@@ -149,13 +149,15 @@ struct heap {
     uint32_t used;       /* ids below this have been in use; those above never */
     uint32_t unused;     /* chain of ids given back */
     const char *failure; /* why the replay cannot go on, or NULL */
-    bool heap_changed; /* the heap has risen or fallen, or an event failed: asked for after each request */
+    /* The heap has risen or fallen, or an event failed: asked for after each request. */
+    bool heap_changed;
     uint32_t spare; /* blocks that a batch of events may make */
     uint64_t reserved; /* how many more an event has made sure of, where that is verified */
     struct counters counters;
     struct setting setting;
     const struct layer *front; /* what the program's calls go through; set before a batch */
-    struct free_cache *free_cache; /* freed blocks that are not coalesced yet; NULL: none ever are */
+    /* Freed blocks that are not coalesced yet; NULL: none ever are. */
+    struct free_cache *free_cache;
     struct pymalloc *pymalloc; /* Python's own allocator over the family; NULL: there is none */
     struct trimming *trimming; /* when the break is lowered; NULL: never */
     struct free_counting *free_counting; /* NULL: frees are not counted, or by the family */
@@ -351,8 +353,8 @@ bool heap_lower(struct heap *heap, uint64_t size);
 uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
 /* Maps a segment at the next higher multiple of `alignment`, and of the page, and returns the one
- * block that it is, waste until the family says what it is; NO_BLOCK, with the heap's failure set, when memory or
- * addresses are exhausted. Makes two blocks. */
+ * block that it is, waste until the family says what it is; NO_BLOCK, with the heap's failure set,
+ * when memory or addresses are exhausted. Makes two blocks. */
 uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
 /* Gives back a mapped segment that is one block, which no index may hold. */
@@ -365,7 +367,8 @@ void heap_unmap(struct heap *heap, uint32_t id);
 void heap_map(struct heap *heap, uint32_t id);
 
 /* Changes the state of a block, to one of the STATE_ values, and counts what that changes; holes
- * are heap_map()'s and heap_unmap()'s. For families that keep their free blocks themselves: no index may hold it. */
+ * are heap_map()'s and heap_unmap()'s. For families that keep their free blocks themselves: no
+ * index may hold it. */
 ALWAYS_INLINE void heap_mark(struct heap *heap, uint32_t id, uint32_t state)
 {
     struct block *block = &heap->blocks[id];

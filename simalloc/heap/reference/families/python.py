@@ -30,7 +30,7 @@ class PythonHeap(Heap):
         return self._description.decider(self.trace)
 
     def malloc(self, size: int) -> int:
-        """Take the block that the policy answers."""
+        """Take the block that the policy returns."""
         self._heap.begin()
         named = {name: getattr(self.request, name) for name in self._description.named_columns}
         block = self._decide(partial(self._policy.malloc, **named), size)

@@ -1,13 +1,15 @@
 /* The list of a first or next fit, in the form that costs less.
  *
  * Where searches visit few blocks the list is walked: half the time of a tree. Where they visit
- * many, first fit keeps it by age if that is its order. Otherwise, or when it is very long, it is in
- * a tree. All forms know how many a walk visits; before each batch of events that is held against
- * what another form is worth, and whether the list is walked changes when that has been wrong for as
- * long as the change itself takes. First fit in address order is never walked, which would not pay.
+ * many, first fit keeps it by age if that is its order. Otherwise, or when it is very long, it is
+ * in a tree. All forms know how many a walk visits; before each batch of events that is held
+ * against what another form is worth, and whether the list is walked changes when that has been
+ * wrong for as long as the change itself takes. First fit in address order is never walked, which
+ * would not pay.
  *
- * Each form is a file in forms/, with functions of the same names: insert, remove, change and search,
- * and pass where next fit can have it. What a caller needs is here, and calls those of the form. */
+ * Each form is a file in forms/, with functions of the same names: insert, remove, change and
+ * search, and pass where next fit can have it. What a caller needs is here, and calls those of the
+ * form. */
 #ifndef SIMALLOC_FIT_LIST_H
 #define SIMALLOC_FIT_LIST_H
 

@@ -1,10 +1,10 @@
 /* Which form of the list costs less. */
 #include "index/list/fit_list.h"
 
-/* How many visits take as long as a search of another form with what that costs besides; a neighbour
- * that is passed when a block enters by address is a visit too. How far the form may be behind the
- * other one, in visits and in visits for each block; and how many blocks are walked at most, for a
- * batch of long walks is soon over then. */
+/* How many visits take as long as a search of another form with what that costs besides; a
+ * neighbour that is passed when a block enters by address is a visit too. How far the form may be
+ * behind the other one, in visits and in visits for each block; and how many blocks are walked at
+ * most, for a batch of long walks is soon over then. */
 enum { FAIR_VISITS = 6 };
 enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
 
@@ -44,7 +44,9 @@ static bool may_pass(const struct list_fit *state)
 static int64_t draw_balance(struct list_fit *state)
 {
     const struct counters *counters = &state->heap.counters;
-    state->passed = state->rule.form == FORM_WALK ? state->walk.passed : state->passed - (state->passed + 1023) / 1024;
+    state->passed = state->rule.form == FORM_WALK
+                        ? state->walk.passed
+                        : state->passed - (state->passed + 1023) / 1024;
     state->walk.passed = 0;
     uint64_t visited = counters->visited - state->visited;
     uint64_t searches = counters->searches - state->searches;

@@ -90,7 +90,8 @@ ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *bloc
         bin_map_set(&index->used, number);
 }
 
-/* Enters a block, the newest of all. `rests`: rests may take its place, so that its time is kept. */
+/* Enters a block, the newest of all. `rests`: rests may take its place, so that its time is
+ * kept. */
 ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blocks,
                                      uint32_t block, uint64_t size, enum bin_kind kind, bool rests)
 {
