@@ -54,10 +54,13 @@ def model_table(found: WhatIf) -> Table:
         least = real.get("device_bytes") != found.model_capacity
         why = "the most that the real one gave" if least else "as the real one had"
         end = f"has {spell_bytes(found.model_capacity)}, {why}"
-    notes = [f"Settings: {found.settings or DEFAULT}; the model's device is empty and {end}."]
+    begins = "begins with the recorded segments" if found.model_has_start else "is empty"
+    notes = [f"Settings: {found.settings or DEFAULT}; the model's device {begins} and {end}."]
+    if found.model_has_start:
+        notes.append("The rows of other settings begin with an empty device.")
     if found.misunderstood:
         notes.append(f"The recorded settings cannot be modelled: {found.misunderstood}.")
-    if real.get("first_reserved_bytes"):
+    if real.get("first_reserved_bytes") and not found.model_has_start:
         notes.append("The model's calls include those for what was live when the record began.")
     return Table("Model beside real", ("", "real", "model", "difference %"), rows, notes)
 
@@ -173,6 +176,7 @@ def device_record(found: WhatIf) -> dict[str, Any]:
         "misunderstood_settings": found.misunderstood,
         "recorded": found.recorded,
         "model": asdict(found.model),
+        "model_has_start": found.model_has_start,
         "outcomes": [_record(outcome) for outcome in found.outcomes],
         "live_bytes": found.live,
         "live_bytes_rounded_to_512": found.live_rounded,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from simalloc.errors import PolicyError
 from simalloc.heap.device_core import figures_in_core
+from simalloc.measure.device.begun import begun
 from simalloc.measure.device.outcomes import DeviceOutcome, described, outcomes_of
 from simalloc.measure.device.smallest import STEP
 from simalloc.plural import counted
@@ -41,8 +42,8 @@ class WhatIf(ShownAsTable):
     """What a program needed, what it would have needed, and what it could not do without.
 
     `recorded` has what the real allocator did, where the trace tells (`docs/device-memory.md`), and
-    `model` has the figures under the same settings on an empty device, which refuses what the real
-    one refused.
+    `model` has the figures under the same settings on a device that refuses what the real one
+    refused. It begins as the record does if `model_has_start`, else empty, as all others do.
     """
 
     trace: str
@@ -52,6 +53,8 @@ class WhatIf(ShownAsTable):
     model: DeviceFigures
     model_capacity: int
     """Bytes of the model's device; 0: it has no end."""
+    model_has_start: bool
+    """Whether the model begins with the segments and blocks that the record begins with."""
     outcomes: tuple[DeviceOutcome, ...]
     live: int
     """Bytes live at once at most: no allocator needs less."""
@@ -102,9 +105,13 @@ def what_if(
     recorded = told.get("recorded")
     recorded = recorded if isinstance(recorded, dict) else {}
     model, capacity = outcomes[0].figures, _capacity(recorded)
-    if capacity:
+    start = begun(trace)
+    if capacity or start:
         total = min(max(capacity, recorded.get("total_bytes", 0) or UNLIMITED), UNLIMITED)
-        model = figures_in_core(trace, described(own, capacity, total), goes_on=True)
+        description = described(own, capacity, total) if capacity else described(own)
+        played, segments = start or (trace, 0)
+        model = figures_in_core(played, description, goes_on=True)
+        model = replace(model, device_alloc=model.device_alloc - segments)
     return WhatIf(
         trace=trace.name,
         events=len(trace),
@@ -112,6 +119,7 @@ def what_if(
         recorded=recorded or None,
         model=model,
         model_capacity=capacity,
+        model_has_start=start is not None,
         outcomes=outcomes,
         live=outcomes[0].figures.peak_requested_bytes,
         live_rounded=_most_live(trace, 512),

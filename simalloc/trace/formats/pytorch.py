@@ -18,6 +18,7 @@ from simalloc.trace.formats import pytorch_pickle as entries
 from simalloc.trace.formats.log import Batch, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.formats.pytorch_history import History, live_blocks, max_split, settings_text
+from simalloc.trace.formats.pytorch_start import segments_at_start, told_start
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.sites import FRAMES, PATH
 
@@ -47,7 +48,8 @@ class _Snapshot:
 
 
 def _batches(log: Log) -> Iterator[Batch]:
-    history = _history(log, _loaded(log))
+    loaded = _loaded(log)
+    history = _history(log, loaded)
     wrong = int(np.count_nonzero(history.column("action") == entries.WRONG))
     if wrong:
         log.complain("damaged entries", "an entry is not as a snapshot has them", count=wrong)
@@ -59,7 +61,31 @@ def _batches(log: Log) -> Iterator[Batch]:
     log.told["device"]["recorded"] = history.recorded()
     rows = np.concatenate((before, history.rows[ops >= 0]))
     op = np.concatenate((np.zeros(len(before), np.int64), ops[ops >= 0])).astype(np.uint8)
+    _tell_start(log, loaded, history, before, rows)
     yield from _events(rows, op)
+
+
+def _tell_start(
+    log: Log,
+    loaded: entries.Loaded,
+    history: History,
+    before: np.ndarray[Any, Any],
+    rows: np.ndarray[Any, Any],
+) -> None:
+    """Put the segments of the start into the provenance, as far as they can be known."""
+    if not len(rows):
+        return
+    told = log.told["device"]
+    try:  # what is in the snapshot can be anything
+        segments = loaded.whole.get("segments", [])
+        found = segments_at_start(history, segments, told["number"], loaded.pools.number)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return
+    raw = rows[:, entries.FIELDS.index("stream")]
+    streams = dict(zip(raw.tolist(), Numbering()(raw).tolist(), strict=True))
+    start = told_start(found, before[:, entries.FIELDS.index("address")].tolist(), streams)
+    if start is not None:
+        told["start"] = start
 
 
 def _events(rows: np.ndarray[Any, Any], op: np.ndarray[Any, Any]) -> Iterator[Batch]:

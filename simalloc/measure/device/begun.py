@@ -1,0 +1,120 @@
+"""A device's trace with its start before it: the segments that were there, and the blocks in them.
+
+What is live when a record begins lies in segments that were taken long before, with free blocks
+between. Requests of our own that come first bring the model's allocator into the same state.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from simalloc.trace import Op, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_MIB: Final = 1 << 20
+_SMALL: Final = 2 * _MIB
+"""The size of a segment for requests of up to 1 MiB."""
+_UNIT: Final = 512
+
+
+class _Piece(NamedTuple):
+    """A run of addresses in a segment: a live object of the start (-1: free), and its bytes."""
+
+    object: int
+    size: int
+
+
+def begun(trace: Trace) -> tuple[Trace, int] | None:
+    """Return a trace that begins with the recorded device's own state, and its segments.
+
+    None if the trace does not tell of a start, or it cannot be rebuilt: segments that grow page by
+    page, sizes that are rounded to divisions of powers of two, or blocks that no requests bring
+    about.
+    """
+    told = trace.provenance.get("device")
+    start = told.get("start") if isinstance(told, dict) else None
+    if not start or trace.stream is None or trace.pool is None:
+        return None
+    if "roundup_power2" in str(told and told.get("settings", "")):
+        return None
+    places = np.array(start["addresses"], np.int64)
+    events: list[tuple[int, int, int, int, int]] = []  # op, key, size, stream, pool
+    gone: list[tuple[int, int, int, int, int]] = []
+    ours = -1
+    for address, size, stream, pool in start["segments"]:
+        inside = np.flatnonzero((places >= address) & (places < address + size))
+        pieces = _pieces(places[inside] - address, trace.size[inside], inside, size)
+        if pieces is None:
+            return None
+        whole = _UNIT if size == _SMALL else size
+        events += [(Op.MALLOC, ours, whole, stream, pool), (Op.FREE, ours, 0, stream, pool)]
+        ours -= 1
+        later: list[tuple[int, int, int, int, int]] = []
+        for piece in pieces:
+            events.append((Op.MALLOC, ours, piece.size, stream, pool))
+            (gone if piece.object < 0 else later).append((Op.FREE, ours, 0, stream, pool))
+            if piece.object >= 0:
+                requested = int(trace.size[piece.object])
+                later.append((Op.MALLOC, piece.object, requested, stream, pool))
+            ours -= 1
+        events += later
+    return _joined(trace, len(places), [*events, *gone]), len(start["segments"])
+
+
+def _pieces(offsets: Any, sizes: Any, objects: Any, length: int) -> list[_Piece] | None:
+    """Return what a segment consists of, in order; None if requests cannot bring that about."""
+    small = length == _SMALL
+    pieces: list[_Piece] = []
+    begins = [*zip(offsets.tolist(), sizes.tolist(), objects.tolist(), strict=True)]
+    edges = [*(offset for offset, _, _ in begins), length]
+    if edges[0]:
+        pieces += _free(edges[0], small=small)
+    for (offset, size, number), (_, following) in zip(begins, pairwise(edges), strict=True):
+        block = -(-max(size, 1) // _UNIT) * _UNIT
+        gap = following - offset - block
+        if gap < 0:
+            return None
+        if not small and gap <= _MIB:
+            block, gap = block + gap, 0
+        pieces.append(_Piece(number, block))
+        if gap:
+            pieces += _free(gap, small=small)
+    fits = (piece.size <= _MIB if small else piece.size > _MIB for piece in pieces)
+    return pieces if all(fits) else None
+
+
+def _free(size: int, *, small: bool) -> Iterator[_Piece]:
+    """Yield free pieces of a size together, each one that its segment's requests can have."""
+    most = _MIB if small else size
+    for begin in range(0, size, most):
+        yield _Piece(-1, min(most, size - begin))
+
+
+def _joined(trace: Trace, first: int, events: Sequence[tuple[int, int, int, int, int]]) -> Trace:
+    """Return the events before those of a trace, whose `first` ones they stand for."""
+    op, key, size, stream, pool = np.array(events, np.int64).reshape(-1, 5).T
+    keys = np.concatenate((key, trace.object[first:]))
+    ops = np.concatenate((op, trace.op[first:])).astype(np.uint8)
+    born = np.flatnonzero(ops == Op.MALLOC)
+    known, order = np.unique(keys[born], return_inverse=True)
+    numbers = np.empty(len(known), np.int64)
+    numbers[order] = np.arange(len(born))
+    objects = np.full(len(keys), -1, np.int64)
+    is_object = np.isin(keys, known)
+    objects[is_object] = numbers[np.searchsorted(known, keys[is_object])]
+    assert trace.stream is not None, "begun has looked"
+    assert trace.pool is not None, "begun has looked"
+    return Trace.from_events(
+        ops,
+        objects,
+        np.concatenate((size, trace.size[first:])),
+        name=trace.name,
+        provenance=trace.provenance,
+        stream=np.concatenate((stream, trace.stream[first:])),
+        pool=np.concatenate((pool, trace.pool[first:])),
+    )
