@@ -97,3 +97,7 @@ class _Teller:
 
     def lost(self, raw: RawRecording) -> None:
         """Say nothing: the trace's provenance says that it is not whole."""
+
+    def working(self, what: str) -> None:
+        self._bar.text = what
+        self._bar()

@@ -176,6 +176,10 @@ class _Teller:
         self.end_line()
         _say(f"{_ending(raw.process, raw.counts.lost_reason)} The program goes on.")
 
+    def working(self, what: str) -> None:
+        self.end_line()
+        _say(what)
+
     def end_line(self) -> None:
         if self._in_line:
             click.echo(err=True)

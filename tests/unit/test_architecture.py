@@ -95,8 +95,7 @@ def test_every_room_is_known(part):
 
 MAY_IMPORT_BY_NAME = {"__init__.py", "shown.py", "progress/__init__.py", "cli/group.py",
                       "api/pictures.py", "policy/modules.py",
-                      "heap/reference/families/__init__.py",
-                      "trace/recorder/in_python/sitecustomize.py"}  # fmt: skip
+                      "heap/reference/families/__init__.py"}  # fmt: skip
 """Who imports modules by names that are made up as the program runs."""
 
 

@@ -7,12 +7,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from simalloc.errors import TraceError
+from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
 from simalloc.trace.recorder.resident import Sample, thinned
@@ -23,13 +25,15 @@ from simalloc.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from simalloc.trace.recorder.raw import RawEvents
 
 _MAGIC_BYTES: Final = 8
+_MANY_RECORDS: Final = 5_000_000
+_MANY_PLACES: Final = 2000
+"""Of more it is said that they are being worked on, for that may take seconds."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,10 @@ class Recorded:
     totals: Totals
     counts: Counts
     unnamed: Mapping[str, int] = field(default_factory=dict)
+
+
+def tell_nobody(_: str) -> None:
+    """Tell nobody what is being done."""
 
 
 def give_up(error: TraceError) -> None:
@@ -85,6 +93,7 @@ def convert_all(
     *,
     alone: bool = False,
     samples: Mapping[Path, Sequence[Sample]] = MappingProxyType({}),
+    tell: Callable[[str], None] = tell_nobody,
 ) -> Iterator[Recorded]:
     """Write a trace for each recording, and remove the recording when that is done.
 
@@ -92,7 +101,8 @@ def convert_all(
     process to NAME.PROCESS.npz beside it. Where a process became another program (exec), the
     earlier ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... If `alone`, there is only the
     first of these. Of a recording that is damaged, which stays, `complain` is told. `samples`
-    has what was seen of the memory of each recording's process.
+    has what was seen of the memory of each recording's process. `tell` is told what is being done
+    that may take seconds.
     """
     last_image = {raw.process: raw.image for raw in sorted(recordings, key=lambda raw: raw.image)}
     for raw in recordings:
@@ -103,7 +113,8 @@ def convert_all(
         if is_main or not alone:
             target = output if is_main else output.with_name(name)
             try:
-                recorded = convert(raw, target, is_main=is_main, samples=samples.get(raw.path, ()))
+                seen = samples.get(raw.path, ())
+                recorded = convert(raw, target, is_main=is_main, samples=seen, tell=tell)
             except TraceError as error:
                 complain(error)
                 continue
@@ -112,7 +123,12 @@ def convert_all(
 
 
 def convert(
-    raw: RawRecording, output: Path, *, is_main: bool = True, samples: Sequence[Sample] = ()
+    raw: RawRecording,
+    output: Path,
+    *,
+    is_main: bool = True,
+    samples: Sequence[Sample] = (),
+    tell: Callable[[str], None] = tell_nobody,
 ) -> Recorded:
     """Write the trace of one recording.
 
@@ -120,6 +136,8 @@ def convert(
     are ordered, so a time that is less than the one before is raised to it.
     """
     resident: list[list[int]] = []
+    if raw.counts.records > _MANY_RECORDS:
+        tell(f"writing the trace of {counted(raw.counts.records, 'record')}")
     with TraceWriter(output, columns=raw.columns) as writer:
         clock = _Clock()
         for sample in samples:
@@ -128,6 +146,8 @@ def convert(
         _append(raw.chunks(), raw.columns, clock, writer)
         resident = sorted([*resident, *raw.looks.tolist()])
         kept = [list(each) for each in thinned(map(Sample._make, resident))]
+        if len(raw.places) > _MANY_PLACES:
+            tell(f"naming the functions of {counted(len(raw.places) - 1, 'place')}")
         writer.provenance = {**_provenance(raw), **({"resident": kept} if kept else {})}
     totals = Totals.of(writer.table, writer.events)
     unnamed = _unnamed(raw, writer.provenance)
@@ -165,7 +185,7 @@ def _unnamed(raw: RawRecording, provenance: Mapping[str, Any]) -> Mapping[str, i
     return Counter(
         place.path
         for place, frames in islice(named, 1, None)
-        if isinstance(place, Place) and not is_named(place, frames)
+        if isinstance(place, Place) and not is_named(place, frames) and Path(place.path).is_file()
     )
 
 

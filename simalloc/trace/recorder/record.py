@@ -46,6 +46,9 @@ class Observer(Protocol):
     def lost(self, raw: RawRecording) -> None:
         """Told once a process if its recording ends before the process does."""
 
+    def working(self, what: str) -> None:
+        """Told what is being done after the command has ended, if that may take seconds."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -86,7 +89,14 @@ def record(
     with _recoverable(directory, output):
         recordings = raw_recordings(directory)
         recorded = list(
-            convert_all(recordings, output, process.pid, alone=alone, samples=sampler.samples())
+            convert_all(
+                recordings,
+                output,
+                process.pid,
+                alone=alone,
+                samples=sampler.samples(),
+                tell=observer.working,
+            )
         )
     shutil.rmtree(directory)
     code = process.returncode
