@@ -29,6 +29,7 @@ papers: page
 	$(BIN)/python -m experiments.ptmalloc --out docs > out/ptmalloc.txt
 	$(BIN)/python -m experiments.mallocs_of_today --out docs > out/mallocs-of-today.txt
 	$(BIN)/python -m experiments.threads --out docs > out/threads.txt
+	$(BIN)/python -m experiments.sites --out docs > out/sites-policies.txt
 	$(BIN)/python -m experiments.bounds --out out/bounds > out/bounds.txt
 	cp out/bounds/bounds.md out/bounds/bounds.png docs
 

@@ -1,0 +1,112 @@
+"""Policies that know the site: what lives long is learned from one run, and used on another.
+
+    simalloc run b.npz -p docs/examples/site_policies.py:LifetimeArenas:training=a.npz
+
+docs/sites-policies.md says what they are worth. The tests run them on both engines.
+"""
+
+from bisect import bisect_right
+
+from simalloc.measure.sites.lifetimes import foretold
+from simalloc.policy import PythonPolicy
+from simalloc.trace.catalogue import load
+
+
+class ForetellsLifetimes(PythonPolicy):
+    """What policies share that foretell lifetimes by size, site or stack from a training trace."""
+
+    training = ""
+    by = "site"
+
+    def foretell(self, trace, age, share):
+        whole = trace.in_memory()
+        training = load(self.training) if self.training else whole
+        return foretold(training, whole, self.by, age, share).tolist()
+
+    def free(self, heap, block):
+        heap.insert(heap.merge(block))
+
+
+class TwoEnds(ForetellsLifetimes):
+    """Best fit; what is foretold to die young takes the high end of its block, the rest the low."""
+
+    growth = 16
+
+    def begin(self, trace):
+        whole = trace.in_memory()
+        age = int(whole.replayed.live.max(initial=0)) // 2
+        self.young = self.foretell(trace, age, 0.5)
+
+    def malloc(self, heap, size):
+        block = heap.best_fit(size) or heap.grow(size, self.growth)
+        return (heap.split_high if self.young[heap.event] else heap.split)(block, size)
+
+
+class LifetimeArenas(ForetellsLifetimes):
+    """Small arenas for what is foretold to die young, best fit for the rest (Barrett & Zorn 1993).
+
+    An arena is filled from its low end on, and used again when everything in it has died. What
+    finds no room in an arena goes to the rest. A kind of objects is foretold to die young if all of
+    it did in the training, before `age` further bytes were allocated; other sizes are scaled bytes.
+    """
+
+    growth = 16
+    arena = 4096
+    arenas = 16
+    age = 32768
+
+    def begin(self, trace):
+        self.young = self.foretell(trace, self.age, 1.0)
+        self.starts = []
+        self.live = [0] * self.arenas
+        self.tails = [None] * self.arenas
+        self.current = 0
+
+    def malloc(self, heap, size):
+        if self.young[heap.event] and size <= self.arena:
+            if not self.starts:
+                self.open(heap)
+            for _ in range(self.arenas):
+                tail = self.tails[self.current]
+                if tail is not None and tail.size >= size:
+                    return self.take(heap, tail, size)
+                self.current = (self.current + 1) % self.arenas
+        block = heap.best_fit(size) or heap.grow(size, self.growth)
+        return heap.split(block, size)
+
+    def open(self, heap):
+        """Take the arenas from the system, one behind the other."""
+        for number in range(self.arenas):
+            self.tails[number] = heap.extend(self.arena)
+            self.starts.append(self.tails[number].address)
+
+    def take(self, heap, tail, size):
+        taken = heap.split(tail, size)
+        if taken is tail:
+            self.tails[self.current] = None
+        self.live[self.current] += 1
+        return taken
+
+    def free(self, heap, block):
+        number = self.home(block)
+        if number is None:
+            super().free(heap, block)
+            return
+        self.live[number] -= 1
+        if not self.live[number]:
+            self.empty(heap, number, block)
+
+    def home(self, block):
+        """Return the number of the arena in which a block lies, None if it lies in none."""
+        place = bisect_right(self.starts, block.address) - 1
+        inside = place >= 0 and block.address < self.starts[place] + self.arena
+        return place if inside else None
+
+    def empty(self, heap, number, block):
+        """Make one block of an arena in which nothing lives."""
+        end = self.starts[number] + self.arena
+        while block.address > self.starts[number]:
+            block = heap.join(block.previous, block)
+        while block.address + block.size < end:
+            block = heap.join(block, block.next)
+        self.tails[number] = block

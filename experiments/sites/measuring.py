@@ -1,0 +1,108 @@
+"""What is measured: heaps of programs that were recorded twice, with different inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from docs.examples.site_policies import LifetimeArenas, TwoEnds
+from experiments.bounds.knowing import knowing, long_lived
+from simalloc.bound import best_possible
+from simalloc.heap import simulate
+from simalloc.measure.sites.lifetimes import foretold
+from simalloc.trace.catalogue import load
+from simalloc.trace.statistics import lives_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from experiments.mallocs import Progress
+    from simalloc.measure.sites.lifetimes import Key
+    from simalloc.policy import AnyPolicy
+
+RECORDINGS: Final = Path(__file__).with_name("recordings")
+PROGRAMS: Final = ("git", "jq", "perl", "python", "sqlite")
+BEST_FIT: Final = "best fit"
+ENDS: Final[tuple[Key, ...]] = ("size", "site", "stack")
+TRUTH: Final = "the truth"
+"""Two ends of best fit, told of each object whether it lives long."""
+ARENAS: Final = "arenas"
+BEST: Final = "best possible"
+
+
+@dataclass(frozen=True)
+class Heaps:
+    """Peak heaps of one recording, in bytes, by what was known; all policies but one learned.
+
+    They learned from `training`, the other recording of the same program.
+    """
+
+    name: str
+    training: str
+    live: int
+    heaps: Mapping[str, int]
+    young: float
+    """The share of allocated bytes that die young, as arenas count it."""
+    found: Mapping[str, float]
+    """The share of these that was foretold, by size, site and stack."""
+    wrong: Mapping[str, float]
+    """The share of what was foretold to die young, in bytes, that did not."""
+
+    def excess(self, what: str) -> float:
+        """Return how much more than peak live a heap is, as a share of it."""
+        return self.heaps[what] / self.live - 1
+
+    def gained(self, what: str) -> float | None:
+        """Return which share of what the best possible has over best fit is gained; None: none."""
+        room = self.heaps[BEST_FIT] - self.heaps[BEST]
+        return (self.heaps[BEST_FIT] - self.heaps[what]) / room if room else None
+
+
+def measured(progress: Progress) -> list[Heaps]:
+    """Measure every recording, learning from the other one of its program."""
+    found = []
+    with progress("recordings", 2 * len(PROGRAMS)) as advance:
+        for program in PROGRAMS:
+            for one, other in (("a", "b"), ("b", "a")):
+                found.append(heaps_of(f"{program}-{one}", f"{program}-{other}"))
+                advance(1)
+    return found
+
+
+def heaps_of(name: str, training: str) -> Heaps:
+    """Measure a recording, learning from another one."""
+    trace, learned = load(str(path_of(name))), str(path_of(training))
+    policies: dict[str, AnyPolicy] = {
+        BEST_FIT: "best-fit-ao:growth=1",
+        **{by: TwoEnds(growth=1, training=learned, by=by) for by in ENDS},
+        TRUTH: knowing(long_lived(trace)),
+        ARENAS: LifetimeArenas(growth=1, training=learned, by="stack"),
+    }
+    runs = {what: simulate(trace, policy, scale=1) for what, policy in policies.items()}
+    heaps = {what: int(run.peak_heap_bytes) for what, run in runs.items()}
+    lives = lives_of(trace)
+    size = trace.size[lives.born].astype(np.float64)
+    young = (lives.lifetime < LifetimeArenas.age) & lives.freed
+    found: dict[str, float] = {}
+    wrong: dict[str, float] = {}
+    for by in ENDS:
+        told = foretold(load(learned), trace, by, LifetimeArenas.age)[lives.born]
+        found[by] = float(size[told & young].sum() / max(size[young].sum(), 1))
+        wrong[by] = float(size[told & ~young].sum() / max(size[told].sum(), 1))
+    return Heaps(
+        name=name,
+        training=training,
+        live=runs[BEST_FIT].max_live_bytes,
+        heaps=heaps | {BEST: best_possible(trace).height},
+        young=float(size[young].sum() / size.sum()),
+        found=found,
+        wrong=wrong,
+    )
+
+
+def path_of(name: str) -> Path:
+    """Return the file of a recording."""
+    return RECORDINGS / f"{name}.npz"

@@ -1,0 +1,79 @@
+"""The page: what was measured, in plain words and tables. The words are in `page.md`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from experiments.output import fill_page
+from experiments.sites.measuring import ARENAS, BEST, BEST_FIT, ENDS, TRUTH
+from simalloc.report import Rounded, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from experiments.sites.measuring import Heaps
+
+PAGE: Final = "sites-policies.md"
+_WORDS: Final = Path(__file__).with_name("page.md")
+_SHOWN: Final = (BEST_FIT, *ENDS, TRUTH, ARENAS, BEST)
+
+
+def tables(measured: Sequence[Heaps]) -> dict[str, Table]:
+    """Return the page's tables by name."""
+    return {
+        "heaps": Table(
+            "Excess over peak live, percent",
+            ("recording", "peak live", *_SHOWN),
+            [
+                (one.name, one.live, *(_percent(one.excess(what), 2) for what in _SHOWN))
+                for one in measured
+            ],
+        ),
+        "foretold": Table(
+            "Bytes that die young, and what was foretold of them, percent",
+            (
+                "recording",
+                "die young",
+                *(f"found by {by}" for by in ENDS),
+                *(f"wrong by {by}" for by in ENDS),
+            ),
+            [
+                (
+                    one.name,
+                    _percent(one.young),
+                    *(_percent(one.found[by]) for by in ENDS),
+                    *(_percent(one.wrong[by]) for by in ENDS),
+                )
+                for one in measured
+            ],
+        ),
+    }
+
+
+def page(measured: Sequence[Heaps], shown: dict[str, Table]) -> str:
+    """Return the page as Markdown."""
+    gained = {
+        what: [share for one in measured if (share := one.gained(what)) is not None]
+        for what in (*ENDS, TRUTH, ARENAS)
+    }
+    facts = {
+        "recordings": len(measured),
+        "least": _spelled(min(one.excess(BEST_FIT) for one in measured), 1),
+        "most": _spelled(max(one.excess(BEST_FIT) for one in measured), 1),
+        "gained": {what: _spelled(median(shares)) for what, shares in gained.items()},
+        "helped": {what: sum(share > 0 for share in shares) for what, shares in gained.items()},
+        "highest": {what: _spelled(max(shares)) for what, shares in gained.items()},
+        "found": {by: _spelled(median(one.found[by] for one in measured)) for by in ENDS},
+        "wrong": {by: _spelled(median(one.wrong[by] for one in measured)) for by in ENDS},
+    }
+    return fill_page(_WORDS, facts, shown)
+
+
+def _percent(share: float, decimals: int = 1) -> Rounded:
+    return Rounded(100 * share, decimals)
+
+
+def _spelled(share: float, decimals: int = 0) -> str:
+    return f"{100 * share:z.{decimals}f} %".replace("-", "−")

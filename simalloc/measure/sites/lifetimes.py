@@ -1,0 +1,64 @@
+"""How long objects live, learned by their site from one run of a program and used on another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from simalloc.measure.sites.frames import folded, frames_of
+from simalloc.measure.sites.usage import sites_of
+from simalloc.trace.sites import site_name
+from simalloc.trace.statistics import lives_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from numpy.typing import NDArray
+
+    from simalloc.trace import Trace
+
+Key = Literal["size", "site", "stack"]
+"""What objects that are taken for alike have in common: their size; the line that asked, past
+wrappers, and the size; or the whole call path and the size."""
+
+
+def foretold(
+    training: Trace, trace: Trace, by: Key, age: int, share: float = 1.0
+) -> NDArray[np.bool_]:
+    """Return for each event of a trace whether what it allocates is foretold to die young.
+
+    Young is: before so many bytes of `age` have been allocated after it. A kind of objects is
+    foretold to die young if at least a `share` of those in the `training` did; one that is not
+    there is not. Sites are the same if their names are. Raises
+    `SimallocError` if one of the traces has no sites, unless it goes by size alone.
+    """
+    kinds: dict[Hashable, int] = {}
+    of_training, of_trace = (_kinds(one, by, kinds) for one in (training, trace))
+    lives = lives_of(training)
+    young = (lives.lifetime < age) & lives.freed
+    kind = of_training[lives.born]
+    count = np.bincount(kind, minlength=len(kinds))
+    died = np.bincount(kind, weights=young, minlength=len(kinds))
+    learned = (count > 0) & (died >= share * np.maximum(count, 1))
+    found: NDArray[np.bool_] = learned[of_trace]
+    return found
+
+
+def _kinds(trace: Trace, by: Key, kinds: dict[Hashable, int]) -> NDArray[np.int64]:
+    """Return the kind of what each event asks for; kinds are numbered as they are first seen."""
+    size = trace.size.astype(np.int64)
+    site = np.zeros(len(trace), np.int64) if by == "size" else sites_of(trace).astype(np.int64)
+    pairs, place = np.unique(np.stack((site, size)), axis=1, return_inverse=True)
+    codes: dict[int, Hashable] = {
+        each: None if by == "size" else _code(trace, each, by) for each in np.unique(site).tolist()
+    }
+    number = [
+        kinds.setdefault((codes[where], asked), len(kinds)) for where, asked in pairs.T.tolist()
+    ]
+    return np.array(number, np.int64)[place.ravel()]
+
+
+def _code(trace: Trace, site: int, by: Key) -> Hashable:
+    path = frames_of(site_name(trace.provenance, site))
+    return folded(path)[0] if by == "site" else tuple(path)

@@ -1,0 +1,92 @@
+"""Policies that know the call site: the same on both engines, and the page says what comes out."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docs.examples.site_policies import LifetimeArenas, TwoEnds
+from experiments.sites.measuring import PROGRAMS, heaps_of, path_of
+from simalloc.heap import simulate
+from simalloc.measure.sites.lifetimes import foretold
+from simalloc.trace import Op, Trace
+from simalloc.trace.catalogue import load
+
+PAGE = (Path(__file__).parents[3] / "docs" / "sites-policies.md").read_text("utf-8")
+POLICIES = [TwoEnds, LifetimeArenas]
+
+
+def beginning(name, events=3000):
+    return load(str(path_of(name))).prefix(events)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("by", ["size", "site", "stack"])
+def test_both_engines_place_alike(policy, by):
+    trace, one = beginning("jq-b"), policy(by=by, training=str(path_of("jq-a")))
+    runs = [
+        simulate(trace, one, scale=1, addresses=True, engine=each) for each in ("core", "reference")
+    ]
+    assert np.array_equal(runs[0].addresses, runs[1].addresses)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_heap_is_right_after_each_event(policy):
+    trace = beginning("sqlite-a", 1500)
+    simulate(
+        trace, policy(by="stack", arena=512) if policy is LifetimeArenas else policy(), scale=1
+    )
+
+
+def test_arenas_are_filled_from_their_low_end_and_used_again():
+    """Objects of site 1 die at once; that of site 2 stays, behind the arenas."""
+    op = [Op.MALLOC, Op.MALLOC, Op.FREE, Op.MALLOC, Op.FREE, Op.MALLOC, Op.FREE]
+    trace = Trace.from_events(
+        op, [0, 1, 1, 2, 2, 3, 3], [40, 60, 0, 60, 0, 60, 0], site=[2, 1, 0, 1, 0, 1, 0]
+    )
+    policy = LifetimeArenas(arena=100, arenas=2, growth=1)
+    run = simulate(trace, policy, scale=1, addresses=True)
+    assert run.addresses[[0, 1, 3, 5]].tolist() == [0, 40, 40, 40]
+    assert run.peak_heap_bytes == 240
+
+
+def run_of(lives, names):
+    """A run in which each (site, size, lives long) comes once; what lives long is never freed."""
+    op, number, size, site = [], [], [], []
+    for object_, (where, asked, stays) in enumerate(lives):
+        op.append(Op.MALLOC)
+        number.append(object_)
+        size.append(asked)
+        site.append(where)
+        if not stays:
+            op.append(Op.FREE)
+            number.append(object_)
+            size.append(0)
+            site.append(0)
+    return Trace.from_events(op, number, size, site=site, provenance={"sites": names})
+
+
+def test_sites_are_known_again_by_their_names():
+    """Not by their numbers; a site that the training does not have is foretold nothing."""
+    paths = ["xmalloc (u.c:1) < f (f.c:2) < a (a.c:3)", "xmalloc (u.c:1) < f (f.c:2) < b (b.c:4)"]
+    training = run_of([(1, 8, False), (2, 8, True)], ["", *paths])
+    trace = run_of([(1, 8, False), (2, 8, False), (3, 8, False)], ["", *paths[::-1], "new"])
+    born = trace.op == Op.MALLOC
+    told = {
+        by: foretold(training, trace, by, 100)[born].tolist() for by in ("size", "site", "stack")
+    }
+    assert told["stack"] == [False, True, False]
+    assert told["site"] == [False, False, False], "one of two at this line lived long"
+    half = foretold(training, trace, "site", 100, 0.5)[born].tolist()
+    assert half == [True, True, False]
+    assert told["size"] == [False, False, False]
+
+
+@pytest.mark.parametrize("program", PROGRAMS[:2])
+def test_the_page_has_what_is_measured(program):
+    measured = heaps_of(f"{program}-a", f"{program}-b")
+    (row,) = (
+        line for line in PAGE.splitlines() if line.startswith(f"| {program}-a | {measured.live:,}")
+    )
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[2:] == [f"{100 * measured.excess(what):.2f}" for what in measured.heaps]
