@@ -185,7 +185,12 @@ void heap_unmap(struct heap *heap, uint32_t id)
 {
     heap_mark(heap, id, STATE_HOLE);
     count_mapped(heap, &heap->blocks[id], false);
-    heap_discard(heap, heap->blocks[id].address, heap->blocks[id].size);
+    heap->counters.system_calls++;
+    uint64_t page = heap->setting.page;
+    uint64_t first = (heap->blocks[id].address + page - 1) / page;
+    uint64_t end = (heap->blocks[id].address + heap->blocks[id].size) / page;
+    if (heap->residence != NULL && first < end)
+        residence_forget(heap, first, end);
 }
 
 void heap_map(struct heap *heap, uint32_t id)
