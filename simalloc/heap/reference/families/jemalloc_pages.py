@@ -118,16 +118,21 @@ class Pages:
     def _take(self, cache: ExtentCache, extent: Extent, size: int, alignment: int) -> Extent:
         """Take `size` bytes out of a cached extent; what is over stays in the cache."""
         cache.remove(extent)
-        lead = extent.aligned(alignment) - extent.address
+        extent, rests = self._cut_out(extent, size, alignment)
+        for rest in rests:
+            cache.insert(rest)
+        return extent
+
+    def _cut_out(self, extent: Extent, size: int, alignment: int) -> tuple[Extent, list[Extent]]:
+        """Return `size` aligned bytes of an extent, and what is over before and behind them."""
         rests = []
+        lead = extent.aligned(alignment) - extent.address
         if lead:
             rests.append(extent)
             extent = self._split(extent, lead)
         if extent.size > size:
             rests.append(self._split(extent, size))
-        for rest in rests:
-            cache.insert(rest)
-        return extent
+        return extent, rests
 
     def _grow(self, size: int, alignment: int) -> Extent:
         """Map the next of the growing sizes that is enough; the rest is retained."""
@@ -140,13 +145,7 @@ class Pages:
         self._new_record()
         extent = self._space.map(self, self._next_mapping)
         self._next_mapping = class_above(self._next_mapping + 1, PAGE)
-        lead = extent.aligned(alignment) - extent.address
-        rests = []
-        if lead:
-            rests.append(extent)
-            extent = self._split(extent, lead)
-        if extent.size > size:
-            rests.append(self._split(extent, size))
+        extent, rests = self._cut_out(extent, size, alignment)
         for rest in rests:
             self._retain(rest)
         return extent
