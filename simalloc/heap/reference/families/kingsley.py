@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.parts.sizes import FreeLists, smallest_size
+from simalloc.heap.reference.parts.sized_heap import RefilledHeap
+from simalloc.heap.reference.parts.sizes import smallest_size
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.kingsley import Variant
 from simalloc.policy.parts import Order
@@ -17,32 +17,14 @@ REFILL = 2048
 """The least that 4.2BSD's heap grows by, in bytes."""
 
 
-class KingsleyHeap(Heap):
+class KingsleyHeap(RefilledHeap):
     """The malloc of 4.2BSD or 4.4BSD; policy/families/kingsley.md."""
 
     def __init__(self, description: Kingsley) -> None:
-        super().__init__()
+        super().__init__(Order.LIFO, description.smallest)
         self._has_pages = description.variant is Variant.BSD_4_4
-        self._smallest = description.smallest
         self._page = description.page
         self._header = description.applied_overhead.header
-        self._free = FreeLists(Order.LIFO)
-
-    def malloc(self, size: int) -> int:
-        """Take the block of its size that was freed last, or refill that list."""
-        size = self.rounded(size)
-        address = self._free.first(size)
-        self.visited = int(address is not None)
-        if address is None:
-            return self._refill(size)
-        self._free.leave(address, size)
-        self.blocks.mark(address, State.ALLOCATED)
-        return address
-
-    def free(self, address: int) -> None:
-        """Enter the block in the list of its size."""
-        self.blocks.mark(address, State.FREE)
-        self._free.enter(address, self.block_size(address))
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Stay if the new size takes the same size of block, or in 4.2BSD nearly the same."""
@@ -56,11 +38,7 @@ class KingsleyHeap(Heap):
         """Return the size of block: a power of two; in 4.4BSD, a page more if it is large."""
         if self._has_pages and size > self._page // 2:
             return smallest_size(size - self._page, self._page) + self._page
-        return smallest_size(size, self._smallest)
-
-    def listed(self) -> list[int]:
-        """Return the free blocks of all sizes."""
-        return list(self._free)
+        return super().rounded(size)
 
     def _refill(self, size: int) -> int:
         """Grow, and cut the new memory into blocks; return the lowest, the others enter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.parts.sized_heap import SizedHeap
+from simalloc.heap.reference.parts.sized_heap import RefilledHeap
 from simalloc.heap.reference.space import State
 from simalloc.policy.parts import Order, Series
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from simalloc.policy.families.segregated_storage import SegregatedStorage
 
 
-class SegregatedStorageHeap(SizedHeap):
+class SegregatedStorageHeap(RefilledHeap):
     """Simple segregated storage.
 
     Johnstone & Wilson 1998, section 2.2.1; policy/families/segregated_storage.md.
@@ -24,22 +24,6 @@ class SegregatedStorageHeap(SizedHeap):
         super().__init__(Order.LIFO, *((base, base * 3 // 2) if threes else (base,)))
         self._growth = description.growth
         self._growth_3x = description.growth_3x
-
-    def malloc(self, size: int) -> int:
-        """Take the block that entered the list of its size last, or refill that list."""
-        size = self.rounded(size)
-        address = self._free.first(size)
-        self.visited = int(address is not None)
-        if address is None:
-            return self._refill(size)
-        self._free.leave(address, size)
-        self.blocks.mark(address, State.ALLOCATED)
-        return address
-
-    def free(self, address: int) -> None:
-        """Enter the block in the list of its size."""
-        self.blocks.mark(address, State.FREE)
-        self._free.enter(address, self.block_size(address))
 
     def _refill(self, size: int) -> int:
         """Raise the break by a unit cut into blocks, or by one block that is larger than it.

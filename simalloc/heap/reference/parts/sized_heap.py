@@ -41,3 +41,27 @@ class SizedHeap(Heap):
         used = (at for at, state in self.blocks.state.items() if state is not State.WASTE)
         for size in set(map(self.block_size, used)):
             assert self.rounded(size) == size, "a block has a fixed size"
+
+
+class RefilledHeap(SizedHeap):
+    """Such a heap whose blocks are never split or merged: a list that is empty is refilled."""
+
+    def malloc(self, size: int) -> int:
+        """Take the block that is first in the list of its size, or refill that list."""
+        size = self.rounded(size)
+        address = self._free.first(size)
+        self.visited = int(address is not None)
+        if address is None:
+            return self._refill(size)
+        self._free.leave(address, size)
+        self.blocks.mark(address, State.ALLOCATED)
+        return address
+
+    def free(self, address: int) -> None:
+        """Enter the block in the list of its size."""
+        self.blocks.mark(address, State.FREE)
+        self._free.enter(address, self.block_size(address))
+
+    def _refill(self, size: int) -> int:
+        """Return the lowest block of new memory; the others enter so that the lowest comes next."""
+        raise NotImplementedError
