@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from simalloc.heap import device_runner, offline, online
+from simalloc.heap import offline, online
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,7 @@ class Runner(Protocol):
 RUNNERS: Final[Mapping[str, Runner]] = {
     "online": online,
     "offline": offline,
-    "device": device_runner,
+    "device": online,
 }
 
 

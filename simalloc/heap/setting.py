@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simalloc.errors import PolicyError, SimallocError
+from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import PAGE, Realloc
 from simalloc.policy import PythonCode, find_policy
@@ -16,7 +16,7 @@ from simalloc.policy.device import Device
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simalloc.policy import AnyPolicy, Family, Policy
+    from simalloc.policy import AnyPolicy, Policy
     from simalloc.trace import EventSource
 
 
@@ -76,9 +76,7 @@ class Setting:
 
         For each of them the C library has allocated something before the first event.
         """
-        if "thread" not in self.columns:
-            return 0
-        allocates = self.family().allocates_for_threads(self.source.provenance)
+        allocates = self.policy.description.allocates_for_threads(self.source.provenance)
         return self.threads - 1 if allocates else 0
 
     @property
@@ -125,15 +123,6 @@ class Setting:
             keeps_mappings,
             **self._decider(),
         )
-
-    def family(self) -> Family:
-        """Return the description of a heap; raises `PolicyError` if it is of none."""
-        description = self.policy.description
-        if isinstance(description, Device):
-            raise PolicyError(
-                f"{self.policy.name} is a device allocator; only policies of heaps can be used here"
-            )
-        return description
 
     def _decider(self) -> dict[str, Any]:
         """Return the Python object that decides, if one does."""

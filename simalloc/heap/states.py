@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from simalloc.heap.device_figures import device_figures
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.run import PAGE, Counters, Realloc, Run
+from simalloc.policy.device import Device
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +53,13 @@ class Replay:
     visited_at_free_worst: int
     coalescing_frees: int
     seconds: float
+    reported: Mapping[str, int] = field(default_factory=dict)
+    """What the allocator itself reports at the end, by its names."""
+    first_refused: int = 0
+    """The number, from 1 on, of the request that was refused first; 0: none was."""
+    refused: int = 0
+    mappings: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    """What a device took and gave back: event, address and bytes, below 0 if given back."""
 
 
 def run_of_replay(
@@ -70,7 +79,14 @@ def run_of_replay(
         addresses=raw.addresses,
         seconds=raw.seconds,
         page=page,
+        device=_device(raw, policy.description),
     )
+
+
+def _device(raw: Replay, description: object) -> DeviceFigures | None:
+    if not isinstance(description, Device):
+        return None
+    return device_figures(description, raw.reported, raw.first_refused, raw.refused)
 
 
 def run_of_states(

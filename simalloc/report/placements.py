@@ -30,7 +30,7 @@ def write_placements(
     `simulate` does.
     """
     watched = Watched(setting, engine=engine)
-    description = setting.family()
+    description = setting.policy.description
     names = description.figure_columns(watched.names)
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["event", "address", "mapped", "resident", *names])
@@ -44,7 +44,7 @@ def write_placements(
 def _rows(
     setting: Setting, watched: Watched, sight: Sight, first: int, every: int
 ) -> Iterator[list[object]]:
-    description, scale = setting.family(), setting.scale
+    description, scale = setting.policy.description, setting.scale
     last = len(setting.source)
     for place in range(len(sight.address)):
         event = first + place + 1

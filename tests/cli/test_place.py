@@ -44,6 +44,15 @@ def test_each_fourth_and_the_last_in_a_file(log, tmp_path):
     assert {row["resident"] for row in rows} == {"0"}
 
 
+def test_a_device_tells_what_is_reserved(tmp_path):
+    log = tmp_path / "device.txt"
+    log.write_text("m 1 600 0\nm 2 3000000 0\nf 1\n")
+    rows = list(csv.DictReader(place(str(log), "-p", "pytorch").stdout.splitlines()))
+    assert [row["address"] for row in rows] == ["0", str(2 << 20), "-"]
+    assert [row["mapped"] for row in rows] == [str(2 << 20), str(22 << 20), str(22 << 20)]
+    assert all(row["mapped"] == row["reserved_bytes.all.current"] for row in rows)
+
+
 def test_an_object_may_lie_below_where_addresses_are_told_from(tmp_path):
     log = tmp_path / "threads.txt"
     log.write_text("t 1\nm 1 100\nt 0\nm 2 100\n")
@@ -59,7 +68,6 @@ def test_an_object_may_lie_below_where_addresses_are_told_from(tmp_path):
         (["-p", "best-possible"], "does not place objects event by event"),
         (["-p", "first-fit-ao", "--page", "3000"], "a power of two"),
         (["-p", "first-fit-ao", "--page", "wide"], "is not a size"),
-        (["-p", "pytorch"], "does not place objects event by event"),
     ],
 )
 def test_what_cannot_be_is_refused_and_leaves_no_file(log, tmp_path, arguments, complaint):

@@ -39,7 +39,7 @@ def lines(trace, name):
 def test_every_block_lies_where_python_has_it(trace, name, options, below):
     source = open_source(DATA / f"{trace}.txt.zst")
     setting = Setting.of(source, f"pymalloc:below={below},{options}", None, None)
-    description = setting.family()
+    description = setting.policy.description
     places = [
         "f" if offset < 0 else description.spell_location(int(region), int(number), int(offset))
         for sight in Watched(setting).sights()

@@ -35,7 +35,7 @@ def rows(trace, policy):
     """Yield the same of the model's."""
     setting = Setting.of(open_source(DATA / f"{trace}.txt.zst"), policy, None, None, resident=True)
     watched = Watched(setting)
-    description = setting.family()
+    description = setting.policy.description
     columns = description.figure_columns(watched.names)
     for sight in watched.sights():
         for place, offset in enumerate(sight.offset):

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simalloc.heap import Realloc
-from simalloc.heap.device_core import figures_in_core, replay_in_core
-from simalloc.heap.reference.device import replay_device
+from simalloc.heap.device_replay import figures_in_core, replay_device
 from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
 
@@ -81,8 +80,8 @@ def device_traces(draw):
 )
 def test_the_engines_agree(name, parameters, trace, capacity, rule, goes_on):
     described = find_policy(name, capacity=f"{capacity}M", **parameters).description
-    plain = replay_device(trace, described, realloc=rule, check=True, goes_on=goes_on)
-    core = replay_in_core(trace, described, rule, checked=True, goes_on=goes_on)
+    plain = replay_device(trace, described, rule, engine="reference", checked=True, goes_on=goes_on)
+    core = replay_device(trace, described, rule, checked=True, goes_on=goes_on)
     for column in ("addresses", "live", "heap", "allocated", "free_blocks", "calls"):
         assert np.array_equal(getattr(plain, column), getattr(core, column)), column
     assert plain.figures == core.figures == figures_in_core(trace, described, rule, goes_on=goes_on)

@@ -70,7 +70,6 @@ ROOMS = {
         "parts": {"space"},
         "families": {"space", "parts", "python"},
         "python": {"space", "parts"},
-        "device": set(),
     },
 }
 """What the folders of a part may import of each other; the modules beside them are free."""

@@ -26,7 +26,13 @@ class Request(NamedTuple):
     thread: int = 0
     time: int = 0
     site: int = 0
+    stream: int = 0
+    pool: int = 0
     is_zeroed: bool = False
+
+
+class Refused(Exception):  # noqa: N818 - it is no error of the heap's
+    """A request that the heap has no room for: a device whose memory is out."""
 
 
 class Heap(ABC):
@@ -55,6 +61,8 @@ class Heap(ABC):
         self.visited_at_free_worst = 0
         self.coalescing_frees = 0
         self.event = 0
+        self.mappings: list[tuple[int, int, int]] = []
+        """What a device took and gave back: the event, the address, and the bytes, below 0."""
         self.scale = 1
         self.trace: Trace | None = None
         self.request = Request()
@@ -66,7 +74,7 @@ class Heap(ABC):
     def malloc(self, size: int) -> int:
         """Return the address of a block of at least `size` bytes.
 
-        Raises `SimallocError` if the heap cannot grow that far.
+        Raises `SimallocError` if the heap cannot grow that far, and `Refused` if it has no room.
         """
 
     @abstractmethod
@@ -87,6 +95,12 @@ class Heap(ABC):
         new = self.front.malloc(size)
         self.front.free(address)
         return new
+
+    def use(self, address: int) -> None:  # noqa: B027 - heaps take no notice
+        """Note that the request's stream uses the block."""
+
+    def after_event(self) -> None:  # noqa: B027 - most heaps keep no books
+        """Note what there is after an event."""
 
     def end_thread(self) -> None:  # noqa: B027 - most heaps know no threads
         """Let go of what the thread of the request has for itself: it ends."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference.families import heap_for
-from simalloc.heap.reference.heap import Request
+from simalloc.heap.reference.heap import Refused, Request
 from simalloc.heap.reference.parts.aligning import allocate_aligned
 from simalloc.heap.reference.parts.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from simalloc.policy import Family
     from simalloc.trace.trace import Trace
+
+
+_OF_LIVE: Final = frozenset({Op.FREE, Op.REALLOC, Op.USE})
 
 
 def replay(
@@ -50,11 +53,13 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
     start = time.perf_counter()
     objects = Objects(setting)
     states = np.empty((6 + len(setting.occupied), len(setting.source)), np.int64)
-    for event, address in enumerate(_addresses(objects, setting)):
-        states[:, event] = (address, *objects.state())
+    done = 0
+    for address in _addresses(objects, setting):
+        states[:, done] = (address, *objects.state())
+        done += 1
         if check:
             objects.check()
-    addresses, live, heap, allocated, free_blocks, resident, *occupied = states
+    addresses, live, heap, allocated, free_blocks, resident, *occupied = states[:, :done]
     return Replay(
         addresses,
         live,
@@ -72,6 +77,10 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
         visited_at_free_worst=objects.heap.visited_at_free_worst,
         coalescing_frees=objects.heap.coalescing_frees,
         seconds=time.perf_counter() - start,
+        reported=objects.heap.figures(),
+        first_refused=objects.first_refused,
+        refused=objects.refused,
+        mappings=np.array(objects.heap.mappings, np.int64).reshape(-1, 3),
     )
 
 
@@ -88,16 +97,20 @@ def watched(
 
 
 def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
-    """Carry out every event, and yield its object's address after it, or -1."""
+    """Carry out the events, to the program's end, and yield each object's address, or -1."""
     trace = objects.heap.trace = setting.source.in_memory()
     columns = trace.op.tolist(), trace.object.tolist()
     for event, (op, number) in enumerate(zip(*columns, strict=True)):
         objects.heap.event = event
         request = request_of(trace, event, setting)
         try:
-            yield objects.carry_out(op, number, request)
+            address = objects.carry_out(op, number, request)
         except SimallocError as error:
             raise type(error)(f"event {event} (of {request.size} bytes): {error}") from error
+        objects.heap.after_event()
+        yield address
+        if objects.refused and not setting.goes_on:
+            return
 
 
 def request_of(trace: Trace, event: int, setting: Setting) -> Request:
@@ -115,6 +128,8 @@ def request_of(trace: Trace, event: int, setting: Setting) -> Request:
         thread=told.get("thread", 0),
         time=told.get("time", 0),
         site=told.get("site", 0),
+        stream=told.get("stream", 0),
+        pool=told.get("pool", 0),
         is_zeroed=bool(trace.op[event] == Op.CALLOC),
     )
 
@@ -123,7 +138,7 @@ class Objects:
     """The live objects of a replay, each with its address and the bytes that were asked for."""
 
     def __init__(self, setting: Setting) -> None:
-        description = setting.family()
+        description = setting.policy.description
         heap = heap_for(description)
         heap.scale = setting.scale
         heap.blocks.page = setting.page * setting.scale
@@ -140,11 +155,15 @@ class Objects:
         self.visited: list[int] = []
         self._where: dict[int, tuple[int, int]] = {}
         self._live = 0
+        self.refused = self.first_refused = 0
 
     def carry_out(self, op: int, number: int, request: Request) -> int:
         """Do one event; return the object's address after it, -1 if there is no object any more."""
         self.heap.request = request
+        if self._setting.goes_on and op in _OF_LIVE and number not in self._where:
+            return -1  # it was refused
         if op == Op.USE:
+            self.heap.use(self._where[number][0])
             return self._where[number][0]
         if op in {Op.EMPTY, Op.THREAD_END}:
             self.heap.give_back() if op == Op.EMPTY else self.heap.end_thread()
@@ -152,11 +171,24 @@ class Objects:
         if op == Op.FREE:
             self._front.free(self._remove(number))
             return -1
-        address = self._reallocate(number) if op == Op.REALLOC else self._malloc()
+        before = self._where.get(number)
+        try:
+            address = self._reallocate(number) if op == Op.REALLOC else self._malloc()
+        except Refused:
+            self._refuse(number, before)
+            return -1
         self._where[number] = address, request.size
         self._live += request.size
         self._write(address)
         return address
+
+    def _refuse(self, number: int, before: tuple[int, int] | None) -> None:
+        """Count a refused request; an object that was not freed first stays where it was."""
+        self.refused += 1
+        self.first_refused = self.first_refused or self.heap.event + 1
+        if before is not None and self._setting.realloc is not Realloc.FREE_FIRST:
+            self._where[number] = before
+            self._live += before[1]
 
     def state(self) -> tuple[int, ...]:
         """Return live, mapped and allocated bytes, number of free blocks, resident bytes.

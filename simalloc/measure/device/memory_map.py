@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from simalloc.heap.device_core import replay_in_core
+from simalloc.heap.device_replay import replay_device
 from simalloc.measure.device.outcomes import described
 from simalloc.measure.device.pinned import Pinned, pinned
 from simalloc.measure.device.segments import Segments, memory_of, segments_of
@@ -57,7 +57,7 @@ def device_map(
     description = described(settings, capacity)
     expandable = description.resolved.expandable_segments
     page = description.rules.large_segment if expandable else None
-    replay = replay_in_core(trace, description)
+    replay = replay_device(trace, description)
     events = len(replay.addresses)
     seen = trace if events == len(trace) else trace.prefix(events)
     memory = memory_of(replay)

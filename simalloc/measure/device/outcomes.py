@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from simalloc.heap.device_core import figures_in_core
+from simalloc.heap.device_replay import figures_in_core
 from simalloc.machine import core_count
 from simalloc.measure.device.alike import behaviour
 from simalloc.measure.device.smallest import smallest_device, up

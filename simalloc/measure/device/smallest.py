@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from simalloc.heap.device_core import figures_in_core
+from simalloc.heap.device_replay import figures_in_core
 from simalloc.policy.device import UNLIMITED
 
 if TYPE_CHECKING:

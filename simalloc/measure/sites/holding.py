@@ -8,7 +8,6 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Run, moment, simulate
-from simalloc.heap.setting import Setting
 from simalloc.measure.sites.pinned import held_by
 from simalloc.measure.sites.usage import sites_of
 from simalloc.trace.sample import sampled_every
@@ -50,6 +49,6 @@ def held_under(
     event = len(trace) - 1 if ends else run.peak_event
     heap = moment(trace, run, event, progress=progress)
     site = np.where(heap.since >= 0, column[np.maximum(heap.since, 0)], 0).astype(np.int64)
-    payload = Setting.of(trace, run.policy, None, None).family().payload
+    payload = run.policy.description.payload
     sites = int(column.max(initial=0)) + 1
     return held_by(heap, site, sites, scale=run.scale, page=page, payload=payload)

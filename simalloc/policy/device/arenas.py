@@ -20,6 +20,7 @@ class Bfc(Device):
     """
 
     family: ClassVar[str] = "bfc"
+    reference: ClassVar[str] = "device_regions:BfcHeap"
 
     fraction: Annotated[float, "The share of the capacity that the allocator may take."] = 1.0
     growth: Annotated[
@@ -66,6 +67,7 @@ class OrtArena(Device):
     """ONNX Runtime's arena: the same idea with other steps; streams are not told apart."""
 
     family: ClassVar[str] = "ort arena"
+    reference: ClassVar[str] = "device_regions:OrtArenaHeap"
 
     extend: Extend = Extend.NEXT_POWER_OF_TWO
     initial_chunk: Annotated[int, "`initial_chunk_size_bytes`: the first step."] = MIB
@@ -98,6 +100,7 @@ class RmmPool(Device):
     """The pool of the RAPIDS Memory Manager: best fit, doubling, shrinking only below a maximum."""
 
     family: ClassVar[str] = "rmm pool"
+    reference: ClassVar[str] = "rmm_pool:RmmPoolHeap"
     columns: ClassVar[tuple[str, ...]] = ("stream",)
 
     initial: Annotated[int, "Bytes taken at the start."] = 0
@@ -120,3 +123,4 @@ class NoCache(Device):
     """Every request asks the device, every free gives back."""
 
     family: ClassVar[str] = "no cache"
+    reference: ClassVar[str] = "no_cache:NoCacheHeap"

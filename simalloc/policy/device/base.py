@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import Description, Family
 from simalloc.policy.parts import Overhead
 
 MIB: Final = 1 << 20
@@ -19,7 +19,7 @@ UNLIMITED: Final = 1 << 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class Device:
+class Device(Description):
     """An allocator of a device's memory; its constants are bytes, so it runs at scale 1.
 
     The device grants memory in multiples of 2 MiB while its capacity lasts. Each segment lies at
@@ -36,10 +36,11 @@ class Device:
     """Headers and tables are kept in other memory."""
     overhead: ClassVar[Overhead] = Overhead()
     applied_overhead: ClassVar[Overhead] = Overhead()
-    is_slow: ClassVar[bool] = False
+    payload: ClassVar[int] = 0
     memalign: ClassVar[bool] = False
-    columns: ClassVar[tuple[str, ...]] = ()
-    """The optional columns of a trace that it looks at."""
+    quick: ClassVar[int] = 0
+    cache: ClassVar[int] = 0
+    count_frees: ClassVar[bool] = False
     aligning: ClassVar[None] = None
     """Blocks have one alignment, of 256 or 512 bytes; no program asks for another."""
 
@@ -58,11 +59,6 @@ class Device:
     def _own_parameters(self) -> dict[str, int]:
         """Return what the core knows of this allocator, besides the capacity."""
         return {}
-
-    @property
-    def core(self) -> str:
-        """The core's name of what carries the description out."""
-        return self.family
 
     @property
     def looked_at(self) -> tuple[str, ...]:

@@ -14,14 +14,8 @@ _OF_PYTHON = ("pool", "keeps", "discards", "skew", "least")
 """What the core takes of Python's own allocator; of other policies 0."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """The base class of all descriptions. Sizes are in scaled bytes.
-
-    A description decides nothing by itself. `simalloc.heap` carries it out, once in plain Python
-    (`heap/reference`, the definition) and once in C. The parameters here are common to all families
-    (docs/policies.md, Parts).
-    """
+class Description:
+    """What descriptions of heaps and of devices have in common."""
 
     family: ClassVar[str]
     """The family's name."""
@@ -44,6 +38,44 @@ class Family:
     """Whether it also says what the program writes: objects begin anywhere in their blocks."""
     is_slow: ClassVar[bool] = False
     """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
+
+    @property
+    def core(self) -> str:
+        """The core's name of what carries the description out."""
+        return self.family
+
+    def allocates_for_threads(self, provenance: Mapping[str, Any]) -> bool:
+        """Say whether what the C library allocates for each thread comes before the first event.
+
+        Where the program was recorded, that is among the events.
+        """
+        return "recorder" not in provenance
+
+    def spell_location(self, region: int, number: int, offset: int) -> str:
+        """Return in the allocator's own words where an object is, as its heap has told it."""
+        del region, number
+        return str(offset)
+
+    def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the columns in which what the allocator itself reports is told."""
+        return names
+
+    def spell_figures(
+        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+    ) -> Sequence[object]:
+        """Return the values of those columns after an event, which may have left an object."""
+        del location
+        return list(figures.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(Description):
+    """The base class of all descriptions. Sizes are in scaled bytes.
+
+    A description decides nothing by itself. `simalloc.heap` carries it out, once in plain Python
+    (`heap/reference`, the definition) and once in C. The parameters here are common to all families
+    (docs/policies.md, Parts).
+    """
 
     mechanism: Annotated[
         bool, "Whether blocks have the headers and tables of the allocator described."
@@ -88,11 +120,6 @@ class Family:
             raise PolicyError(f"memalign is on; {self.family} cannot serve an asked alignment")
 
     @property
-    def core(self) -> str:
-        """The core's name of what carries the description out."""
-        return self.family
-
-    @property
     def overhead(self) -> Overhead:
         """What the allocator's own mechanism adds to a request: here, boundary tags.
 
@@ -118,29 +145,6 @@ class Family:
     def looked_at(self) -> tuple[str, ...]:
         """The optional columns of a trace that a placement with these parameters depends on."""
         return (*self.columns, *(["alignment"] if self.memalign else []))
-
-    def allocates_for_threads(self, provenance: Mapping[str, Any]) -> bool:
-        """Say whether what the C library allocates for each thread comes before the first event.
-
-        Where the program was recorded, that is among the events.
-        """
-        return "recorder" not in provenance
-
-    def spell_location(self, region: int, number: int, offset: int) -> str:
-        """Return in the allocator's own words where an object is, as its heap has told it."""
-        del region, number
-        return str(offset)
-
-    def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the columns in which what the allocator itself reports is told."""
-        return names
-
-    def spell_figures(
-        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
-    ) -> Sequence[object]:
-        """Return the values of those columns after an event, which may have left an object."""
-        del location
-        return list(figures.values())
 
     @property
     def aligning(self) -> Aligning | None:

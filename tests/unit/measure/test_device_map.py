@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simalloc.heap.device_core import replay_in_core
+from simalloc.heap.device_replay import replay_device
 from simalloc.measure import device_map
 from simalloc.measure.device.segments import memory_of, segments_of
 from simalloc.policy import find_policy
@@ -32,7 +32,7 @@ GROWING = trace(
 
 
 def test_what_was_taken_when():
-    replay = replay_in_core(GROWING, find_policy("pytorch").description)
+    replay = replay_device(GROWING, find_policy("pytorch").description)
     memory = memory_of(replay)
     assert (memory[:, 1] // MIB).tolist() == [30, 12, 24, 2]
     assert memory[:, 2:].tolist() == [[0, 3], [1, 7], [4, 7], [5, 7]]
@@ -42,7 +42,7 @@ def test_what_was_taken_when():
 
 
 def test_pages_that_are_unmapped_split_what_was_mapped():
-    replay = replay_in_core(
+    replay = replay_device(
         trace((M, 0, 50 * MIB), (M, 1, 2 * MIB), (F, 0, 0), (E, 0, 0), (M, 2, 25 * MIB)),
         find_policy("pytorch-expandable", capacity="1G").description,
     )

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from simalloc.heap.reference.device.blocks import Block
-from simalloc.heap.reference.device.pytorch import PyTorchAllocator
+from simalloc.heap.reference.families.pytorch import PyTorchHeap
+from simalloc.heap.reference.heap import Request
 from simalloc.policy import find_policy
 
 TRUTH = Path(__file__).parents[4] / "shared" / "traces" / "device"
@@ -87,31 +87,47 @@ class Recorded:
         return self.segments[max(each for each in self.segments if each <= address)]
 
 
-def begin(allocator, recorded):
+class RecordedHeap(PyTorchHeap):
+    """The allocator on a device that hands out the addresses that the real one did."""
+
+    def __init__(self, description, recorded):
+        super().__init__(description)
+        self.blocks.segment_alignment = self.blocks.page = 1
+        self.recorded = recorded
+        self.asked = []
+
+    def take_segment(self, pool, stream, size):
+        self.asked.append(size)
+        return self.take_segment_at(
+            self.recorded.taken[len(self.asked) - 1]["addr"], pool, stream, size
+        )
+
+    def take_segment_at(self, address, pool, stream, size):
+        self.blocks._segments._next = address
+        return super().take_segment(pool, stream, size)
+
+
+def begin(heap, recorded):
     """Put the allocator into the state at which the history begins; return the live blocks."""
     live = recorded.live_at_start()
-    sizes = recorded.block_sizes(live, allocator.rounded)
+    sizes = recorded.block_sizes(live, heap.rounded)
     later = {each["addr"] for each in recorded.taken}
     blocks = {}
     for address, segment in recorded.segments.items():
         if address in later:
             continue
-        pool = allocator.pool(0, small=segment["segment_type"] == "small")
-        rest = Block(address, segment["total_size"], segment["stream"])
-        allocator.statistics.reserved.add(rest.size)
-        end = address + rest.size
-        for at in sorted(each for each in live if address <= each < end):
-            if at > rest.address:
-                gap, rest = rest, rest.cut(at - rest.address)
-                pool.put(gap)
+        pool = heap.pool(0, small=segment["segment_type"] == "small")
+        size = segment["total_size"]
+        rest = heap.take_segment_at(address, pool, segment["stream"], size)
+        for at in sorted(each for each in live if address <= each < address + size):
+            if at > rest:
+                gap, rest = rest, heap.cut(rest, at - rest)
+                heap.put(gap)
             block = rest
-            rest = block.cut(sizes[at]) if block.size > sizes[at] else None
-            block.in_use, block.requested = True, live[at]
-            allocator._pool_of[block] = pool
-            allocator.statistics.hand_out(block.size, live[at])
-            blocks[at] = block
+            rest = heap.cut(block, sizes[at]) if heap.block_size(block) > sizes[at] else None
+            blocks[at] = heap.hand_out(block, live[at])
         if rest is not None:
-            pool.put(rest)
+            heap.put(rest)
     return blocks
 
 
@@ -121,24 +137,17 @@ def test_every_address_and_every_segment(path):
     recorded = Recorded(path)
     if any(entry["action"] in GIVES_OR_MAPS for entry in recorded.history):
         pytest.skip("memory was given back or mapped: what was there at the start is not known")
-    allocator = PyTorchAllocator(find_policy("pytorch").description)
-    blocks = begin(allocator, recorded)
-    asked = []
-
-    def allocate(size):
-        asked.append(size)
-        return recorded.taken[len(asked) - 1]["addr"]
-
-    allocator.device.allocate = allocate
+    heap = RecordedHeap(find_policy("pytorch").description, recorded)
+    blocks = begin(heap, recorded)
     placed = []
     for entry in recorded.history:
         if entry["action"] == "alloc":
-            block = allocator.malloc(entry["size"], entry["stream"], 0)
-            placed.append((block.address, entry["addr"]))
-            blocks[entry["addr"]] = block
+            heap.request = Request(entry["size"], stream=entry["stream"])
+            blocks[entry["addr"]] = heap.malloc(entry["size"])
+            placed.append((blocks[entry["addr"]], entry["addr"]))
         elif entry["action"] == "free_completed":
-            allocator.free(blocks.pop(entry["addr"]))
+            heap.free(blocks.pop(entry["addr"]))
     assert [ours for ours, _ in placed] == [real for _, real in placed]
-    assert asked == [each["size"] for each in recorded.taken]
+    assert heap.asked == [each["size"] for each in recorded.taken]
     final = sum(segment["total_size"] for segment in recorded.segments.values())
-    assert allocator.statistics.reserved.now == final
+    assert heap.blocks.mapped == final

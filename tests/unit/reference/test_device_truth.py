@@ -1,17 +1,18 @@
 """Both engines against what the real compiled allocators did (tests/data/device/README.md)."""
 
 import gzip
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from simalloc.heap.device_core import replay_in_core
-from simalloc.heap.reference.device import replay_device
+from simalloc.heap.device_replay import replay_device
 from simalloc.measure import what_if
 from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
 from simalloc.trace.formats.importing import load_log
 
+replay_in_reference = partial(replay_device, engine="reference")
 DATA = Path(__file__).parents[2] / "data" / "device"
 SNAPSHOTS = sorted(DATA.glob("*.pickle.gz"))
 STATISTICS = [
@@ -82,7 +83,7 @@ def programs(name):
     return [pytest.param(each, id=f"{i}-{each.given[-1]}") for i, each in enumerate(found)]
 
 
-@pytest.mark.parametrize("engine", [replay_device, replay_in_core])
+@pytest.mark.parametrize("engine", [replay_in_reference, replay_device])
 @pytest.mark.parametrize("program", programs("pytorch-2.15.0.txt.gz"))
 def test_every_address_call_and_figure_of_pytorch(engine, program):
     fraction, *settings = program.given
@@ -100,7 +101,7 @@ def test_every_address_call_and_figure_of_pytorch(engine, program):
     assert counted == program.statistics[40:]
 
 
-@pytest.mark.parametrize("engine", [replay_device, replay_in_core])
+@pytest.mark.parametrize("engine", [replay_in_reference, replay_device])
 @pytest.mark.parametrize("program", programs("rmm-26.10.txt.gz"))
 def test_every_address_and_call_of_rmm(engine, program):
     replay = program.replayed(engine, "rmm-pool", maximum=int(program.given[0]))
@@ -108,7 +109,7 @@ def test_every_address_and_call_of_rmm(engine, program):
     assert replay.calls.tolist() == program.granted()
 
 
-@pytest.mark.parametrize("engine", [replay_device, replay_in_core])
+@pytest.mark.parametrize("engine", [replay_in_reference, replay_device])
 @pytest.mark.parametrize("program", programs("bfc-2.21.0.txt.gz"))
 def test_every_address_and_call_of_bfc(engine, program):
     parameters = dict(each.split("=") for each in program.given[0].split(","))

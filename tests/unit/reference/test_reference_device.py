@@ -3,20 +3,20 @@
 import csv
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from simalloc.heap import simulate
-from simalloc.heap.device_core import replay_in_core
-from simalloc.heap.reference.device import replay_device
+from simalloc.heap.device_replay import replay_device
 from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
 from simalloc.trace.formats.importing import load_log
 
 TRUTH = Path(__file__).parents[4] / "shared" / "traces" / "device"
+replay_in_reference = partial(replay_device, engine="reference")
 MIB = 1 << 20
 
 EXAMPLE = [
@@ -111,7 +111,7 @@ def test_bfc_ends_where_a_small_region_is_refused(engine):
 
 
 def test_where_the_blocks_of_the_example_lie():
-    replay = replay_device(example(), find_policy("pytorch").description, check=True)
+    replay = replay_in_reference(example(), find_policy("pytorch").description, checked=True)
     one, two, three, four = 0, 20 * MIB, 22 * MIB, 46 * MIB
     placed = [one, two, three, -1, one, -1, three, three + 24_000_000, -1, four, -1, -1, -1]
     assert replay.addresses.tolist() == [*placed, one + 12_000_256]
@@ -122,14 +122,14 @@ def test_where_the_blocks_of_the_example_lie():
 
 def test_where_expandable_blocks_of_the_example_lie():
     text = f"pytorch-expandable:{CAPACITY}"
-    replay = replay_device(example(), find_policy(text).description, check=True)
+    replay = replay_in_reference(example(), find_policy(text).description, checked=True)
     small = replay.addresses[1]
     assert replay.addresses.tolist() == [
         *(0, small, 3_000_320, -1, 28_000_768, -1, 0, 24_000_000, -1, 40_001_024, -1, -1, -1, 0)
     ]
 
 
-@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+@pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
 @pytest.mark.parametrize("capacity", [0, 601 * MIB])
 def test_pages_are_counted_from_the_range(replayed, capacity):
     """The large range comes after the small one, at an address that is no multiple of its page."""
@@ -174,7 +174,7 @@ def test_a_request_that_cannot_be_served_ends_the_run():
     assert (run.device.retries, run.device.ooms) == (1, 1)
 
 
-@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+@pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
 def test_a_program_goes_on_without_what_it_did_not_get(replayed):
     described = find_policy("pytorch", capacity=60 * MIB).description
     replay = replayed(example(), described, goes_on=True)
@@ -186,7 +186,7 @@ def test_a_program_goes_on_without_what_it_did_not_get(replayed):
     assert replay.live.tolist()[-1] == 12_000_000 + 1_100_000 + 5_000_000
 
 
-@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+@pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
 def test_a_new_range_that_is_too_short_is_lost(replayed):
     """A range has 72 MiB, rounded up to 80; before and after giving back one is tried."""
     trace = Trace.from_events(
@@ -198,7 +198,7 @@ def test_a_new_range_that_is_too_short_is_lost(replayed):
     assert replay.calls.tolist() == [[0, 0, 20 * MIB], [2, 240 * MIB, 20 * MIB]]
 
 
-@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+@pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
 def test_ranges_go_by_the_whole_device(replayed):
     trace = Trace.from_events([Op.MALLOC] * 2, [0, 1], [2_000_000] * 2, stream=[0, 1])
     for more, second in (("", 80), (",total=128M", 160), (",expandable_segments_reserve=0.5", 40)):
@@ -206,7 +206,7 @@ def test_ranges_go_by_the_whole_device(replayed):
         assert replayed(trace, described).addresses.tolist() == [0, second * MIB]
 
 
-@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+@pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
 @pytest.mark.parametrize(
     ("text", "oom"),
     [
@@ -221,7 +221,7 @@ def test_limits_below_the_capacity(replayed, text, oom):
     assert replayed(trace, find_policy(text).description).figures.first_oom_event == oom
 
 
-@pytest.mark.parametrize("replayed", [replay_device, replay_in_core])
+@pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
 def test_rmm_makes_room_below_a_maximum(replayed):
     """The first region has half of the maximum; it goes back for 8 MiB, nothing does for 11."""
     trace = Trace.from_events(
@@ -244,7 +244,7 @@ def test_a_block_that_another_stream_uses_stays_until_the_next_request():
         [600, 0, 0, 600, 600],
         stream=[0, 1, 0, 0, 1],
     )
-    replay = replay_device(trace, find_policy("pytorch").description, check=True)
+    replay = replay_in_reference(trace, find_policy("pytorch").description, checked=True)
     assert replay.addresses.tolist() == [0, 0, -1, 0, 2 * MIB]
     assert replay.figures.peak_active_bytes == 2048
     assert replay.free_blocks.tolist() == [1, 1, 1, 1, 2]

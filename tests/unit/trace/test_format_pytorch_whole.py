@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from simalloc.heap.reference.device import replay_device
+from simalloc.heap.device_replay import replay_device
 from simalloc.measure import what_if
 from simalloc.measure.device.segments import memory_of
 from simalloc.policy import find_policy
@@ -95,7 +95,7 @@ def entry(action, address, size, stream, **more):
 def test_a_run_that_ends_in_an_out_of_memory(log, settings, framed):
     trace, capacity = program(1), 600 * MIB
     described = find_policy("pytorch", settings=settings, capacity=capacity).description
-    replay = replay_device(trace, described)
+    replay = replay_device(trace, described, engine="reference")
     assert replay.figures.ooms == 1
     assert replay.figures.retries > 0
     assert replay.figures.device_free > 0

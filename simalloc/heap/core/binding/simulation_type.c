@@ -458,9 +458,9 @@ static PyMethodDef simulation_methods[] = {
     {"replay", simulation_replay, METH_VARARGS,
      "replay(op, size, slot, live, spans, columns) -> (events done, failure or None)\n--\n\n"
      "Carry out events. spans is what the first whole batches come to, of as many as are known. "
-     "columns is a dict: the optional columns alignment, time, thread, site, stream and pool where they are known; "
-     "address, to be filled; and together mapped, resident, live, free_blocks, region, number, offset and figures, to "
-     "be filled. The GIL is released."},
+     "columns is a dict: the optional columns alignment, time, thread, site, stream and pool where "
+     "they are known; address, to be filled; and together mapped, resident, live, free_blocks, "
+     "region, number, offset and figures, to be filled. The GIL is released."},
     {"figure_names", simulation_figure_names, METH_NOARGS, "What the allocator itself reports."},
     {"report", simulation_report, METH_NOARGS, "The values of these figures now."},
     {"mappings", simulation_mappings, METH_NOARGS,

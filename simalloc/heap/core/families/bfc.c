@@ -46,7 +46,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     uint32_t id = regions_allocate(regions, rounded, size);
     if (id == NO_BLOCK && extend(regions, rounded))
         id = regions_allocate(regions, rounded, size);
-    if (id == NO_BLOCK && state->collection && collect(regions, rounded) && extend(regions, rounded))
+    if (id == NO_BLOCK && state->collection && collect(regions, rounded) &&
+        extend(regions, rounded))
         id = regions_allocate(regions, rounded, size);
     return id;
 }

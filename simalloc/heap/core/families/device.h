@@ -78,7 +78,7 @@ struct device {
 /* What stands in struct family for all of them. */
 #define DEVICE_FAMILY                                                                    \
     .blocks_an_event = 16, .next_layer = next_layer, .check = device_check,              \
-    .refuses = true, .counts_frees = true, .after_change = device_note_peak,                                    \
+    .refuses = true, .counts_frees = true, .after_change = device_note_peak,             \
     .figure_names = device_figure_names, .figure_count = DEVICE_FIGURES
 
 /* The layer of a family, and its next_layer(). Requests may be refused, so that only the loop that
@@ -129,7 +129,8 @@ uint32_t device_take_segment(struct device *device, struct device_stream *stream
 /* Gives a segment back that is one block, in no list. */
 void device_give_segment_back(struct device *device, uint32_t id);
 
-/* A new range of addresses, a hole in no list; NO_BLOCK, with the heap's failure set, if there is none. */
+/* A new range of addresses, a hole in no list; NO_BLOCK, with the heap's failure set, if there is
+ * none. */
 uint32_t device_take_range(struct device *device, struct device_stream *stream, uint64_t size);
 /* Whether the device has room for so many bytes. */
 bool device_can_grant(const struct device *device, uint64_t size);

@@ -22,7 +22,7 @@ void regions_release(struct heap *heap, uint32_t id);
 uint64_t regions_room(const struct regions *regions);
 /* Doubles the step until it has room for a size; returns whether that was needed. */
 bool regions_reach(struct regions *regions, uint64_t size);
-/* Takes a region, smaller and smaller while the device refuses, but for `size` and `least` bytes. */
+/* Takes a region, a smaller one each time the device refuses, down to `size` and `least` bytes. */
 bool regions_take(struct regions *regions, uint64_t wanted, uint64_t size, uint64_t least);
 void regions_give_back(struct regions *regions, uint32_t id);
 

@@ -10,9 +10,10 @@ from simalloc.errors import PolicyError
 if TYPE_CHECKING:
     from simalloc.heap.reference.heap import Heap
     from simalloc.policy import Family
+    from simalloc.policy.device import Device
 
 
-def heap_for(description: Family) -> Heap:
+def heap_for(description: Family | Device) -> Heap:
     """Return an empty heap under the policy described; raises `PolicyError` if there is none."""
     if not description.reference:
         raise PolicyError(f"{description.family} has no reference engine; it is compiled alone")

@@ -9,6 +9,7 @@ from simalloc.heap.reference.space import State
 if TYPE_CHECKING:
     from simalloc.heap.reference.heap import Heap
     from simalloc.policy import Family
+    from simalloc.policy.device import Device
 
 
 class Front:
@@ -18,7 +19,7 @@ class Front:
     is to a request that takes a block of its size (docs/policies.md, Parts).
     """
 
-    def __init__(self, heap: Heap, description: Family) -> None:
+    def __init__(self, heap: Heap, description: Family | Device) -> None:
         self.heap = heap
         heap.front = self
         self._quick = description.quick

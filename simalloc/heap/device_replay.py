@@ -1,4 +1,4 @@
-"""A program on a device, in the C core: what is seen after each event, or the figures alone."""
+"""A program on a device: what is seen after each event, or the figures alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from simalloc.heap.device_figures import DeviceReplay, figures_of
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
+from simalloc.heap.states import run_of_replay
 from simalloc.heap.stepping import replay_all, run_of
 from simalloc.policy import Policy
 from simalloc.policy.device.base import GRANULE
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from simalloc.trace.trace import Trace
 
 
-def replay_in_core(
+def replay_device(
     trace: Trace,
     description: Device,
     realloc: Realloc = Realloc.FREE_FIRST,
     *,
+    engine: str = "core",
     checked: bool = False,
     goes_on: bool = False,
 ) -> DeviceReplay:
@@ -34,7 +36,9 @@ def replay_in_core(
 
     If it `goes_on`, such a request is left out with all that is told of its object.
     """
-    setting = setting_of(trace, description, realloc, goes_on=goes_on)
+    setting = _setting(trace, description, realloc, goes_on=goes_on)
+    if engine == "reference":
+        return _in_reference(setting, trace, checked=checked)
     watched = Watched(setting, checked=checked, keeps_mappings=True)
     allocated = watched.names.index("allocated_bytes.all.current")
     parts = [(np.empty(0, np.int64),) * 5] + [
@@ -43,8 +47,8 @@ def replay_in_core(
     ]
     addresses, live, heap, taken, free = (np.concatenate(c) for c in zip(*parts, strict=True))
     run = run_of(watched.simulation, setting, addresses=addresses)
-    calls = calls_in(watched.simulation.mappings())
-    return DeviceReplay(addresses, live, heap, taken, free, run, calls)
+    mappings = np.frombuffer(watched.simulation.mappings(), np.int64).reshape(-1, 3)
+    return DeviceReplay(addresses, live, heap, taken, free, run, _granted(mappings))
 
 
 def figures_in_core(
@@ -54,8 +58,8 @@ def figures_in_core(
     *,
     goes_on: bool = False,
 ) -> DeviceFigures:
-    """Return the figures alone, which takes less time; see `replay_in_core`."""
-    setting = setting_of(trace, description, realloc, goes_on=goes_on)
+    """Return the figures alone, which takes less time; see `replay_device`."""
+    setting = _setting(trace, description, realloc, goes_on=goes_on)
     simulation = setting.simulation()
     replay_all(simulation, setting)
     figures = figures_of(simulation, description)
@@ -63,21 +67,23 @@ def figures_in_core(
     return figures
 
 
-def calls_in(mappings: bytes) -> NDArray[np.int64]:
+def _in_reference(setting: Setting, trace: Trace, *, checked: bool) -> DeviceReplay:
+    from simalloc.heap.reference.replay import replay_setting  # noqa: PLC0415 - rarely needed
+
+    raw = replay_setting(setting, check=checked)
+    run = run_of_replay(raw, trace, setting.policy, scale=setting.scale, realloc=setting.realloc)
+    states = raw.addresses, raw.live, raw.heap, raw.allocated, raw.free_blocks
+    return DeviceReplay(*states, run, _granted(raw.mappings))
+
+
+def _granted(mappings: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return what was mapped and unmapped as the device grants it, in whole granules."""
-    calls = np.frombuffer(mappings, np.int64).reshape(-1, 3).copy()
+    calls = mappings.copy()
     sizes = calls[:, 2]
     calls[:, 2] = np.sign(sizes) * -(-abs(sizes) // GRANULE) * GRANULE
     return calls
 
 
-def setting_of(
-    trace: Trace,
-    description: Device,
-    realloc: Realloc = Realloc.FREE_FIRST,
-    *,
-    goes_on: bool = False,
-) -> Setting:
-    """Return the setting of a replay on a device."""
+def _setting(trace: Trace, description: Device, realloc: Realloc, *, goes_on: bool) -> Setting:
     policy = Policy(description.family, description)
     return Setting(trace, policy, description.only_scale, realloc, goes_on=goes_on)

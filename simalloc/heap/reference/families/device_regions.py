@@ -6,11 +6,9 @@ from math import floor
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from sortedcontainers import SortedKeyList
 
-from simalloc.heap.reference.device.allocator import Allocator
-from simalloc.heap.reference.device.blocks import Block
-from simalloc.heap.reference.device.memory import round_up
+from simalloc.heap.reference.families.device import DeviceHeap
+from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.policy.device import Extend
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ _BACK_OFF: Final = np.float32(0.9)
 _LEAST_BACK_OFF: Final = 8 << 10
 
 
-class _Regions(Allocator):
+class _RegionsHeap(DeviceHeap):
     """What both have in common: one best fit over all free chunks of all regions."""
 
     def __init__(self, capacity: int, limit: int, always_split: int) -> None:
@@ -30,38 +28,25 @@ class _Regions(Allocator):
         self._limit = limit
         self._always_split = always_split
         self._step = 0
-        self._free: SortedKeyList = SortedKeyList(key=lambda block: (block.size, block.address))
+        self._pool = self.add_pool()
 
-    def free(self, block: Block) -> None:
-        """Merge with the next chunk, then with the one before."""
-        self.statistics.take_back(block.size, block.requested)
-        block.in_use, block.requested = False, 0
-        for neighbour in (block.next, block.previous):
-            if neighbour is not None and not neighbour.in_use:
-                self._free.remove(neighbour)
-                block.absorb(neighbour)
-                self.statistics.coalescings += 1
-        self._free.add(block)
+    @property
+    def largest_free(self) -> int:
+        """The bytes of the largest free chunk."""
+        return max((size for _, size in self.free_blocks()), default=0)
 
-    def free_blocks(self) -> list[Block]:
-        """Return the free chunks."""
-        return list(self._free)
-
-    def _best_fit(self, size: int) -> Block | None:
-        at = self._free.bisect_key_left((size, 0))
-        return self._free.pop(at) if at < len(self._free) else None
-
-    def _hand_out(self, block: Block, size: int, requested: int) -> Block:
+    def _best_fit(self, size: int, requested: int) -> int | None:
         """Split a chunk if it is twice as large, or the rest is large; hand out its low end."""
-        if block.size >= 2 * size or block.size - size >= self._always_split:
-            self._free.add(block.cut(size))
-            self.statistics.splits += 1
-        block.in_use, block.requested = True, requested
-        self.statistics.hand_out(block.size, requested)
-        return block
+        block = self.take_best(self._pool, 0, size)
+        if block is None:
+            return None
+        has = self.block_size(block)
+        if has >= 2 * size or has - size >= self._always_split:
+            self.split(block, size)
+        return self.hand_out(block, requested)
 
     def _room(self) -> int:
-        return (self._limit - self.statistics.reserved.now) // UNIT * UNIT
+        return (self._limit - self.blocks.mapped) // UNIT * UNIT
 
     def _new_region(self, wanted: int, size: int, least: int = 0) -> bool:
         """Take a region, a tenth less each time the device refuses, down to `size` and `least`.
@@ -69,22 +54,20 @@ class _Regions(Allocator):
         Of nine units and fewer a tenth less is as much again, rounded up. The real allocator asks
         for that for ever; this one gives up.
         """
-        while (address := self.device.allocate(wanted)) is None:
+        while (address := self.take_segment(self._pool, 0, wanted)) is None:
             less = round_up(floor(np.float32(wanted) * _BACK_OFF), UNIT)
             if less < max(size, least) or less == wanted:
                 return False
             wanted = less
-        self._free.add(Block(address, wanted))
-        self.statistics.take_segment(wanted)
+        self.put(address)
         return True
 
-    def _give_back(self, block: Block) -> None:
-        self._free.remove(block)
-        self.device.free(block.address, block.size)
-        self.statistics.give_segment_back(block.size)
+    def _give_back(self, address: int) -> None:
+        self.take(address)
+        self.give_segment_back(address)
 
 
-class BfcAllocator(_Regions):
+class BfcHeap(_RegionsHeap):
     """tsl/framework/bfc_allocator.cc."""
 
     def __init__(self, description: Bfc) -> None:
@@ -92,18 +75,15 @@ class BfcAllocator(_Regions):
         self._collection = description.collection
         self._step = min(_FIRST_STEP, self._limit) if description.growth else self._limit
 
-    def malloc(self, size: int, stream: int, pool: int) -> Block | None:  # noqa: ARG002 - has none
+    def allocate(self, size: int) -> int | None:
         """Return the best fit, after an extension or a collection if need be."""
         rounded = round_up(size, UNIT)
-        block = self._best_fit(rounded)
+        block = self._best_fit(rounded, size)
         if block is None and self._extend(rounded):
-            block = self._best_fit(rounded)
+            block = self._best_fit(rounded, size)
         if block is None and self._collection and self._collect(rounded) and self._extend(rounded):
-            block = self._best_fit(rounded)
-        if block is None:
-            self.statistics.ooms += 1
-            return None
-        return self._hand_out(block, rounded, size)
+            block = self._best_fit(rounded, size)
+        return block
 
     def _extend(self, size: int) -> bool:
         room = self._room()
@@ -121,9 +101,9 @@ class BfcAllocator(_Regions):
 
     def _collect(self, size: int) -> bool:
         """Give back all regions that are wholly free, if that can help."""
-        whole = [block for block in self._free if block.whole]
-        left = self._limit - self.statistics.reserved.now
-        if not whole or size > left + sum(block.size for block in whole):
+        whole = self.whole_blocks(self._pool)
+        left = self._limit - self.blocks.mapped
+        if not whole or size > left + sum(map(self.block_size, whole)):
             return False
         self.statistics.retries += 1
         for block in whole:
@@ -131,7 +111,7 @@ class BfcAllocator(_Regions):
         return True
 
 
-class OrtArenaAllocator(_Regions):
+class OrtArenaHeap(_RegionsHeap):
     """onnxruntime/core/framework/bfc_arena.cc."""
 
     def __init__(self, description: OrtArena) -> None:
@@ -141,22 +121,19 @@ class OrtArenaAllocator(_Regions):
         self._kept: int | None = None
         """Where the first region begins, which stays when memory is given back."""
 
-    def malloc(self, size: int, stream: int, pool: int) -> Block | None:  # noqa: ARG002 - has none
+    def allocate(self, size: int) -> int | None:
         """Return the best fit, after an extension if need be."""
         rounded = round_up(size, UNIT)
-        block = self._best_fit(rounded)
+        block = self._best_fit(rounded, size)
         if block is None and self._extend(rounded):
-            block = self._best_fit(rounded)
-        if block is None:
-            self.statistics.ooms += 1
-            return None
-        return self._hand_out(block, rounded, size)
+            block = self._best_fit(rounded, size)
+        return block
 
-    def empty(self) -> None:
+    def give_back(self) -> None:
         """Give back regions that are wholly free (shrink); the first stays if regions double."""
         doubling = self._description.extend is Extend.NEXT_POWER_OF_TWO
-        for block in [block for block in self._free if block.whole]:
-            if not (doubling and block.address == self._kept):
+        for block in self.whole_blocks(self._pool):
+            if not (doubling and block == self._kept):
                 self._give_back(block)
         self._step = self._description.initial_growth
 
@@ -177,5 +154,5 @@ class OrtArenaAllocator(_Regions):
         if not self._new_region(wanted, size, _LEAST_BACK_OFF):
             return False
         if first:
-            self._kept = self._free[-1].address if len(self._free) else None
+            self._kept = self._pool.free[-1]
         return True

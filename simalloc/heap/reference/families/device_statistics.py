@@ -1,69 +1,8 @@
-"""Blocks that tile segments, and what all allocators count of them."""
+"""What all allocators of a device's memory count."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-
-@dataclass(eq=False, slots=True)
-class Block:
-    """A piece of a segment. Its neighbours are None at the ends of the segment."""
-
-    address: int
-    size: int
-    stream: int = 0
-    previous: Block | None = None
-    next: Block | None = None
-    in_use: bool = False
-    """Also while it waits for another stream."""
-    requested: int = 0
-    """Bytes that the program asked for, while it is in use."""
-    mapped: bool = True
-    """False of addresses in an expandable segment that have no memory."""
-    origin: int | None = None
-    """Where the range of its expandable segment begins."""
-    entered: int = 0
-    """The searches of its pool when it entered it."""
-    users: set[int] = field(default_factory=set)
-    """Other streams that use it."""
-
-    @property
-    def expandable(self) -> bool:
-        """Whether it lies in a range of which pages are mapped."""
-        return self.origin is not None
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is all of its segment."""
-        return self.previous is None and self.next is None
-
-    def cut(self, size: int) -> Block:
-        """Shorten the block to `size`, and return the rest, which comes behind it."""
-        rest = Block(
-            self.address + size,
-            self.size - size,
-            self.stream,
-            previous=self,
-            next=self.next,
-            mapped=self.mapped,
-            origin=self.origin,
-        )
-        if self.next is not None:
-            self.next.previous = rest
-        self.next, self.size = rest, size
-        return rest
-
-    def absorb(self, neighbour: Block) -> None:
-        """Take in the block before or behind this one."""
-        if neighbour is self.previous:
-            self.address, self.previous = neighbour.address, neighbour.previous
-            if self.previous is not None:
-                self.previous.next = self
-        else:
-            self.next = neighbour.next
-            if self.next is not None:
-                self.next.previous = self
-        self.size += neighbour.size
 
 
 @dataclass
@@ -93,7 +32,7 @@ class PooledGauge(Gauge):
 
 
 @dataclass
-class Statistics:
+class DeviceStatistics:
     """What `torch.cuda.memory_stats` calls by these names, in bytes; and counts."""
 
     requested: PooledGauge = field(default_factory=PooledGauge)
@@ -109,9 +48,9 @@ class Statistics:
     largest: int = 0
     """The largest block that was ever in use."""
     retries: int = 0
-    ooms: int = 0
-    splits: int = 0
-    coalescings: int = 0
+    device_alloc: int = 0
+    """Calls that took memory: of segments, or of pages whatever their number."""
+    device_free: int = 0
     at_peak: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Reserved, requested, active and inactive_split when reserved first had its peak."""
 
@@ -132,6 +71,8 @@ class Statistics:
         return current | {
             **{f"{name}.peak": gauge.peak for name, gauge in gauges.items()},
             "segments": self.segments,
+            "device_alloc": self.device_alloc,
+            "device_free": self.device_free,
             "retries": self.retries,
             "largest": self.largest,
             "requested_bytes_at_peak": self.at_peak[1],
@@ -157,14 +98,3 @@ class Statistics:
         self.allocated.change(-size, small=False)
         self.active.change(-size, small=False)
         self.requested.change(-requested, small=False)
-
-    def take_segment(self, size: int, *, small: bool = False) -> None:
-        """Count a segment that was taken from the device."""
-        self.reserved.change(size, small=small)
-        self.segment.change(1, small=small)
-        self.segments += 1
-
-    def give_segment_back(self, size: int, *, small: bool = False) -> None:
-        """Count a segment that was given back to the device."""
-        self.reserved.change(-size, small=small)
-        self.segment.change(-1, small=small)
