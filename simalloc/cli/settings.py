@@ -19,11 +19,13 @@ from simalloc.measure.settings import (
     candidates,
     held_arenas,
     in_use,
+    is_worth,
     own_candidate,
     python_of,
     recorded,
     settings_of,
 )
+from simalloc.measure.sites import best_apart, events_of_best_apart
 from simalloc.policy.parts import parse_size
 from simalloc.report import write_table
 from simalloc.report.arenas import arena_code_table, arenas_table, arenas_text
@@ -33,6 +35,7 @@ from simalloc.report.settings import (
     settings_records_table,
     settings_table,
 )
+from simalloc.report.sites import proposal_text
 from simalloc.trace.catalogue import open_source
 
 if TYPE_CHECKING:
@@ -145,8 +148,18 @@ def _print(
     with progress(f"{source.name}: what is left to chance", None):
         advice = advise(trace, settings if kept == settings else kept, process)
     click.echo(advice.text)
+    _print_apart(source, used)
     if advice.line:
         click.echo(f"\n  {advice.line}")
+
+
+def _print_apart(source: EventSource, used: Setting) -> None:
+    """Say which code's objects had best an arena of their own, if that saves enough."""
+    with progress(f"{source.name}: code apart", events_of_best_apart(source)) as advance:
+        found = best_apart(source, used.run.policy, most=1, progress=advance)
+    for proposal in found:
+        if is_worth(proposal.apart.together_bytes, proposal.apart.saved):
+            click.echo(f"{proposal_text(proposal)}.")
 
 
 def _print_arenas(trace: Trace, used: Setting, form: Format) -> None:

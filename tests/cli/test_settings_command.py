@@ -59,3 +59,20 @@ def test_what_cannot_be(trace, arguments, complaint):
     done = simalloc(trace, *arguments)
     assert done.returncode == 2
     assert complaint in done.stderr
+
+
+def test_the_verdict_says_what_to_put_apart(tmp_path):
+    """Sessions that stay between buffers that go: glibc gives back the end of its heap alone."""
+    count = 1000
+    op = [Op.MALLOC] * count + [Op.FREE] * (count // 2)
+    made = Trace.from_events(
+        op,
+        [*range(count), *range(0, count, 2)],
+        [6000 if event % 2 == 0 else 40 for event in range(count)] + [0] * (count // 2),
+        site=[1 + event % 2 for event in range(count)] + [0] * (count // 2),
+        provenance={"sites": ["", "buffer (page.c:2)", "xmalloc < remember (session.c:7)"]},
+    )
+    path = tmp_path / "served.npz"
+    write_trace(made, path)
+    said = simalloc(str(path), "--no-native").stdout
+    assert "Put what remember (session.c:7) allocates into an arena of its own: 2.89 MiB to" in said

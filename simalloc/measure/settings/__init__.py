@@ -1,6 +1,6 @@
 """Which malloc, and which setting: the same trace under what people install and what they set."""
 
-from simalloc.measure.settings.advice import Advice, advise, counted, in_use, mebibytes
+from simalloc.measure.settings.advice import Advice, advise, counted, in_use, is_worth, mebibytes
 from simalloc.measure.settings.arenas import Arena, HeldArenas, held_arenas
 from simalloc.measure.settings.candidates import (
     Candidate,
@@ -28,6 +28,7 @@ __all__ = [
     "held_arenas",
     "in_use",
     "installed_release",
+    "is_worth",
     "mebibytes",
     "own_candidate",
     "python_of",

@@ -81,6 +81,11 @@ def in_use(settings: Sequence[Setting], process: Recorded) -> Setting:
     return next((one for one in settings if one.candidate.name == name), settings[0])
 
 
+def is_worth(holds: float, gain: float) -> bool:
+    """Say whether so many bytes less, of those that are held, are a reason to change something."""
+    return gain >= max(LEAST_BYTES, LEAST_GAIN * holds)
+
+
 def counted(setting: Setting, *, at_end: bool) -> float:
     """Return the resident bytes that count: those at the end, or at the peak."""
     return setting.resident.final_bytes if at_end else setting.resident.peak_bytes
@@ -141,7 +146,7 @@ def _not_advised(now: Setting, best: Setting, ranked: Sequence[Setting], *, at_e
     """Say of what holds clearly less, and is not advised, why."""
     least = ranked[0]
     gain = counted(best, at_end=at_end) - counted(least, at_end=at_end)
-    if least is best or gain < max(LEAST_BYTES, LEAST_GAIN * counted(now, at_end=at_end)):
+    if least is best or not is_worth(counted(now, at_end=at_end), gain):
         return ""
     holds = mebibytes(counted(least, at_end=at_end))
     if TRIM in least.candidate.values:

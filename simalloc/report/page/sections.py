@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from simalloc.heap import MAPPED_FROM
 from simalloc.heap.setting import find_realloc
+from simalloc.measure.settings import is_worth
 from simalloc.policy import spell
 from simalloc.report.browser.cells import shared_scales
 from simalloc.report.figures.footprints import draw_footprints
@@ -25,6 +26,7 @@ from simalloc.report.page.svg import png, svg
 from simalloc.report.page.words import about_trace, holds, theory
 from simalloc.report.runs import threads_notes
 from simalloc.report.settings import footprints_table, settings_table
+from simalloc.report.sites import proposal_text
 from simalloc.report.units import spell_bytes, spell_percent
 from simalloc.report.waste import waste_table
 
@@ -84,7 +86,12 @@ def _heap_sections(findings: Findings, key: str) -> list[tuple[str, str]]:
 def _verdict(findings: Findings) -> str:
     advice = findings.advice
     line = f"\n<pre>{escape(advice.line)}</pre>" if advice.line else ""
-    return f'<p class="verdict">{with_code(advice.text)}</p>{line}'
+    apart = "".join(
+        f" {proposal_text(one)}."
+        for one in (findings.code.proposals[:1] if findings.code else ())
+        if is_worth(one.apart.together_bytes, one.apart.saved)
+    )
+    return f'<p class="verdict">{with_code(advice.text + apart)}</p>{line}'
 
 
 def _footprints(findings: Findings) -> str:
