@@ -1,8 +1,10 @@
 /* A program that does little but allocate and free, to measure what recording costs.
  *
- * Usage: churn EVENTS LIVE DEPTH. LIVE blocks are kept; one of them at random is freed and
- * allocated anew, small sizes mostly, until there were EVENTS events. Each allocation is DEPTH calls
- * deep, on one of 16 paths. Prints the processor time that took, in nanoseconds an event. */
+ * Usage: churn EVENTS LIVE DEPTH THREADS. Each thread keeps LIVE blocks; one of them at random is
+ * freed and allocated anew, small sizes mostly, until there were EVENTS events in all. Each
+ * allocation is DEPTH calls deep, on one of 16 paths. Prints the processor time that took, in
+ * nanoseconds an event. */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +17,12 @@ static double now(void)
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-static uint64_t roll(void)
+static uint64_t roll(uint64_t *state)
 {
-    static uint64_t state = 88172645463325252u;
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state >> 16;
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state >> 16;
 }
 
 /* A path turns left or right in its last calls. */
@@ -46,21 +47,39 @@ static __attribute__((noinline)) void *right(size_t size, unsigned path, unsigne
     return block;
 }
 
-int main(int count, char **arguments)
+static size_t pairs, live;
+static unsigned depth;
+
+static void *churn(void *number)
 {
-    if (count != 4)
-        return 2;
-    size_t pairs = strtoul(arguments[1], NULL, 10) / 2;
-    size_t live = strtoul(arguments[2], NULL, 10);
-    unsigned depth = (unsigned)strtoul(arguments[3], NULL, 10);
+    uint64_t state = 88172645463325252u + (uintptr_t)number;
     char **blocks = calloc(live, sizeof *blocks);
-    double start = now();
     for (size_t i = 0; i < pairs; i++) {
-        uint64_t die = roll();
+        uint64_t die = roll(&state);
         char **block = &blocks[(die >> 12) % live];
         free(*block);
         *block = left(die % 8 ? 16 + die % 120 : 16 + die % 2048, die >> 40 & 15, depth);
     }
-    printf("%.2f\n", (now() - start) / (2 * (double)pairs));
+    return NULL;
+}
+
+int main(int count, char **arguments)
+{
+    enum { MOST = 64 };
+    pthread_t thread[MOST];
+    if (count != 5)
+        return 2;
+    size_t threads = strtoul(arguments[4], NULL, 10);
+    threads = threads < MOST ? threads : MOST;
+    pairs = strtoul(arguments[1], NULL, 10) / 2 / threads;
+    live = strtoul(arguments[2], NULL, 10);
+    depth = (unsigned)strtoul(arguments[3], NULL, 10);
+    double start = now();
+    for (uintptr_t i = 1; i < threads; i++)
+        pthread_create(&thread[i], NULL, churn, (void *)i);
+    churn(NULL);
+    for (size_t i = 1; i < threads; i++)
+        pthread_join(thread[i], NULL);
+    printf("%.2f\n", (now() - start) / (2 * (double)pairs * (double)threads));
     return 0;
 }

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,22 +38,26 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--live", type=int, nargs="+", default=[100, 10_000, 100_000])
     parser.add_argument("--depth", type=int, default=16, help="calls from main to malloc")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 4])
     arguments = parser.parse_args()
     for name, value in environment().items():
         print(f"{name}: {value}")
     print(f"load: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print(f"{'live blocks':>12} {'':<24} {'ns an event':>12} {'on top':>8} {'bytes an event':>15}")
+    print(
+        f"{'live, threads':>12} {'':<24} {'ns an event':>12} {'on top':>8} {'bytes an event':>15}"
+    )
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         churn = directory / "churn"
-        subprocess.run(["cc", "-O2", "-o", churn, PROGRAM], check=True)  # noqa: S607 - the C compiler
-        for live in arguments.live:
-            command = [str(churn), str(arguments.events), str(live), str(arguments.depth)]
-            measure(command, directory, arguments.events, arguments.repeats, live)
+        subprocess.run(["cc", "-O2", "-pthread", "-o", churn, PROGRAM], check=True)  # noqa: S607 - the C compiler
+        for threads, live in product(arguments.threads, arguments.live):
+            command = map(str, (churn, arguments.events, live, arguments.depth, threads))
+            case = f"{live:,} by {threads}"
+            measure([*command], directory, arguments.events, arguments.repeats, case)
         measure_python(directory, arguments.events // 20, arguments.repeats)
 
 
-def measure(command: Sequence[str], directory: Path, events: int, repeats: int, live: int) -> None:
+def measure(command: Sequence[str], directory: Path, events: int, repeats: int, case: str) -> None:
     """Print the rows of one program."""
     ways: dict[str, Callable[[Sequence[str], Path], tuple[float, int]]] = {
         "alone": alone,
@@ -72,7 +77,7 @@ def measure(command: Sequence[str], directory: Path, events: int, repeats: int, 
             sizes[way] = size
     for way, time in times.items():
         on_top, on_disk = time - times["alone"], sizes[way] / events
-        print(f"{live:>12,} {way:<24} {time:>12.1f} {on_top:>8.1f} {on_disk:>15.2f}")
+        print(f"{case:>12} {way:<24} {time:>12.1f} {on_top:>8.1f} {on_disk:>15.2f}")
 
 
 def measure_python(directory: Path, objects: int, repeats: int) -> None:
