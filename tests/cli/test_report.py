@@ -407,3 +407,15 @@ def test_all_that_is_on_the_page_is_on_paper(page, tab):
     )
     assert tab.evaluate(cut) == 0
     tab.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_what_is_left_out_of_a_longer_trace_is_said(tmp_path, monkeypatch):
+    for module in ("findings", "sections"):
+        monkeypatch.setattr(f"simalloc.report.page.{module}.SHORT_EVENTS", 100)
+    write_trace(load("make").prefix(1000), tmp_path / "start.npz")
+    found = find_out(open_trace(tmp_path / "start.npz"), given="start.npz")
+    assert {one.candidate.settings for one in found.settings} < {
+        "", "arena_max=2", "dirty_decay_ms=0", "aggressive_decommit=on",
+        "purge_delay=0", "decommit_delay=0",
+    }  # fmt: skip
+    assert "left out are settings that seldom help" in page_of([found], "simalloc").decode()

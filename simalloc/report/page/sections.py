@@ -19,7 +19,7 @@ from simalloc.report.figures.waste import draw_waste
 from simalloc.report.html import html, with_code
 from simalloc.report.page.code import code_section
 from simalloc.report.page.device_findings import DeviceFindings, device_sections
-from simalloc.report.page.findings import WHOLE_EVENTS
+from simalloc.report.page.findings import SHORT_EVENTS, WHOLE_EVENTS
 from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import ranking_table
 from simalloc.report.page.svg import png, svg
@@ -124,8 +124,15 @@ def _settings(findings: Findings) -> str:
     table = settings_table(
         "", findings.settings, possible=findings.possible, natives=findings.natives
     )
+    fewer = (
+        f" The trace has more than {SHORT_EVENTS:,} events: left out are settings that seldom help, "
+        "which <code>simalloc settings</code> tries, and replays of what is left to chance."
+        if len(findings.trace) > SHORT_EVENTS
+        else ""
+    )
     return (
-        "<p>Resident bytes of each, at the peak, on average over the events and at the end.</p>\n"
+        "<p>Resident bytes of each, at the peak, on average over the events and at the end."
+        f"{fewer}</p>\n"
         f'<div class="wide">{html(table)}</div>'
     )
 
