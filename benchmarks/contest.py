@@ -63,7 +63,7 @@ def hold(
         glibc = native(GLIBC)
         share = _seconds_once(trace, repeats) / max(len(policies), 1)
         contestants = {spell(policy): _ours(trace, policy, share) for policy in policies}
-        contestants |= {allocator.name: native(allocator) for allocator in allocators}
+        contestants |= {f"real {each.name}": native(each) for each in allocators}
         contests = [Contest(trace.name, name) for name in contestants]
         each = 1e9 / max(len(trace), 1)
         for repeat in range(repeats):
