@@ -125,8 +125,8 @@ def _settings(findings: Findings) -> str:
         "", findings.settings, possible=findings.possible, natives=findings.natives
     )
     fewer = (
-        f" The trace has more than {SHORT_EVENTS:,} events: left out are settings that seldom help, "
-        "which <code>simalloc settings</code> tries, and replays of what is left to chance."
+        f" The trace has more than {SHORT_EVENTS:,} events: left out are settings that seldom "
+        "help, which <code>simalloc settings</code> tries, and replays of what is left to chance."
         if len(findings.trace) > SHORT_EVENTS
         else ""
     )
