@@ -473,6 +473,7 @@ OLDER = {
         "segment_decommit_delay": st.sampled_from([0, 1]),
         "allow_decommit": st.booleans(),
         "eager_commit": st.booleans(),
+        "page_reset": st.booleans(),
         "eager_commit_delay": st.sampled_from([0, 2]),
     }
 }

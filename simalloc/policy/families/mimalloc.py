@@ -33,6 +33,7 @@ _OF_2: Final = frozenset(
         "allow_decommit",
         "eager_commit",
         "eager_commit_delay",
+        "page_reset",
     }
 )
 """The parameters of 2.0.9 alone."""
@@ -164,6 +165,10 @@ class Mimalloc(Family):
         Amount,
         "2.0.9: so many first segments of each thread are not, if there are several threads.",
     ] = 1
+    page_reset: Annotated[
+        bool,
+        "2.0.9: whether the system may take the pages of freed spans; until then they stay.",
+    ] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -193,4 +198,4 @@ class Mimalloc(Family):
         given = super().core_parameters() | {"purge_unit": self.purge_unit}
         is_old = self.version is MimallocVersion.V2_0_9
         foreign = _OF_3 | {"purge_unit"} if is_old else _OF_2 | {"arena_purge_min_size"}
-        return {name: given[name] for name in given.keys() - foreign - {"version"}}
+        return {name: given[name] for name in given.keys() - foreign - {"version", "page_reset"}}
