@@ -32,8 +32,8 @@ def code_version(core: str | None = None, modules: tuple[str, ...] = ()) -> str:
     `policy`, and `core`, whose sums are part of the measures; C sources are installed with them.
 
     With `core`, the core's name of a family, it covers only the shared part and the family's own
-    files, whose names begin with the family's; and of the descriptions and the catalogue the
-    `modules` named. So another family's code may change without a trace.
+    files, in a folder of its name or with names that begin with it; and of the descriptions and
+    the catalogue the `modules` named. So another family's code may change without a trace.
     """
     digest = hashlib.sha256()
     for name in _sources(core, modules):
@@ -75,6 +75,6 @@ def _families() -> set[str]:
 
 
 def _owner(name: str, families: set[str]) -> str:
-    """Return the family whose name a C file's begins with; empty if several may use it."""
-    stem = Path(name).stem
+    """Return the family whose name a C file's or its folder's begins with; empty if none does."""
+    stem = Path(name.removeprefix(_FAMILIES)).parts[0].partition(".")[0]
     return max((one for one in families if f"{stem}_".startswith(f"{one}_")), key=len, default="")

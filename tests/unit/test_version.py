@@ -20,6 +20,8 @@ FAMILIES = {
     "heap/core/families/list_rover.h": "",
     "heap/core/families/sizes.h": "",
     "heap/core/families/binned_fit.c": "",
+    "heap/core/families/new/new.c": "",
+    "heap/core/families/new/pages.c": "",
     "heap/core/parts/bins.c": "",
     "policy/families/base.py": "",
     "policy/families/__init__.py": "",
@@ -93,7 +95,12 @@ def test_what_a_family_depends_on_changes_its_version(package, name):
     "name",
     [
         *("heap/core/families/binned_fit.c", "heap/core/families/list_rover.h"),
-        *("heap/core/families/new.c", "policy/families/binned_fit.py", "policy/families/new.py"),
+        *(
+            "heap/core/families/new.c",
+            "heap/core/families/new/pages.c",
+            "policy/families/binned_fit.py",
+            "policy/families/new.py",
+        ),
         *("policy/catalogue/other.py", "heap/reference/e.py"),
     ],
 )

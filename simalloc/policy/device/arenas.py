@@ -20,7 +20,7 @@ class Bfc(Device):
     """
 
     family: ClassVar[str] = "bfc"
-    reference: ClassVar[str] = "device_regions:BfcHeap"
+    reference: ClassVar[str] = "device.regions:BfcHeap"
 
     fraction: Annotated[float, "The share of the capacity that the allocator may take."] = 1.0
     growth: Annotated[
@@ -67,7 +67,7 @@ class OrtArena(Device):
     """ONNX Runtime's arena: the same idea with other steps; streams are not told apart."""
 
     family: ClassVar[str] = "ort arena"
-    reference: ClassVar[str] = "device_regions:OrtArenaHeap"
+    reference: ClassVar[str] = "device.regions:OrtArenaHeap"
 
     extend: Extend = Extend.NEXT_POWER_OF_TWO
     initial_chunk: Annotated[int, "`initial_chunk_size_bytes`: the first step."] = MIB

@@ -45,7 +45,7 @@ class PyTorch(Device):
     """
 
     family: ClassVar[str] = "pytorch"
-    reference: ClassVar[str] = "pytorch:PyTorchHeap"
+    reference: ClassVar[str] = "pytorch.pytorch:PyTorchHeap"
     columns: ClassVar[tuple[str, ...]] = ("stream", "pool")
 
     fraction: Annotated[

@@ -30,7 +30,7 @@ class Jemalloc(Family):
     """
 
     family: ClassVar[str] = "jemalloc"
-    reference: ClassVar[str] = "jemalloc:JemallocHeap"
+    reference: ClassVar[str] = "jemalloc.jemalloc:JemallocHeap"
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
     writes_itself: ClassVar[bool] = True
 

@@ -77,7 +77,7 @@ class Mimalloc(Family):
     """Pages for blocks of one size, of which free blocks are taken in the order of their frees."""
 
     family: ClassVar[str] = "mimalloc"
-    reference: ClassVar[str] = "mimalloc:heap_of_version"
+    reference: ClassVar[str] = "mimalloc.mimalloc:heap_of_version"
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
     writes_itself: ClassVar[bool] = True
 

@@ -13,7 +13,7 @@ class Musl(Family):
     """Groups of up to 32 slots of a class; small groups lie in slots of larger ones."""
 
     family: ClassVar[str] = "musl"
-    reference: ClassVar[str] = "musl:MuslHeap"
+    reference: ClassVar[str] = "musl.musl:MuslHeap"
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
     writes_itself: ClassVar[bool] = True
 

@@ -61,7 +61,7 @@ class Ptmalloc(Family):
     """Arenas of bins and a top, under a cache for each thread."""
 
     family: ClassVar[str] = "ptmalloc"
-    reference: ClassVar[str] = "ptmalloc:PtmallocHeap"
+    reference: ClassVar[str] = "ptmalloc.ptmalloc:PtmallocHeap"
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread")
     writes_itself: ClassVar[bool] = True
 

@@ -28,7 +28,7 @@ class Pymalloc(Family):
     """Pools of blocks of one size in arenas; what has more than 512 bytes goes to the one below."""
 
     family: ClassVar[str] = "pymalloc"
-    reference: ClassVar[str] = "pymalloc:PymallocHeap"
+    reference: ClassVar[str] = "pymalloc.pymalloc:PymallocHeap"
     only_scale: ClassVar[int] = 1
     writes_itself: ClassVar[bool] = True
 

@@ -35,7 +35,7 @@ class Scudo(Family):
     """Shuffled blocks of a size in groups and batches behind local caches, and a mapping cache."""
 
     family: ClassVar[str] = "scudo"
-    reference: ClassVar[str] = "scudo:ScudoHeap"
+    reference: ClassVar[str] = "scudo.scudo:ScudoHeap"
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
     writes_itself: ClassVar[bool] = True
 

@@ -21,7 +21,7 @@ class Tcmalloc(Family):
     """A cache a thread, over lists of spans that all threads share, over a heap of pages."""
 
     family: ClassVar[str] = "tcmalloc"
-    reference: ClassVar[str] = "tcmalloc:TcmallocHeap"
+    reference: ClassVar[str] = "tcmalloc.tcmalloc:TcmallocHeap"
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread")
     writes_itself: ClassVar[bool] = True
 

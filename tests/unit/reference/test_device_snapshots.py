@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simalloc.heap.reference.families.pytorch import PyTorchHeap
+from simalloc.heap.reference.families.pytorch.pytorch import PyTorchHeap
 from simalloc.heap.reference.heap import Request
 from simalloc.policy import find_policy
 

@@ -1,9 +1,9 @@
 """jemalloc on heaps small enough to follow the rules by hand."""
 
 from simalloc.heap.reference import heap_for
-from simalloc.heap.reference.families.jemalloc_cache import capacities
-from simalloc.heap.reference.families.jemalloc_decay import Decay
-from simalloc.heap.reference.families.jemalloc_sizes import (
+from simalloc.heap.reference.families.jemalloc.cache import capacities
+from simalloc.heap.reference.families.jemalloc.decay import Decay
+from simalloc.heap.reference.families.jemalloc.sizes import (
     SMALL_CLASSES,
     Sizes,
     class_number,

@@ -6,7 +6,7 @@ Addresses are told from the first page on; each small page has 64 KiB.
 import pytest
 
 from simalloc.heap.reference import heap_for
-from simalloc.heap.reference.families.mimalloc_sizes import block_size, system_size
+from simalloc.heap.reference.families.mimalloc.sizes import block_size, system_size
 from simalloc.heap.reference.heap import Request
 from simalloc.policy.families.mimalloc import Mimalloc, ReclaimOnFree
 

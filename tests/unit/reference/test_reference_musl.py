@@ -1,7 +1,7 @@
 """musl's malloc on heaps small enough to follow the rules by hand."""
 
 from simalloc.heap.reference import heap_for
-from simalloc.heap.reference.families.musl_classes import SIZES, class_of, slot_count
+from simalloc.heap.reference.families.musl.classes import SIZES, class_of, slot_count
 from simalloc.heap.reference.heap import Request
 from simalloc.policy.families.musl import Musl
 

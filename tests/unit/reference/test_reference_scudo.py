@@ -3,8 +3,8 @@
 import pytest
 
 from simalloc.heap.reference import heap_for
-from simalloc.heap.reference.families.scudo_configuration import CONFIGURATIONS
-from simalloc.heap.reference.families.scudo_primary import draw_slots
+from simalloc.heap.reference.families.scudo.configuration import CONFIGURATIONS
+from simalloc.heap.reference.families.scudo.primary import draw_slots
 from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.scudo import Config, Purge, Scudo

@@ -1,5 +1,5 @@
 /* TensorFlow's and XLA's best fit with coalescing (policy/device/arenas.md). */
-#include "families/device_regions.h"
+#include "families/device/regions.h"
 
 #define FIRST_STEP (UINT64_C(2) << 20)
 

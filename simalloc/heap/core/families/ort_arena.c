@@ -1,5 +1,5 @@
 /* ONNX Runtime's arena (policy/device/arenas.md). */
-#include "families/device_regions.h"
+#include "families/device/regions.h"
 
 enum { LEAST_BACK_OFF = 8 << 10 };
 

@@ -1,5 +1,5 @@
 /* The pool of the RAPIDS Memory Manager (policy/device/arenas.md). */
-#include "families/device.h"
+#include "families/device/device.h"
 #include "space/segment.h"
 
 enum { UNIT = 256 };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.families.device import DeviceHeap
+from simalloc.heap.reference.families.device.device import DeviceHeap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.policy.device.base import GRANULE
 

@@ -1,0 +1,207 @@
+/* What jemalloc keeps for a thread: the stacks of its cache, filled from an arena and flushed. */
+#ifndef SIMALLOC_JEMALLOC_CACHE_H
+#define SIMALLOC_JEMALLOC_CACHE_H
+
+#include "families/jemalloc/arena.h"
+
+/* Counts operations past the cache; now and then, gives pages back that are due. */
+ALWAYS_INLINE void tick(struct jemalloc *state, struct thread *thread, struct arena *arena,
+                        uint64_t ticks)
+{
+    if (UNLIKELY(count_ticks(thread, ticks)) && !state->background_thread)
+        look(state, arena);
+}
+
+static inline uint32_t capacity_of_small(const struct jemalloc *state, uint32_t class)
+{
+    uint64_t least = state->tcache_nslots_small_min + state->tcache_nslots_small_min % 2;
+    uint64_t most = state->tcache_nslots_small_max & ~UINT64_C(1);
+    int64_t places = (int64_t)state->lg_tcache_nslots_mul;
+    uint64_t regions = slab_size(class) / class_size(class);
+    uint64_t slots = places >= 0 ? regions << places : regions >> -places;
+    slots += slots % 2;
+    if (most < 2)
+        most = 2;
+    if (slots < least)
+        slots = least;
+    return (uint32_t)(slots < most ? slots : most);
+}
+
+/* Fills in how many objects of each class a cache holds, and of how many classes. */
+static inline void fill_capacities(struct jemalloc *state)
+{
+    uint64_t limit = state->version == V5_3_1 ? 32 << 10 : 8 << 20;
+    uint64_t largest = state->tcache_max < limit ? state->tcache_max : limit;
+    state->classes = class_number(largest) + 1;
+    for (uint32_t class = 0; class < state->classes; class++)
+        state->capacities[class] = class < SMALL_CLASSES ? capacity_of_small(state, class)
+                                                         : (uint32_t)state->tcache_nslots_large;
+}
+
+/* The bytes of the table of all stacks, which has a word in front and one behind. */
+static inline uint64_t stacks_size(const struct jemalloc *state)
+{
+    uint64_t words = 2;
+    for (uint32_t class = 0; class < state->classes; class++)
+        words += state->capacities[class];
+    return 8 * words;
+}
+
+/* Makes a thread's stacks, whose table lies at an address; false when memory is exhausted. */
+static inline bool make_stacks(struct jemalloc *state, struct thread *thread, uint64_t address)
+{
+    uint32_t *objects = calloc(stacks_size(state) / 8, sizeof *objects);
+    if (objects == NULL) {
+        heap_fail(&state->heap, OUT_OF_MEMORY);
+        return false;
+    }
+    uint64_t end = address + 8;
+    for (uint32_t class = 0; class < state->classes; class++) {
+        uint32_t capacity = state->capacities[class];
+        end += UINT64_C(8) * capacity;
+        thread->stacks[class] = (struct stack){
+            .objects = objects, .end = end, .capacity = capacity, .shift = 1};
+        objects += capacity;
+    }
+    thread->large_cursor = SMALL_CLASSES;
+    thread->has_cache = true;
+    return true;
+}
+
+static inline void release_stacks(struct thread *thread)
+{
+    if (thread->has_cache)
+        free(thread->stacks[0].objects);
+    thread->has_cache = false;
+}
+
+/* Notes that the pointers of the newest objects are written in the table of a stack. */
+ALWAYS_INLINE void write_stack(struct jemalloc *state, const struct stack *stack, uint32_t count)
+{
+    if (state->heap.setting.mechanism)
+        heap_touch(&state->heap, stack->end - UINT64_C(8) * stack->count, UINT64_C(8) * count);
+}
+
+/* Takes the newest object out of a stack that has some; it is allocated then. */
+ALWAYS_INLINE uint32_t stack_pop(struct heap *heap, struct stack *stack)
+{
+    uint32_t id = stack->objects[--stack->count];
+    struct block *block = &heap->blocks[id];
+    if (stack->count < stack->low)
+        stack->low = stack->count;
+    block->index_slot = STATE_ALLOCATED;
+    heap->counters.cached_blocks--;
+    heap->counters.allocated += block->size;
+    return id;
+}
+
+/* Puts an allocated object in a stack that has room. */
+ALWAYS_INLINE void stack_push(struct heap *heap, struct stack *stack, uint32_t id)
+{
+    struct block *block = &heap->blocks[id];
+    stack->objects[stack->count++] = id;
+    block->index_slot = STATE_CACHED;
+    heap->counters.cached_blocks++;
+    heap->counters.allocated -= block->size;
+}
+
+/* The greatest number of objects that a fill takes, and the least in `least`. */
+static inline uint32_t fill_count(const struct jemalloc *state, struct stack *stack,
+                                  uint32_t *least)
+{
+    uint32_t most = stack->capacity >> (stack->shift - stack->burst);
+    if (most == 0)
+        most = 1;
+    *least = state->by_clock ? most / 2 + 1 : most;
+    if (state->by_clock && stack->burst + 1 < stack->shift)
+        stack->burst++;
+    return most;
+}
+
+/* Takes regions for an empty stack; the first taken is on top. False when memory is exhausted. */
+static inline bool fill_stack(struct jemalloc *state, struct thread *thread, uint32_t class)
+{
+    struct stack *stack = &thread->stacks[class];
+    struct arena *arena = thread->arena;
+    uint32_t least;
+    uint32_t most = fill_count(state, stack, &least);
+    uint32_t taken = 0;
+    while (taken < least) {
+        if (!find_slab(state, arena, class))
+            return false;
+        struct extent *slab = extent_at(state, arena->bins[class].current);
+        uint32_t end = taken + slab->free_regions;
+        if (end > most)
+            end = least;
+        for (; taken < end; taken++) {
+            uint32_t block = take_region(slab);
+            heap_mark(&state->heap, block, STATE_CACHED);
+            stack->objects[taken] = block;
+        }
+    }
+    for (uint32_t i = 0; i < taken / 2; i++) {
+        uint32_t block = stack->objects[i];
+        stack->objects[i] = stack->objects[taken - 1 - i];
+        stack->objects[taken - 1 - i] = block;
+    }
+    arena->allocated += taken * class_size(class);
+    stack->count = taken;
+    stack->low = 0;
+    stack->refilled = true;
+    write_stack(state, stack, taken);
+    tick(state, thread, arena, 1);
+    return true;
+}
+
+/* Takes all but the `kept` newest objects out of a stack, into `flushed`, the newest first. */
+static inline uint32_t take_flushed(struct jemalloc *state, struct stack *stack, uint32_t kept)
+{
+    uint32_t count = stack->count - kept;
+    for (uint32_t i = 0; i < count; i++)
+        state->flushed[i] = stack->objects[count - 1 - i];
+    memmove(stack->objects, stack->objects + count, kept * sizeof *stack->objects);
+    stack->count = kept;
+    if (kept < stack->low)
+        stack->low = kept;
+    stack->burst = 0;
+    return count;
+}
+
+/* Gives back those of the first flushed objects' arena; the others move to the front. Returns how
+ * many there are. */
+static inline uint32_t flush_arena(struct jemalloc *state, struct thread *thread, uint32_t count,
+                                   bool is_small, uint32_t *emptied)
+{
+    struct arena *arena = arena_of(state, state->flushed[0]);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t block = state->flushed[i];
+        if (extent_of(state, block)->arena != arena->number) {
+            state->flushed[left++] = block;
+        } else if (!is_small) {
+            free_large(state, arena, block);
+        } else {
+            uint32_t slab = put_back(state, arena, block);
+            if (slab != NO_EXTENT)
+                state->emptied[(*emptied)++] = slab;
+        }
+    }
+    tick(state, thread, arena, count - left);
+    return left;
+}
+
+/* Gives the oldest objects of a stack back, arena by arena; then the slabs that are empty. */
+static inline void flush_stack(struct jemalloc *state, struct thread *thread, uint32_t class,
+                               uint32_t kept)
+{
+    uint32_t count = take_flushed(state, &thread->stacks[class], kept);
+    uint32_t emptied = 0;
+    while (count > 0)
+        count = flush_arena(state, thread, count, class < SMALL_CLASSES, &emptied);
+    for (uint32_t i = 0; i < emptied; i++) {
+        uint32_t slab = state->emptied[i];
+        free_extent(state, state->arenas[extent_at(state, slab)->arena], slab);
+    }
+}
+
+#endif

@@ -1,0 +1,196 @@
+/* Pages and segments of mimalloc 2 that nobody owns, because their threads have ended. */
+#include "families/mimalloc2/mimalloc2.h"
+
+enum {
+    TRIED_TO_RECLAIM = 8, /* segments, before a thread gets another one */
+    TRIED_AT_END = 1024,  /* of a thread */
+    TRIED_BY_FORCE = 16 * TRIED_AT_END,
+    MOST_VISITS = 3, /* after more a segment is taken over anyway */
+};
+
+static void push(struct segment **stack, struct segment *segment)
+{
+    segment->next = *stack;
+    *stack = segment;
+}
+
+/* Takes out the segment to be looked at next; when there is none, those that were looked at come
+ * again. NULL: there are none at all. */
+static struct segment *pop(struct mimalloc2 *state)
+{
+    if (state->left == NULL) {
+        state->left = state->visited;
+        state->visited = NULL;
+    }
+    struct segment *segment = state->left;
+    if (segment != NULL)
+        state->left = segment->next;
+    return segment;
+}
+
+/* Lets all segments that were looked at be looked at again, before the others. */
+static void revisit(struct mimalloc2 *state)
+{
+    struct segment **end = &state->visited;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = state->left;
+    state->left = state->visited;
+    state->visited = NULL;
+}
+
+void segment_leave_owner(struct mimalloc2 *state, struct segment *segment)
+{
+    if (!segment->is_huge) {
+        span_leave(state, segment, state->first);
+        segment->owner->segments--;
+    }
+    segment_give(state, segment);
+}
+
+void abandon_segment(struct mimalloc2 *state, struct segment *segment)
+{
+    if (!segment->is_huge) {
+        for (uint32_t index = state->first; index < SLICES; index += segment->spans[index].count)
+            if (segment->spans[index].page == NO_PAGE)
+                span_leave(state, segment, index);
+        segment->owner->segments--;
+    }
+    segment_decommit_due(state, segment, false);
+    segment->owner = NULL;
+    segment->visits = 1;
+    push(&state->left, segment);
+}
+
+void mi2_abandon(struct mimalloc2 *state, uint32_t number)
+{
+    struct page *page = &state->pages[number];
+    struct segment *segment = page->segment;
+    mi2_queue_remove(state, number);
+    page->is_full = false;
+    segment->abandoned++;
+    if (segment->used == segment->abandoned)
+        abandon_segment(state, segment);
+}
+
+/* The slice at which the spans of a segment end. */
+static uint32_t end_of(const struct mimalloc2 *state, const struct segment *segment)
+{
+    return segment->is_huge ? state->first + 1 : SLICES;
+}
+
+/* How far the next span is from one; a huge segment has no other. */
+static uint32_t step(const struct segment *segment, uint32_t index)
+{
+    return segment->is_huge ? SLICES : segment->spans[index].count;
+}
+
+/* Collects the pages of a segment that nobody owns, and frees those without a used block. */
+static void free_empty_pages(struct mimalloc2 *state, struct segment *segment)
+{
+    uint32_t end = end_of(state, segment);
+    for (uint32_t index = state->first; index < end; index += step(segment, index)) {
+        uint32_t number = segment->spans[index].page;
+        if (number == NO_PAGE)
+            continue;
+        mi2_page_collect(&state->heap, &state->pages[number]);
+        if (state->pages[number].used == 0) {
+            segment->abandoned--;
+            index = page_clear(state, number);
+        }
+    }
+}
+
+/* Whether a page with room for a block of a size is in a segment. */
+static bool has_page(const struct mimalloc2 *state, const struct segment *segment,
+                     uint64_t block_size)
+{
+    uint32_t end = end_of(state, segment);
+    for (uint32_t index = state->first; index < end; index += step(segment, index)) {
+        const struct page *page = &state->pages[segment->spans[index].page];
+        if (segment->spans[index].page != NO_PAGE && page->block_size == block_size &&
+            page->used < page->reserved)
+            return true;
+    }
+    return false;
+}
+
+static bool has_span(const struct mimalloc2 *state, const struct segment *segment, uint32_t slices)
+{
+    uint32_t end = end_of(state, segment);
+    for (uint32_t index = state->first; index < end; index += step(segment, index))
+        if (segment->spans[index].page == NO_PAGE && segment->spans[index].count >= slices)
+            return true;
+    return false;
+}
+
+/* Lets a thread own a page that nobody owns. */
+static void take_over_page(struct mimalloc2 *state, struct theap *theap, uint32_t number)
+{
+    struct page *page = &state->pages[number];
+    page->segment->abandoned--;
+    page->delayed = TELLS_OWNER;
+    mi2_queue_push(state, theap, number, true);
+}
+
+/* Lets a thread own a segment that nobody owns, and its pages, of which none is empty. */
+static void take_over(struct mimalloc2 *state, struct segment *segment, struct theap *theap)
+{
+    uint32_t end = end_of(state, segment);
+    segment->owner = theap;
+    segment->visits = 0;
+    theap->segments += !segment->is_huge;
+    for (uint32_t index = state->first; index < end; index += step(segment, index)) {
+        uint32_t number = segment->spans[index].page;
+        if (number != NO_PAGE)
+            take_over_page(state, theap, number);
+        else if (!segment->is_huge)
+            index = span_free(state, segment, index);
+    }
+    if (segment->used == 0)
+        segment_leave_owner(state, segment);
+}
+
+void collect_abandoned(struct mimalloc2 *state, struct theap *theap, bool force)
+{
+    struct segment *segment;
+    if (force)
+        revisit(state);
+    for (uint32_t tries = force ? TRIED_BY_FORCE : TRIED_AT_END; tries > 0; tries--) {
+        segment = pop(state);
+        if (segment == NULL)
+            return;
+        free_empty_pages(state, segment);
+        if (segment->used == 0) {
+            take_over(state, segment, theap);
+        } else {
+            segment_decommit_due(state, segment, force);
+            push(&state->visited, segment);
+        }
+    }
+}
+
+enum reclaimed reclaim(struct mimalloc2 *state, struct theap *theap, uint64_t block_size,
+                       uint32_t slices)
+{
+    struct segment *segment;
+    for (uint32_t tries = TRIED_TO_RECLAIM; tries > 0; tries--) {
+        segment = pop(state);
+        if (segment == NULL)
+            return NOTHING;
+        segment->visits++;
+        free_empty_pages(state, segment);
+        bool serves_page = has_page(state, segment, block_size);
+        if (segment->used > 0 && (serves_page || has_span(state, segment, slices))) {
+            take_over(state, segment, theap);
+            return serves_page ? A_PAGE : A_SPAN;
+        }
+        if (segment->used == 0 || segment->visits > MOST_VISITS) {
+            take_over(state, segment, theap);
+        } else {
+            segment_decommit_due(state, segment, true);
+            push(&state->visited, segment);
+        }
+    }
+    return NOTHING;
+}

@@ -1,0 +1,217 @@
+/* What mimalloc 3 notes of pages and slices: in the page map, as abandoned, as to be given back. */
+#include "families/mimalloc3/mimalloc3.h"
+#include "space/residence.h"
+
+#include <stdlib.h>
+
+enum {
+    MOST_REGISTERED = 64, /* slices of a page that the page map has */
+    ARENAS_TO_PURGE_ONE = 4, /* with so many more, one more is purged at a time */
+    SEQUENCES_OF_SEARCH = 8, /* for abandoned pages; others search as these */
+};
+
+#define PAGE_MAP_RANGE (512 * MIB)
+#define SLICES_OF_PART (PAGE_MAP_RANGE / SLICE)
+
+static uint32_t slice_of(const struct mimalloc3 *state, const struct page *page)
+{
+    return (uint32_t)((page->start - state->arenas[page->arena].start) / SLICE);
+}
+
+/* Where the part of the page map with a number is, which is mapped at the first time; 0: failed. */
+static uint64_t page_map_part(struct mimalloc3 *state, uint64_t number)
+{
+    struct heap *heap = &state->heap;
+    for (uint32_t i = state->part_count; i-- > 0;) /* the newest is looked for most */
+        if (state->parts[i].number == number)
+            return state->parts[i].address;
+    struct page_map_part *parts = realloc(state->parts, (state->part_count + 1) * sizeof *parts);
+    if (parts == NULL) {
+        heap_fail(heap, OUT_OF_MEMORY);
+        return 0;
+    }
+    state->parts = parts;
+    uint32_t id = heap_map_segment(heap, SLICES_OF_PART * EIGHT, 1);
+    if (id == NO_BLOCK)
+        return 0;
+    heap_mark(heap, id, STATE_TABLE);
+    state->committed += (int64_t)(SLICES_OF_PART * EIGHT);
+    parts[state->part_count++] = (struct page_map_part){number, heap->blocks[id].address};
+    return heap->blocks[id].address;
+}
+
+/* Writes a page's header: at its start, among those of the arena, or before the page. */
+static void touch_header(struct mimalloc3 *state, const struct page *page)
+{
+    struct heap *heap = &state->heap;
+    bool is_small = page->block_size <= LARGEST_SMALL;
+    if (is_small)
+        heap_touch(heap, page->start, PAGE_HEADER);
+    if (page->arena == NO_ARENA) {
+        heap_touch(heap, page->start - page->front, is_small ? 0 : PAGE_HEADER);
+        return;
+    }
+    uint64_t offset = page->start - state->arenas[page->arena].start;
+    uint64_t place = offset % MAPPING_ALIGNMENT / SLICE * PAGE_HEADER;
+    uint64_t count = page->bin == SINGLETONS ? 1 : page->slices;
+    heap_touch(heap, page->start - offset % MAPPING_ALIGNMENT + place, count * PAGE_HEADER);
+}
+
+bool arenas_register(struct mimalloc3 *state, const struct page *page)
+{
+    if (!state->heap.setting.mechanism)
+        return true;
+    uint64_t first = page->absolute / SLICE;
+    uint64_t end = first + (page->slices < MOST_REGISTERED ? page->slices : MOST_REGISTERED);
+    while (first < end) {
+        uint64_t number = first / SLICES_OF_PART;
+        uint64_t stop = (number + 1) * SLICES_OF_PART;
+        uint64_t part = page_map_part(state, number);
+        if (part == 0)
+            return false;
+        stop = end < stop ? end : stop;
+        heap_touch(&state->heap, part + first % SLICES_OF_PART * EIGHT, (stop - first) * EIGHT);
+        first = stop;
+    }
+    touch_header(state, page);
+    return true;
+}
+
+void arenas_mark(struct mimalloc3 *state, uint32_t number)
+{
+    struct page *page = &state->pages[number];
+    struct arena *arena = &state->arenas[page->arena];
+    struct marks *marks = &arena->marks[page->bin];
+    if (marks->bits == NULL)
+        marks->bits = calloc(arena->size / SLICE / 64, sizeof(uint64_t));
+    if (marks->bits == NULL) {
+        heap_fail(&state->heap, OUT_OF_MEMORY);
+        return;
+    }
+    uint32_t index = slice_of(state, page);
+    bits_set(marks->bits, index, 1);
+    arena->page_at[index] = number;
+    marks->count++;
+    page->is_marked = true;
+}
+
+void arenas_unmark(struct mimalloc3 *state, uint32_t number)
+{
+    struct page *page = &state->pages[number];
+    if (!page->is_marked)
+        return;
+    struct marks *marks = &state->arenas[page->arena].marks[page->bin];
+    bits_clear(marks->bits, slice_of(state, page), 1);
+    marks->count--;
+    page->is_marked = false;
+}
+
+/* The lowest bit of a chunk that is set; NO_SLICE: none is. */
+static uint32_t lowest_in_chunk(const uint64_t *bits, uint32_t chunk)
+{
+    for (uint32_t i = chunk * WORDS_OF_CHUNK; i < (chunk + 1) * WORDS_OF_CHUNK; i++)
+        if (bits[i] != 0)
+            return i * 64 + (uint32_t)__builtin_ctzll(bits[i]);
+    return NO_SLICE;
+}
+
+/* The first marked slice in the order of a thread; there is one. */
+static uint32_t first_marked(const struct arena *arena, const struct marks *marks,
+                             uint32_t sequence)
+{
+    uint32_t chunks = arena->slices.count;
+    while (lowest_in_chunk(marks->bits, chunks - 1) == NO_SLICE)
+        chunks--;
+    struct rotation order = rotation(sequence % SEQUENCES_OF_SEARCH, chunks, chunks);
+    uint32_t index = NO_SLICE;
+    for (uint32_t place = 0; index == NO_SLICE; place++)
+        index = lowest_in_chunk(marks->bits, rotated(&order, place));
+    return index;
+}
+
+uint32_t arenas_find_marked(const struct mimalloc3 *state, unsigned bin, uint32_t sequence)
+{
+    struct rotation order = arenas_order(state, sequence);
+    for (uint32_t place = 0; place < order.end; place++) {
+        const struct arena *arena = &state->arenas[rotated(&order, place)];
+        const struct marks *marks = &arena->marks[bin];
+        if (marks->count > 0)
+            return arena->page_at[first_marked(arena, marks, sequence)];
+    }
+    return NO_PAGE;
+}
+
+static void discard(struct mimalloc3 *state, const struct arena *arena, uint32_t index,
+                    uint32_t count)
+{
+    if (state->purge_decommits)
+        heap_discard(&state->heap, arena->start + index * SLICE, count * SLICE);
+}
+
+void arenas_purge_later(struct mimalloc3 *state, struct arena *arena, uint32_t index,
+                        uint32_t count)
+{
+    uint64_t delay = state->purge_delay * state->arena_purge_mult;
+    if (delay == 0 || count * SLICE >= state->arena_purge_immediate_size) {
+        discard(state, arena, index, count);
+        return;
+    }
+    bits_set(arena->purge, index, count);
+    if (arena->expire == 0)
+        arena->expire = now(state) + delay;
+    if (state->expire == 0)
+        state->expire = now(state) + delay;
+}
+
+/* Gives back the free slices of a unit, at once if all of them are. */
+static void purge_unit(struct mimalloc3 *state, struct arena *arena, uint32_t index,
+                       uint32_t count)
+{
+    uint32_t first_used = index;
+    while (first_used < index + count && slices_are_free(&arena->slices, first_used))
+        first_used++;
+    uint32_t step = first_used == index + count ? count : 1;
+    for (uint32_t place = index; place < index + count; place += step) {
+        if (slices_are_free(&arena->slices, place)) {
+            slices_put(&arena->slices, place, step);
+            discard(state, arena, place, step);
+        }
+    }
+}
+
+/* Gives back the free slices of all units that are to be given back whole. */
+static void purge_arena(struct mimalloc3 *state, struct arena *arena)
+{
+    uint32_t slices = (uint32_t)(arena->size / SLICE);
+    uint32_t unit = (uint32_t)(state->purge_unit / SLICE);
+    arena->expire = 0;
+    for (uint32_t index = 0; index + unit <= slices; index += unit) {
+        if (!bits_have_all(arena->purge, index, unit))
+            continue;
+        bits_clear(arena->purge, index, unit);
+        purge_unit(state, arena, index, unit);
+    }
+}
+
+void arenas_purge(struct mimalloc3 *state, uint32_t sequence, bool force)
+{
+    uint64_t time = now(state);
+    if (state->arena_count == 0 || (!force && (state->expire == 0 || state->expire > time)))
+        return;
+    uint32_t left = force ? state->arena_count : state->arena_count / ARENAS_TO_PURGE_ONE + 1;
+    struct rotation order = rotation(sequence, state->arena_count, state->arena_count);
+    bool is_waiting = false;
+    for (uint32_t place = 0; place < order.end; place++) {
+        struct arena *arena = &state->arenas[rotated(&order, place)];
+        if (arena->expire == 0)
+            continue;
+        is_waiting = true;
+        if (arena->expire > time && !force)
+            continue;
+        purge_arena(state, arena);
+        if (--left == 0)
+            return;
+    }
+    if (!is_waiting)
+        state->expire = 0;
+}

@@ -1,0 +1,108 @@
+/* The cache of a thread under glibc's malloc.
+ *
+ * A block that is not in it is allocated, and not counted as such. */
+#ifndef SIMALLOC_PTMALLOC_CACHE_H
+#define SIMALLOC_PTMALLOC_CACHE_H
+
+#include "families/ptmalloc/ptmalloc.h"
+
+static inline struct chain *cache_list(const struct ptmalloc *state, struct cache *cache,
+                                       uint64_t size)
+{
+    if (size <= state->small_cached)
+        return &cache->small[size];
+    return &cache->large[63 - __builtin_clzll(size) - FIRST_LARGE_BITS];
+}
+
+/* Whether a cache, of which there may be none, takes one more block of a size. */
+static inline bool cache_has_room(const struct ptmalloc *state, struct cache *cache, uint64_t size)
+{
+    return cache != NULL && size <= state->tcache_max &&
+           cache_list(state, cache, size)->count < state->tcache_count;
+}
+
+/* The first block of a large list that is not smaller than this, or NO_BLOCK. */
+static inline uint32_t find_large(const struct ptmalloc *state, const struct chain *list,
+                                  uint64_t size)
+{
+    uint32_t id = list->oldest;
+    while (id != NO_BLOCK && chunk_size(state, id) < size)
+        id = state->tables.links.of[id].newer;
+    return id;
+}
+
+/* Puts a block into a cache that has room for it. */
+static inline void cache_put(struct ptmalloc *state, struct cache *cache, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    uint64_t size = chunk_size(state, id);
+    struct chain *list = cache_list(state, cache, size);
+    if (LIKELY(size <= state->small_cached))
+        chain_push(&state->tables.links, list, id);
+    else
+        chain_insert(&state->tables.links, list, id, find_large(state, list, size));
+    heap->blocks[id].index_slot = STATE_CACHED;
+    heap->counters.cached_blocks++;
+    heap_touch(heap, heap->blocks[id].address + 2 * state->word, 2 * state->word);
+}
+
+static inline void cache_remove(struct ptmalloc *state, struct chain *list, uint32_t id)
+{
+    chain_remove(&state->tables.links, list, id);
+    state->heap.blocks[id].index_slot = STATE_ALLOCATED;
+    state->heap.counters.cached_blocks--;
+}
+
+/* Takes the newest block of a size out of a cache, of which there may be none; NO_BLOCK: it has
+ * none. */
+static inline uint32_t cache_take(struct ptmalloc *state, struct cache *cache, uint64_t size)
+{
+    if (cache == NULL || size > state->tcache_max)
+        return NO_BLOCK;
+    struct chain *list = cache_list(state, cache, size);
+    uint32_t id = size <= state->small_cached ? list->newest : find_large(state, list, size);
+    if (id == NO_BLOCK || chunk_size(state, id) != size)
+        return NO_BLOCK;
+    cache_remove(state, list, id);
+    return id;
+}
+
+/* The same, of those whose object lies at a multiple of `alignment`. */
+static inline uint32_t cache_take_aligned(struct ptmalloc *state, struct cache *cache,
+                                          uint64_t size, uint64_t alignment)
+{
+    if (cache == NULL || size > state->tcache_max)
+        return NO_BLOCK;
+    const struct block *blocks = state->heap.blocks;
+    const struct link *links = state->tables.links.of;
+    struct chain *list = cache_list(state, cache, size);
+    bool small = size <= state->small_cached;
+    uint32_t id = small ? list->newest : find_large(state, list, size);
+    while (id != NO_BLOCK && chunk_size(state, id) == size) {
+        if ((blocks[id].address + 2 * state->word) % alignment == 0) {
+            cache_remove(state, list, id);
+            return id;
+        }
+        id = small ? links[id].older : links[id].newer;
+    }
+    return NO_BLOCK;
+}
+
+/* Takes any block out, the smallest first, of equals the newest; `from` is where to begin, and is
+ * moved on. NO_BLOCK: there is none left. */
+static inline uint32_t cache_drain(struct ptmalloc *state, struct cache *cache, uint64_t *from)
+{
+    for (; *from <= state->small_cached + LARGE_LISTS; ++*from) {
+        bool small = *from <= state->small_cached;
+        struct chain *list =
+            small ? &cache->small[*from] : &cache->large[*from - state->small_cached - 1];
+        if (list->count > 0) {
+            uint32_t id = small ? list->newest : list->oldest;
+            cache_remove(state, list, id);
+            return id;
+        }
+    }
+    return NO_BLOCK;
+}
+
+#endif

@@ -1,0 +1,313 @@
+/* What glibc's malloc asks of the system and gives back: the break, the heaps of arenas, and blocks
+ * that are mapped on their own. */
+#include "families/ptmalloc/lists.h"
+
+static const uint64_t thresholds_below = UINT64_C(32) << 20;
+static const uint64_t least_heap = 32768;
+
+static uint64_t top_size(const struct ptmalloc *state, const struct arena *arena)
+{
+    return arena->top == NO_BLOCK ? 0 : size_of(state, arena->top);
+}
+
+/* Lets new memory, which is nobody's yet, join the top or be it. */
+static void add_to_top(struct ptmalloc *state, struct arena *arena, uint32_t id)
+{
+    if (arena->top != NO_BLOCK) {
+        take_top(state, arena);
+        heap_join_previous(&state->heap, id);
+        state->heap.counters.coalescings++;
+    }
+    set_top(state, arena, id);
+}
+
+/* Raises the break for the main arena. */
+static bool raise_break(struct ptmalloc *state, uint64_t rise)
+{
+    uint32_t id = heap_extend(&state->heap, rise);
+    if (id == NO_BLOCK)
+        return false;
+    state->heap.counters.growths++;
+    state->arenas[0]->system += rise;
+    add_to_top(state, state->arenas[0], id);
+    return true;
+}
+
+/* Lets the top grow within the last heap; false if that cannot be so large. */
+static bool grow_heap(struct ptmalloc *state, struct arena *arena, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    struct arena_heap *last = &arena->heaps[arena->heap_count - 1];
+    uint64_t rise = round_up(size + state->keep - top_size(state, arena), state->growth);
+    if (rise > state->heap_most - last->size)
+        return false;
+    uint32_t id = heap->blocks[last->edge].previous; /* the hole behind it */
+    if (size_of(state, id) > rise) {
+        id = heap_cut_low(heap, id, rise);
+        heap->blocks[id].index_slot = STATE_HOLE;
+    }
+    heap_map(heap, id);
+    heap->counters.growths++;
+    arena->system += rise;
+    last->size += rise;
+    if (last->size > last->ever)
+        last->ever = last->size;
+    add_to_top(state, arena, id);
+    return true;
+}
+
+static struct arena_heap *new_heap(struct arena *arena)
+{
+    if (arena->heap_count == arena->heap_capacity) {
+        uint32_t capacity = 2 * arena->heap_capacity + 2;
+        struct arena_heap *heaps = table_resize(arena->heaps, sizeof *heaps, arena->heap_count,
+                                                capacity);
+        if (heaps == NULL)
+            return NULL;
+        arena->heaps = heaps;
+        arena->heap_capacity = capacity;
+    }
+    return &arena->heaps[arena->heap_count];
+}
+
+/* Maps a heap that begins with `size` bytes and the pad, as far as it goes, of which the first
+ * `info` are a table and the rest is the top. False if it cannot be so large, or has failed. */
+static bool map_heap(struct ptmalloc *state, struct arena *arena, uint64_t size, uint64_t info)
+{
+    struct heap *heap = &state->heap;
+    if (size > state->heap_most)
+        return false;
+    uint64_t padded = size + state->top_pad;
+    uint64_t begun = round_up(padded < least_heap ? least_heap : padded, state->growth);
+    if (begun > state->heap_most)
+        begun = state->heap_most;
+    struct arena_heap *made = new_heap(arena);
+    uint32_t id = made == NULL ? NO_BLOCK : heap_map_segment(heap, HEAP_SIZE, HEAP_SIZE);
+    if (made == NULL)
+        heap_fail(heap, OUT_OF_MEMORY);
+    if (id == NO_BLOCK)
+        return false;
+    *made = (struct arena_heap){heap->blocks[id].address, begun, begun, heap->blocks[id].next};
+    arena->heap_count++;
+    arena->system += begun;
+    heap->counters.growths++;
+    if (begun < HEAP_SIZE) {
+        uint32_t hole = heap_cut_high(heap, id, begun);
+        heap->blocks[hole].index_slot = STATE_WASTE;
+        heap_unmap(heap, hole);
+    }
+    if (info > 0) {
+        heap->blocks[heap_cut_low(heap, id, info)].index_slot = STATE_TABLE;
+        heap_touch(heap, made->base, info);
+    }
+    set_top(state, arena, id);
+    return true;
+}
+
+/* Frees the old top of a heap that is full, but for a fence behind it that is never free. */
+static void end_heap(struct ptmalloc *state, uint32_t old)
+{
+    struct heap *heap = &state->heap;
+    uint64_t size = size_of(state, old);
+    uint64_t usable = size - state->keep;
+    if (state->word > 0)
+        usable -= usable % heap->setting.alignment;
+    heap_touch(heap, heap->blocks[old].address + size - 3 * state->word, 3 * state->word);
+    if (usable < heap->setting.minimum) {
+        heap->blocks[old].index_slot = STATE_WASTE;
+        write_head(state, old);
+        return;
+    }
+    if (usable < size)
+        heap->blocks[heap_cut_high(heap, old, usable)].index_slot = STATE_WASTE;
+    ptmalloc_free_own(state, old);
+}
+
+/* Begins another heap, and ends the one before; false if none can be so large, or it has failed. */
+static bool add_heap(struct ptmalloc *state, struct arena *arena, uint64_t size)
+{
+    uint32_t old = arena->top == NO_BLOCK ? NO_BLOCK : take_top(state, arena);
+    if (map_heap(state, arena, size + state->keep + state->heap_info, state->heap_info)) {
+        if (old != NO_BLOCK)
+            end_heap(state, old);
+        return true;
+    }
+    if (old != NO_BLOCK)
+        set_top(state, arena, old);
+    return false;
+}
+
+bool memory_grow(struct ptmalloc *state, struct arena *arena, uint64_t size)
+{
+    uint64_t wanted = size + state->top_pad + state->keep - top_size(state, arena);
+    if (arena->number == 0)
+        return raise_break(state, round_up(wanted, state->growth));
+    return grow_heap(state, arena, size) || add_heap(state, arena, size);
+}
+
+bool memory_begin_arena(struct ptmalloc *state, struct arena *arena, uint64_t asked)
+{
+    return map_heap(state, arena, asked + state->arena_first, state->arena_info) ||
+           (state->heap.failure == NULL &&
+            map_heap(state, arena, state->arena_first, state->arena_info));
+}
+
+static void lower_top(struct ptmalloc *state, struct arena *arena, uint64_t pad)
+{
+    struct heap *heap = &state->heap;
+    uint64_t stays = state->keep + 1 + pad;
+    uint64_t size = top_size(state, arena);
+    if (size < stays || size - stays < state->growth)
+        return;
+    uint64_t falls = (size - stays) / state->growth * state->growth;
+    arena->system -= falls;
+    if (arena->number == 0) {
+        heap_lower(heap, falls);
+        return;
+    }
+    arena->heaps[arena->heap_count - 1].size -= falls;
+    uint32_t hole = heap_cut_high(heap, arena->top, size - falls);
+    heap->blocks[hole].index_slot = STATE_WASTE;
+    heap_unmap(heap, hole);
+    if (size_of(state, heap->blocks[hole].next) > 0)
+        heap_join_next(heap, hole);
+}
+
+/* Where the fence of a heap begins, and the free block before it if there is one: the lowest of the
+ * blocks that become the top when the next heap goes. NO_BLOCK: there is none. */
+static uint32_t tail_of(const struct ptmalloc *state, const struct arena_heap *before)
+{
+    const struct block *blocks = state->heap.blocks;
+    uint32_t last = blocks[before->edge].previous;
+    if (blocks[last].index_slot == STATE_HOLE)
+        last = blocks[last].previous;
+    uint32_t tail = NO_BLOCK;
+    if (blocks[last].index_slot == STATE_WASTE) {
+        tail = last;
+        last = blocks[last].previous;
+    }
+    return heap_is_free(&state->heap, last) ? last : tail;
+}
+
+/* Unmaps the last heap, which is all top. */
+static void unmap_heap(struct ptmalloc *state, struct arena *arena)
+{
+    struct heap *heap = &state->heap;
+    const struct arena_heap *last = &arena->heaps[--arena->heap_count];
+    arena->system -= last->size;
+    take_top(state, arena);
+    uint32_t id = heap->blocks[last->edge].next;
+    while (heap->blocks[id].next != last->edge) {
+        if (heap->blocks[heap->blocks[id].next].index_slot == STATE_HOLE)
+            heap_map(heap, heap->blocks[id].next);
+        heap_join_next(heap, id);
+    }
+    heap->blocks[id].index_slot = STATE_WASTE;
+    heap_unmap_segment(heap, id);
+}
+
+/* Makes the end of a heap the top again, from block `tail` on. */
+static void reopen_heap(struct ptmalloc *state, struct arena *arena, uint32_t tail)
+{
+    struct heap *heap = &state->heap;
+    if (heap_is_free(heap, tail))
+        take_out(state, arena, tail);
+    if (heap->blocks[heap->blocks[tail].next].index_slot == STATE_WASTE) {
+        heap_join_next(heap, tail);
+        heap->counters.coalescings++;
+    }
+    set_top(state, arena, tail);
+}
+
+/* Unmaps last heaps that are all top, if what the heap before has then is enough. */
+static void unmap_empty_heaps(struct ptmalloc *state, struct arena *arena)
+{
+    while (arena->heap_count > 1 && arena->top != NO_BLOCK) {
+        const struct arena_heap *last = &arena->heaps[arena->heap_count - 1];
+        if (state->heap.blocks[arena->top].address != last->base + state->heap_info)
+            return;
+        const struct arena_heap *before = last - 1;
+        uint32_t tail = tail_of(state, before);
+        uint64_t from = tail == NO_BLOCK ? before->base + before->size
+                                         : state->heap.blocks[tail].address;
+        if (before->base + state->heap_most - from < state->top_pad + state->keep + state->growth)
+            return;
+        unmap_heap(state, arena);
+        if (tail != NO_BLOCK)
+            reopen_heap(state, arena, tail);
+    }
+}
+
+void memory_trim(struct ptmalloc *state, struct arena *arena)
+{
+    unmap_empty_heaps(state, arena);
+    if (arena->top != NO_BLOCK && size_of(state, arena->top) >= state->trim_threshold)
+        lower_top(state, arena, state->top_pad);
+}
+
+void memory_give_back_top(struct ptmalloc *state)
+{
+    struct arena *arena = state->arenas[0];
+    if (arena->top != NO_BLOCK && size_of(state, arena->top) <= state->keep)
+        raise_break(state, state->growth);
+    else
+        lower_top(state, arena, 0);
+}
+
+uint32_t memory_map(struct ptmalloc *state, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t id = heap_map_segment(heap, round_up(size + state->word, state->growth), 1);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    heap->counters.growths++;
+    heap->blocks[id].index_slot = STATE_ALLOCATED;
+    heap->blocks[id].family_data = IS_MAPPED;
+    heap_touch(heap, heap->blocks[id].address, 2 * state->word);
+    state->mapped_count++;
+    return id;
+}
+
+/* Unmaps a mapped block, with what lies in front of it. */
+static void unmap_whole(struct ptmalloc *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    state->mapped_count--;
+    if (size_of(state, heap->blocks[id].previous) > 0)
+        heap_join_previous(heap, id);
+    heap->blocks[id].index_slot = STATE_WASTE;
+    heap_unmap_segment(heap, id);
+}
+
+void memory_unmap(struct ptmalloc *state, uint32_t id)
+{
+    uint64_t size = chunk_size(state, id);
+    unmap_whole(state, id);
+    if (state->adjusts && size >= state->mmap_threshold && size < thresholds_below) {
+        state->mmap_threshold = size;
+        state->trim_threshold = 2 * size;
+    }
+}
+
+uint32_t memory_remap(struct ptmalloc *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint64_t old = mapped_bytes(state, id);
+    uint64_t front = old - size_of(state, id);
+    uint64_t wanted = round_up(front + size + state->word, state->growth);
+    if (wanted == old)
+        return id;
+    uint32_t other = heap_map_segment(heap, wanted, 1);
+    if (other == NO_BLOCK)
+        return NO_BLOCK;
+    heap_take_pages(heap, heap->blocks[other].address, heap->blocks[id].address - front,
+                    wanted < old ? wanted : old);
+    heap->counters.allocated -= size_of(state, id);
+    unmap_whole(state, id);
+    if (front > 0)
+        heap->blocks[heap_cut_low(heap, other, front)].index_slot = STATE_WASTE;
+    heap->blocks[other].index_slot = STATE_ALLOCATED;
+    heap->blocks[other].family_data = IS_MAPPED;
+    state->mapped_count++;
+    return use_whole(state, other);
+}

@@ -1,0 +1,215 @@
+/* How glibc's malloc searches an arena for a block, and merges freed ones. */
+#include "families/ptmalloc/cache.h"
+#include "families/ptmalloc/lists.h"
+
+enum { MOST_SORTED = 10000, TRIMS_FROM = 65536 };
+
+/* Whether a search puts one more block of a size into the cache of the thread. */
+static bool may_stash(const struct ptmalloc *state, uint64_t size)
+{
+    return size <= state->stashed_most && cache_has_room(state, state->thread->cache, size);
+}
+
+static void stash(struct ptmalloc *state, uint32_t id)
+{
+    cache_put(state, state->thread->cache, id);
+}
+
+/* Step 2 of an allocation. */
+static uint32_t use_fast(struct ptmalloc *state, struct arena *arena, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    const struct links *links = &state->tables.links;
+    uint32_t id = unmerged_take(heap, links, &arena->fast, size);
+    while (id != NO_BLOCK && arena->fast.of[size].count > 0 && may_stash(state, size))
+        stash(state, unmerged_take(heap, links, &arena->fast, size));
+    return id;
+}
+
+/* Step 3. */
+static uint32_t use_small_bin(struct ptmalloc *state, struct arena *arena, uint64_t size)
+{
+    uint32_t id = groups_find(&arena->bins, size);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    take_from_bin(state, arena, id);
+    if (state->version >= GLIBC_2_43 && size <= state->stashed_most &&
+        !threads_make_cache_within(state, arena))
+        return NO_BLOCK;
+    for (;;) {
+        uint32_t other = groups_find(&arena->bins, size);
+        if (other == NO_BLOCK || !may_stash(state, size))
+            return id;
+        take_from_bin(state, arena, other);
+        stash(state, other);
+    }
+}
+
+/* Takes the low end of a block that has been taken out; the rest, if it is enough, is unsorted. */
+static uint32_t use_low_end(struct ptmalloc *state, struct arena *arena, uint32_t id,
+                            uint64_t size, uint64_t least)
+{
+    if (size_of(state, id) - size >= least) {
+        uint32_t rest = split(state, id, size);
+        enter_unsorted(state, arena, rest);
+        if (is_small(state, size))
+            arena->last_remainder = state->heap.blocks[rest].address;
+    }
+    return id;
+}
+
+/* Deals with an unsorted block of just the size that is searched for; returns it if it is to be
+ * used at once, NO_BLOCK if it is in the cache of the thread, or the heap has failed. */
+static uint32_t keep_exact(struct ptmalloc *state, struct arena *arena, uint32_t id, uint64_t size)
+{
+    if (state->version >= GLIBC_2_44)
+        return id;
+    if (state->version == GLIBC_2_43 && !threads_make_cache_within(state, arena))
+        return NO_BLOCK;
+    if (!may_stash(state, size))
+        return id;
+    stash(state, id);
+    return NO_BLOCK;
+}
+
+/* Step 5: sorts what is unsorted; returns a block that serves on the way. */
+static uint32_t sort(struct ptmalloc *state, struct arena *arena, uint64_t size, uint64_t *visited)
+{
+    const struct heap *heap = &state->heap;
+    bool kept = false;
+    for (unsigned i = 0; i < MOST_SORTED && arena->unsorted.oldest != NO_BLOCK; i++) {
+        uint32_t id = arena->unsorted.oldest;
+        uint64_t have = size_of(state, id);
+        ++*visited;
+        bool alone = arena->unsorted.count == 1;
+        leave_unsorted(state, arena, id);
+        if (is_small(state, size) && alone && heap->blocks[id].address == arena->last_remainder &&
+            have > size + state->keep)
+            return use_low_end(state, arena, id, size, 1);
+        if (have != size) {
+            enter_bin(state, arena, id);
+            continue;
+        }
+        uint32_t exact = keep_exact(state, arena, id, size);
+        if (exact != NO_BLOCK || heap->failure != NULL)
+            return exact;
+        kept = true;
+    }
+    return kept ? cache_take(state, state->thread->cache, size) : NO_BLOCK;
+}
+
+/* Whether two large sizes belong in one bin. */
+static bool share_bin(const struct ptmalloc *state, uint64_t one, uint64_t other)
+{
+    const uint64_t ends[] = {state->heap.setting.word == 4 ? 2944 : 3136, 10752, 45056, 163840,
+                             786432};
+    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (one < ends[i] || other < ends[i])
+            return one < ends[i] && other < ends[i] && one >> (6 + 3 * i) == other >> (6 + 3 * i);
+    return true;
+}
+
+/* Step 6: the best binned block. */
+static uint32_t use_best(struct ptmalloc *state, struct arena *arena, uint64_t size)
+{
+    uint32_t id = groups_best(&arena->bins, size);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    uint64_t have = size_of(state, id);
+    if (!is_small(state, have))
+        id = !is_small(state, size) && share_bin(state, have, size)
+                 ? groups_newest(&arena->bins, id)
+                 : groups_oldest_other(&arena->bins, id);
+    take_from_bin(state, arena, id);
+    return use_low_end(state, arena, id, size, state->heap.setting.minimum);
+}
+
+uint32_t search_use_top(struct ptmalloc *state, struct arena *arena, uint64_t size)
+{
+    uint32_t id = take_top(state, arena);
+    if (size_of(state, id) > size)
+        set_top(state, arena, split(state, id, size));
+    return id;
+}
+
+static bool top_is_enough(const struct ptmalloc *state, const struct arena *arena, uint64_t size)
+{
+    return arena->top != NO_BLOCK && size_of(state, arena->top) >= size + state->keep;
+}
+
+/* Step 9: new memory. */
+static uint32_t use_new(struct ptmalloc *state, struct arena *arena, uint64_t size)
+{
+    if (size >= state->mmap_threshold && state->mapped_count < state->mmap_max)
+        return memory_map(state, size);
+    if (!memory_grow(state, arena, size))
+        return state->heap.failure == NULL ? memory_map(state, size) : NO_BLOCK;
+    return top_is_enough(state, arena, size) ? search_use_top(state, arena, size) : NO_BLOCK;
+}
+
+uint32_t search_arena(struct ptmalloc *state, struct arena *arena, uint64_t size, uint64_t *visited)
+{
+    uint32_t id = size <= state->mxfast ? use_fast(state, arena, size) : NO_BLOCK;
+    if (id == NO_BLOCK && is_small(state, size))
+        id = use_small_bin(state, arena, size);
+    if (id != NO_BLOCK) {
+        ++*visited;
+        return id;
+    }
+    if (!is_small(state, size))
+        search_consolidate(state, arena);
+    while (state->heap.failure == NULL) {
+        id = sort(state, arena, size, visited);
+        if (id != NO_BLOCK)
+            return id;
+        id = use_best(state, arena, size);
+        *visited += id != NO_BLOCK;
+        if (id != NO_BLOCK)
+            return id;
+        *visited += arena->top != NO_BLOCK;
+        if (top_is_enough(state, arena, size))
+            return search_use_top(state, arena, size);
+        if (!search_consolidate(state, arena))
+            return use_new(state, arena, size);
+    }
+    return NO_BLOCK;
+}
+
+/* Merges a block, which is allocated and not counted, with what is free beside it; returns the
+ * block that comes out. */
+static uint32_t merge(struct ptmalloc *state, struct arena *arena, uint32_t id, bool consolidating)
+{
+    const struct block *block = &state->heap.blocks[id];
+    merge_neighbours(state, arena, id);
+    if (block->address + block->size == arena_end(state, arena)) {
+        set_top(state, arena, id);
+    } else if (state->version >= GLIBC_2_41 && !consolidating && is_small(state, block->size)) {
+        enter_bin(state, arena, id);
+        write_links(state, id);
+    } else {
+        enter_unsorted(state, arena, id);
+    }
+    return id;
+}
+
+bool search_consolidate(struct ptmalloc *state, struct arena *arena)
+{
+    struct unmerged *fast = &arena->fast;
+    bool any = fast->blocks > 0;
+    for (uint64_t size = 0; fast->blocks > 0; size++)
+        for (uint32_t id; fast->of[size].count > 0;) {
+            id = unmerged_take(&state->heap, &state->tables.links, fast, size);
+            merge(state, arena, id, true);
+        }
+    return any;
+}
+
+void search_merge_and_trim(struct ptmalloc *state, uint32_t id)
+{
+    struct arena *arena = arena_of(state, id);
+    id = merge(state, arena, id, false);
+    if (size_of(state, id) < TRIMS_FROM)
+        return;
+    search_consolidate(state, arena);
+    memory_trim(state, arena);
+}

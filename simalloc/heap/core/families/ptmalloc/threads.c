@@ -1,0 +1,246 @@
+/* Threads under glibc's malloc: which arena one has, and how its cache is made. */
+#include "families/ptmalloc/cache.h"
+#include "families/ptmalloc/lists.h"
+
+#include <stdlib.h>
+
+enum { THREAD_BLOCK = 272 }; /* what creating a thread asks for */
+
+static void arena_release(struct arena *arena)
+{
+    if (arena == NULL)
+        return;
+    unmerged_release(&arena->fast);
+    groups_release(&arena->bins);
+    table_release(arena->heaps);
+    free(arena);
+}
+
+/* An arena without memory; NULL, with the heap's failure set, when memory is exhausted. */
+static struct arena *arena_make(struct ptmalloc *state)
+{
+    if (state->arena_count == state->arena_capacity) {
+        uint32_t capacity = 2 * state->arena_capacity + 8;
+        struct arena **arenas = realloc(state->arenas, capacity * sizeof *arenas);
+        uint32_t *idle = arenas == NULL ? NULL : realloc(state->idle, capacity * sizeof *idle);
+        state->arenas = arenas == NULL ? state->arenas : arenas;
+        state->idle = idle == NULL ? state->idle : idle;
+        if (idle == NULL) {
+            heap_fail(&state->heap, OUT_OF_MEMORY);
+            return NULL;
+        }
+        state->arena_capacity = capacity;
+    }
+    uint64_t unit = heap_unit(&state->heap) | state->growth | 2 * state->word;
+    if (state->word == 0 && state->heap.setting.minimum > 1)
+        unit = 1; /* what an aligned request takes may be odd */
+    struct arena *arena = calloc(1, sizeof *arena);
+    if (arena == NULL || !unmerged_init(&arena->fast, state->mxfast) ||
+        !groups_init_sharing(&arena->bins, &state->heap, unit, &state->tables) ||
+        !groups_reserve(&arena->bins)) {
+        arena_release(arena);
+        heap_fail(&state->heap, OUT_OF_MEMORY);
+        return NULL;
+    }
+    arena->number = state->arena_count;
+    arena->last_remainder = UINT64_MAX;
+    state->arenas[state->arena_count++] = arena;
+    return arena;
+}
+
+/* Whether there may be one arena more. Once there is a limit, it remains. */
+static bool may_grow(struct ptmalloc *state)
+{
+    uint64_t count = state->arena_count;
+    if (state->arena_max == 0) {
+        if (state->version < GLIBC_2_44)
+            state->arena_max = count > state->arena_test ? 8 * state->cores : 0;
+        else if (count >= state->arena_test)
+            state->arena_max =
+                state->cores > state->arena_test ? state->cores : state->arena_test;
+    }
+    return state->arena_max == 0 || count < state->arena_max;
+}
+
+/* The arena that is shared next: the main one, then the others, the newest first. */
+static struct arena *reuse(struct ptmalloc *state)
+{
+    uint32_t place = state->next_reused;
+    state->next_reused = (place + 1) % state->arena_count;
+    return state->arenas[place == 0 ? 0 : state->arena_count - place];
+}
+
+struct arena *threads_arena(struct ptmalloc *state, uint64_t asked)
+{
+    struct arena *arena = state->thread->arena;
+    if (LIKELY(arena != NULL))
+        return arena;
+    if (state->idle_count > 0) {
+        arena = state->arenas[state->idle[--state->idle_count]];
+    } else if (!may_grow(state)) {
+        arena = reuse(state);
+    } else {
+        arena = arena_make(state);
+        if (arena == NULL || !memory_begin_arena(state, arena, asked))
+            return NULL;
+    }
+    arena->attached++;
+    state->thread->arena = arena;
+    return arena;
+}
+
+static void cache_release(struct cache *cache)
+{
+    if (cache != NULL)
+        table_release(cache->small);
+    free(cache);
+}
+
+/* Gives the thread an empty cache, in the block that was got for it; false, with the heap's failure
+ * set, when memory is exhausted. */
+static bool have_cache(struct ptmalloc *state, uint32_t table)
+{
+    struct cache *cache = calloc(1, sizeof *cache);
+    size_t lists = state->small_cached + 1;
+    if (cache != NULL)
+        cache->small = table_resize(NULL, sizeof *cache->small, 0, (uint32_t)lists);
+    if (cache == NULL || cache->small == NULL) {
+        cache_release(cache);
+        heap_fail(&state->heap, OUT_OF_MEMORY);
+        return false;
+    }
+    for (size_t i = 0; i < lists; i++)
+        cache->small[i] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
+    state->thread->cache = cache;
+    state->thread->table = table;
+    if (table != NO_BLOCK) {
+        state->heap.blocks[table].index_slot = STATE_TABLE;
+        heap_touch(&state->heap, state->heap.blocks[table].address + 2 * state->word,
+                   state->table_size);
+    }
+    return true;
+}
+
+/* Makes the cache of the thread in an arena, by a request for its table. */
+static bool make_cache_in(struct ptmalloc *state, struct arena *arena, uint64_t asked)
+{
+    uint64_t visited = 0;
+    uint32_t table = NO_BLOCK;
+    if (state->table_size > 0) {
+        state->making_cache = true;
+        table = ptmalloc_find(state, arena, overhead_gross(&state->heap.setting, asked), &visited);
+        state->making_cache = false;
+        if (table == NO_BLOCK)
+            return false;
+    }
+    return have_cache(state, table);
+}
+
+bool threads_make_cache(struct ptmalloc *state)
+{
+    if (LIKELY(state->thread->cache != NULL) ||
+        (state->version >= GLIBC_2_43 && state->tcache_count == 0))
+        return true;
+    struct arena *arena = threads_arena(state, state->table_size);
+    return arena != NULL && make_cache_in(state, arena, state->table_size);
+}
+
+bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena)
+{
+    if (LIKELY(state->thread->cache != NULL) || state->making_cache || state->tcache_count == 0)
+        return true;
+    uint64_t asked = state->table_size;
+    if (state->version == GLIBC_2_43 && asked > 0)
+        asked = overhead_gross(&state->heap.setting, asked);
+    return make_cache_in(state, arena, asked);
+}
+
+/* Looks the thread of the request up. */
+static bool find_thread(struct ptmalloc *state, uint32_t number)
+{
+    if (number >= state->thread_entries) {
+        uint32_t capacity = number + number / 2 + 16;
+        struct thread *threads = realloc(state->thread_table, capacity * sizeof *threads);
+        if (threads == NULL) {
+            heap_fail(&state->heap, OUT_OF_MEMORY);
+            return false;
+        }
+        for (uint32_t i = state->thread_entries; i < capacity; i++)
+            threads[i] = (struct thread){NULL, NULL, NO_BLOCK};
+        state->thread_table = threads;
+        state->thread_entries = capacity;
+    }
+    state->thread_number = number;
+    state->thread = &state->thread_table[number];
+    return true;
+}
+
+/* Gives the first thread the main arena, and lets it allocate a block for each other one. */
+static bool begin(struct ptmalloc *state)
+{
+    struct heap *heap = &state->heap;
+    struct arena *main_arena = arena_make(state);
+    if (main_arena == NULL || !heap_reserve_more(heap, heap->setting.other_threads) ||
+        !threads_reserve(state) ||
+        !find_thread(state, heap->setting.other_threads > 0 ? 0 : heap->request.thread))
+        return false;
+    state->thread->arena = main_arena;
+    main_arena->attached = 1;
+    uint64_t size = overhead_gross(&heap->setting, THREAD_BLOCK);
+    for (uint64_t i = 0; i < heap->setting.other_threads; i++) {
+        uint64_t visited;
+        if (state->version < GLIBC_2_43 && !threads_make_cache(state))
+            return false;
+        uint32_t id = ptmalloc_find(state, main_arena, size, &visited);
+        if (id == NO_BLOCK)
+            return false;
+        heap->blocks[id].index_slot = STATE_TABLE;
+        write_object(state, id, size);
+    }
+    return true;
+}
+
+bool threads_switch(struct ptmalloc *state)
+{
+    if (state->arena_count == 0 && !begin(state))
+        return false;
+    return find_thread(state, state->heap.request.thread);
+}
+
+void threads_end(struct heap *heap)
+{
+    struct ptmalloc *state = ptmalloc_of(heap);
+    if (!threads_switch(state))
+        return;
+    struct thread ended = *state->thread;
+    *state->thread = (struct thread){NULL, NULL, NO_BLOCK};
+    uint64_t from = 0;
+    if (ended.cache != NULL)
+        for (uint32_t id; (id = cache_drain(state, ended.cache, &from)) != NO_BLOCK;)
+            ptmalloc_release(state, id);
+    cache_release(ended.cache);
+    if (ended.table != NO_BLOCK)
+        ptmalloc_release(state, ended.table);
+    if (ended.arena != NULL && --ended.arena->attached == 0)
+        state->idle[state->idle_count++] = ended.arena->number;
+}
+
+bool threads_reserve(struct ptmalloc *state)
+{
+    for (uint32_t i = 0; i < state->arena_count; i++)
+        if (!groups_reserve(&state->arenas[i]->bins))
+            return false;
+    return group_tables_reserve(&state->tables, state->heap.capacity);
+}
+
+void threads_release(struct ptmalloc *state)
+{
+    for (uint32_t i = 0; i < state->arena_count; i++)
+        arena_release(state->arenas[i]);
+    for (uint32_t i = 0; i < state->thread_entries; i++)
+        cache_release(state->thread_table[i].cache);
+    group_tables_release(&state->tables);
+    free(state->arenas);
+    free(state->idle);
+    free(state->thread_table);
+}

@@ -1,0 +1,182 @@
+/* The threads' caches of tcmalloc, and what they may hold together. */
+#include <stdlib.h>
+
+#include "families/tcmalloc/tcmalloc.h"
+
+enum {
+    LONGEST = 8192, /* the most blocks that a list may come to hold */
+    MOST_OVERAGES = 3,
+    STEP = 64 * 1024, /* by what a cache's limit rises */
+    LEAST_LIMIT = 512 * 1024,
+    MOST_TOTAL = 1 << 30,
+    MOST_ASKED = 10, /* caches, for a part of their limit */
+};
+
+void tcmalloc_caches_init(struct tcmalloc *state)
+{
+    uint64_t total = state->max_total_thread_cache_bytes;
+    total = total < LEAST_LIMIT ? LEAST_LIMIT : total;
+    state->caches.unclaimed = (int64_t)(total > MOST_TOTAL ? MOST_TOTAL : total);
+}
+
+void tcmalloc_caches_release(struct tcmalloc *state)
+{
+    while (state->caches.newest != NULL) {
+        struct thread_cache *cache = state->caches.newest;
+        state->caches.newest = cache->older;
+        free(cache);
+    }
+    thread_table_release(&state->caches.of_threads);
+}
+
+/* Raises a limit: by what none has claimed, or else at the cost of another cache. */
+static void raise_limit(struct caches *caches, struct thread_cache *cache)
+{
+    if (caches->unclaimed > 0) {
+        caches->unclaimed -= STEP;
+        cache->limit += STEP;
+        return;
+    }
+    for (unsigned i = 0; i < MOST_ASKED; i++) {
+        struct thread_cache *victim = caches->victim == NULL ? caches->newest : caches->victim;
+        caches->victim = victim->older;
+        if (victim != cache && victim->limit > LEAST_LIMIT) {
+            victim->limit -= STEP;
+            cache->limit += STEP;
+            return;
+        }
+    }
+}
+
+struct thread_cache *tcmalloc_add_cache(struct tcmalloc *state)
+{
+    struct caches *caches = &state->caches;
+    struct thread_cache *cache = calloc(1, sizeof *cache);
+    if (cache == NULL) {
+        heap_fail(&state->heap, OUT_OF_MEMORY);
+        return NULL;
+    }
+    tcmalloc_take_record(state, &state->metadata.caches, CACHE_RECORD);
+    for (uint32_t class = 0; class < state->table.count; class++)
+        cache->lists[class].most = 1;
+    raise_limit(caches, cache);
+    if (cache->limit == 0) {
+        cache->limit = LEAST_LIMIT;
+        caches->unclaimed -= LEAST_LIMIT;
+    }
+    if (caches->newest == NULL)
+        caches->victim = cache;
+    cache->older = caches->newest;
+    caches->newest = cache;
+    return cache;
+}
+
+struct thread_cache *tcmalloc_make_cache(struct tcmalloc *state, uint32_t thread)
+{
+    struct thread_table *table = &state->caches.of_threads;
+    if (!thread_table_add(table, thread)) {
+        heap_fail(&state->heap, OUT_OF_MEMORY);
+        return NULL;
+    }
+    struct thread_cache *cache = tcmalloc_add_cache(state);
+    thread_table_keep(table, thread, cache);
+    return cache;
+}
+
+/* Gives the newest blocks of a list back, in chains of as many as move at once. */
+static void give_back(struct tcmalloc *state, struct thread_cache *cache, uint32_t class,
+                      uint32_t count)
+{
+    struct cache_list *list = &cache->lists[class];
+    const struct size_class *kind = &state->table.classes[class];
+    while (count > 0) {
+        struct run run = {.first = list->newest, .count = count < kind->move ? count : kind->move};
+        for (uint32_t i = 0; i < run.count; i++)
+            list->newest = state->links.of[list->newest].older;
+        count -= run.count;
+        list->count -= run.count;
+        if (list->count < list->low)
+            list->low = list->count;
+        cache->size -= run.count * (uint64_t)kind->size;
+        tcmalloc_insert(state, class, run);
+    }
+}
+
+void tcmalloc_end_thread(struct tcmalloc *state, uint32_t thread)
+{
+    struct caches *caches = &state->caches;
+    struct thread_cache *cache = thread_table_find(&caches->of_threads, thread);
+    if (cache == NULL)
+        return;
+    for (uint32_t class = 1; class < state->table.count; class++)
+        give_back(state, cache, class, cache->lists[class].count);
+    if (caches->victim == cache)
+        caches->victim = cache->older;
+    struct thread_cache **place = &caches->newest;
+    while (*place != cache)
+        place = &(*place)->older;
+    *place = cache->older;
+    if (caches->victim == NULL)
+        caches->victim = caches->newest;
+    caches->unclaimed += (int64_t)cache->limit;
+    thread_table_keep(&caches->of_threads, thread, NULL);
+    tcmalloc_give_record(state, &state->metadata.caches);
+    free(cache);
+}
+
+uint32_t tcmalloc_refill(struct tcmalloc *state, struct thread_cache *cache, uint32_t class)
+{
+    struct cache_list *list = &cache->lists[class];
+    const struct size_class *kind = &state->table.classes[class];
+    uint32_t move = kind->move;
+    struct run run = tcmalloc_fetch(state, class, list->most < move ? list->most : move);
+    if (run.count == 0)
+        return NO_BLOCK;
+    list->newest = state->links.of[run.first].older;
+    list->count = run.count - 1;
+    cache->size += list->count * (uint64_t)kind->size;
+    if (list->most < move)
+        list->most++;
+    else
+        list->most = (list->most + move < LONGEST ? list->most + move : LONGEST) / move * move;
+    return run.first;
+}
+
+/* Gives some blocks of a list back that is too long, which may be longer or shorter from now on. */
+static void shorten(struct tcmalloc *state, struct thread_cache *cache, uint32_t class)
+{
+    struct cache_list *list = &cache->lists[class];
+    uint32_t move = state->table.classes[class].move;
+    give_back(state, cache, class, list->count < move ? list->count : move);
+    if (list->most < move) {
+        list->most++;
+    } else if (list->most > move && ++list->overages > MOST_OVERAGES) {
+        list->most -= move;
+        list->overages = 0;
+    }
+}
+
+/* Gives half of what has not been needed since the last time back; then the limit rises. */
+static void scavenge(struct tcmalloc *state, struct thread_cache *cache)
+{
+    for (uint32_t class = 1; class < state->table.count; class++) {
+        struct cache_list *list = &cache->lists[class];
+        uint32_t move = state->table.classes[class].move;
+        if (list->low > 0) {
+            give_back(state, cache, class, list->low > 1 ? list->low / 2 : 1);
+            if (list->most > move)
+                list->most = list->most - move > move ? list->most - move : move;
+        }
+        list->low = list->count;
+    }
+    raise_limit(&state->caches, cache);
+}
+
+void tcmalloc_shrink(struct tcmalloc *state, struct thread_cache *cache, uint32_t class)
+{
+    const struct cache_list *list = &cache->lists[class];
+    if (list->count > list->most)
+        shorten(state, cache, class);
+    if (cache->size > cache->limit)
+        scavenge(state, cache);
+}

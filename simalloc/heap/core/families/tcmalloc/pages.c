@@ -1,0 +1,323 @@
+/* tcmalloc's heap of pages: free spans, how they are found, merged and given back. */
+#include "families/tcmalloc/tcmalloc.h"
+#include "space/residence.h"
+
+enum {
+    NORMAL,
+    RETURNED,
+    LISTED_BYTES = 1 << 20, /* free spans up to this have a list for each length */
+    FORCED_BYTES = 128 << 20,
+    DELAY = 1 << 18, /* pages freed between two looks, after one that has found nothing */
+    LONGEST_DELAY = 1 << 20,
+    NEVER = 1, /* the highest rate, in millionths, that stands for never */
+};
+
+static uint64_t length_of(const struct tcmalloc *state, uint32_t id)
+{
+    return state->heap.blocks[id].size / state->page;
+}
+
+/* Enters a free span, the newest of its length and kind. */
+static void put(struct tcmalloc *state, uint32_t id, unsigned kind)
+{
+    struct pages *pages = &state->pages;
+    uint64_t length = length_of(state, id);
+    state->heap.blocks[id].family_data = SPAN_NORMAL + kind;
+    pages->free[kind] += length;
+    if (length <= pages->listed) {
+        chain_push(&state->links, &pages->lists[kind][length], id);
+        return;
+    }
+    if (!size_tree_reserve(&pages->long_spans[kind])) {
+        heap_fail(&state->heap, OUT_OF_MEMORY);
+        return;
+    }
+    size_tree_insert(&pages->long_spans[kind], id, state->heap.blocks[id].address);
+    tcmalloc_take_record(state, &state->metadata.long_spans, LONG_SPAN_RECORD);
+}
+
+/* Takes a free span out, which stays in state free; returns its kind. */
+static unsigned take(struct tcmalloc *state, uint32_t id)
+{
+    struct pages *pages = &state->pages;
+    struct block *block = &state->heap.blocks[id];
+    unsigned kind = block->family_data - SPAN_NORMAL;
+    uint64_t length = length_of(state, id);
+    pages->free[kind] -= length;
+    if (length <= pages->listed) {
+        chain_remove(&state->links, &pages->lists[kind][length], id);
+        return kind;
+    }
+    size_tree_remove(&pages->long_spans[kind], id);
+    block->index_slot = STATE_FREE;
+    tcmalloc_give_record(state, &state->metadata.long_spans);
+    return kind;
+}
+
+static void discard(struct tcmalloc *state, uint32_t id)
+{
+    const struct block *block = &state->heap.blocks[id];
+    heap_discard(&state->heap, block->address, block->size);
+}
+
+/* Whether a neighbour merges with a span of a kind; where each span is returned, it is made to. */
+static bool merges(struct tcmalloc *state, uint32_t neighbour, unsigned kind)
+{
+    uint32_t data = state->heap.blocks[neighbour].family_data;
+    if (!heap_is_free(&state->heap, neighbour) || data < SPAN_NORMAL)
+        return false;
+    if (data == SPAN_NORMAL && kind == RETURNED && state->aggressive_decommit) {
+        discard(state, neighbour);
+        return true;
+    }
+    return data == SPAN_NORMAL + kind;
+}
+
+/* Makes one span of a free one and its neighbour above or below. */
+static void merge(struct tcmalloc *state, uint32_t id, bool above)
+{
+    struct heap *heap = &state->heap;
+    uint32_t neighbour = above ? heap->blocks[id].next : heap->blocks[id].previous;
+    take(state, neighbour);
+    heap_mark(heap, neighbour, STATE_WASTE);
+    if (above)
+        heap_join_next(heap, id);
+    else
+        heap_join_previous(heap, id);
+    heap->counters.coalescings++;
+    tcmalloc_give_record(state, &state->metadata.spans);
+}
+
+/* Enters a free span, merged with the neighbours that are free and of its kind. */
+static void enter(struct tcmalloc *state, uint32_t id, unsigned kind)
+{
+    if (merges(state, state->heap.blocks[id].previous, kind))
+        merge(state, id, false);
+    if (merges(state, state->heap.blocks[id].next, kind))
+        merge(state, id, true);
+    put(state, id, kind);
+}
+
+/* The span to be returned at the cursor: the oldest of a length, past them the best long one. */
+static uint32_t next_to_release(const struct pages *pages)
+{
+    if (pages->cursor <= pages->listed)
+        return pages->lists[NORMAL][pages->cursor].oldest;
+    return size_tree_best(&pages->long_spans[NORMAL], 0);
+}
+
+uint64_t tcmalloc_release_spans(struct tcmalloc *state, uint64_t least)
+{
+    struct pages *pages = &state->pages;
+    uint64_t released = 0;
+    while (released < least && pages->free[NORMAL] > 0) {
+        uint32_t id = next_to_release(pages);
+        if (id != NO_BLOCK) {
+            released += length_of(state, id);
+            take(state, id);
+            discard(state, id);
+            enter(state, id, RETURNED);
+        }
+        pages->cursor = pages->cursor <= pages->listed ? pages->cursor + 1 : 1;
+    }
+    return released;
+}
+
+void tcmalloc_free_span(struct tcmalloc *state, uint32_t id)
+{
+    struct pages *pages = &state->pages;
+    pages->delay -= (int64_t)length_of(state, id);
+    heap_mark(&state->heap, id, STATE_FREE);
+    if (state->aggressive_decommit)
+        discard(state, id);
+    enter(state, id, state->aggressive_decommit ? RETURNED : NORMAL);
+    if (pages->delay >= 0)
+        return;
+    uint64_t released = state->release_rate > NEVER ? tcmalloc_release_spans(state, 1) : 0;
+    pages->delay = DELAY;
+    if (released > 0) {
+        double wait = 1000 / ((double)state->release_rate / 1e6) * (double)released;
+        pages->delay = wait < LONGEST_DELAY ? (int64_t)wait : LONGEST_DELAY;
+    }
+}
+
+uint32_t tcmalloc_split_span(struct tcmalloc *state, uint32_t id, uint64_t pages)
+{
+    tcmalloc_take_record(state, &state->metadata.spans, SPAN_RECORD);
+    state->heap.counters.splits++;
+    return heap_cut_off(&state->heap, id, pages * state->page);
+}
+
+/* Uses the low end of a free span; the rest stays of its kind. */
+static uint32_t use(struct tcmalloc *state, uint32_t id, uint64_t pages)
+{
+    unsigned kind = take(state, id);
+    state->visited++;
+    if (length_of(state, id) > pages)
+        put(state, tcmalloc_split_span(state, id, pages), kind);
+    heap_mark(&state->heap, id, STATE_WASTE);
+    return id;
+}
+
+/* The pages got for everything, less those returned. */
+static uint64_t held(const struct tcmalloc *state)
+{
+    return state->heap.mapped / state->page - state->pages.free[RETURNED];
+}
+
+static bool has_room(const struct tcmalloc *state, uint64_t pages)
+{
+    return state->pages.limit == 0 || held(state) + pages <= state->pages.limit;
+}
+
+/* Whether so many pages more may be held, once others have been given back if need be. */
+static bool make_room(struct tcmalloc *state, uint64_t pages)
+{
+    if (!has_room(state, pages))
+        tcmalloc_release_spans(state, held(state) + pages - state->pages.limit);
+    return has_room(state, pages);
+}
+
+/* Whether a returned span is used although there is a normal one. */
+static bool is_better(const struct tcmalloc *state, uint32_t returned, uint32_t normal)
+{
+    const struct block *one = &state->heap.blocks[returned];
+    const struct block *other = &state->heap.blocks[normal];
+    if (one->size != other->size)
+        return one->size < other->size;
+    return state->version == VERSION_2_10 && one->address < other->address;
+}
+
+static uint32_t find_long(struct tcmalloc *state, uint64_t pages)
+{
+    for (;;) {
+        uint64_t size = pages * state->page;
+        uint32_t normal = size_tree_best(&state->pages.long_spans[NORMAL], size);
+        uint32_t returned = size_tree_best(&state->pages.long_spans[RETURNED], size);
+        bool prefers = returned != NO_BLOCK &&
+                       (normal == NO_BLOCK || is_better(state, returned, normal));
+        uint32_t id = prefers ? returned : normal;
+        if (id == NO_BLOCK || !prefers || has_room(state, pages))
+            return id;
+        if (!make_room(state, pages))
+            return NO_BLOCK;
+    }
+}
+
+/* A free span that is long enough, or NO_BLOCK. */
+static uint32_t find(struct tcmalloc *state, uint64_t pages)
+{
+    const struct pages *free = &state->pages;
+    for (uint64_t length = pages; length <= free->listed; length++) {
+        const struct chain *returned = &free->lists[RETURNED][length];
+        if (free->lists[NORMAL][length].newest != NO_BLOCK)
+            return free->lists[NORMAL][length].newest;
+        if (returned->newest != NO_BLOCK && make_room(state, pages) &&
+            returned->newest != NO_BLOCK)
+            return returned->newest;
+    }
+    return find_long(state, pages);
+}
+
+/* Whether the heap is so empty, and has so grown, that all is given back before it grows. */
+static bool gives_all_back(const struct tcmalloc *state, uint64_t pages)
+{
+    const struct pages *free = &state->pages;
+    uint64_t interval = FORCED_BYTES / state->page;
+    return free->free[NORMAL] > 0 && free->free[RETURNED] > 0 &&
+           4 * (free->free[NORMAL] + free->free[RETURNED]) >= free->system &&
+           free->system / interval != (free->system + pages) / interval;
+}
+
+/* Gets pages from the system, which are free; false, with the heap's failure set, if that cannot
+ * be. */
+static bool grow(struct tcmalloc *state, uint64_t pages)
+{
+    struct heap *heap = &state->heap;
+    uint64_t asked = pages < state->pages.listed ? state->pages.listed : pages;
+    bool is_first = state->pages.system == 0; /* it comes before the settings are read */
+    if (!is_first && !make_room(state, asked)) {
+        asked = pages;
+        if (!make_room(state, asked)) {
+            heap_fail(heap, "the heap would exceed heap_limit_mb");
+            return false;
+        }
+    }
+    uint32_t id = heap_extend(heap, asked * state->page);
+    if (id == NO_BLOCK)
+        return false;
+    heap->counters.growths++;
+    tcmalloc_describe(state, heap->blocks[id].address, heap->blocks[id].size);
+    tcmalloc_take_record(state, &state->metadata.spans, SPAN_RECORD);
+    state->pages.system += asked;
+    if (is_first) {
+        heap_mark(heap, id, STATE_FREE);
+        enter(state, id, NORMAL);
+    } else {
+        tcmalloc_free_span(state, id);
+    }
+    return heap->failure == NULL;
+}
+
+uint32_t tcmalloc_allocate_span(struct tcmalloc *state, uint64_t pages)
+{
+    uint32_t id = find(state, pages);
+    if (id == NO_BLOCK && gives_all_back(state, pages)) {
+        tcmalloc_release_spans(state, state->pages.free[NORMAL]);
+        id = find(state, pages);
+    }
+    if (id != NO_BLOCK)
+        return use(state, id, pages);
+    uint64_t visited = state->visited;
+    if (!grow(state, pages))
+        return NO_BLOCK;
+    id = use(state, find(state, pages), pages);
+    state->visited = visited;
+    return id;
+}
+
+bool tcmalloc_pages_init(struct tcmalloc *state)
+{
+    struct pages *pages = &state->pages;
+    pages->listed = LISTED_BYTES / state->page;
+    pages->limit = (state->heap_limit_mb << 20) / state->page;
+    pages->cursor = pages->listed + 1;
+    pages->delay = DELAY;
+    return size_tree_init(&pages->long_spans[NORMAL], &state->heap) &&
+           size_tree_init(&pages->long_spans[RETURNED], &state->heap);
+}
+
+void tcmalloc_pages_release(struct tcmalloc *state)
+{
+    size_tree_release(&state->pages.long_spans[NORMAL]);
+    size_tree_release(&state->pages.long_spans[RETURNED]);
+}
+
+static const char *check_list(const struct tcmalloc *state, unsigned kind, uint64_t length)
+{
+    const struct chain *list = &state->pages.lists[kind][length];
+    uint32_t count = 0;
+    for (uint32_t id = list->oldest; id != NO_BLOCK; id = state->links.of[id].newer) {
+        if (length_of(state, id) != length || !heap_is_free(&state->heap, id))
+            return "a span is in the list of another length";
+        if (state->heap.blocks[id].family_data != SPAN_NORMAL + kind)
+            return "a span is in a list of the other kind";
+        count++;
+    }
+    return count == list->count ? NULL : "a list's spans are miscounted";
+}
+
+const char *tcmalloc_pages_check(const struct tcmalloc *state, uint64_t *blocks)
+{
+    const struct pages *pages = &state->pages;
+    const char *wrong = NULL;
+    for (unsigned kind = NORMAL; kind < KINDS && wrong == NULL; kind++) {
+        *blocks += pages->long_spans[kind].blocks;
+        wrong = size_tree_check(&pages->long_spans[kind]);
+        for (uint64_t length = 1; length <= pages->listed && wrong == NULL; length++) {
+            *blocks += pages->lists[kind][length].count;
+            wrong = check_list(state, kind, length);
+        }
+    }
+    return wrong;
+}

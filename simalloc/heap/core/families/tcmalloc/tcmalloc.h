@@ -1,0 +1,216 @@
+/* What the parts of tcmalloc share (policy/families/tcmalloc.md).
+ *
+ *   thread caches   lists of blocks of each class, one cache a thread    tcmalloc_caches.c
+ *   centre          chains of blocks, and spans cut into blocks          tcmalloc_centre.c
+ *   pages           free spans, normal ones and such as were returned    tcmalloc_pages.c
+ *   metadata        records and tables, in pieces of the break           tcmalloc_metadata.c */
+#ifndef SIMALLOC_TCMALLOC_H
+#define SIMALLOC_TCMALLOC_H
+
+#include "families/family.h"
+#include "families/tcmalloc/classes.h"
+#include "index/chain.h"
+#include "index/size/size_tree.h"
+#include "parts/thread_table.h"
+
+enum tcmalloc_version { VERSION_2_10, VERSION_2_18 };
+
+/* What a block's `family_data` says: the number of the span that it was cut from, or else */
+#define SPAN_NORMAL (UINT32_MAX - 2)   /* a free span */
+#define SPAN_RETURNED (UINT32_MAX - 1) /* the same, its pages given back to the system */
+#define SPAN_USED UINT32_MAX           /* a span that is one block of the program's */
+#define NO_SPAN UINT32_MAX
+
+enum { KINDS = 2, MOST_LISTED = 256, METADATA_PIECE = 8 << 20 };
+enum { SPAN_RECORD = 48, LONG_SPAN_RECORD = 48, GROWTH_RECORD = 264, CACHE_RECORD = 4224 }; /* bytes */
+
+/* Blocks, each linked to the next by `links.of[].older`. */
+struct run {
+    uint32_t first;
+    uint32_t last;
+    uint32_t count;
+};
+
+/* A span cut into blocks of one class. */
+struct span {
+    uint32_t lowest; /* block */
+    uint32_t free;   /* the block given back last, the first of a run of `free_count` */
+    uint32_t free_count;
+    uint32_t class;
+    uint32_t newer; /* of the class' spans with free blocks; or NO_SPAN */
+    uint32_t older; /* the same; of a number that is not in use, the next such number */
+};
+
+struct spans {
+    struct span *of;
+    uint32_t capacity;
+    uint32_t used;   /* numbers below this have been in use */
+    uint32_t unused; /* numbers given back, chained; or NO_SPAN */
+};
+
+/* What all threads share of a class. */
+struct centre {
+    uint32_t newest; /* span with free blocks; or NO_SPAN */
+    uint32_t spans;
+    uint64_t free_blocks; /* of these spans */
+    uint32_t room;        /* for so many chains */
+    uint32_t chain_count;
+    uint32_t chains[MOST_CHAINS]; /* the first block of each, the newest chain last */
+};
+
+struct pages {
+    struct chain lists[KINDS][MOST_LISTED + 1]; /* by length */
+    struct size_tree long_spans[KINDS];
+    uint64_t free[KINDS]; /* pages */
+    uint64_t system;      /* pages got for spans */
+    uint64_t listed;      /* the longest length that has a list */
+    uint64_t limit;       /* pages; 0: none */
+    uint64_t cursor;      /* the length to be looked at next for a span to return */
+    int64_t delay;        /* pages to be freed before the next look */
+};
+
+/* Records of one size, of which those given back are used first. */
+struct records {
+    uint64_t used;
+    uint64_t made;
+    uint64_t chunk; /* where the latest are */
+};
+
+struct metadata {
+    uint64_t at; /* what is left of the piece */
+    uint64_t end;
+    uint64_t taken; /* bytes, of all pieces */
+    uint64_t end_leaf; /* the table of pages has its parts up to before this one */
+    struct records spans, growths, caches, long_spans;
+};
+
+struct cache_list {
+    uint32_t newest; /* the first of a run */
+    uint32_t count;
+    uint32_t low;  /* the lowest count since the last scavenge */
+    uint32_t most; /* with more, some are given back */
+    uint32_t overages;
+};
+
+struct thread_cache {
+    struct thread_cache *older; /* or NULL */
+    uint64_t size;     /* bytes of its blocks */
+    uint64_t limit;
+    struct cache_list lists[MOST_CLASSES];
+};
+
+struct caches {
+    struct thread_cache *newest; /* NULL: there is none */
+    struct thread_cache *victim; /* whose limit is lowered next; NULL: the newest's */
+    struct thread_table of_threads;
+    int64_t unclaimed;           /* bytes that are in no cache's limit */
+};
+
+struct tcmalloc {
+    struct heap heap;
+    uint64_t version; /* enum tcmalloc_version */
+    uint64_t page;
+    uint64_t release_rate; /* in millionths */
+    uint64_t aggressive_decommit;
+    uint64_t max_total_thread_cache_bytes;
+    uint64_t transfer_num_obj;
+    uint64_t heap_limit_mb;
+    uint64_t heap_start;
+    bool is_started;
+    struct size_classes table;
+    struct links links;
+    struct spans spans;
+    struct centre centres[MOST_CLASSES];
+    uint32_t turn; /* the class whose room is taken next */
+    struct pages pages;
+    struct metadata metadata;
+    struct caches caches;
+    uint64_t visited; /* in the event under way */
+};
+
+/* Makes sure of so many more blocks, and of their links; false, with the heap's failure set, when
+ * memory is exhausted. The block table may move. */
+bool tcmalloc_reserve(struct tcmalloc *state, uint64_t blocks);
+
+/* tcmalloc_metadata.c. Nothing is done without a mechanism. */
+void tcmalloc_take_record(struct tcmalloc *state, struct records *records, uint64_t size);
+void tcmalloc_give_record(struct tcmalloc *state, struct records *records);
+/* Records a growth, and makes sure of the parts of the table of pages that new memory needs. */
+void tcmalloc_describe(struct tcmalloc *state, uint64_t address, uint64_t size);
+
+/* tcmalloc_pages.c. Makes a span, which is in no state yet; NO_BLOCK, with the heap's failure set, if
+ * that cannot be. */
+uint32_t tcmalloc_allocate_span(struct tcmalloc *state, uint64_t pages);
+/* Cuts a span that is not free in two, and returns the high one. */
+uint32_t tcmalloc_split_span(struct tcmalloc *state, uint32_t id, uint64_t pages);
+/* Takes a span back that is not counted as allocated. */
+void tcmalloc_free_span(struct tcmalloc *state, uint32_t id);
+/* Gives at least so many pages to the system, if there are; returns how many. */
+uint64_t tcmalloc_release_spans(struct tcmalloc *state, uint64_t least);
+bool tcmalloc_pages_init(struct tcmalloc *state);
+void tcmalloc_pages_release(struct tcmalloc *state);
+/* Counts the free spans; returns what is wrong with them, or NULL. */
+const char *tcmalloc_pages_check(const struct tcmalloc *state, uint64_t *blocks);
+
+/* tcmalloc_centre.c. Takes back a run of cached blocks, the first of it first. */
+void tcmalloc_insert(struct tcmalloc *state, uint32_t class, struct run run);
+/* Returns a run of up to `count` cached blocks; of none, with the heap's failure set, if that cannot
+ * be. */
+struct run tcmalloc_fetch(struct tcmalloc *state, uint32_t class, uint32_t count);
+void tcmalloc_centres_init(struct tcmalloc *state);
+void tcmalloc_centres_release(struct tcmalloc *state);
+/* Counts the free and the cached blocks; returns what is wrong with them, or NULL. */
+const char *tcmalloc_centres_check(const struct tcmalloc *state, uint64_t *blocks);
+
+/* tcmalloc_caches.c. Makes a cache for a thread that has none; NULL, with the heap's failure set,
+ * when memory is exhausted. */
+struct thread_cache *tcmalloc_make_cache(struct tcmalloc *state, uint32_t thread);
+/* Makes a cache that is no thread's; NULL as above. */
+struct thread_cache *tcmalloc_add_cache(struct tcmalloc *state);
+void tcmalloc_end_thread(struct tcmalloc *state, uint32_t thread);
+void tcmalloc_caches_init(struct tcmalloc *state);
+void tcmalloc_caches_release(struct tcmalloc *state);
+/* Fills an empty list, and returns the block that is not entered; NO_BLOCK, with the heap's failure
+ * set, if there is none. */
+uint32_t tcmalloc_refill(struct tcmalloc *state, struct thread_cache *cache, uint32_t class);
+/* Gives blocks back from a list that is too long, or a cache that is too large. */
+void tcmalloc_shrink(struct tcmalloc *state, struct thread_cache *cache, uint32_t class);
+
+/* The cache of a thread; NULL: it has none. */
+ALWAYS_INLINE struct thread_cache *tcmalloc_cache_of(const struct tcmalloc *state, uint32_t thread)
+{
+    return thread_table_find(&state->caches.of_threads, thread);
+}
+
+/* Takes a cached block of a class; NO_BLOCK, with the heap's failure set, if there is none. */
+ALWAYS_INLINE uint32_t tcmalloc_take(struct tcmalloc *state, struct thread_cache *cache,
+                                     uint32_t class)
+{
+    struct cache_list *list = &cache->lists[class];
+    if (UNLIKELY(list->count == 0))
+        return tcmalloc_refill(state, cache, class);
+    uint32_t id = list->newest;
+    list->newest = state->links.of[id].older;
+    list->count--;
+    if (list->count < list->low)
+        list->low = list->count;
+    cache->size -= state->table.classes[class].size;
+    state->visited++;
+    return id;
+}
+
+/* Puts a block into a cache. */
+ALWAYS_INLINE void tcmalloc_give(struct tcmalloc *state, struct thread_cache *cache,
+                                 uint32_t class, uint32_t id)
+{
+    struct cache_list *list = &cache->lists[class];
+    heap_mark(&state->heap, id, STATE_CACHED);
+    state->links.of[id].older = list->newest;
+    list->newest = id;
+    list->count++;
+    cache->size += state->table.classes[class].size;
+    if (UNLIKELY(list->count > list->most || cache->size > cache->limit))
+        tcmalloc_shrink(state, cache, class);
+}
+
+#endif

@@ -1,0 +1,268 @@
+"""What the allocators of a device's memory share: the device, its blocks by pool and stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sortedcontainers import SortedKeyList
+
+from simalloc.heap.reference.families.device.statistics import DeviceStatistics
+from simalloc.heap.reference.heap import Heap, Refused
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.space import State
+from simalloc.policy.device.base import GRANULE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Pool:
+    """Free blocks by stream, size and address; and holes, by stream and address."""
+
+    def __init__(self, heap: DeviceHeap, *, small: bool) -> None:
+        self.small = small
+        self.searches = 0
+        """Counted while garbage is collected."""
+        size, of = heap.blocks.size, heap.of
+        self.free: SortedKeyList = SortedKeyList(key=lambda at: (of[at].stream, size[at], at))
+        self.holes: SortedKeyList = SortedKeyList(key=lambda at: (of[at].stream, at))
+
+
+@dataclass(slots=True)
+class DeviceBlock:
+    """What a block has besides what every heap's has."""
+
+    pool: Pool
+    stream: int
+    origin: int = 0
+    """Where the range begins of which pages are mapped."""
+    requested: int = 0
+    """Bytes of the program, while it is in use."""
+    entered: int = 0
+    """The searches of its pool when it entered it, while it is free."""
+    users: set[int] = field(default_factory=set)
+    """Other streams that use it."""
+
+
+class DeviceHeap(Heap):
+    """A heap on a device that grants multiples of 2 MiB while its capacity lasts.
+
+    Each segment lies at the next higher address. `of` has what is known of each block and hole; a
+    block in no list that is not allocated is waste. What is mapped is what is reserved.
+    """
+
+    counts_frees = True
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__(has_break=False)
+        self.blocks.segment_alignment = GRANULE
+        self.capacity = capacity
+        self.taken = 0
+        """What was granted and not given back, in whole granules."""
+        self.statistics = DeviceStatistics()
+        self.of: dict[int, DeviceBlock] = {}
+        self.pools: list[Pool] = []
+
+    def add_pool(self, *, small: bool = False) -> Pool:
+        """Return a new pool."""
+        self.pools.append(Pool(self, small=small))
+        return self.pools[-1]
+
+    def malloc(self, size: int) -> int:
+        """Return a block; raises `Refused` if memory is out."""
+        address = self.allocate(size)
+        if address is None:
+            raise Refused
+        return address
+
+    def allocate(self, size: int) -> int | None:
+        """Return a block for a request of at least a byte; None if memory is out."""
+        raise NotImplementedError
+
+    def free(self, address: int) -> None:
+        """Take a block back, and count whether it was merged."""
+        coalescings = self.coalescings
+        self.release(address)
+        self.count_deallocation(0, merged=self.coalescings > coalescings)
+
+    def release(self, address: int) -> None:
+        """Take a block back: merge it with its free neighbours, and put it into its list."""
+        self.take_back(address)
+        merged, _ = self.merge(address)
+        self.put(merged)
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:  # noqa: ARG002 - never
+        """Return False."""
+        return False
+
+    def after_event(self) -> None:
+        """Keep what the bytes are for, if more is reserved than ever."""
+        self.statistics.note_peak()
+
+    def figures(self) -> dict[str, int]:
+        """Return what is counted, by the names under which it is reported."""
+        return self.statistics.reported() | {"largest_free": self.largest_free}
+
+    @property
+    def largest_free(self) -> int:
+        """The bytes of the largest free block, for those that tell it."""
+        return 0
+
+    def listed(self) -> Iterator[int]:
+        """Yield the free blocks of all pools."""
+        for pool in self.pools:
+            yield from pool.free
+
+    def check(self) -> None:
+        """Assert what holds after each event."""
+        super().check()
+        statistics = self.statistics
+        free = sum(size for _, size in self.free_blocks())
+        assert statistics.active.now + free == statistics.reserved.now == self.blocks.mapped
+        assert statistics.reserved.now <= self.taken <= self.capacity
+        assert self.of.keys() == self.blocks.size.keys(), "all is known of every block"
+
+    def has_room(self, size: int) -> bool:
+        """Say whether the device grants so many bytes."""
+        return self.taken + round_up(size, GRANULE) <= self.capacity
+
+    def take_segment(self, pool: Pool, stream: int, size: int) -> int | None:
+        """Return a new segment, a block in no list; None if the device refuses."""
+        if not self.has_room(size):
+            return None
+        address = self.blocks.map_segment(size)
+        self.blocks.mark(address, State.WASTE)
+        self.of[address] = DeviceBlock(pool, stream)
+        self._count_granted(address)
+        self.statistics.segment.change(1, small=pool.small)
+        self.statistics.segments += 1
+        return address
+
+    def give_segment_back(self, address: int) -> None:
+        """Give a segment back that is one block, in no list."""
+        self._count_given_back(address)
+        self.statistics.segment.change(-1, small=self.of[address].pool.small)
+        self.drop_segment(address)
+
+    def drop_segment(self, address: int) -> None:
+        """Give up the addresses of a segment."""
+        self.blocks.unmap_segment(address)
+        del self.of[address]
+
+    def take_range(self, pool: Pool, stream: int, size: int) -> int:
+        """Return a new range of addresses: a hole in no list."""
+        address = self.blocks.map_segment(size)
+        self.blocks.mark(address, State.HOLE)
+        self.of[address] = DeviceBlock(pool, stream, origin=address)
+        return address
+
+    def map(self, address: int) -> None:
+        """Map a hole that is in no list, for which there is room."""
+        self.blocks.mark(address, State.WASTE)
+        self._count_granted(address)
+
+    def unmap(self, address: int) -> None:
+        """Make a hole of a block that is in no list."""
+        self._count_given_back(address)
+        self.blocks.mark(address, State.HOLE)
+
+    def put(self, address: int) -> None:
+        """Put a block, or a hole, into the list of its pool."""
+        block = self.of[address]
+        if self.is_hole(address):
+            block.pool.holes.add(address)
+            return
+        self.blocks.mark(address, State.FREE)
+        block.entered = block.pool.searches
+        block.pool.free.add(address)
+
+    def take(self, address: int) -> None:
+        """Take a block, or a hole, out of its list."""
+        pool = self.of[address].pool
+        if self.is_hole(address):
+            pool.holes.remove(address)
+            return
+        pool.free.remove(address)
+        self.blocks.mark(address, State.WASTE)
+
+    def merge(self, address: int) -> tuple[int, int]:
+        """Merge a block, or a hole, with the neighbours of its kind and stream.
+
+        It is in no list, and they are in theirs. Returns where it begins then, and their bytes.
+        """
+        kind = State.HOLE if self.is_hole(address) else State.FREE
+        whole = self.block_size(address)
+        for neighbour in (self.blocks.before(address), self.blocks.after(address)):
+            if (
+                neighbour is None
+                or self.blocks.state[neighbour] is not kind
+                or self.of[neighbour].stream != self.of[address].stream
+            ):
+                continue
+            self.take(neighbour)
+            address, high = sorted((address, neighbour))
+            self._coalesce(address)
+            del self.of[high]
+        return address, self.block_size(address) - whole
+
+    def cut(self, address: int, size: int) -> int:
+        """Shorten a block in no list; return what was behind, a block of the same kind."""
+        rest = self.blocks.cut(address, size)
+        self.of[rest] = replace(self.of[address], users=set())
+        return rest
+
+    def split(self, address: int, size: int) -> None:
+        """Shorten a block in no list, and put the rest into its list."""
+        self.put(self.cut(address, size))
+        self.splits += 1
+
+    def hand_out(self, address: int, requested: int) -> int:
+        """Let a block in no list come into use; return its address."""
+        self.blocks.mark(address, State.ALLOCATED)
+        block = self.of[address]
+        block.requested = requested
+        self.statistics.hand_out(self.block_size(address), requested, small=block.pool.small)
+        return address
+
+    def take_back(self, address: int) -> None:
+        """Take a block back that waits for nothing, into no list."""
+        block, size = self.of[address], self.block_size(address)
+        self.blocks.mark(address, State.WASTE)
+        self.statistics.take_back(size, block.requested)
+
+    def best_fit(self, pool: Pool, stream: int, size: int) -> int | None:
+        """Return the stream's smallest free block of at least a size, the lowest of several."""
+        at = pool.free.bisect_key_left((stream, size, 0))
+        found: int | None = pool.free[at] if at < len(pool.free) else None
+        return found if found is not None and self.of[found].stream == stream else None
+
+    def take_best(self, pool: Pool, stream: int, size: int) -> int | None:
+        """Take the best fit out of its list."""
+        found = self.best_fit(pool, stream, size)
+        if found is not None:
+            self.take(found)
+        return found
+
+    def is_hole(self, address: int) -> bool:
+        """Say whether there is a hole at an address."""
+        return self.blocks.state[address] is State.HOLE
+
+    def whole_blocks(self, pool: Pool) -> list[int]:
+        """Return the free blocks of a pool, in order, that are all of their segments."""
+        return [address for address in pool.free if self.blocks.is_segment(address)]
+
+    def _count_granted(self, address: int) -> None:
+        size, pool = self.block_size(address), self.of[address].pool
+        self.taken += round_up(size, GRANULE)
+        self.statistics.device_alloc += 1
+        self.growths += 1
+        self.statistics.reserved.change(size, small=pool.small)
+        self.mappings.append((self.event, address, size))
+
+    def _count_given_back(self, address: int) -> None:
+        size, pool = self.block_size(address), self.of[address].pool
+        self.taken -= round_up(size, GRANULE)
+        self.statistics.device_free += 1
+        self.statistics.reserved.change(-size, small=pool.small)
+        self.mappings.append((self.event, address, -size))

@@ -1,0 +1,1 @@
+"""jemalloc, part by part; `jemalloc.py` is what the program calls."""

@@ -1,0 +1,128 @@
+"""The arenas of jemalloc, and which of them serves whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from simalloc.heap.reference.families.jemalloc.arena import Arena, Large
+from simalloc.heap.reference.families.jemalloc.metadata import Metadata, NoMetadata
+from simalloc.heap.reference.families.jemalloc.pages import Pages
+from simalloc.heap.reference.families.jemalloc.sizes import SMALLEST_LARGE
+from simalloc.policy.families.jemalloc import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.heap.reference.families.jemalloc.bins import Slab
+    from simalloc.heap.reference.families.jemalloc.extents import Extent
+    from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
+    from simalloc.heap.reference.space import Blocks
+
+_EAGER_FROM: Final = 8 << 20
+"""Extents of arena 0 that large are purged when they are freed, whatever the option, in 5.3.0."""
+
+
+class _Tables(NamedTuple):
+    """Bytes of metadata."""
+
+    start: int
+    """Of the first arena, where there is one and the huge one."""
+    later: int
+    """Of an arena that is made later."""
+    statistics: int
+    """That the start has for each arena that there may be."""
+    lost: int
+    """By alignment, when the first thread's cache is made at the start."""
+    untouched: int
+    """Of the start, as long as no decay goes by the clock."""
+
+
+_TABLES: Final = {
+    Version.V5_3_0: _Tables(277056, 91152, 37856, 128, 69632),
+    Version.V5_3_1: _Tables(291792, 92880, 41136, 0, 0),
+}
+
+
+class Arenas:
+    """All arenas by number: those of threads, and behind them the huge one.
+
+    `slabs` and `large` have what lies at the address of each object.
+    """
+
+    def __init__(self, space: JemallocSpace, blocks: Blocks) -> None:
+        self.slabs: dict[int, Slab] = {}
+        self.large: dict[int, Large] = {}
+        self._space = space
+        self._blocks = blocks
+        self._arenas: dict[int, Arena] = {}
+        self._count = space.description.arenas
+        threshold = space.description.oversize_threshold
+        self._huge_from = threshold if threshold >= SMALLEST_LARGE else None
+
+    def __iter__(self) -> Iterator[Arena]:
+        """Run over the arenas that have been made."""
+        return iter(self._arenas.values())
+
+    def __getitem__(self, number: int) -> Arena:
+        """Return the arena of a number; it is made if it is not there yet."""
+        if number not in self._arenas:
+            self._arenas[number] = self._make(number)
+        return self._arenas[number]
+
+    def of(self, address: int) -> Arena:
+        """Return the arena that an object lies in."""
+        return self._arenas[self.extent(address).pages.arena]
+
+    def extent(self, address: int) -> Extent:
+        """Return the extent that an object lies in."""
+        if address in self.large:
+            return self.large[address].extent
+        return self.slabs[address].extent
+
+    def usable(self, address: int) -> int:
+        """Return the bytes of an object."""
+        if address in self.large:
+            return self.large[address].usable
+        return self.slabs[address].width
+
+    def for_size(self, size: int, own: Arena) -> Arena:
+        """Return the arena that serves a request: the thread's own, or the huge one."""
+        return own if self._huge_from is None or size < self._huge_from else self[self._count]
+
+    def for_thread(self) -> Arena:
+        """Return the arena with the fewest threads, or a new one if all have some."""
+        others = [arena for arena in self if 0 < arena.number < self._count]
+        least = min([self[0], *others], key=lambda arena: (arena.threads, arena.number))
+        missing = [number for number in range(self._count) if number not in self._arenas]
+        return self[missing[0]] if least.threads and missing else least
+
+    def _make(self, number: int) -> Arena:
+        description = self._space.description
+        times = (description.dirty_decay_ms, description.muzzy_decay_ms)
+        decays_as_others = description.is_5_3_1 and description.background_thread
+        if number == self._count and not decays_as_others:
+            times = (min(times[0], 0), min(times[1], 0))
+        eager_from = description.oversize_threshold
+        if self._huge_from is None or (number == 0 and not description.is_5_3_1):
+            eager_from = _EAGER_FROM
+        metadata = self._make_metadata(number)
+        pages = Pages(number, self._space, metadata, times, eager_from)
+        return Arena(number, pages, self._space, self._blocks, (self.slabs, self.large))
+
+    def _make_metadata(self, number: int) -> Metadata:
+        """Make an arena's tables; the first has more, also the leaves of the tree of addresses."""
+        description = self._space.description
+        if not description.mechanism:
+            return NoMetadata()
+        tables = _TABLES[description.version]
+        if number > 0:
+            metadata = Metadata(self._space, tables.later)
+            self._space.touch(metadata.start, tables.later)
+            return metadata
+        others = self._count - (1 if self._huge_from else 2)
+        first = tables.start + others * tables.statistics
+        metadata = Metadata(self._space, first, tables.lost if description.tcache else 0)
+        untouched = 0 if description.dirty_decay_ms > 0 else tables.untouched
+        self._space.touch(metadata.start, first - untouched)
+        self._space.leaves = metadata
+        return metadata

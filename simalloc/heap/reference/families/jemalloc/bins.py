@@ -1,0 +1,95 @@
+"""jemalloc's slabs of small objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sortedcontainers import SortedSet
+
+from simalloc.heap.reference.families.jemalloc.sizes import SMALL_CLASSES, regions_of, slab_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simalloc.heap.reference.families.jemalloc.extents import Extent
+
+
+class Slab:
+    """An extent cut into regions of one class."""
+
+    def __init__(self, extent: Extent, number: int) -> None:
+        self.extent = extent
+        self.number = number
+        self.width = SMALL_CLASSES[number]
+        self.free: SortedSet[int] = SortedSet(range(regions_of(number)))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no region is free."""
+        return not self.free
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all regions are free."""
+        return len(self.free) == regions_of(self.number)
+
+    def addresses(self) -> range:
+        """Return the addresses of all regions."""
+        return range(self.extent.address, self.extent.end, self.width)
+
+    def take(self) -> int:
+        """Take the lowest free region; return its address."""
+        lowest: int = self.free.pop(0)
+        return self.extent.address + lowest * self.width
+
+    def put_back(self, address: int) -> None:
+        """Take a region back."""
+        self.free.add((address - self.extent.address) // self.width)
+
+
+class Bin:
+    """The slabs of one class in an arena: a current one, and others that are not full."""
+
+    def __init__(self, number: int, new_slab: Callable[[int, int], Slab]) -> None:
+        """`new_slab` gets one for the bytes and the class."""
+        self._number = number
+        self._new_slab = new_slab
+        self.current: Slab | None = None
+        self._nonfull: SortedSet[Slab] = SortedSet(key=lambda slab: slab.extent.key)
+
+    @property
+    def next_slab(self) -> Slab | None:
+        """The current slab, or else the first that is not full."""
+        if self.current is None and self._nonfull:
+            first: Slab = self._nonfull[0]
+            return first
+        return self.current
+
+    def find(self) -> Slab:
+        """Make current a slab that is not full; return it."""
+        if self.current is None or self.current.is_full:
+            if self._nonfull:
+                self.current = self._nonfull.pop(0)
+            else:
+                self.current = self._new_slab(slab_size(self._number), self._number)
+        return self.current
+
+    def put_back(self, slab: Slab, address: int) -> bool:
+        """Take a region back; say whether the slab is empty and has left."""
+        was_full = slab.is_full
+        slab.put_back(address)
+        if slab.is_empty:
+            if slab is self.current:
+                self.current = None
+            elif not was_full:
+                self._nonfull.remove(slab)
+            return True
+        if was_full and slab is not self.current:
+            current = self.current
+            if current is not None and slab.extent.key < current.extent.key:
+                self.current = slab
+                if not current.is_full:
+                    self._nonfull.add(current)
+            else:
+                self._nonfull.add(slab)
+        return False

@@ -1,0 +1,155 @@
+"""jemalloc's extents, and the caches that hold those not in use."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from simalloc.heap.reference.families.jemalloc.sizes import PAGE
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.parts.pairing_heap import PairingHeap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.heap.reference.families.jemalloc.pages import Pages
+    from simalloc.heap.reference.families.jemalloc.sizes import Sizes
+
+_MOST_LOOKED_AT: Final = 32
+"""Of the bin below the first whose extents all fit, this many are looked at."""
+
+
+class Use(Enum):
+    """What an extent is at the moment."""
+
+    ACTIVE = "active"
+    DIRTY = "dirty"
+    MUZZY = "muzzy"
+    RETAINED = "retained"
+
+
+class Mapping:
+    """Addresses got from the system at once; `place` is where Linux would have put them."""
+
+    def __init__(self, number: int, address: int, size: int, place: int) -> None:
+        self.number = number
+        self.address = address
+        self.size = size
+        self.place = place
+
+
+class Extent:
+    """A run of pages of one mapping in one use."""
+
+    def __init__(self, pages: Pages, mapping: Mapping, address: int, size: int) -> None:
+        self.pages = pages
+        self.mapping = mapping
+        self.address = address
+        self.size = size
+        self.use = Use.ACTIVE
+        # Whether its pages have only zeros: they were given back, or never used.
+        self.is_zero = True
+        self.child: Extent | None = None
+        self.sibling: Extent | None = None
+        self.before: Extent | None = None
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What extents are ordered by: older mappings first, then lower addresses."""
+        return self.mapping.number, self.address
+
+    @property
+    def end(self) -> int:
+        """The address behind it."""
+        return self.address + self.size
+
+    def aligned(self, alignment: int) -> int:
+        """Return its first address that Linux would have given as a multiple of `alignment`."""
+        shift = self.mapping.place - self.mapping.address
+        return round_up(self.address + shift, alignment) - shift
+
+    def holds(self, size: int, alignment: int) -> bool:
+        """Say whether `size` bytes at a multiple of `alignment` lie in it."""
+        return self.aligned(alignment) + size <= self.end
+
+
+class ExtentCache:
+    """An arena's extents of one use, in bins by size, and in the order in which they came."""
+
+    def __init__(self, use: Use, sizes: Sizes, most: int | None = None) -> None:
+        """With `most`, extents this power of two times larger than asked are not found."""
+        self.use = use
+        self.pages = 0
+        self._sizes = sizes
+        self._most = most
+        self._bins: defaultdict[int, PairingHeap[Extent]] = defaultdict(PairingHeap)
+        # The key of the first extent of each bin that has one.
+        self._first: dict[int, tuple[int, int]] = {}
+        self._order: OrderedDict[Extent, None] = OrderedDict()
+
+    def __iter__(self) -> Iterator[Extent]:
+        """Run over the extents, the oldest first."""
+        return iter(self._order)
+
+    def insert(self, extent: Extent) -> None:
+        """Put an extent in, as the newest."""
+        extent.use = self.use
+        name = self._sizes.bin_of(extent.size)
+        self._first[name] = min(self._first.get(name, extent.key), extent.key)
+        self._bins[name].insert(extent)
+        self._order[extent] = None
+        self.pages += extent.size // PAGE
+
+    def remove(self, extent: Extent) -> None:
+        """Take an extent out."""
+        name = self._sizes.bin_of(extent.size)
+        found = self._bins[name]
+        found.remove(extent)
+        if not found:
+            del self._first[name]
+        elif self._first[name] == extent.key:
+            self._first[name] = found.least().key
+        del self._order[extent]
+        extent.use = Use.ACTIVE
+        self.pages -= extent.size // PAGE
+
+    def find(self, size: int, alignment: int) -> Extent | None:
+        """Return the extent of which `size` bytes at a multiple of `alignment` are taken."""
+        found = self._fit(size + max(alignment, PAGE) - PAGE)
+        if found is None and alignment > PAGE:
+            found = self._fit_aligned(size, alignment)
+        return found
+
+    def _fit(self, size: int) -> Extent | None:
+        """Return the first of all extents that fit, whatever their size."""
+        best = min(self._below(size), key=lambda extent: extent.key, default=None)
+        for name in self._bins_from(self._sizes.first_bin(size)):
+            if self._most is not None and name >> self._most > size:
+                break
+            if best is None or self._first[name] < best.key:
+                best = self._bins[name].least()
+        return best
+
+    def _fit_aligned(self, size: int, alignment: int) -> Extent | None:
+        """Return an extent that fits without need for more: of each bin only the first is tried."""
+        below = (extent for extent in self._below(size) if extent.holds(size, alignment))
+        found = next(below, None)
+        end = self._sizes.first_bin(size + alignment - PAGE)
+        for name in self._bins_from(self._sizes.first_bin(size)):
+            if found is not None or name >= end:
+                break
+            extent = self._bins[name].least()
+            found = extent if extent.holds(size, alignment) else None
+        return found
+
+    def _below(self, size: int) -> list[Extent]:
+        """Return those that fit of the bin below the first whose extents all do."""
+        name = self._sizes.bin_of(size)
+        if not self._sizes.page_multiples or name == self._sizes.first_bin(size):
+            return []
+        looked_at = self._bins[name].breadth_first(_MOST_LOOKED_AT)
+        return [extent for extent in looked_at if extent.size >= size]
+
+    def _bins_from(self, least: int) -> list[int]:
+        return sorted(name for name in self._first if name >= least)

@@ -1,0 +1,91 @@
+"""Where jemalloc keeps its own tables, and how many bytes they take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from simalloc.heap.reference.families.jemalloc.sizes import (
+    HUGE_PAGE,
+    PAGE,
+    class_above,
+    class_below,
+)
+from simalloc.heap.reference.parts.overhead import round_up
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
+
+_HEADER: Final = 144
+"""Bytes at the start of a block of metadata."""
+_QUANTUM: Final = 16
+
+
+class _Block:
+    """A block of metadata, which is filled from its start."""
+
+    def __init__(self, address: int, size: int) -> None:
+        self.address = address
+        self.size = size
+        self.used = 0
+
+
+class Metadata:
+    """The tables of one arena: blocks of growing size that are filled and never given back."""
+
+    def __init__(self, space: JemallocSpace, first: int, lost: int = 0) -> None:
+        """Begin with a block of which `first` bytes are in use, and some lost by alignment."""
+        self._space = space
+        self._blocks: list[_Block] = []
+        self.allocated = first
+        block = self._add(HUGE_PAGE)
+        block.used = first + lost
+        self.start = block.address
+
+    @property
+    def mapped(self) -> int:
+        """The bytes of all blocks."""
+        return sum(block.size for block in self._blocks)
+
+    @property
+    def resident(self) -> int:
+        """The bytes of all pages that anything was taken from."""
+        return sum(round_up(block.used, PAGE) for block in self._blocks)
+
+    def allocate(self, size: int, alignment: int) -> int:
+        """Take bytes from the block with the least room that is enough; return their address."""
+        wanted = class_above(round_up(size, alignment) + alignment - _QUANTUM, _QUANTUM)
+        fitting = [block for block in self._blocks if self._room(block) >= wanted]
+        if fitting:
+            block = min(fitting, key=self._room)
+        else:
+            least = round_up(_HEADER, alignment) + round_up(size, alignment)
+            following = class_above(self._blocks[-1].size + 1, PAGE)
+            block = self._add(round_up(max(class_above(least, PAGE), following), HUGE_PAGE))
+            block.used = _HEADER
+            self._space.touch(block.address, _HEADER)
+            self.allocated += _HEADER
+        start = round_up(block.used, alignment)
+        block.used = start + size
+        self.allocated += size
+        return block.address + start
+
+    def _room(self, block: _Block) -> int:
+        """Return the class of what is left."""
+        return class_below(block.size - block.used, _QUANTUM)
+
+    def _add(self, size: int) -> _Block:
+        block = _Block(self._space.map_table(size), size)
+        self._blocks.append(block)
+        return block
+
+
+class NoMetadata(Metadata):
+    """Tables that take no memory: placement alone."""
+
+    def __init__(self) -> None:
+        self._blocks = []
+        self.allocated = 0
+
+    def allocate(self, size: int, alignment: int) -> int:  # noqa: ARG002
+        """Take nothing."""
+        return 0

@@ -1,0 +1,248 @@
+"""How an arena of jemalloc gets pages, and gives them back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from simalloc.heap.reference.families.jemalloc.decay import Decay
+from simalloc.heap.reference.families.jemalloc.extents import Extent, ExtentCache, Use
+from simalloc.heap.reference.families.jemalloc.sizes import (
+    HUGE_PAGE,
+    PAGE,
+    SMALLEST_LARGE,
+    class_above,
+)
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.families.jemalloc.metadata import Metadata
+    from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
+
+RECORD: Final = 128
+"""Bytes of the record that is kept of an extent."""
+
+
+class Pages:
+    """The pages of an arena: those in use are active, others lie in three caches.
+
+    What was freed is dirty, then muzzy if there is a decay time for that, then retained: an
+    address only.
+    """
+
+    def __init__(
+        self,
+        arena: int,
+        space: JemallocSpace,
+        metadata: Metadata,
+        times: tuple[int, int],
+        eager_from: int,
+    ) -> None:
+        """Begin without pages.
+
+        `times` are the decay times, dirty and muzzy. An extent of `eager_from` bytes is purged when
+        it is freed.
+        """
+        description = space.description
+        seeds = [seed + arena * _SEED_STEP for seed in description.seeds()[1:]]
+        self.arena = arena
+        self._space = space
+        self.metadata = metadata
+        self.dirty = ExtentCache(Use.DIRTY, space.sizes, description.lg_extent_max_active_fit)
+        self.muzzy = ExtentCache(Use.MUZZY, space.sizes)
+        self.retained = ExtentCache(Use.RETAINED, space.sizes)
+        self._decays = {
+            self.dirty: Decay(times[0], seeds[0], space.now),
+            self.muzzy: Decay(times[1], seeds[1], space.now),
+        }
+        self._eager_from = eager_from
+        self._next_mapping = HUGE_PAGE
+        self._records = 0
+        self._most_records = 0
+
+    def allocate(self, size: int, alignment: int = PAGE) -> Extent:
+        """Return an active extent of `size` bytes at a multiple of `alignment`."""
+        for cache in self._caches():
+            found = cache.find(size, alignment)
+            if found is not None:
+                return self._take(cache, found, size, alignment)
+        batch = self._space.sizes.batched(size)
+        fresh = self.retained.find(batch, alignment)
+        if fresh is not None:
+            extent = self._take(self.retained, fresh, batch, alignment)
+        else:
+            extent = self._grow(batch, alignment)
+        if batch > size:
+            self._free(self._split(extent, size))
+        return extent
+
+    def free(self, extent: Extent) -> None:
+        """Make an active extent dirty; without a decay time all that is dirty goes."""
+        self._free(extent)
+        if self._decays[self.dirty].milliseconds == 0:
+            self._evict(self.dirty, 0, self.dirty.pages, lazily=False)
+
+    def expand(self, extent: Extent, more: int) -> bool:
+        """Add the `more` bytes behind an extent to it, if one that is not in use has them."""
+        behind = self._space.neighbour_above(extent)
+        if behind is None or behind.use is Use.ACTIVE or behind.size < more:
+            return False
+        cache = {Use.DIRTY: self.dirty, Use.MUZZY: self.muzzy, Use.RETAINED: self.retained}
+        self._take(cache[behind.use], behind, more, PAGE)
+        self._space.set_state(behind, State.WASTE)
+        self._merge(extent, behind)
+        return True
+
+    def shrink(self, extent: Extent, size: int) -> None:
+        """Free what an extent has beyond `size`."""
+        self.free(self._split(extent, size))
+
+    def look(self) -> None:
+        """Purge what is due by the clock."""
+        for cache, decay in self._decays.items():
+            pages = cache.pages
+            if decay.milliseconds == 0:
+                self._evict(cache, 0, pages, lazily=True)
+            elif decay.milliseconds > 0 and decay.advance(self._space.now, pages):
+                self._evict(cache, decay.limit, max(pages - decay.limit, 0), lazily=True)
+
+    def purge_all(self) -> None:
+        """Purge all dirty and muzzy pages."""
+        for cache in (self.dirty, self.muzzy):
+            self._evict(cache, 0, cache.pages, lazily=False)
+
+    def _caches(self) -> list[ExtentCache]:
+        """Return the caches of pages that are still mapped."""
+        has_muzzy = self._decays[self.muzzy].milliseconds != 0
+        return [self.dirty, self.muzzy] if has_muzzy else [self.dirty]
+
+    def _take(self, cache: ExtentCache, extent: Extent, size: int, alignment: int) -> Extent:
+        """Take `size` bytes out of a cached extent; what is over stays in the cache."""
+        cache.remove(extent)
+        extent, rests = self._cut_out(extent, size, alignment)
+        for rest in rests:
+            cache.insert(rest)
+        return extent
+
+    def _cut_out(self, extent: Extent, size: int, alignment: int) -> tuple[Extent, list[Extent]]:
+        """Return `size` aligned bytes of an extent, and what is over before and behind them."""
+        rests = []
+        lead = extent.aligned(alignment) - extent.address
+        if lead:
+            rests.append(extent)
+            extent = self._split(extent, lead)
+        if extent.size > size:
+            rests.append(self._split(extent, size))
+        return extent, rests
+
+    def _grow(self, size: int, alignment: int) -> Extent:
+        """Map the next of the growing sizes that is enough; the rest is retained."""
+        if not self._space.description.retain:
+            self._new_record()
+            return self._space.map(self, size, alignment)
+        least = size + max(alignment, PAGE) - PAGE
+        while self._next_mapping < least:
+            self._next_mapping = class_above(self._next_mapping + 1, PAGE)
+        self._new_record()
+        extent = self._space.map(self, self._next_mapping)
+        self._next_mapping = class_above(self._next_mapping + 1, PAGE)
+        extent, rests = self._cut_out(extent, size, alignment)
+        for rest in rests:
+            self._retain(rest)
+        return extent
+
+    def _free(self, extent: Extent) -> None:
+        """Make an extent dirty; a large one merges with its neighbours first."""
+        extent.is_zero = False
+        self._space.set_state(extent, State.FREE)
+        if extent.size < SMALLEST_LARGE:
+            self.dirty.insert(extent)
+            return
+        description = self._space.description
+        most = None
+        if description.is_5_3_1:
+            most = extent.size << description.lg_extent_max_active_fit
+        merged = True
+        while merged:
+            extent, merged = self._merge_one(self.dirty, extent, most)
+        never = any(decay.milliseconds == -1 for decay in self._decays.values())
+        if extent.size >= self._eager_from and not never and not description.background_thread:
+            self._retain(extent)
+        else:
+            self.dirty.insert(extent)
+
+    def _merge_one(
+        self, cache: ExtentCache, extent: Extent, most: int | None = None
+    ) -> tuple[Extent, bool]:
+        """Merge an extent with the neighbour above or else below, if either lies in the cache.
+
+        Returns the extent, and whether there was one. None comes to have more than `most` bytes.
+        """
+        for low, high in (
+            (extent, self._space.neighbour_above(extent)),
+            (self._space.neighbour_below(extent), extent),
+        ):
+            other = high if low is extent else low
+            if low is None or high is None or other is None or other.use is not cache.use:
+                continue
+            if most is None or low.size + high.size <= most:
+                cache.remove(other)
+                self._merge(low, high)
+                return low, True
+        return extent, False
+
+    def _merge_all(self, cache: ExtentCache, extent: Extent) -> Extent:
+        merged = True
+        while merged:
+            extent, merged = self._merge_one(cache, extent)
+        return extent
+
+    def _retain(self, extent: Extent) -> None:
+        """Give an extent's pages back to the system and keep its addresses, if any are kept."""
+        extent.is_zero = True
+        self._space.set_state(extent, State.HOLE)
+        if not self._space.description.retain:
+            self._records -= 1
+            self._space.drop(extent)
+            return
+        self.retained.insert(self._merge_all(self.retained, extent))
+
+    def _evict(self, cache: ExtentCache, limit: int, most: int, *, lazily: bool) -> None:
+        """Purge the oldest extents until `limit` pages are left or `most` have gone."""
+        evicted: list[Extent] = []
+        taken = 0
+        while taken < most and cache.pages > limit:
+            extent = next(iter(cache))
+            cache.remove(extent)
+            if cache is self.dirty:
+                extent, merged = self._merge_one(cache, extent)
+                if merged:
+                    cache.insert(extent)
+                    continue
+            evicted.append(extent)
+            taken += extent.size // PAGE
+        keeps_muzzy = lazily and cache is self.dirty and self._decays[self.muzzy].milliseconds != 0
+        for extent in evicted:
+            if keeps_muzzy:
+                self.muzzy.insert(self._merge_all(self.muzzy, extent))
+            else:
+                self._retain(extent)
+
+    def _split(self, extent: Extent, size: int) -> Extent:
+        """Cut an extent down to `size`; return the new one that the rest is."""
+        self._new_record()
+        return self._space.split(extent, size)
+
+    def _merge(self, low: Extent, high: Extent) -> None:
+        self._records -= 1
+        self._space.merge(low, high)
+
+    def _new_record(self) -> None:
+        self._records += 1
+        if self._records > self._most_records:
+            self._most_records = self._records
+            record = self.metadata.allocate(RECORD, RECORD)
+            self._space.touch(record, RECORD)
+
+
+_SEED_STEP: Final = 1 << 21
+"""The seeds of decays are this far apart, arena by arena."""

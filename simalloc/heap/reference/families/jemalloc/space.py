@@ -1,0 +1,145 @@
+"""The addresses that jemalloc's arenas share: mappings, extents side by side, and the clock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from simalloc.heap.reference.families.jemalloc.extents import Extent, Mapping
+from simalloc.heap.reference.families.jemalloc.sizes import HUGE_PAGE, PAGE, Sizes
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.families.jemalloc.metadata import Metadata
+    from simalloc.heap.reference.families.jemalloc.pages import Pages
+    from simalloc.heap.reference.heap import Heap
+    from simalloc.policy.families.jemalloc import Jemalloc
+
+_TOP: Final = 0x7FFFE5800000
+"""Where the first mapping ends; each later one lies below those before."""
+_WINDOW: Final = 1 << 30
+"""Segments lie where Linux would put them but for multiples of this."""
+_LEAF_SPAN: Final = 1 << 30
+"""A leaf of the tree of addresses has so many."""
+_LEAF_BYTES: Final = 2 << 20
+
+
+class JemallocSpace:
+    """What all arenas have in common; `leaves` is where the tree of addresses gets its leaves."""
+
+    def __init__(self, heap: Heap, description: Jemalloc) -> None:
+        self.description = description
+        self.sizes = Sizes(description)
+        self.now = 0
+        self.leaves: Metadata | None = None
+        self._heap = heap
+        self._top = _TOP
+        self._mappings = 0
+        self._leaf: dict[int, int] = {}
+        self._starting: dict[int, Extent] = {}
+        self._ending: dict[int, Extent] = {}
+
+    def map(self, pages: Pages, size: int, alignment: int = PAGE) -> Extent:
+        """Map a new extent for an arena at a multiple of `alignment`."""
+        place = self._place(size, alignment)
+        below = place % _WINDOW
+        heap = self._heap
+        heap.growths += 1
+        address = heap.blocks.map_segment(below + size, _WINDOW)
+        if below:
+            high = heap.blocks.cut(address, below)
+            heap.blocks.mark(address, State.HOLE)
+            address = high
+        heap.blocks.mark(address, State.HOLE)
+        mapping = Mapping(self._mappings, address, size, place)
+        self._mappings += 1
+        extent = Extent(pages, mapping, address, size)
+        self._enter(extent)
+        self._register(mapping, address)
+        self._register(mapping, address + size - PAGE)
+        return extent
+
+    def map_table(self, size: int) -> int:
+        """Map a block of metadata; return its address."""
+        self._place(size)
+        address = self._heap.blocks.map_segment(size)
+        self._heap.blocks.mark(address, State.TABLE)
+        return address
+
+    def split(self, extent: Extent, size: int) -> Extent:
+        """Cut an extent down to `size`; return the new one that the rest is."""
+        self._leave(extent)
+        high = Extent(extent.pages, extent.mapping, extent.address + size, extent.size - size)
+        high.is_zero = extent.is_zero
+        extent.size = size
+        self._heap.splits += 1
+        self._heap.blocks.cut(extent.address, size)
+        self._enter(extent)
+        self._enter(high)
+        self._register(extent.mapping, high.address - PAGE)
+        self._register(extent.mapping, high.address)
+        return high
+
+    def merge(self, low: Extent, high: Extent) -> None:
+        """Make one extent of two neighbours in one state; it is the low one."""
+        self._leave(low)
+        self._leave(high)
+        low.size += high.size
+        self._heap.coalescings += 1
+        self._heap.blocks.join(low.address)
+        self._enter(low)
+
+    def drop(self, extent: Extent) -> None:
+        """Forget an extent whose addresses are not kept."""
+        self._leave(extent)
+
+    def set_state(self, extent: Extent, state: State) -> None:
+        """Change the state of an extent, which is one block: of a hole its pages are given back."""
+        self._heap.blocks.mark(extent.address, state)
+
+    def neighbour_above(self, extent: Extent) -> Extent | None:
+        """Return the extent that follows in the same mapping."""
+        other = self._starting.get(extent.end)
+        return other if other is not None and other.mapping is extent.mapping else None
+
+    def neighbour_below(self, extent: Extent) -> Extent | None:
+        """Return the extent that precedes in the same mapping."""
+        other = self._ending.get(extent.address)
+        return other if other is not None and other.mapping is extent.mapping else None
+
+    def register_inside(self, extent: Extent) -> None:
+        """Enter the pages inside a slab in the tree of addresses too."""
+        for address in range(extent.address + PAGE, extent.end - PAGE, PAGE):
+            self._register(extent.mapping, address)
+
+    def touch(self, address: int, size: int) -> None:
+        """Write in a table, if there are tables."""
+        if self.description.mechanism:
+            self._heap.touch(address, size)
+
+    def extents(self) -> list[Extent]:
+        """Return all extents."""
+        return list(self._starting.values())
+
+    def _place(self, size: int, alignment: int = PAGE) -> int:
+        """Return where Linux puts a mapping: below the last; whole huge pages at one."""
+        self._top -= size
+        self._top -= self._top % max(alignment, HUGE_PAGE if size % HUGE_PAGE == 0 else PAGE)
+        return self._top
+
+    def _register(self, mapping: Mapping, address: int) -> None:
+        """Enter a page in the tree of addresses, which has a leaf for each GiB in use."""
+        if self.leaves is None:
+            return
+        place = address - mapping.address + mapping.place
+        number = place // _LEAF_SPAN
+        if number not in self._leaf:
+            self._leaf[number] = self.leaves.allocate(_LEAF_BYTES, 64)
+        self.touch(self._leaf[number] + place % _LEAF_SPAN // PAGE * 8, 8)
+
+    def _enter(self, extent: Extent) -> None:
+        self._starting[extent.address] = extent
+        self._ending[extent.end] = extent
+
+    def _leave(self, extent: Extent) -> None:
+        del self._starting[extent.address]
+        del self._ending[extent.end]

@@ -1,0 +1,1 @@
+"""What mimalloc 2 and 3 share."""

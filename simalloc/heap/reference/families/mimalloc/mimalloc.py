@@ -1,0 +1,20 @@
+"""mimalloc: which of its two models follows a description."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.families.mimalloc2.mimalloc2 import Mimalloc2Heap
+from simalloc.heap.reference.families.mimalloc3.mimalloc3 import Mimalloc3Heap
+from simalloc.policy.families.mimalloc import MimallocVersion
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.heap import Heap
+    from simalloc.policy.families.mimalloc import Mimalloc
+
+
+def heap_of_version(description: Mimalloc) -> Heap:
+    """Return an empty heap of the release that is meant."""
+    if description.version is MimallocVersion.V2_0_9:
+        return Mimalloc2Heap(description)
+    return Mimalloc3Heap(description)

@@ -1,0 +1,589 @@
+"""mimalloc 2 (simalloc/policy/families/mimalloc.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sortedcontainers import SortedDict
+
+from simalloc.heap.reference.families.mimalloc.sizes import (
+    KIB,
+    SLICE,
+    block_size,
+    lowest_bit,
+    round_up,
+    system_size,
+)
+from simalloc.heap.reference.families.mimalloc2.abandoned import Abandoned
+from simalloc.heap.reference.families.mimalloc2.page import (
+    LARGEST_IN_SEGMENT,
+    LARGEST_MEDIUM,
+    LARGEST_SMALL,
+    Delayed,
+    Page,
+    first_offset,
+    slices_for,
+)
+from simalloc.heap.reference.families.mimalloc2.segment import SEGMENT, Segment, Segments
+from simalloc.heap.reference.families.mimalloc2.theap import Theap
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simalloc.policy.families.mimalloc import Mimalloc
+
+_SMALL = 1024
+"""Requests of up to so many bytes take a block of the first page without further ado."""
+
+_EXTENDED = 4 * KIB
+"""The blocks of a page are put on its list by so many bytes at a time, and by four at least."""
+
+_ALIGNED_UP_TO = 128
+"""Blocks of up to so many bytes are taken to be aligned as their size is."""
+
+_TRIED_TO_RECLAIM = 8
+"""How many abandoned segments are looked at before a thread gets another one."""
+
+_TRIED_AT_END = 1024
+"""How often an abandoned segment is looked at when a thread ends."""
+
+_VISITS = 3
+"""A segment that was looked at more often is taken over anyway."""
+
+_RECORD = 8 * KIB
+"""What a thread but the main one has from the system for itself."""
+
+_RECORDS_KEPT = 8
+
+_THREAD_BLOCK = 288
+"""The bytes that the C library allocates for each thread that it is to start."""
+
+
+class Mimalloc2Heap(Heap):
+    """Pages of blocks of one size, in segments that are cut into spans."""
+
+    def __init__(self, description: Mimalloc) -> None:
+        super().__init__()
+        self._options = description
+        self._mechanism = description.mechanism
+        self._segments = Segments(self, description)
+        self._abandoned = Abandoned()
+        self._theaps = {0: Theap(record=None)}
+        self._records: list[int] = []  # of threads that have ended
+        self._pages: SortedDict[int, Page] = SortedDict()  # by the first slice's address
+        self._calls = 0  # of the program
+        self._is_started = False
+        self._origin: int | None = None
+
+    def malloc(self, size: int) -> int:
+        """Take a block of the thread's first page for its size, or look further."""
+        if not self._is_started:
+            self._start_program()
+        self._calls += 1
+        theap = self._theap_of_caller()
+        if self.request.alignment > 1:
+            address = self._allocate_aligned(theap, size, self.request.alignment)
+        else:
+            address = self._allocate(theap, size)
+        if self._origin is None:
+            self._origin = self._page_of(address).segment.relative
+        return address
+
+    def free(self, address: int) -> None:
+        """Give the block to its page, or to the thread that owns the page."""
+        self._calls += 1
+        self._free_for(self._theaps.get(self.request.thread), address)
+
+    def reallocate(self, address: int, size: int) -> int:
+        """Stay if the block is large enough and at most twice as large; else move."""
+        self._calls += 1
+        if self.reallocate_in_place(address, size):
+            return address
+        kept = min(self.block_size(address), size)
+        theap = self._theap_of_caller()
+        new = self._allocate(theap, size)
+        self.touch(new, kept)
+        self._free_for(theap, address)
+        return new
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Say whether the block is large enough, and at most twice as large."""
+        usable = self.block_size(address)
+        return self.request.size > 0 and usable // 2 <= size <= usable
+
+    def rounded(self, size: int) -> int:
+        """Return the size of the blocks that requests for `size` bytes get."""
+        if size <= LARGEST_MEDIUM:
+            return block_size(size)
+        asked = system_size(size, 4 * KIB)
+        return slices_for(asked) * SLICE if asked <= LARGEST_IN_SEGMENT else round_up(asked, SLICE)
+
+    def end_thread(self) -> None:
+        """Free the thread's empty pages, and abandon the others."""
+        if not self._is_started:
+            self._start_program()
+        self._calls += 1
+        theap = self._theaps.pop(self.request.thread, None)
+        if theap is None:
+            return
+        for page in theap.all_pages():
+            page.delayed = Delayed.NEVER
+        self._take_delayed(theap)
+        self._collect_retired(theap, force=True)
+        for page in theap.all_pages():
+            page.collect_all()
+            if page.used == 0:
+                self._free_page(page)
+            else:
+                self._abandon(page)
+        self._collect_abandoned(theap)
+        self._segments.purge_cache(self._now)
+        if theap.record is not None:
+            self._give_record(theap.record)
+
+    def give_back(self) -> None:
+        """Collect everything that the thread can, and decommit all that waits."""
+        self._calls += 1
+        theap = self._theaps.get(self.request.thread)
+        if theap is not None:
+            self._take_delayed(theap)
+            self._collect_retired(theap, force=True)
+            for page in theap.all_pages():
+                page.collect_all()
+                if page.used == 0:
+                    self._free_page(page)
+            self._collect_abandoned(theap, force=True)
+        self._segments.purge_cache(self._now, force=True)
+
+    def figures(self) -> dict[str, int]:
+        """Return what `mi_process_info` reports."""
+        return {"committed": self._segments.committed}
+
+    def locate(self, address: int) -> tuple[int, int, int]:
+        """Return how far an object lies behind the segment of the program's first one."""
+        segment = self._page_of(address).segment
+        return 0, 0, segment.relative + address - segment.start - (self._origin or 0)
+
+    def listed(self) -> Iterable[int]:
+        """Return the free blocks of all pages, what pages have never used, and free spans."""
+        for page in self._pages.values():
+            yield from (*page.free, *page.local, *page.remote)
+            if page.is_expandable:
+                yield page.first + page.capacity * page.block_size
+        for segment in {page.segment for page in self._pages.values()}:
+            yield from segment.free_spans()
+        for segment in self._segments.kept():
+            yield segment.start + self._segments.first * SLICE
+        for theap in self._theaps.values():
+            yield from theap.delayed
+
+    @property
+    def _now(self) -> int:
+        """The clock, in milliseconds."""
+        tick = self._options.tick
+        return (self._calls * tick if tick else self.request.time) // 1_000_000
+
+    def _start_program(self) -> None:
+        """Allocate what is there before the program's own first call."""
+        self._is_started = True
+        for _ in range(self.other_threads if self._mechanism else 0):
+            self.blocks.mark(self._allocate(self._theaps[0], _THREAD_BLOCK), State.TABLE)
+
+    def _theap_of_caller(self) -> Theap:
+        """Return what the request's thread has, which is made at its first malloc."""
+        thread = self.request.thread
+        if thread not in self._theaps:
+            self._theaps[thread] = Theap(record=self._take_record())
+        return self._theaps[thread]
+
+    def _take_record(self) -> int | None:
+        if not self._mechanism:
+            return None
+        if self._records:
+            return self._records.pop()
+        record = self.blocks.map_segment(_RECORD)
+        self.blocks.mark(record, State.TABLE)
+        self.touch(record, _RECORD)
+        self._segments.committed += _RECORD
+        return record
+
+    def _give_record(self, record: int) -> None:
+        if len(self._records) < _RECORDS_KEPT:
+            self._records.append(record)
+            return
+        self.blocks.unmap_segment(record)
+        self._segments.committed -= _RECORD
+
+    def _page_of(self, address: int) -> Page:
+        page: Page = self._pages.peekitem(self._pages.bisect_right(address) - 1)[1]
+        return page
+
+    def _allocate(self, theap: Theap, size: int) -> int:
+        if size <= _SMALL:
+            pages = theap.queue(block_size(size))
+            if pages and pages[0].free:
+                self.visited = 1
+                return self._take(pages[0])
+        self.visited = 0
+        self._take_delayed(theap)
+        return self._take(self._find_page(theap, size))
+
+    def _allocate_aligned(self, theap: Theap, size: int, alignment: int) -> int:
+        """Take a block that is aligned anyway, or is thought to be, or the end of a larger one."""
+        if alignment <= size <= _SMALL:
+            pages = theap.queue(block_size(size))
+            is_next = bool(pages and pages[0].free and pages[0].free[-1] % alignment == 0)
+            is_multiple = size <= _ALIGNED_UP_TO and size % alignment == 0
+            if size == lowest_bit(size) or is_next or is_multiple:
+                return self._allocate(theap, size)
+        address = self._allocate(theap, size + alignment - 1)
+        skipped = -address % alignment
+        if skipped:
+            self.blocks.mark(address, State.WASTE)
+            address = self.blocks.cut(address, skipped)
+            self.blocks.mark(address, State.ALLOCATED)
+        return address
+
+    def _take(self, page: Page) -> int:
+        address = page.free.pop()
+        page.used += 1
+        self.blocks.mark(address, State.ALLOCATED)
+        if self.request.is_zeroed:
+            self.touch(address, page.block_size)
+        return address
+
+    def _find_page(self, theap: Theap, size: int) -> Page:
+        """Return a page with a free block for a request: the first not full, or a new one."""
+        if size > LARGEST_MEDIUM:
+            return self._new_single(theap, system_size(size, 4 * KIB))
+        wanted = block_size(size)
+        while True:
+            page = self._first_with_room(theap, theap.queue(wanted))
+            if page is None:
+                self._collect_retired(theap)
+                page = self._new_page(theap, wanted, slices_for(wanted))
+            if page is not None:
+                page.retire = 0
+                return page
+
+    def _first_with_room(self, theap: Theap, queue: list[Page]) -> Page | None:
+        while queue:
+            page = queue[0]
+            self.visited += 1
+            page.collect()
+            if not page.free and page.is_expandable:
+                self._extend(page)
+            if page.free:
+                return page
+            queue.remove(page)
+            page.is_full = True
+            theap.full.append(page)
+        return None
+
+    def _new_single(self, theap: Theap, size: int) -> Page:
+        """Make a page of one block, which may have a segment of its own."""
+        if size > LARGEST_IN_SEGMENT:
+            segment = self._segments.take_huge(size)
+            segment.owner = theap
+            return self._make_page(theap, segment, self._segments.first, round_up(size, SLICE))
+        slices = slices_for(size)
+        page = None
+        while page is None:
+            page = self._new_page(theap, slices * SLICE, slices)
+        return page
+
+    def _new_page(self, theap: Theap, size: int, slices: int) -> Page | None:
+        """Make a page; None if one with room for the size was taken over instead."""
+        while True:
+            for segment, index in theap.spans_from(slices):
+                if segment.spans[index][0] >= slices:
+                    return self._use_span(theap, segment, index, size, slices)
+            segment_taken, has_page = self._reclaim(theap, size, slices)
+            if has_page:
+                return None
+            if segment_taken is None:
+                self._new_segment(theap)
+
+    def _use_span(self, theap: Theap, segment: Segment, index: int, size: int, slices: int) -> Page:
+        """Make a page of the low end of a free span."""
+        count, _ = segment.spans[index]
+        theap.remove_span(segment, index, count)
+        if count > slices:
+            self.blocks.cut(segment.start + index * SLICE, slices * SLICE)
+            self._free_span(segment, index + slices, count - slices)
+        segment.spans[index] = slices, None
+        self._segments.use(segment, index, slices, self._now)
+        page = self._make_page(theap, segment, index, size)
+        self._segments.decommit_due(segment, self._now)
+        return page
+
+    def _make_page(self, theap: Theap, segment: Segment, index: int, size: int) -> Page:
+        """Make a free span a page, the first of its queue."""
+        slices, _ = segment.spans[index]
+        start = segment.start + index * SLICE
+        offset = first_offset(size) if self._mechanism else 0
+        reserved = 1 if size > LARGEST_MEDIUM else (slices * SLICE - offset) // size
+        page = Page(segment, index, slices, size, start + offset, reserved)
+        page.owner = theap
+        segment.spans[index] = slices, page
+        segment.used += 1
+        theap.queue_of(page).insert(0, page)
+        self._pages[start] = page
+        self._segments.touch_records(segment, index)
+        self._cut_ends(page, start, slices * SLICE)
+        self._extend(page)
+        return page
+
+    def _cut_ends(self, page: Page, start: int, size: int) -> None:
+        """Make blocks of what lies in front of a new page's blocks and behind them."""
+        blocks, end = self.blocks, page.first + page.reserved * page.block_size
+        if page.first > start:
+            blocks.mark(blocks.cut(start, page.first - start), State.FREE)
+            blocks.mark(start, State.WASTE)
+        if end < start + size:
+            blocks.mark(blocks.cut(page.first, end - page.first), State.WASTE)
+
+    def _extend(self, page: Page) -> None:
+        """Put the next blocks on the free list, 4 KiB or four; the lowest comes first."""
+        count = min(page.reserved - page.capacity, max(4, _EXTENDED // page.block_size))
+        at = page.first + page.capacity * page.block_size
+        blocks = [at + i * page.block_size for i in range(count)]
+        page.capacity += count
+        for address in blocks:
+            if address + page.block_size < page.first + page.reserved * page.block_size:
+                self.blocks.cut(address, page.block_size)
+            if self._mechanism:
+                self.touch(address, 8)
+        page.free = blocks[::-1]
+
+    def _new_segment(self, theap: Theap) -> None:
+        is_lazy = len(self._theaps) > 1 and theap.segments < self._options.eager_commit_delay
+        is_eager = self._options.eager_commit and not is_lazy
+        segment = self._segments.take(is_eager=is_eager)
+        segment.owner = theap
+        theap.segments += 1
+        theap.add_span(segment, self._segments.first, segment.spans[self._segments.first][0])
+
+    def _free_page(self, page: Page) -> None:
+        """Make one block of a page, and a free span; give its segment back if it was the last."""
+        segment, theap = page.segment, page.owner
+        assert theap is not None, "somebody owns the page"
+        theap.queue_of(page).remove(page)
+        self._clear_page(page)
+        if segment.used == 0:
+            self._give_segment(segment)
+        elif segment.used == segment.abandoned:
+            self._abandon_segment(segment)
+
+    def _clear_page(self, page: Page) -> int:
+        """Make a page a free span, merged with its free neighbours; return its first slice."""
+        segment, start = page.segment, page.segment.start + page.index * SLICE
+        end = start + page.slices * SLICE
+        if segment.is_huge:
+            end = segment.start + segment.size
+        self.blocks.mark(start, State.FREE)
+        while start + self.blocks.size[start] < end:
+            self.blocks.join(start)
+        del self._pages[start]
+        segment.used -= 1
+        segment.spans[page.index] = page.slices, None
+        return page.index if segment.is_huge else self._merge_span(segment, page.index)
+
+    def _merge_span(self, segment: Segment, index: int) -> int:
+        """Merge a free span that is in no queue with its neighbours, and enter what it becomes."""
+        index, count, taken = segment.merge(index)
+        for other, size in taken:
+            if segment.owner is not None:
+                segment.owner.remove_span(segment, other, size)
+        self._join_span(segment, index, count)
+        self._free_span(segment, index, count)
+        self._segments.leave(segment, index, count, self._now)
+        return index
+
+    def _free_span(self, segment: Segment, index: int, count: int) -> None:
+        """Enter a free span in the owner's queues, if somebody owns the segment."""
+        segment.spans[index] = count, None
+        if segment.owner is not None:
+            segment.owner.add_span(segment, index, count)
+        self._segments.touch_records(segment, index)
+
+    def _join_span(self, segment: Segment, index: int, count: int) -> None:
+        start = segment.start + index * SLICE
+        while self.blocks.size[start] < count * SLICE:
+            self.blocks.join(start)
+
+    def _give_segment(self, segment: Segment) -> None:
+        """Give a segment without pages back, with its free spans."""
+        owner = segment.owner
+        if owner is not None and not segment.is_huge:
+            for index, (count, _) in segment.spans.items():
+                owner.remove_span(segment, index, count)
+            owner.segments -= 1
+        self._segments.give(segment, self._now)
+
+    def _free_for(self, theap: Theap | None, address: int) -> None:
+        """Free a block on behalf of a thread."""
+        page = self._page_of(address)
+        block = page.slot(address)
+        if block < address:
+            self.blocks.join(block)
+        self.blocks.mark(block, State.FREE)
+        if page.owner is not None and page.owner is theap:
+            self._free_own(page, block)
+        elif page.delayed is Delayed.USE:
+            assert page.owner is not None, "a page without an owner delays nothing"
+            page.owner.delayed.append(block)
+            page.delayed = Delayed.NO
+        else:
+            page.remote.append(block)
+        if page.segment.is_huge and page.owner is not theap:
+            self.discard(block, page.block_size)
+
+    def _free_own(self, page: Page, block: int) -> None:
+        page.local.append(block)
+        page.used -= 1
+        if page.used == 0:
+            self._retire(page)
+        elif page.is_full:
+            assert page.owner is not None
+            page.owner.full.remove(page)
+            page.is_full = False
+            page.owner.queue_of(page).append(page)
+
+    def _take_delayed(self, theap: Theap) -> None:
+        """Free what other threads have freed of the thread's pages, the newest first."""
+        waiting, theap.delayed = theap.delayed, []
+        for block in reversed(waiting):
+            page = self._page_of(block)
+            if page.delayed is Delayed.NO:
+                page.delayed = Delayed.USE
+            page.collect()
+            self._free_own(page, block)
+
+    def _retire(self, page: Page) -> None:
+        """Keep an empty page for a while if it is the only one of its queue; else free it."""
+        theap = page.owner
+        assert theap is not None
+        if page.is_single or page.is_full or len(theap.queue_of(page)) > 1:
+            self._free_page(page)
+            return
+        page.retire = 9 if page.block_size <= LARGEST_SMALL else 3
+        theap.note_retired(page.block_size)
+
+    def _collect_retired(self, theap: Theap, *, force: bool = False) -> None:
+        """Bring the retired pages nearer to their end, or with `force` to it."""
+        if theap.retired is None:
+            return
+        low, high = theap.retired
+        theap.retired = None
+        for size in sorted(size for size in theap.queues if low <= size <= high):
+            page = next(iter(theap.queues[size]), None)
+            if page is None or page.retire == 0:
+                continue
+            if page.used:
+                page.retire = 0
+                continue
+            page.retire = 0 if force else page.retire - 1
+            if page.retire:
+                theap.note_retired(size)
+            else:
+                self._free_page(page)
+
+    def _abandon(self, page: Page) -> None:
+        """Let nobody own a page, and its segment if that has no other."""
+        theap, segment = page.owner, page.segment
+        assert theap is not None
+        theap.queue_of(page).remove(page)
+        page.owner, page.is_full = None, False
+        segment.abandoned += 1
+        if segment.used == segment.abandoned:
+            self._abandon_segment(segment)
+
+    def _abandon_segment(self, segment: Segment) -> None:
+        theap = segment.owner
+        assert theap is not None
+        if not segment.is_huge:
+            for index, (count, page) in segment.spans.items():
+                if page is None:
+                    theap.remove_span(segment, index, count)
+            theap.segments -= 1
+        self._segments.decommit_due(segment, self._now)
+        segment.owner = None
+        segment.visits = 1
+        self._abandoned.push(segment)
+
+    def _collect_abandoned(self, theap: Theap, *, force: bool = False) -> None:
+        """Free the empty pages of abandoned segments, and the segments if they have no other."""
+        if force:
+            self._abandoned.revisit()
+        for _ in range(_TRIED_AT_END * (16 if force else 1)):
+            segment = self._abandoned.pop()
+            if segment is None:
+                return
+            self._free_empty_pages(segment)
+            if segment.used == 0:
+                self._take_over(segment, theap)
+            else:
+                self._segments.decommit_due(segment, self._now, force=force)
+                self._abandoned.push_visited(segment)
+
+    def _reclaim(self, theap: Theap, size: int, slices: int) -> tuple[Segment | None, bool]:
+        """Take over an abandoned segment that has a page or a free span for a page of a size.
+
+        Returns the segment, if any has, and whether it is a page.
+        """
+        for _ in range(_TRIED_TO_RECLAIM):
+            segment = self._abandoned.pop()
+            if segment is None:
+                break
+            segment.visits += 1
+            self._free_empty_pages(segment)
+            if segment.used == 0:
+                self._take_over(segment, theap)
+            elif self._serves(segment, size, slices):
+                self._take_over(segment, theap)
+                pages = segment.pages()
+                return segment, any(p.block_size == size and p.used < p.reserved for p in pages)
+            elif segment.visits > _VISITS:
+                self._take_over(segment, theap)
+            else:
+                self._segments.decommit_due(segment, self._now, force=True)
+                self._abandoned.push_visited(segment)
+        return None, False
+
+    @staticmethod
+    def _serves(segment: Segment, size: int, slices: int) -> bool:
+        """Say whether a segment has a free span of so many slices, or a page with room."""
+        return any(
+            count >= slices
+            if page is None
+            else page.block_size == size and page.used < page.reserved
+            for count, page in segment.spans.values()
+        )
+
+    def _free_empty_pages(self, segment: Segment) -> None:
+        """Collect the pages of an abandoned segment, and free those without a used block."""
+        for page in segment.pages():
+            page.collect()
+            if page.used == 0:
+                segment.abandoned -= 1
+                self._clear_page(page)
+
+    def _take_over(self, segment: Segment, theap: Theap) -> None:
+        """Let a thread own an abandoned segment and its pages, of which none is empty."""
+        segment.owner, segment.visits = theap, 0
+        theap.segments += not segment.is_huge
+        index = self._segments.first
+        while index < SEGMENT // SLICE and index in segment.spans:
+            _, page = segment.spans[index]
+            if page is not None:
+                segment.abandoned -= 1
+                page.owner, page.delayed = theap, Delayed.USE
+                theap.queue_of(page).insert(0, page)
+            elif not segment.is_huge:
+                index = self._merge_span(segment, index)
+            index += segment.spans[index][0]
+        if segment.used == 0:
+            self._give_segment(segment)

@@ -1,0 +1,287 @@
+"""Segments of mimalloc 2: 32 MiB that are cut into spans, and what of them is committed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.families.mimalloc.sizes import MIB, SLICE, round_up, system_size
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.families.mimalloc2.page import Page
+    from simalloc.heap.reference.families.mimalloc2.theap import Theap
+    from simalloc.heap.reference.heap import Heap
+    from simalloc.policy.families.mimalloc import Mimalloc
+
+SEGMENT = 32 * MIB
+
+_COMMIT_UNIT = MIB // SLICE
+"""The slices that are committed together."""
+
+_HEADER_START = 264
+"""The bytes of a segment's header in front of what it has for each slice."""
+
+_SLICE_RECORD = 80
+"""The bytes that the header has for each slice."""
+
+_RECORD_WRITTEN = 72
+"""What is written of the record of a span's first slice."""
+
+_LINK_WRITTEN = 32
+"""What is written of those of others, which lead to the first."""
+
+_MOST_LINKED = 255
+"""So many slices of a page lead to its first one, and its last does."""
+
+_HEADER_SIZE = _HEADER_START + _SLICE_RECORD * (SEGMENT // SLICE + 1)
+
+_CACHE_SLOTS = 1024
+"""How many segments are kept at most."""
+
+_SLOTS_LOOKED_AT = 16
+"""How many of them are looked at when another comes, for what is to be decommitted."""
+
+_MOST_PURGED = 4
+"""More than so many are not decommitted then."""
+
+
+class Segment:
+    """A segment: its spans, and which of its slices are committed and which wait to be none.
+
+    `spans` has for each span's first slice its length and its page, None for a free one. A huge
+    segment is for one block only.
+    """
+
+    def __init__(self, start: int, relative: int, size: int, *, is_huge: bool) -> None:
+        self.is_huge = is_huge
+        self.start = start
+        self.relative = relative
+        self.size = size
+        self.owner: Theap | None = None
+        self.spans: dict[int, tuple[int, Page | None]] = {}
+        self.used = 0
+        """The spans that are pages."""
+        self.abandoned = 0
+        """Those of them that nobody owns."""
+        self.visits = 0
+        """How often it was looked at since nobody owns it."""
+        self.committed = 0
+        """The committed slices, as bits."""
+        self.waiting = 0
+        """The slices that are to be decommitted, as bits."""
+        self.expire = 0
+        """When that is due, in milliseconds; 0: nothing is, or at once."""
+        self.is_in_arena = False
+
+    def pages(self) -> list[Page]:
+        """Return the pages, by address."""
+        return [page for _, (_, page) in sorted(self.spans.items()) if page is not None]
+
+    def free_spans(self) -> list[int]:
+        """Return the addresses at which free spans begin."""
+        return [self.start + i * SLICE for i, (_, page) in self.spans.items() if page is None]
+
+    def merge(self, index: int) -> tuple[int, int, list[tuple[int, int]]]:
+        """Make one of a free span and its free neighbours; return it, and what it has taken in."""
+        count, _ = self.spans.pop(index)
+        taken = []
+        after = self.spans.get(index + count)
+        if after is not None and after[1] is None:
+            taken.append((index + count, after[0]))
+            del self.spans[index + count]
+            count += after[0]
+        below = max((i for i in self.spans if i < index), default=None)
+        if below is not None and self.spans[below][1] is None:
+            taken.append((below, self.spans[below][0]))
+            count += self.spans[below][0]
+            index = below
+        self.spans[index] = count, None
+        return index, count, taken
+
+
+class Segments:
+    """The segments of all threads: got from the system, used, and kept for later.
+
+    `committed` is what the allocator believes to be committed, in bytes.
+    """
+
+    def __init__(self, heap: Heap, description: Mimalloc) -> None:
+        self.committed = 0
+        self.first = 1 if description.mechanism else 0
+        """The first slice of a segment that spans may have; those below it are the header."""
+        self._heap = heap
+        self._options = description
+        self._hint = 0
+        self._cache: dict[int, tuple[Segment, int]] = {}
+
+    def take(self, *, is_eager: bool) -> Segment:
+        """Return a segment that is one free span: one that is kept, or a new one."""
+        if self._cache:
+            segment, _ = self._cache.pop(min(self._cache))
+            self._heap.touch(segment.start, _HEADER_SIZE if self.first else 0)
+        else:
+            segment = self._map(SEGMENT, is_huge=False)
+            self._begin(segment, SEGMENT // SLICE if is_eager else self.first)
+            if not is_eager and self.first:  # what is committed by itself is cleared by writing
+                self._heap.touch(segment.start, _HEADER_SIZE)
+        self._commit(segment, bits(0, self.first))
+        segment.expire = 0
+        segment.visits = segment.used = segment.abandoned = 0
+        segment.spans = {self.first: (SEGMENT // SLICE - self.first, None)}
+        return segment
+
+    def take_huge(self, size: int) -> Segment:
+        """Return a segment that is one span, for a block of `size` bytes."""
+        whole = size + self.first * SLICE
+        segment = self._map(system_size(whole, 4096), is_huge=True)
+        self.committed += segment.size
+        slices = round_up(size, SLICE) // SLICE
+        segment.spans = {self.first: (slices, None)}
+        start = segment.start + self.first * SLICE
+        if segment.start + segment.size > start + slices * SLICE:
+            rest = self._heap.blocks.cut(start, slices * SLICE)
+            self._heap.blocks.mark(rest, State.WASTE)
+        return segment
+
+    def give(self, segment: Segment, now: int) -> None:
+        """Take back a segment without pages: it is kept, or unmapped if it is a huge one."""
+        segment.owner = None
+        if segment.is_huge:
+            slices = self.first + sum(count for count, _ in segment.spans.values())
+            self.committed -= slices * SLICE
+            self._unmap(segment)
+            return
+        self.purge_cache(now)
+        slot = min(set(range(_CACHE_SLOTS)) - self._cache.keys(), default=None)
+        if slot is None:
+            self.committed -= segment.committed.bit_count() * SLICE
+            self._unmap(segment)
+            return
+        delay = self._options.segment_decommit_delay
+        if self._options.allow_decommit and segment.committed and delay == 0:
+            self._decommit(segment, segment.committed)
+        self._cache[slot] = segment, now + delay if segment.committed else 0
+
+    def purge_cache(self, now: int, *, force: bool = False) -> None:
+        """Decommit segments that have been kept for long, of a few slots or with `force` of all."""
+        if not self._options.allow_decommit:
+            return
+        first = 0 if force else shuffled(now) % _CACHE_SLOTS
+        purged = 0
+        for place in range(first, first + (_CACHE_SLOTS if force else _SLOTS_LOOKED_AT)):
+            segment, expire = self._cache.get(place % _CACHE_SLOTS, (None, 0))
+            if segment is None or expire == 0 or (now < expire and not force):
+                continue
+            self._cache[place % _CACHE_SLOTS] = segment, 0
+            self._decommit(segment, segment.committed)
+            purged += 1
+            if purged > _MOST_PURGED and not force:
+                return
+
+    def use(self, segment: Segment, index: int, count: int, now: int) -> None:
+        """Commit slices that are used now, in whole units; they wait no longer."""
+        if segment.is_huge or (
+            segment.waiting == 0 and segment.committed == bits(0, SEGMENT // SLICE)
+        ):
+            return
+        start = max(index // _COMMIT_UNIT * _COMMIT_UNIT, self.first)
+        end = -(-(index + count) // _COMMIT_UNIT) * _COMMIT_UNIT
+        self._commit(segment, bits(start, end - start))
+        if segment.waiting & bits(start, end - start):
+            segment.expire = now + self._options.decommit_delay
+        segment.waiting &= ~bits(start, end - start)
+
+    def leave(self, segment: Segment, index: int, count: int, now: int) -> None:
+        """Decommit slices that have become free, or let them wait for it."""
+        if not self._options.allow_decommit or segment.is_huge:
+            return
+        delay, extend = self._options.decommit_delay, self._options.decommit_extend_delay
+        if delay == 0:
+            self._decommit(segment, bits(index, count))
+            return
+        segment.waiting |= bits(index, count) & segment.committed
+        if segment.expire == 0:
+            segment.expire = now + delay
+        elif segment.expire + extend <= now:
+            self.decommit_due(segment, now, force=True)
+        elif segment.expire <= now:
+            segment.expire = now + extend
+        else:
+            segment.expire += extend
+
+    def decommit_due(self, segment: Segment, now: int, *, force: bool = False) -> None:
+        """Decommit what waits in a segment, if that is due."""
+        if segment.waiting and (force or now >= segment.expire):
+            waiting, segment.expire = segment.waiting, 0
+            self._decommit(segment, waiting)
+
+    def touch_records(self, segment: Segment, index: int) -> None:
+        """Write what the header has for the first and the last slice of a span.
+
+        Of a page it has something for those between as well.
+        """
+        if not self.first:
+            return
+        count, page = segment.spans[index]
+        at = segment.start + _HEADER_START + index * _SLICE_RECORD
+        self._heap.touch(at, _RECORD_WRITTEN)
+        last = min(count - 1, SEGMENT // SLICE - index)
+        linked = range(1, count)[:_MOST_LINKED] if page else ()
+        for i in {*linked, last} - {0}:
+            self._heap.touch(at + i * _SLICE_RECORD, _LINK_WRITTEN)
+
+    def kept(self) -> list[Segment]:
+        """Return the segments that nobody uses."""
+        return [segment for segment, _ in self._cache.values()]
+
+    def _map(self, size: int, *, is_huge: bool) -> Segment:
+        blocks = self._heap.blocks
+        start = blocks.map_segment(size, SEGMENT)
+        self._heap.growths += 1
+        segment = Segment(start, self._hint, size, is_huge=is_huge)
+        self._hint += round_up(size, SEGMENT)
+        if self.first:
+            free = blocks.cut(start, SLICE)
+            blocks.mark(start, State.TABLE)
+            self._heap.touch(start, _HEADER_START)
+            start = free
+        blocks.mark(start, State.FREE)
+        return segment
+
+    def _unmap(self, segment: Segment) -> None:
+        blocks = self._heap.blocks
+        while blocks.size[segment.start] < segment.size:
+            blocks.join(segment.start)
+        blocks.unmap_segment(segment.start)
+
+    def _begin(self, segment: Segment, slices: int) -> None:
+        segment.committed = bits(0, slices)
+        self.committed += slices * SLICE
+
+    def _commit(self, segment: Segment, slices: int) -> None:
+        self.committed += (slices & ~segment.committed).bit_count() * SLICE
+        segment.committed |= slices
+
+    def _decommit(self, segment: Segment, slices: int) -> None:
+        self.committed -= (slices & segment.committed).bit_count() * SLICE
+        segment.committed &= ~slices
+        segment.waiting &= ~slices
+        while slices:
+            first = (slices & -slices).bit_length() - 1
+            rest = slices >> first
+            count = (rest ^ (rest + 1)).bit_length() - 1
+            self._heap.discard(segment.start + first * SLICE, count * SLICE)
+            slices &= ~bits(first, count)
+
+
+def bits(index: int, count: int) -> int:
+    """Return the bits of slices from `index` on."""
+    return ((1 << count) - 1) << index
+
+
+def shuffled(number: int) -> int:
+    """Return a number of 64 bits that depends on each bit of another: a step of splitmix64."""
+    mixed = number or 17
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % (1 << 64)
+    return mixed ^ mixed >> 31

@@ -1,0 +1,139 @@
+"""The bitmaps in which an arena of mimalloc 3 finds free slices, and abandoned pages."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.families.mimalloc.sizes import lowest_bit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHUNK = 512
+"""The slices of a chunk, in which a search looks for a run."""
+
+_GROUP = 64
+"""Chunks are looked at in groups of so many."""
+
+_ALL = (1 << CHUNK) - 1
+
+_BYTE_STARTS = _ALL // 0xFF
+
+
+class Kind(IntEnum):
+    """The runs that a chunk is kept for, in the order in which searches look at them."""
+
+    SMALL = 0
+    OTHER = 1
+    MEDIUM = 2
+    LARGE = 3
+    HUGE = 4
+    NONE = 5
+
+
+class SliceMap:
+    """Which slices of an arena are free, by chunks that are each kept for runs of a kind."""
+
+    def __init__(self, chunks: int) -> None:
+        self.free = [_ALL] * chunks
+        self.kind = [Kind.NONE] * chunks
+        self._is_hopeful = [True] * chunks
+        self._highest = 0  # chunk in which something was freed, or nothing was found to be free
+
+    def is_free(self, index: int) -> bool:
+        """Say whether a slice is free; one outside of the arena is not."""
+        chunk, bit = divmod(index, CHUNK)
+        return 0 <= chunk < len(self.free) and bool(self.free[chunk] >> bit & 1)
+
+    def put(self, index: int, count: int) -> None:
+        """Make the slices from `index` on free."""
+        for chunk, bits in _parts(index, count):
+            self.free[chunk] |= bits
+            self._is_hopeful[chunk] = True
+            self._highest = max(self._highest, chunk)
+            if self.free[chunk] == _ALL:
+                self.kind[chunk] = Kind.NONE
+
+    def take(self, index: int, count: int) -> None:
+        """Use the slices from `index` on, which are free."""
+        for chunk, bits in _parts(index, count):
+            self.free[chunk] &= ~bits
+
+    def keep_for(self, index: int, count: int) -> None:
+        """Let chunks of no kind at whose very start a run begins be of that run's kind."""
+        for chunk, bits in _parts(index, count):
+            if bits & 1 and self.kind[chunk] is Kind.NONE:
+                self.kind[chunk] = kind_of(count)
+
+    def find(self, count: int, sequence: int) -> int | None:
+        """Return where `count` slices are free for the thread of a number; None: nowhere."""
+        if count > CHUNK:
+            return self._find_chunks(count)
+        kinds = [kind for kind in Kind if kind <= kind_of(count) or kind is Kind.NONE]
+        for group, wrap in self._groups(sequence):
+            for kind in kinds:
+                for place in rotated(sequence, wrap, _GROUP):
+                    index = self._find_in(group * _GROUP + place, kind, count)
+                    if index is not None:
+                        return index
+        return None
+
+    def _groups(self, sequence: int) -> Iterator[tuple[int, int]]:
+        """Yield the groups in the order of a search, and where each one's order wraps around."""
+        highest, within = divmod(self._highest, _GROUP)
+        for group in rotated(sequence, highest + 1, -(-len(self.free) // _GROUP)):
+            yield group, within + 1 if group == highest else _GROUP
+
+    def _find_in(self, chunk: int, kind: Kind, count: int) -> int | None:
+        if chunk >= len(self.free) or self.kind[chunk] is not kind or not self._is_hopeful[chunk]:
+            return None
+        starts = _starts(self.free[chunk], count)
+        if starts:
+            return chunk * CHUNK + lowest_bit(starts).bit_length() - 1
+        if not self.free[chunk]:
+            self._is_hopeful[chunk] = False
+            self._highest = max(self._highest, chunk)
+        return None
+
+    def _find_chunks(self, count: int) -> int | None:
+        wanted = -(-count // CHUNK)
+        for chunk in range(len(self.free) - wanted + 1):
+            if all(bits == _ALL for bits in self.free[chunk : chunk + wanted]):
+                return chunk * CHUNK
+        return None
+
+
+def rotated(start: int, wrap: int, end: int) -> Iterator[int]:
+    """Yield the numbers below `wrap` from `start` modulo that on, around, then those to `end`."""
+    first = start % wrap
+    yield from range(first, wrap)
+    yield from range(first)
+    yield from range(wrap, end)
+
+
+def kind_of(count: int) -> Kind:
+    """Return the kind that a run of `count` slices is of."""
+    if count > CHUNK:
+        return Kind.HUGE
+    return {1: Kind.SMALL, 8: Kind.MEDIUM, 64: Kind.LARGE}.get(count, Kind.OTHER)
+
+
+def _starts(bits: int, count: int) -> int:
+    """Return at which bits a run of `count` begins that can be taken there."""
+    starts, have = bits, 1
+    while have < count:
+        step = min(have, count - have)
+        starts &= starts >> step
+        have += step
+    return starts & _BYTE_STARTS if count == 8 else starts
+
+
+def _parts(index: int, count: int) -> Iterator[tuple[int, int]]:
+    """Yield the chunks of a run, and its bits in each."""
+    end = index + count
+    while index < end:
+        chunk, first = divmod(index, CHUNK)
+        stop = min(end, (chunk + 1) * CHUNK)
+        yield chunk, ((1 << stop - index) - 1) << first
+        index = stop

@@ -1,0 +1,481 @@
+"""mimalloc 3 (simalloc/policy/families/mimalloc.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sortedcontainers import SortedDict
+
+from simalloc.heap.reference.families.mimalloc.sizes import (
+    KIB,
+    SLICE,
+    block_size,
+    lowest_bit,
+    system_size,
+)
+from simalloc.heap.reference.families.mimalloc3.arena import Arena, Arenas
+from simalloc.heap.reference.families.mimalloc3.page import (
+    HEADER,
+    LARGEST_BLOCK,
+    Page,
+    first_block,
+    natural_alignment,
+    slices_for,
+)
+from simalloc.heap.reference.families.mimalloc3.theap import Queue, Theap
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.space import State
+from simalloc.policy.families.mimalloc import ReclaimOnFree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simalloc.policy.families.mimalloc import Mimalloc
+
+_SMALL = 1024
+"""Requests of up to so many bytes take a block of the first page without further ado."""
+
+_THOROUGH_FROM = 8 * KIB
+"""Requests of so many bytes give up a page that they fill."""
+
+_CALLS_TO_COLLECT = 1000
+
+_LARGEST_RECLAIMED = 128 * KIB
+
+_EXTENDED = 8 * KIB
+"""The blocks of a page are put on its list by so many bytes at a time."""
+
+_RETIRED_LOOKED_AT = 3
+
+_THREAD_BLOCK = 288
+"""The bytes that the C library allocates for each thread that it is to start."""
+
+_RECORDS = (112, 8904)
+"""The sizes of a thread's own records."""
+
+
+class Mimalloc3Heap(Heap):
+    """Pages of blocks of one size, given up when they are full and taken back when they are not."""
+
+    def __init__(self, description: Mimalloc) -> None:
+        super().__init__()
+        self._options = description
+        self._mechanism = description.mechanism
+        self._arenas = Arenas(self, description)
+        self._records = Theap(sequence=0, full_retain=2, is_new=False)
+        self._theaps = {0: Theap(sequence=0, full_retain=description.page_full_retain)}
+        self._threads = 1
+        self._calls = 0  # of the program
+        self._is_started = False
+        self._pages: SortedDict[int, Page] = SortedDict()  # by the first slice's address
+
+    def malloc(self, size: int) -> int:
+        """Take a block of the thread's first page for its size, or look further."""
+        if not self._is_started:
+            self._start_program()
+        self._calls += 1
+        theap = self._theap_of_caller()
+        if self.request.alignment > 1:
+            return self._allocate_aligned(theap, size, self.request.alignment)
+        return self._allocate(theap, size)
+
+    def free(self, address: int) -> None:
+        """Give the block to its page, which may become the thread's own by that."""
+        self._calls += 1
+        self._free_for(self._theaps.get(self.request.thread), address)
+
+    def reallocate(self, address: int, size: int) -> int:
+        """Stay if the block is large enough and at most twice as large; else move."""
+        self._calls += 1
+        if self.reallocate_in_place(address, size):
+            return address
+        kept = min(self.block_size(address), size)
+        theap = self._theap_of_caller()
+        new = self._allocate(theap, size)
+        self.touch(new, kept)
+        self._free_for(theap, address)
+        return new
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Say whether the block is large enough, and at most twice as large."""
+        usable = self.block_size(address)
+        return self.request.size > 0 and usable // 2 <= size <= usable
+
+    def rounded(self, size: int) -> int:
+        """Return the size of the blocks that requests for `size` bytes get."""
+        return block_size(size) if size <= LARGEST_BLOCK else system_size(size, SLICE)
+
+    def end_thread(self) -> None:
+        """Free the thread's empty pages, give up the others, and free its records."""
+        if not self._is_started:
+            self._start_program()
+        self._calls += 1
+        theap = self._theaps.pop(self.request.thread, None)
+        if theap is None:
+            return
+        self._collect_retired(theap, force=True)
+        for page in theap.all_pages():
+            page.collect_all()
+            self._abandon(page)
+        for address in reversed(theap.records):
+            self._free_for(None, address)
+
+    def give_back(self) -> None:
+        """Collect everything that the thread can, and give back all that waits."""
+        self._calls += 1
+        theap = self._theaps.get(self.request.thread)
+        if theap is not None:
+            self._collect_retired(theap, force=True)
+            for page in theap.all_pages():
+                page.collect_all()
+                if page.used == 0:
+                    self._free_page(page)
+        self._arenas.purge(0 if theap is None else theap.sequence, self._now, force=True)
+
+    def figures(self) -> dict[str, int]:
+        """Return what `mi_process_info` reports."""
+        return {"committed": max(self._arenas.committed, 0)}
+
+    def locate(self, address: int) -> tuple[int, int, int]:
+        """Return how far behind the first arena an object lies."""
+        page = self._page_of(address)
+        return 0, 0, self._arenas.absolute(page.mapping, address) - self._options.base
+
+    def listed(self) -> Iterable[int]:
+        """Return the free blocks of all pages, what pages have never used, and free slices."""
+        for page in self._pages.values():
+            yield from (*page.free, *page.local, *page.remote)
+            if page.is_expandable:
+                yield page.first + page.capacity * page.block_size
+        for arena in self._arenas.arenas:
+            yield from arena.free_runs()
+
+    @property
+    def _now(self) -> int:
+        """The clock, in milliseconds."""
+        tick = self._options.tick
+        return (self._calls * tick if tick else self.request.time) // 1_000_000
+
+    def _start_program(self) -> None:
+        """Allocate what is there before the program's own first call."""
+        self._is_started = True
+        for _ in range(self.other_threads if self._mechanism else 0):
+            self.blocks.mark(self._allocate(self._theaps[0], _THREAD_BLOCK), State.TABLE)
+
+    def _theap_of_caller(self) -> Theap:
+        """Return what the request's thread has, which is made at its first malloc."""
+        thread = self.request.thread
+        if thread not in self._theaps:
+            theap = Theap(self._threads, self._options.page_full_retain)
+            self._threads += 1
+            if self._mechanism:
+                theap.records = tuple(self._allocate(self._records, size) for size in _RECORDS)
+                for address in theap.records:
+                    self.blocks.mark(address, State.TABLE)
+                    self.touch(address, self.block_size(address))
+            self._theaps[thread] = theap
+        return self._theaps[thread]
+
+    def _page_of(self, address: int) -> Page:
+        page: Page = self._pages.peekitem(self._pages.bisect_right(address) - 1)[1]
+        return page
+
+    def _whole(self, page: Page, address: int) -> int:
+        """Return the page's block that an object has, of which it may have the high end only."""
+        block = page.slot(address)
+        if block < address:
+            self.blocks.join(block)
+        return block
+
+    def _allocate(self, theap: Theap, size: int) -> int:
+        if size <= _SMALL:
+            pages = theap.queue(block_size(size)).pages
+            if pages and pages[0].free:
+                self.visited = 1
+                return self._take(pages[0])
+        return self._allocate_generic(theap, size)
+
+    def _allocate_aligned(self, theap: Theap, size: int, alignment: int) -> int:
+        """Take a block that is aligned anyway, or the high end of a larger one."""
+        if alignment > SLICE:
+            return self._allocate_generic(theap, max(size, _SMALL + 1), alignment)
+        if size < alignment <= 4096:
+            size = alignment
+        wanted = self.rounded(size)
+        if alignment <= size:
+            pages = theap.queue(wanted).pages if size <= _SMALL else []
+            if pages and pages[0].free and pages[0].free[-1] % alignment == 0:
+                self.visited = 1
+                return self._take(pages[0])
+            if alignment <= self._natural(wanted):
+                return self._allocate(theap, size)
+        address = self._allocate(theap, max(size, 16) + alignment - 1)
+        skipped = -address % alignment
+        if skipped:
+            self.blocks.mark(address, State.WASTE)
+            address = self.blocks.cut(address, skipped)
+            self.blocks.mark(address, State.ALLOCATED)
+        return address
+
+    def _natural(self, size: int) -> int:
+        return natural_alignment(size) if self._mechanism else min(lowest_bit(size), SLICE)
+
+    def _take(self, page: Page) -> int:
+        address = page.free.pop()
+        page.used += 1
+        self.blocks.mark(address, State.ALLOCATED)
+        if self.request.is_zeroed and not page.is_zero:
+            self.touch(address, page.block_size)
+        return address
+
+    def _allocate_generic(self, theap: Theap, size: int, alignment: int = 0) -> int:
+        """Look at all pages for the size; now and then, and for large sizes, tidy up."""
+        theap.calls += not theap.is_new
+        theap.is_new = False
+        is_thorough = theap.calls >= _CALLS_TO_COLLECT or size >= _THOROUGH_FROM
+        if theap.calls >= _CALLS_TO_COLLECT:
+            self._collect_regularly(theap)
+        self.visited = 0
+        page = self._find_page(theap, size, alignment)
+        address = self._take(page)
+        if is_thorough and not page.is_small and page.used == page.reserved:
+            self._abandon(page)
+        return address
+
+    def _collect_regularly(self, theap: Theap) -> None:
+        theap.collected += theap.calls
+        theap.calls = 0
+        self._collect_retired(theap)
+        if theap.collected >= self._options.generic_collect:
+            theap.collected = 0
+            for page in theap.all_pages():
+                page.collect()
+                if page.used == 0 and page.retire == 0:
+                    self._free_page(page)
+            self._arenas.purge(theap.sequence, self._now)
+
+    def _find_page(self, theap: Theap, size: int, alignment: int) -> Page:
+        """Return a page of the thread's that has a free block for a request."""
+        if alignment or size > LARGEST_BLOCK:
+            return self._new_page(theap, system_size(size, SLICE), alignment)
+        wanted = block_size(size)
+        queue = theap.queue(wanted)
+        if queue.pages:
+            first = queue.pages[0]
+            first.use_local()
+            page = first if first.free else self._search(theap, queue)
+            if page is not None:
+                page.retire = 0
+                return page
+        self._collect_retired(theap)
+        return self._reclaim_for(theap, wanted) or self._new_page(theap, wanted)
+
+    def _search(self, theap: Theap, queue: Queue) -> Page | None:
+        """Return the best of the first pages with room, and give up pages that are full."""
+        retain = queue.score // 32
+        if queue.pages[0].is_small:
+            retain += theap.full_retain
+        last, limit = queue.pages[-1], 0
+        candidate: Page | None = None
+        for page in list(queue.pages):
+            limit -= 1
+            self.visited += 1
+            if not page.free:
+                had_remote = bool(page.remote)
+                page.collect()
+                queue.count(was_freed_in=had_remote and bool(page.free))
+            if not page.free and not page.is_expandable:
+                retain -= 1
+                if retain < 0:
+                    self._abandon(page)
+                elif page not in (last, queue.pages[-1]):
+                    queue.move(page, to_front=False)
+                continue
+            if candidate is None:
+                limit = self._options.page_max_candidates
+            candidate = self._better(candidate, page)
+            if page.free or limit <= 0:
+                break
+        return None if candidate is None else self._prepare(queue, candidate)
+
+    def _better(self, candidate: Page | None, page: Page) -> Page:
+        """Return which of two pages with room is used; an empty candidate is freed if not."""
+        if candidate is None:
+            return page
+        if candidate.used == 0:
+            self._free_page(candidate)
+            return page
+        is_fuller = page.used >= candidate.used and page.unused > page.reserved // 8
+        return page if is_fuller else candidate
+
+    def _prepare(self, queue: Queue, page: Page) -> Page:
+        """Bring a page with room to the front of its queue, with a free block."""
+        if not page.free:
+            self._extend(page)
+        queue.move(page, to_front=True)
+        return page
+
+    def _reclaim_for(self, theap: Theap, size: int) -> Page | None:
+        """Take over an abandoned page that has room for a block of a size."""
+        while page := self._arenas.find_marked(size, theap.sequence):
+            self._arenas.unmark(page)
+            page.collect()
+            if page.used == 0:
+                self._free_page(page)
+                continue
+            self._adopt(theap, page)
+            if not page.free:
+                self._extend(page)
+            return page
+        return None
+
+    def _new_page(self, theap: Theap, size: int, alignment: int = 0) -> Page:
+        """Make a page for blocks of a size, the first of its queue."""
+        slices = size // SLICE if alignment else slices_for(size, mechanism=self._mechanism)
+        if alignment:
+            run = self._arenas.map_page(slices, alignment)
+        else:
+            run = self._arenas.take(slices, theap.sequence)
+        mapping, start = run.mapping, run.start
+        offset = 0
+        if self._mechanism and not alignment:
+            offset = first_block(size, slices, self._arenas.absolute(mapping, start))
+        reserved = 1 if size > LARGEST_BLOCK or alignment else (slices * SLICE - offset) // size
+        page = Page(mapping, start, slices, size, start + offset, reserved, is_new=run.is_new)
+        page.owner = page.former = theap
+        theap.queue_of(page).pages.insert(0, page)
+        self._pages[start] = page
+        self._arenas.register(page)
+        self._cut_ends(page)
+        self._extend(page)
+        return page
+
+    def _cut_ends(self, page: Page) -> None:
+        """Make blocks of what lies in front of a new page's blocks and behind them."""
+        end = page.first + page.reserved * page.block_size
+        if page.first > page.start:
+            self.blocks.cut(page.start, page.first - page.start)
+            self.blocks.mark(page.start, State.TABLE if page.is_small else State.WASTE)
+        if end < page.start + page.slices * SLICE:
+            self.blocks.cut(page.first, end - page.first)
+        self.blocks.mark(page.first, State.FREE)
+        self._arenas.touch_header(page, HEADER)
+
+    def _extend(self, page: Page) -> None:
+        """Put the next blocks on the free list, 8 KiB or one; the lowest comes first."""
+        count = min(page.reserved - page.capacity, max(1, _EXTENDED // page.block_size))
+        at = page.first + page.capacity * page.block_size
+        blocks = [at + i * page.block_size for i in range(count)]
+        page.capacity += count
+        for address in blocks:
+            if address + page.block_size < page.first + page.reserved * page.block_size:
+                self.blocks.cut(address, page.block_size)
+            if self._mechanism:
+                self.touch(address, 8)
+        page.free = blocks[::-1]
+        page.is_zero = page.is_new
+
+    def _free_page(self, page: Page) -> None:
+        """Make one block of a page, and give its slices back."""
+        if page.owner is not None:
+            page.owner.queue_of(page).pages.remove(page)
+        self._arenas.unmark(page)
+        del self._pages[page.start]
+        while self.blocks.size[page.start] < page.slices * SLICE:
+            self.blocks.join(page.start)
+        self._arenas.give(page, self._now)
+
+    def _free_for(self, theap: Theap | None, address: int) -> None:
+        """Free a block on behalf of a thread."""
+        page = self._page_of(address)
+        block = self._whole(page, address)
+        self.blocks.mark(block, State.FREE)
+        if page.owner is None:
+            page.remote.append(block)
+            self._free_abandoned(theap, page)
+        elif page.owner is theap:
+            page.local.append(block)
+            page.used -= 1
+            if page.used == 0 and page.retire == 0:
+                self._retire(theap, page)
+        else:
+            page.remote.append(block)
+
+    def _free_abandoned(self, theap: Theap | None, page: Page) -> None:
+        """Free, take over, or enter in the map a page that has no owner and a block more."""
+        page.collect(keep_newest=int(page.block_size <= _SMALL))
+        if page.used == 1:
+            page.collect()
+        if page.used == 0:
+            self._free_page(page)
+        elif theap is not None and self._may_reclaim(theap, page):
+            self._arenas.unmark(page)
+            page.collect()
+            self._adopt(theap, page)
+        elif (
+            isinstance(page.mapping, Arena)
+            and not page.is_marked
+            and page.unused > page.reserved // 8
+        ):
+            page.collect()
+            self._arenas.mark(page)
+
+    def _may_reclaim(self, theap: Theap, page: Page) -> bool:
+        options = self._options
+        if options.page_reclaim_on_free is ReclaimOnFree.NEVER:
+            return False
+        if page.block_size > _LARGEST_RECLAIMED:
+            return False
+        has = len(theap.queue_of(page).pages)
+        if page.former is theap:
+            return has <= options.page_max_reclaim
+        return (
+            options.page_reclaim_on_free is ReclaimOnFree.ANY
+            and page.unused > page.reserved // 4
+            and has <= options.page_cross_thread_max_reclaim
+        )
+
+    def _adopt(self, theap: Theap, page: Page) -> None:
+        """Let a thread own a page, the last of its queue."""
+        page.owner = page.former = theap
+        theap.queue_of(page).pages.append(page)
+
+    def _abandon(self, page: Page) -> None:
+        """Let a page have no owner, and enter it in the map if it has room; or free it."""
+        assert page.owner is not None
+        page.collect()
+        if page.used == 0:
+            self._free_page(page)
+            return
+        page.owner.queue_of(page).pages.remove(page)
+        page.owner = None
+        if page.unused and isinstance(page.mapping, Arena):
+            self._arenas.mark(page)
+
+    def _retire(self, theap: Theap, page: Page) -> None:
+        """Keep an empty page for a while if the thread has few for its size; else free it."""
+        has = len(theap.queue_of(page).pages)
+        if page.is_singleton or has > _RETIRED_LOOKED_AT or (has > 1 and page.block_size >= _SMALL):
+            self._free_page(page)
+            return
+        page.retire = 16 if page.is_small else 4
+        theap.note_retired(page.block_size)
+
+    def _collect_retired(self, theap: Theap, *, force: bool = False) -> None:
+        """Bring the retired pages nearer to their end, or with `force` to it."""
+        if theap.retired is None:
+            return
+        low, high = theap.retired
+        theap.retired = None
+        for size in sorted(size for size in theap.queues if low <= size <= high):
+            for page in theap.queues[size].pages[:_RETIRED_LOOKED_AT]:
+                if page.retire == 0:
+                    break
+                if page.used:
+                    page.retire = 0
+                    continue
+                page.retire = 0 if force else page.retire - 1
+                if page.retire:
+                    theap.note_retired(size)
+                else:
+                    self._free_page(page)

@@ -1,0 +1,1 @@
+"""musl's mallocng, part by part; `musl.py` is what the program calls."""

@@ -1,0 +1,1 @@
+"""glibc's malloc, part by part; `ptmalloc.py` is what the program calls."""

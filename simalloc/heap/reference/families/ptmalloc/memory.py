@@ -1,0 +1,304 @@
+"""What glibc's malloc asks of the system and gives back (simalloc/policy/families/ptmalloc.md)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.families.ptmalloc.arena import ArenaHeap, Arenas
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.space import State
+from simalloc.policy.families.ptmalloc import HEAP
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.families.ptmalloc.arena import Arena
+    from simalloc.policy.families.ptmalloc import Ptmalloc
+
+_LEAST_HEAP = 32768
+"""The least that a heap begins with."""
+
+_THRESHOLDS_BELOW = 32 << 20
+"""Freeing a mapped block of this size, or of more, changes no threshold."""
+
+
+class PtmallocMemory(Heap):
+    """The break, the heaps of arenas, and blocks that are mapped on their own.
+
+    `_word` is 0 without a mechanism, so that nothing is written and nothing kept.
+    """
+
+    def __init__(self, description: Ptmalloc) -> None:
+        super().__init__()
+        values = description.resolved
+        overhead = description.applied_overhead
+        word = description.word if description.mechanism else 0
+        self._description = description
+        self._word = word
+        self._least = overhead.minimum
+        self._keep = overhead.minimum if word else 0
+        self._granule = overhead.alignment
+        self._page = description.growth
+        self._top_pad = values["top_pad"]
+        self._trim_threshold = values["trim_threshold"]
+        self._mmap_threshold = values["mmap_threshold"]
+        self._mmap_max = values["mmap_max"]
+        self._adjusts = bool(values["adjusts"])
+        # The bytes of a heap's header, and of that with an arena behind it.
+        self._heap_info = round_up(6 * word, 16)
+        fields = 261 * word + 24 if description.since(43) else 271 * word + 32
+        self._arena_info = round_up(6 * word + fields, 16) if word else 0
+        self._arena_first = 6 * word + fields + 16 if word else 0
+        self._heap_most = HEAP - HEAP % self._page
+        self._mapped_rest = 2 * word if description.since(43) else 0
+        self._arenas = Arenas(description)
+        self._owner: dict[int, Arena] = {}
+        # The mapped blocks in use, and in caches: the segment of each.
+        self._mapped: dict[int, int] = {}
+
+    @abstractmethod
+    def _free_own(self, address: int) -> None:
+        """Free an allocated block that malloc itself has no use for."""
+
+    def _arena_of(self, address: int) -> Arena:
+        """Return the arena that a block belongs to."""
+        return self._owner.get(address - address % HEAP, self._arenas.main)
+
+    # What is written.
+
+    def _write_head(self, address: int) -> None:
+        """Write the size of a block."""
+        self.touch(address + self._word, self._word)
+
+    def _write_links(self, address: int) -> None:
+        """Write what a free block in a list of free blocks has: links, and its size behind it."""
+        size = self.block_size(address)
+        small = self._arenas.main.is_small(size)
+        self.touch(address + self._word, (3 if small else 5) * self._word)
+        self.touch(address + size, self._word)
+
+    def _write_object(self, address: int, size: int) -> None:
+        """Write an object of a block of `size` bytes: all of them but a word."""
+        self.touch(address + 2 * self._word, size - self._word)
+
+    def _split(self, address: int, size: int) -> int:
+        """Cut a block in two and write both sizes; return the address of the high one."""
+        high = super()._split(address, size)
+        self._write_head(address)
+        self._write_head(high)
+        return high
+
+    # More memory.
+
+    def _grow_main(self, size: int) -> None:
+        """Let the top of the main arena grow until it holds `size` bytes."""
+        top = self._arenas.main.top
+        have = 0 if top is None else self.block_size(top)
+        self._raise_break(round_up(size + self._top_pad + self._keep - have, self._page))
+
+    def _raise_break(self, pages: int) -> None:
+        """Let so many bytes join the top of the main arena, or be it."""
+        new = self._grow(pages)
+        self._arenas.main.system += pages
+        self._add_to_top(self._arenas.main, new)
+
+    def _make_arena(self, arena: Arena, size: int) -> None:
+        """Give a new arena its first heap, for a first request of `size` bytes if that can be."""
+        if not self._map_heap(arena, size + self._arena_first, self._arena_info):
+            self._map_heap(arena, self._arena_first, self._arena_info)
+
+    def _map_heap(self, arena: Arena, size: int, head: int) -> bool:
+        """Map a heap that begins with `size` bytes and the pad; its rest behind `head` is the top.
+
+        Say whether it can be so large.
+        """
+        if size > self._heap_most:
+            return False
+        begun = round_up(max(size + self._top_pad, _LEAST_HEAP), self._page)
+        begun = min(begun, self._heap_most)
+        base = self.blocks.map_segment(HEAP, HEAP)
+        self.growths += 1
+        if begun < HEAP:
+            self.blocks.mark(self.blocks.cut(base, begun), State.HOLE)
+        arena.heaps.append(ArenaHeap(base, begun, begun))
+        arena.system += begun
+        self._owner[base] = arena
+        arena.top = base
+        if head:
+            arena.top = self.blocks.cut(base, head)
+            self.blocks.mark(base, State.TABLE)
+            self.touch(base, head)
+        self.blocks.mark(arena.top, State.FREE)
+        self._write_head(arena.top)
+        return True
+
+    def _grow_heap(self, arena: Arena, size: int) -> bool:
+        """Let the top grow until it holds `size` bytes; say whether the heap can be so large."""
+        heap = arena.heaps[-1]
+        have = 0 if arena.top is None else self.block_size(arena.top)
+        pages = round_up(size + self._keep - have, self._page)
+        if heap.size + pages > self._heap_most:
+            return False
+        new = heap.end
+        if self.block_size(new) > pages:
+            self.blocks.cut(new, pages)
+        self.growths += 1
+        heap.size += pages
+        heap.ever = max(heap.ever, heap.size)
+        arena.system += pages
+        self._add_to_top(arena, new)
+        return True
+
+    def _add_heap(self, arena: Arena, size: int) -> bool:
+        """Begin another heap, whose top holds `size` bytes, and end the one before.
+
+        Say whether a heap can be so large.
+        """
+        old = arena.top
+        if not self._map_heap(arena, size + self._keep + self._heap_info, self._heap_info):
+            return False
+        if old is not None:
+            self._end_heap(old)
+        return True
+
+    def _end_heap(self, old: int) -> None:
+        """Free the old top but for the fence behind it, which is never free."""
+        size = self.block_size(old)
+        usable = (size - self._keep) // self._granule * self._granule if self._word else size
+        self.touch(old + size - 3 * self._word, 3 * self._word)
+        if usable < self._least:
+            self.blocks.mark(old, State.WASTE)
+            self._write_head(old)
+            return
+        if usable < size:
+            self.blocks.mark(self.blocks.cut(old, usable), State.WASTE)
+        self.blocks.mark(old, State.ALLOCATED)
+        self._free_own(old)
+
+    def _add_to_top(self, arena: Arena, new: int) -> None:
+        """Let new memory join the top, or be it."""
+        self.blocks.mark(new, State.FREE)
+        if arena.top is None:
+            arena.top = new
+        else:
+            self._coalesce(arena.top)
+        self._write_head(arena.top)
+
+    # Memory given back.
+
+    def _trim(self, arena: Arena) -> None:
+        """Give back what is too much at the top of an arena."""
+        self._unmap_empty_heaps(arena)
+        if arena.top is not None and self.block_size(arena.top) >= self._trim_threshold:
+            self._lower_top(arena, self._top_pad)
+
+    def _lower_top(self, arena: Arena, pad: int) -> None:
+        """Give back the whole pages of the top that are more than `pad`."""
+        if arena.top is None:
+            return
+        size = self.block_size(arena.top)
+        pages = (size - self._keep - 1 - pad) // self._page * self._page
+        if pages <= 0:
+            return
+        arena.system -= pages
+        if arena is self._arenas.main:
+            self._lower(pages)
+            return
+        heap = arena.heaps[-1]
+        hole = self.blocks.cut(arena.top, size - pages)
+        self.blocks.mark(hole, State.HOLE)
+        if self.blocks.after(hole) is not None:
+            self.blocks.join(hole)
+        heap.size -= pages
+
+    def _unmap_empty_heaps(self, arena: Arena) -> None:
+        """Unmap last heaps that are all top, if the heap before then has enough room."""
+        while len(arena.heaps) > 1:
+            before, heap = arena.heaps[-2:]
+            if arena.top != heap.base + self._heap_info:
+                return
+            tail = self._tail_of(before)
+            room = before.base + self._heap_most - tail
+            if room < self._top_pad + self._keep + self._page:
+                return
+            self._unmap_heap(arena, heap)
+            self._reopen(arena, before, tail)
+
+    def _tail_of(self, heap: ArenaHeap) -> int:
+        """Return where the fence of a heap begins, and the free block before it if there is one."""
+        tail = heap.end
+        last = self.blocks.ending_at(tail)
+        if last is not None and self.blocks.state[last] is State.WASTE:
+            tail, last = last, self.blocks.before(last)
+        return last if last is not None and self.blocks.is_free(last) else tail
+
+    def _unmap_heap(self, arena: Arena, heap: ArenaHeap) -> None:
+        """Unmap a heap that is all top."""
+        arena.heaps.pop()
+        arena.system -= heap.size
+        del self._owner[heap.base]
+        while self.blocks.after(heap.base) is not None:
+            self.blocks.join(heap.base)
+        self.blocks.unmap_segment(heap.base)
+        arena.top = None
+
+    def _reopen(self, arena: Arena, heap: ArenaHeap, tail: int) -> None:
+        """Make the end of a heap, from `tail` on, the top again."""
+        if tail == heap.end:
+            return
+        if self.blocks.is_free(tail):
+            arena.leave(tail, self.block_size(tail))
+        if tail + self.block_size(tail) < heap.end:
+            self._coalesce(tail)
+        self.blocks.mark(tail, State.FREE)
+        arena.top = tail
+        self._write_head(tail)
+
+    # Blocks of their own.
+
+    def _may_map(self, size: int) -> bool:
+        """Say whether a request that no arena has room for is mapped."""
+        return size >= self._mmap_threshold and len(self._mapped) < self._mmap_max
+
+    def _map(self, size: int) -> int:
+        """Return a block that is mapped on its own."""
+        self.growths += 1
+        address = self.blocks.map_segment(round_up(size + self._word, self._page))
+        self._mapped[address] = address
+        self.touch(address, 2 * self._word)
+        return address
+
+    def _cached_size(self, address: int) -> int:
+        """Return the size that a block has in the eyes of caches and thresholds."""
+        return self.block_size(address) - (self._mapped_rest if address in self._mapped else 0)
+
+    def _unmap(self, address: int) -> None:
+        """Give a mapped block back; what is as large will not be mapped from now on."""
+        size = self._cached_size(address)
+        self._unmap_whole(address)
+        if self._adjusts and self._mmap_threshold <= size < _THRESHOLDS_BELOW:
+            self._mmap_threshold = size
+            self._trim_threshold = 2 * size
+
+    def _unmap_whole(self, address: int) -> None:
+        segment = self._mapped.pop(address)
+        if segment < address:
+            self.blocks.join(segment)
+        self.blocks.unmap_segment(segment)
+
+    def _remap(self, address: int, size: int) -> int:
+        """Resize a mapped block: another number of pages is another segment."""
+        front = address - self._mapped[address]
+        old = front + self.block_size(address)
+        pages = round_up(front + size + self._word, self._page)
+        if pages == old:
+            return address
+        new = self.blocks.map_segment(pages)
+        self.blocks.take_pages(new, address - front, min(old, pages))
+        self._unmap_whole(address)
+        if front:
+            self.blocks.mark(new, State.WASTE)
+            new = self.blocks.cut(new, front)
+            self.blocks.mark(new, State.ALLOCATED)
+        self._mapped[new] = new - front
+        return new

@@ -1,0 +1,74 @@
+"""How PyTorch's caching allocator gives memory back to the device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.families.pytorch.expandable import unmap
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.families.device.device import Pool
+    from simalloc.heap.reference.families.pytorch.pytorch import PyTorchHeap
+
+
+def release_all(heap: PyTorchHeap) -> None:
+    """Give back whole blocks, or pages of expandable segments; private pools keep theirs."""
+    for small in (False, True):
+        pool = heap.pool(0, small=small)
+        for block in list(pool.free) if heap.rules.expandable else heap.whole_blocks(pool):
+            if heap.rules.expandable:
+                unmap(heap, block)
+            else:
+                _release(heap, block)
+
+
+def release_oversize(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> bool:
+    """Give back blocks that are never split, until a request has room; False if it has not.
+
+    One that is large enough goes alone; else those below it go, the largest first.
+    """
+    least = heap.rules.max_split
+    if least is None or heap.rules.expandable:
+        return False
+    wanted = max(size, least)
+    alone = heap.best_fit(pool, stream, wanted)
+    if alone is not None:
+        _release(heap, alone)
+        return True
+    released = 0
+    own = [block for block in pool.free if heap.of[block].stream == stream]
+    for block in reversed(own):
+        has = heap.block_size(block)
+        if released >= wanted or has < least:
+            break
+        _release(heap, block)
+        released += has
+    return released >= wanted
+
+
+def collect_garbage(heap: PyTorchHeap) -> None:
+    """Give back the whole large blocks that are older than the average, while too much is reserved.
+
+    A block's age is the number of searches of its pool since it entered.
+    """
+    above = heap.rules.collected_above
+    if above is None or heap.blocks.mapped <= above:
+        return
+    pool, target = heap.pool(0, small=False), heap.blocks.mapped - above
+    age = {block: pool.searches - heap.of[block].entered for block in heap.whole_blocks(pool)}
+    reclaimed, freed_one = 0, not heap.rules.expandable
+    while reclaimed < target and freed_one and age:
+        count, ages = len(age), sum(age.values())
+        old = [block for block in age if age[block] >= ages / count]
+        for block in old:
+            reclaimed += heap.block_size(block)
+            _release(heap, block)
+            del age[block]
+        freed_one = bool(old)
+
+
+def _release(heap: PyTorchHeap, block: int) -> None:
+    size = heap.block_size(block)
+    heap.take(block)
+    heap.give_segment_back(block)
+    heap.statistics.oversize_segments.add(-heap.is_oversize(size))

@@ -1,0 +1,1 @@
+"""Scudo, part by part; `scudo.py` is what the program calls."""

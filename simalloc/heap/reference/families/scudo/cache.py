@@ -1,0 +1,79 @@
+"""Scudo's local caches (simalloc/policy/families/scudo.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.families.scudo.configuration import BATCHES
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.families.scudo.configuration import Configuration
+    from simalloc.heap.reference.families.scudo.primary import RecordRegion, Region
+    from simalloc.heap.reference.heap import Heap
+
+
+class LocalCache:
+    """A stack of free blocks of each class, for a thread or for several."""
+
+    def __init__(
+        self,
+        heap: Heap,
+        configuration: Configuration,
+        regions: dict[int, Region],
+        records: RecordRegion | None,
+    ) -> None:
+        self.stacks: list[list[int]] = [[] for _ in configuration.sizes]
+        self._heap = heap
+        self._refills = [configuration.refill(number) for number in range(len(self.stacks))]
+        self._regions = regions
+        self._records = records
+
+    def allocate(self, number: int) -> int | None:
+        """Return the block of a class that is on top, still cached; None if memory is out."""
+        stack = self.stacks[number]
+        if not stack:
+            stack += self._regions[number].pop(self, self._refills[number])
+        return stack.pop() if stack else None
+
+    def free(self, number: int, block: int) -> bool:
+        """Put a block on top, a cached one; say whether the oldest have gone to the region."""
+        is_full = len(self.stacks[number]) == 2 * self._refills[number]
+        if is_full:
+            self._drain(number)
+        self.stacks[number].append(block)
+        return is_full
+
+    def blocks(self) -> list[int]:
+        """Return all blocks but those of class 0."""
+        return [block for stack in self.stacks[1:] for block in stack]
+
+    def empty(self) -> None:
+        """Give all blocks back to the regions, those of class 0 at last."""
+        for number in (*range(1, len(self.stacks)), BATCHES):
+            while self.stacks[number]:
+                self._drain(number)
+
+    def new_record(self) -> int:
+        """Return a block of class 0, in which something is recorded now."""
+        if self._records is None:
+            return 0
+        stack = self.stacks[BATCHES]
+        if not stack:
+            stack += self._records.pop()
+        record = stack.pop()
+        self._heap.touch(record, 1)
+        return record
+
+    def drop_record(self, record: int) -> None:
+        """Take back a block of class 0."""
+        if self._records is not None:
+            self.free(BATCHES, record)
+
+    def _drain(self, number: int) -> None:
+        stack = self.stacks[number]
+        oldest = stack[: self._refills[number]]
+        del stack[: self._refills[number]]
+        if number != BATCHES:
+            self._regions[number].push(self, oldest)
+        elif self._records is not None:
+            self._records.push(oldest)

@@ -1,0 +1,20 @@
+"""What Scudo notes of a block that it has given out (policy/families/scudo.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.families.scudo.secondary import Mapping
+
+
+@dataclass
+class CheckedEvents:
+    """An allocated block: of class `number`, beginning at `block`, or all of `mapping`."""
+
+    size: int
+    position: int
+    number: int = 0
+    block: int = 0
+    mapping: Mapping | None = None

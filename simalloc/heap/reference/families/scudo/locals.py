@@ -1,0 +1,65 @@
+"""Which local cache a thread has under Scudo (simalloc/policy/families/scudo.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.families.scudo.quarantine import Waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simalloc.heap.reference.families.scudo.cache import LocalCache
+
+
+@dataclass(eq=False)
+class Local:
+    """A local cache, and the blocks in quarantine that came through it."""
+
+    cache: LocalCache
+    waiting: Waiting = field(default_factory=Waiting)
+
+
+class Locals:
+    """The local caches: one of each thread's own, or `shared` for all, if that is not 0.
+
+    Threads that have only freed so far use one together, the fallback, if each has its own.
+    """
+
+    def __init__(self, new: Callable[[], Local], shared: int) -> None:
+        self._new = new
+        self._fallback = None if shared else new()
+        self._shared = [new() for _ in range(shared)]
+        self._own: dict[int, Local] = {}
+
+    def of(self, thread: int, *, only_frees: bool = False) -> Local:
+        """Return what a thread uses for an operation."""
+        local = self._own.get(thread)
+        if local is not None:
+            return local
+        if self._shared:
+            local = self._shared[len(self._own) % len(self._shared)]
+        elif only_frees and self._fallback is not None:
+            return self._fallback
+        else:
+            local = self._new()
+        self._own[thread] = local
+        return local
+
+    def end(self, thread: int) -> Local | None:
+        """Return what only a thread has had, which ends; None if there is nothing."""
+        return None if self._shared else self._own.pop(thread, None)
+
+    def reached(self, thread: int) -> list[Local]:
+        """Return those that a thread empties for all: its own and the fallback, or the shared."""
+        if self._fallback is None:
+            return self._shared
+        own = self._own.get(thread)
+        return [self._fallback] if own is None else [own, self._fallback]
+
+    def all(self) -> list[Local]:
+        """Return all local caches."""
+        if self._fallback is None:
+            return self._shared
+        return [self._fallback, *self._own.values()]

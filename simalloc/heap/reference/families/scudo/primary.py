@@ -1,0 +1,257 @@
+"""Scudo's small blocks: regions, groups, batches (simalloc/policy/families/scudo.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from sortedcontainers import SortedDict
+
+from simalloc.heap.reference.families.scudo.configuration import (
+    BATCHES,
+    GROWTH,
+    PAGE,
+)
+from simalloc.heap.reference.families.scudo.random import Generator
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.heap.reference.families.scudo.cache import LocalCache
+    from simalloc.heap.reference.families.scudo.configuration import Configuration
+    from simalloc.heap.reference.heap import Heap
+
+_SLOT_ALIGNMENT = 2 << 20
+"""What the reservation of all regions begins at a multiple of."""
+
+
+@dataclass
+class Slot:
+    """Where a class has its region, and the numbers that are drawn for it."""
+
+    number: int
+    first: int
+    """The first block's offset in the slot."""
+    random: Generator
+
+
+def draw_slots(configuration: Configuration, seed: int) -> list[Slot]:
+    """Return the slot of each class, as the seed decides."""
+    generator = Generator(seed)
+    states = [generator.next() for _ in configuration.sizes]
+    slots = []
+    for number, state in enumerate(states):
+        random = Generator(state)
+        first = (random.next() % 16 + 1) * PAGE
+        slots.append(Slot(number, first, random))
+    generator.shuffle(slots)
+    return slots
+
+
+class Memory:
+    """The memory of one class: so much of its slot is accessible, and so much of that made blocks.
+
+    What is accessible and not made yet is one free block, the tail.
+    """
+
+    def __init__(self, heap: Heap, configuration: Configuration, number: int, slot: Slot) -> None:
+        self.heap = heap
+        self.block = configuration.sizes[number]
+        self.start = 0
+        self.mapped = 0
+        self.made = 0
+        self.tail: int | None = None
+        self.slot = slot.number
+        self._first = slot.first
+        self._least = configuration.refill(number) * self.block
+        self._most = configuration.runs * self._least
+        self._limit = configuration.region - slot.first
+        self._is_full = False
+
+    def make(self) -> range:
+        """Return the addresses of new blocks, which are one so far; none if the region is full."""
+        missing = self.made + self._least - self.mapped
+        if missing > 0 and not self._grow(round_up(missing, GROWTH)):
+            return range(0)
+        assert self.tail is not None, "there is room for some blocks"
+        start, room = self.tail, self.mapped - self.made
+        size = min(self._most, room // self.block * self.block)
+        self.tail = self.heap.blocks.cut(start, size) if size < room else None
+        self.made += size
+        return range(start, start + size, self.block)
+
+    def _grow(self, size: int) -> bool:
+        """Make `size` more bytes accessible; say whether the region has so many."""
+        if self._is_full or self.mapped + size > self._limit:
+            self._is_full = True
+            return False
+        blocks = self.heap.blocks
+        if not self.mapped:
+            slot = blocks.map_segment(self._first + self._limit, _SLOT_ALIGNMENT)
+            blocks.mark(slot, State.HOLE)
+            self.start = blocks.cut(slot, self._first)
+        grown = self.start + self.mapped
+        if self.mapped + size < self._limit:
+            blocks.cut(grown, size)
+        blocks.mark(grown, State.FREE)
+        if self.tail is None:
+            self.tail = grown
+        else:
+            blocks.join(self.tail)
+        self.mapped += size
+        self.heap.growths += 1
+        return True
+
+
+@dataclass
+class Batch:
+    """An array of free blocks; its home is the block of class 0 that holds it."""
+
+    home: int
+    blocks: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Group:
+    """The free blocks in one stretch of a region; the newest batch is the last."""
+
+    home: int
+    batches: list[Batch] = field(default_factory=list)
+    count: int = 0
+    """How many free blocks there are."""
+    mark: int = 0
+    """The free bytes after the last release, or the least since."""
+
+
+class Region:
+    """The blocks of one class that are in no local cache: a list of groups by address."""
+
+    def __init__(self, heap: Heap, configuration: Configuration, number: int, slot: Slot) -> None:
+        self.memory = Memory(heap, configuration, number, slot)
+        self.groups: SortedDict[int, Group] = SortedDict()
+        self.count = 0
+        self._blocks = heap.blocks
+        self._configuration = configuration
+        self._random = slot.random
+
+    def push(self, cache: LocalCache, blocks: list[int]) -> None:
+        """Take back blocks of a local cache, which also gives what records them."""
+        for block in blocks:
+            self._blocks.mark(block, State.FREE)
+        for number, members in groupby(sorted(blocks, key=self._group_of), key=self._group_of):
+            self._enter(cache, number, list(members))
+
+    def pop(self, cache: LocalCache, most: int) -> list[int]:
+        """Return blocks of the lowest group's newest batch, at most so many; [] if memory is out.
+
+        They are cached now.
+        """
+        if not self.groups:
+            self._make(cache)
+        if not self.groups:
+            return []
+        number: int
+        group: Group
+        number, group = self.groups.peekitem(0)
+        batch = group.batches[-1]
+        popped = batch.blocks[-most:]
+        del batch.blocks[-most:]
+        group.count -= len(popped)
+        self.count -= len(popped)
+        if not batch.blocks:
+            group.batches.pop()
+            cache.drop_record(batch.home)
+            if not group.batches:
+                del self.groups[number]
+                cache.drop_record(group.home)
+        for block in popped:
+            self._blocks.mark(block, State.CACHED)
+        return popped
+
+    def listed(self) -> Iterator[int]:
+        """Yield the free blocks, and what is not made into blocks yet."""
+        for group in self.groups.values():
+            for batch in group.batches:
+                yield from batch.blocks
+        if self.memory.tail is not None:
+            yield self.memory.tail
+
+    def _make(self, cache: LocalCache) -> None:
+        """Make new blocks, shuffle those of each group, and enter them."""
+        blocks = self.memory.make()
+        for block in blocks[:-1]:
+            self._blocks.cut(block, self.memory.block)
+        for number, members in groupby(blocks, key=self._group_of):
+            run = list(members)
+            self._random.shuffle(run)
+            self._enter(cache, number, run)
+
+    def _enter(self, cache: LocalCache, number: int, blocks: list[int]) -> None:
+        """Append blocks to the newest batch of their group, and to new ones as each is full."""
+        group = self.groups.get(number)
+        if group is None:
+            group = Group(cache.new_record())
+            group.batches.append(Batch(cache.new_record()))
+            self.groups[number] = group
+        for block in blocks:
+            if len(group.batches[-1].blocks) == self._configuration.most_cached:
+                group.batches.append(Batch(cache.new_record()))
+            group.batches[-1].blocks.append(block)
+        group.count += len(blocks)
+        self.count += len(blocks)
+
+    def _group_of(self, block: int) -> int:
+        return (block - self.memory.start) // self._configuration.group
+
+
+class RecordRegion:
+    """The blocks of class 0 that are in no local cache: they record themselves.
+
+    A batch lies in the first of its blocks, and the one group in a block of its oldest batch.
+    """
+
+    def __init__(self, heap: Heap, configuration: Configuration, slot: Slot) -> None:
+        self.memory = Memory(heap, configuration, BATCHES, slot)
+        self._heap = heap
+        self._length = configuration.refill(BATCHES)
+        self._group: int | None = None
+        self._batches: list[list[int]] = []
+
+    def push(self, blocks: list[int]) -> None:
+        """Take back blocks of a local cache."""
+        blocks = blocks.copy()
+        if self._group is None:
+            self._group = blocks.pop()
+            self._heap.touch(self._group, 1)
+        if blocks and not self._batches:
+            self._record(blocks.pop())
+            self._batches[0].append(self._group)
+        for block in blocks:
+            if len(self._batches[-1]) == self._length:
+                self._record(block)
+            else:
+                self._batches[-1].append(block)
+
+    def pop(self) -> list[int]:
+        """Return the blocks of the newest batch; [] if memory is out."""
+        if self._group is None:
+            self._make()
+        if self._group is None:
+            return []
+        popped = self._batches.pop() if self._batches else [self._group]
+        if not self._batches:
+            self._group = None
+        return popped
+
+    def _make(self) -> None:
+        blocks = self.memory.make()
+        if blocks:
+            self._heap.blocks.mark(blocks[0], State.TABLE)
+            self.push(list(blocks))
+
+    def _record(self, block: int) -> None:
+        self._heap.touch(block, 1)
+        self._batches.append([block])

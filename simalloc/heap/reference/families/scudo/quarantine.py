@@ -1,0 +1,88 @@
+"""Scudo's quarantine, where freed blocks wait (simalloc/policy/families/scudo.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from simalloc.heap.reference.families.scudo.random import Generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.heap.reference.families.scudo.chunk import CheckedEvents
+
+BATCH_BYTES: Final = 8176
+"""What a batch takes, and weighs when it is empty."""
+
+_BATCH_LENGTH = 1019
+_BATCH_HEAD = 24
+_ENTRY = 8
+
+
+@dataclass
+class Batch:
+    """Freed blocks, in the order of their frees; `home` is the block in which they are noted."""
+
+    home: int
+    chunks: list[CheckedEvents] = field(default_factory=list)
+    weight: int = BATCH_BYTES
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another block."""
+        return len(self.chunks) == _BATCH_LENGTH
+
+    @property
+    def used(self) -> int:
+        """The bytes of the batch that have been written."""
+        return _BATCH_HEAD + _ENTRY * len(self.chunks)
+
+    def add(self, chunk: CheckedEvents) -> None:
+        """Note a freed block."""
+        self.chunks.append(chunk)
+        self.weight += chunk.size
+
+    def shuffled(self) -> list[CheckedEvents]:
+        """Return the blocks in the order in which they leave."""
+        Generator(self.home >> 4 & 0xFFFFFFFF).shuffle(self.chunks)
+        return self.chunks
+
+
+@dataclass
+class Waiting:
+    """A list of batches, the oldest first: of one local cache, or of all."""
+
+    batches: list[Batch] = field(default_factory=list)
+
+    @property
+    def weight(self) -> int:
+        """The bytes of the batches and of the blocks in them."""
+        return sum(batch.weight for batch in self.batches)
+
+    def append(self, other: Waiting) -> None:
+        """Take the batches of another list."""
+        self.batches += other.batches
+        other.batches = []
+
+    def recycle(self, most: int) -> Iterator[Batch]:
+        """Yield the batches that leave until at most `most` bytes stay."""
+        overhead = BATCH_BYTES * len(self.batches)
+        if overhead < self.weight < 2 * overhead:
+            yield from self._merge()
+        while self.weight > most:
+            yield self.batches.pop(0)
+
+    def _merge(self) -> list[Batch]:
+        """Fill batches with what the next one has; return those that are empty now."""
+        kept, emptied = self.batches[:1], []
+        for batch in self.batches[1:]:
+            last = kept[-1]
+            if len(last.chunks) + len(batch.chunks) > _BATCH_LENGTH:
+                kept.append(batch)
+                continue
+            last.chunks += batch.chunks
+            last.weight += batch.weight - BATCH_BYTES
+            emptied.append(Batch(batch.home))
+        self.batches = kept
+        return emptied

@@ -1,0 +1,1 @@
+"""gperftools' tcmalloc, part by part; `tcmalloc.py` is what the program calls."""

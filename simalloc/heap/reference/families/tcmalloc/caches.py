@@ -1,0 +1,196 @@
+"""The threads' caches of tcmalloc, and what they may hold together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.heap.reference.families.tcmalloc.centre import Centre
+    from simalloc.heap.reference.families.tcmalloc.tcmalloc import TcmallocHeap
+
+_LONGEST = 8192
+"""A list may not grow longer than this."""
+
+_MOST_OVERAGES = 3
+
+_STEP = 64 * 1024
+"""By what a cache's limit rises."""
+
+_LEAST_LIMIT = 512 * 1024
+"""A cache gets this limit when there is nothing left; only one with more is stolen from."""
+
+_MOST_TOTAL = 1 << 30
+
+
+@dataclass
+class CacheList:
+    """A thread's free blocks of one class, the newest last."""
+
+    blocks: list[int] = field(default_factory=list)
+    low: int = 0
+    """The fewest blocks since the last scavenge."""
+    most: int = 1
+    """With more blocks than this, some are given back."""
+    overages: int = 0
+    """How often there were too many since `most` was last lowered."""
+
+    def take(self, count: int) -> list[int]:
+        """Take a chain of the `count` newest, the newest first."""
+        chain = self.blocks[: -count - 1 : -1]
+        del self.blocks[len(self.blocks) - len(chain) :]
+        self.low = min(self.low, len(self.blocks))
+        return chain
+
+
+class ThreadCache:
+    """What one thread has freed and not yet used again or given back."""
+
+    def __init__(self, heap: TcmallocHeap) -> None:
+        self._heap = heap
+        self._lists = [CacheList() for _ in heap.centres]
+        self.size = 0
+        self.limit = 0
+
+    def allocate(self, centre: Centre) -> int:
+        """Return the newest block of a class, fetching some if there is none."""
+        mine = self._lists[centre.number]
+        if mine.blocks:
+            self._heap.visited += 1
+            self.size -= centre.kind.size
+            return mine.take(1)[0]
+        chain = centre.fetch(min(mine.most, centre.kind.move))
+        mine.blocks += reversed(chain[1:])
+        self.size += (len(chain) - 1) * centre.kind.size
+        move = centre.kind.move
+        if mine.most < move:
+            mine.most += 1
+        else:
+            mine.most = min(mine.most + move, _LONGEST) // move * move
+        return chain[0]
+
+    def free(self, block: int, centre: Centre) -> None:
+        """Keep a block; give some back if there are too many."""
+        mine = self._lists[centre.number]
+        mine.blocks.append(block)
+        self._heap.blocks.mark(block, State.CACHED)
+        self.size += centre.kind.size
+        if len(mine.blocks) > mine.most:
+            self._shorten(mine, centre)
+        if self.size > self.limit:
+            self._scavenge()
+
+    def empty(self) -> None:
+        """Give all blocks back."""
+        for centre, mine in zip(self._heap.centres, self._lists, strict=True):
+            self._give_back(mine, centre, len(mine.blocks))
+
+    def blocks(self) -> list[int]:
+        """Return all blocks."""
+        return [block for mine in self._lists for block in mine.blocks]
+
+    def _shorten(self, mine: CacheList, centre: Centre) -> None:
+        move = centre.kind.move
+        self._give_back(mine, centre, move)
+        if mine.most < move:
+            mine.most += 1
+        elif mine.most > move:
+            mine.overages += 1
+            if mine.overages > _MOST_OVERAGES:
+                mine.most -= move
+                mine.overages = 0
+
+    def _scavenge(self) -> None:
+        """Give back half of what has not been needed since the last time; then raise the limit."""
+        for centre, mine in zip(self._heap.centres, self._lists, strict=True):
+            if mine.low > 0:
+                self._give_back(mine, centre, max(1, mine.low // 2))
+                move = centre.kind.move
+                if mine.most > move:
+                    mine.most = max(mine.most - move, move)
+            mine.low = len(mine.blocks)
+        self._heap.caches.raise_limit(self)
+
+    def _give_back(self, mine: CacheList, centre: Centre, count: int) -> None:
+        """Give the newest blocks back, in chains of as many as move at once."""
+        count = min(count, len(mine.blocks))
+        while count:
+            chain = mine.take(min(count, centre.kind.move))
+            count -= len(chain)
+            self.size -= len(chain) * centre.kind.size
+            centre.insert(chain)
+
+
+class Caches:
+    """All threads' caches, the newest first, and the bytes that none of them has claimed."""
+
+    def __init__(self, heap: TcmallocHeap, total: int) -> None:
+        self._heap = heap
+        self._unclaimed = min(max(total, _LEAST_LIMIT), _MOST_TOTAL)
+        self._ring: list[ThreadCache] = []
+        self._victim: ThreadCache | None = None
+        self._of_thread: dict[int, ThreadCache] = {}
+
+    def __iter__(self) -> Iterator[ThreadCache]:
+        """Run over the caches."""
+        return iter(self._ring)
+
+    def existing(self, thread: int) -> ThreadCache | None:
+        """Return the cache of a thread that has one."""
+        return self._of_thread.get(thread)
+
+    def of(self, thread: int) -> ThreadCache:
+        """Return the cache of a thread, which is made by its first malloc."""
+        cache = self._of_thread.get(thread)
+        if cache is None:
+            cache = self._of_thread[thread] = self.add()
+        return cache
+
+    def add(self) -> ThreadCache:
+        """Make a cache, which takes the least limit if there is none left for it."""
+        self._heap.count_cache(1)
+        cache = ThreadCache(self._heap)
+        self.raise_limit(cache)
+        if not cache.limit:
+            cache.limit = _LEAST_LIMIT
+            self._unclaimed -= _LEAST_LIMIT
+        self._ring.insert(0, cache)
+        if len(self._ring) == 1:
+            self._victim = cache
+        return cache
+
+    def end(self, thread: int) -> None:
+        """Give up the cache of a thread that ends."""
+        cache = self._of_thread.pop(thread, None)
+        if cache is None:
+            return
+        cache.empty()
+        if self._victim is cache:
+            self._victim = self._next(cache)
+        self._ring.remove(cache)
+        self._victim = self._victim or next(iter(self._ring), None)
+        self._unclaimed += cache.limit
+        self._heap.count_cache(-1)
+
+    def raise_limit(self, cache: ThreadCache) -> None:
+        """Raise a limit: by what none has claimed, or else at the cost of another cache."""
+        if self._unclaimed > 0:
+            self._unclaimed -= _STEP
+            cache.limit += _STEP
+            return
+        for _ in range(10):
+            victim = self._victim or self._ring[0]
+            self._victim = self._next(victim)
+            if victim is not cache and victim.limit > _LEAST_LIMIT:
+                victim.limit -= _STEP
+                cache.limit += _STEP
+                return
+
+    def _next(self, cache: ThreadCache) -> ThreadCache | None:
+        """Return the next older cache; None behind the oldest."""
+        place = self._ring.index(cache) + 1
+        return self._ring[place] if place < len(self._ring) else None

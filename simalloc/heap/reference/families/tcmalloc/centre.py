@@ -1,0 +1,150 @@
+"""What all threads share of one size class: chains of blocks, and spans cut into blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.families.tcmalloc.classes import SizeClass
+    from simalloc.heap.reference.families.tcmalloc.tcmalloc import TcmallocHeap
+
+_FIRST_CHAINS = 16
+"""For how many chains there is room at first."""
+
+
+@dataclass(eq=False)
+class Span:
+    """A span cut into blocks of one class, of which `free` are free, the newest last."""
+
+    address: int
+    number: int
+    used: int = 0
+    free: list[int] = field(default_factory=list)
+
+
+class Slots:
+    """Room for chains of just as many blocks as move at once; the newest is taken first."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.room = min(_FIRST_CHAINS, most)
+        self.chains: list[list[int]] = []
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for a chain."""
+        return len(self.chains) == self.room
+
+
+class Centre:
+    """The shared part of one class: `number` is the class's, from 1 on."""
+
+    def __init__(self, heap: TcmallocHeap, number: int, kind: SizeClass) -> None:
+        self._heap = heap
+        self.number = number
+        self.kind = kind
+        self.slots = Slots(kind.most_chains)
+        self.span_count = 0
+        self._with_room: dict[Span, None] = {}
+
+    @property
+    def free_bytes(self) -> int:
+        """The bytes of the spans' free blocks, and those at their ends that make no block."""
+        blocks = sum(len(span.free) for span in self._with_room)
+        tail = self.kind.pages * self._heap.page % self.kind.size
+        return blocks * self.kind.size + self.span_count * tail
+
+    @property
+    def chained_bytes(self) -> int:
+        """The bytes of the blocks that wait in chains."""
+        return sum(map(len, self.slots.chains)) * self.kind.size
+
+    def listed(self) -> list[int]:
+        """Return the free blocks of the spans."""
+        return [block for span in self._with_room for block in span.free]
+
+    def chained(self) -> list[int]:
+        """Return the blocks that wait in chains."""
+        return [block for chain in self.slots.chains for block in chain]
+
+    def insert(self, chain: list[int]) -> None:
+        """Take a chain back, the first of it first."""
+        if len(chain) == self.kind.move and self._has_room():
+            self.slots.chains.append(chain)
+        else:
+            self.give_to_spans(chain)
+
+    def fetch(self, count: int) -> list[int]:
+        """Return a chain of up to `count` blocks, at least one."""
+        if count == self.kind.move and self.slots.chains:
+            self._heap.visited += 1
+            return self.slots.chains.pop()
+        if not self._with_room:
+            self._add_span()
+        chain: list[int] = []
+        while len(chain) < count and self._with_room:
+            chain = self._take_from_first(count - len(chain)) + chain
+        return chain
+
+    def give_to_spans(self, chain: list[int]) -> None:
+        """Give each block of a chain to its span; one all of whose blocks are free goes back."""
+        for block in chain:
+            span = self._heap.span_of(block)
+            self._heap.blocks.mark(block, State.FREE)
+            span.used -= 1
+            span.free.append(block)
+            self._with_room[span] = None
+            if not span.used:
+                self._drop_span(span)
+
+    def _has_room(self) -> bool:
+        """Make room for a chain, at the cost of another class if need be; say whether there is."""
+        slots = self.slots
+        if slots.is_full and slots.room < slots.most:
+            took = self._heap.take_room(self, forced=False) or self._heap.take_room(
+                self, forced=True
+            )
+            slots.room += took
+        return not slots.is_full
+
+    def _take_from_first(self, count: int) -> list[int]:
+        self._heap.visited += 1
+        span = next(reversed(self._with_room))
+        chain = span.free[: -count - 1 : -1]
+        del span.free[-count:]
+        span.used += len(chain)
+        if not span.free:
+            del self._with_room[span]
+        for block in chain:
+            self._heap.blocks.mark(block, State.CACHED)
+        return chain
+
+    def _add_span(self) -> None:
+        """Cut a new span into blocks; the lowest is taken first."""
+        heap, kind = self._heap, self.kind
+        span = Span(heap.allocate_span(kind.pages), self.number)
+        tail = kind.pages * heap.page % kind.size
+        if tail:
+            end = heap.blocks.cut(span.address, kind.pages * heap.page - tail)
+            heap.blocks.mark(end, State.WASTE)
+        heap.blocks.mark(span.address, State.FREE)
+        for place in range(heap.block_size(span.address) // kind.size - 1, 0, -1):
+            span.free.append(heap.blocks.cut(span.address, place * kind.size))
+        span.free.append(span.address)
+        for block in span.free:
+            heap.touch(block, heap.word)
+        self.span_count += 1
+        self._with_room[span] = None
+        heap.enter_span(span, kind.pages)
+
+    def _drop_span(self, span: Span) -> None:
+        del self._with_room[span]
+        self.span_count -= 1
+        blocks, size = self._heap.blocks, self.kind.pages * self._heap.page
+        while blocks.size[span.address] < size:
+            blocks.join(span.address)
+        self._heap.leave_span(span, self.kind.pages)
+        self._heap.free_span(span.address)

@@ -1,0 +1,79 @@
+"""What tcmalloc keeps for itself, in pieces of the break between the spans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.families.tcmalloc.pages import SpanHeap
+    from simalloc.policy.families.tcmalloc import Tcmalloc
+
+METADATA_PIECE = 8 << 20
+"""What is got from the system at once."""
+
+_CHUNK = 128 * 1024
+"""What records of one kind take of that at once."""
+
+_LEAF = 2 << 20
+"""A part of the table that tells each page's span, for 2**18 pages."""
+
+_LEAF_PAGES = 1 << 18
+
+
+class Records:
+    """Records of one size, of which the one given back last is used first."""
+
+    def __init__(self, metadata: Metadata, size: int) -> None:
+        self._metadata = metadata
+        self._size = size
+        self._used = 0
+        self._made = 0
+
+    def change(self, by: int) -> None:
+        """Use some records more, new ones if none has been given back; or some less."""
+        self._used += by
+        while self._used > self._made:
+            self._make()
+
+    def _make(self) -> None:
+        each = _CHUNK // self._size
+        if self._made % each == 0:
+            self._chunk = self._metadata.take(_CHUNK)
+        self._metadata.heap.touch(self._chunk + self._made % each * self._size, self._size)
+        self._made += 1
+
+
+class Metadata:
+    """Records and the table of pages; they are never given back."""
+
+    def __init__(self, heap: SpanHeap, description: Tcmalloc) -> None:
+        self.heap = heap
+        self._start = description.heap_start
+        self._leaf_bytes = _LEAF_PAGES * description.page
+        self.taken = 0
+        """The bytes of all pieces that records and tables have."""
+        self._at = 0
+        self._end = 0
+        self._next_leaf = 0
+        self.spans = Records(self, 48)
+        self.growths = Records(self, 264)
+        self.caches = Records(self, 4224)
+        self.long_spans = Records(self, 48)
+
+    def describe(self, address: int, size: int) -> None:
+        """Record a growth; the table has a place for each of its pages, and one on either side."""
+        self.growths.change(1)
+        first = (self._start + address) // self._leaf_bytes
+        last = (self._start + address + size) // self._leaf_bytes
+        for _ in range(max(first, self._next_leaf), last + 1):
+            self.heap.touch(self.take(_LEAF), _LEAF)
+        self._next_leaf = last + 1
+
+    def take(self, size: int) -> int:
+        """Return the address of `size` bytes more of the piece, or of a new one."""
+        if self._at + size > self._end:
+            self._at = self.heap.grow_table(METADATA_PIECE)
+            self._end = self._at + METADATA_PIECE
+        self._at += size
+        self.taken += size
+        return self._at - size

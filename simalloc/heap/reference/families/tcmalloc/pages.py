@@ -1,0 +1,299 @@
+"""tcmalloc's heap of pages: free spans, how they are found, merged and given back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from sortedcontainers import SortedList
+
+from simalloc.errors import SimallocError
+from simalloc.heap.reference.families.tcmalloc.metadata import Metadata
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.space import State
+from simalloc.policy.families.tcmalloc import TcmallocVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simalloc.policy.families.tcmalloc import Tcmalloc
+
+_LISTED_BYTES = 1 << 20
+"""Free spans up to this size have a list for each length; it is also the least growth."""
+
+_FORCED_INTERVAL = 128 << 20
+"""Each time that the heap grows past so many bytes more, it may first give all free pages back."""
+
+_DELAY = 1 << 18
+"""Pages freed between two looks for something to give back, if the last one found nothing."""
+
+_LONGEST_DELAY = 1 << 20
+
+
+class Kind(Enum):
+    """What a free span's pages are."""
+
+    NORMAL = "normal"
+    RETURNED = "returned"
+    """Given back to the system, and still mapped."""
+
+
+class FreeSpans:
+    """The free spans of one kind: in lists by length, newest last, and longer ones sorted."""
+
+    def __init__(self, listed: int) -> None:
+        self._listed = listed
+        self._of_length: defaultdict[int, dict[int, None]] = defaultdict(dict)
+        self.long: SortedList[tuple[int, int]] = SortedList()
+        self.pages = 0
+
+    def enter(self, address: int, length: int) -> None:
+        """Add a span, as the newest of its length."""
+        self.pages += length
+        if length > self._listed:
+            self.long.add((length, address))
+        else:
+            self._of_length[length][address] = None
+
+    def leave(self, address: int, length: int) -> None:
+        """Take a span out."""
+        self.pages -= length
+        if length > self._listed:
+            self.long.remove((length, address))
+        else:
+            del self._of_length[length][address]
+
+    def newest(self, length: int) -> int | None:
+        """Return the span of a listed length that entered last."""
+        return next(reversed(self._of_length[length]), None)
+
+    def oldest(self, length: int) -> int | None:
+        """Return the span of a listed length that entered first."""
+        return next(iter(self._of_length[length]), None)
+
+    def best_long(self, length: int) -> tuple[int, int] | None:
+        """Return length and address of the shortest, then lowest, long span that is enough."""
+        place = self.long.bisect_left((length, 0))
+        return self.long[place] if place < len(self.long) else None
+
+    def __iter__(self) -> Iterator[int]:
+        """Run over the addresses."""
+        for spans in self._of_length.values():
+            yield from spans
+        yield from (address for _, address in self.long)
+
+
+class SpanHeap(Heap):
+    """Hands out spans of whole pages and takes them back (policy/families/tcmalloc.md)."""
+
+    def __init__(self, description: Tcmalloc) -> None:
+        super().__init__()
+        self.page = description.page
+        self._is_old = description.version is TcmallocVersion.V2_10
+        self._rate = description.release_rate
+        self._decommits = description.aggressive_decommit
+        self._limit = (description.heap_limit_mb << 20) // self.page
+        self._listed = _LISTED_BYTES // self.page
+        self._free = {kind: FreeSpans(self._listed) for kind in Kind}
+        self._kind: dict[int, Kind] = {}
+        self._delay = _DELAY
+        self._cursor = self._listed + 1
+        self.system = 0
+        self.metadata = Metadata(self, description) if description.mechanism else None
+
+    def grow_table(self, size: int) -> int:
+        """Return the address of new memory that is no span's."""
+        address = self._grow(size)
+        self.blocks.mark(address, State.TABLE)
+        return address
+
+    def free_pages(self, kind: Kind) -> int:
+        """Return how many pages the free spans of a kind have."""
+        return self._free[kind].pages
+
+    def allocate_span(self, pages: int) -> int:
+        """Return the address of a span, which is one allocated block.
+
+        Raises `SimallocError` if the heap must not grow that far.
+        """
+        address = self._find(pages)
+        if address is None and self._gives_all_back(pages):
+            self.release_spans(self.free_pages(Kind.NORMAL))
+            address = self._find(pages)
+        if address is None:
+            self._get_pages(pages)
+            visited = self.visited
+            address = self._find(pages)
+            self.visited = visited
+        assert address is not None, "the heap has grown far enough"
+        return address
+
+    def split_span(self, address: int, pages: int) -> int:
+        """Cut an allocated span in two, the low one of `pages`; return the high one's address."""
+        self._count_span(1)
+        return self._split(address, pages * self.page)
+
+    def free_span(self, address: int) -> None:
+        """Take a span back; now and then, give one to the system."""
+        self._delay -= self._length(address)
+        self.blocks.mark(address, State.FREE)
+        if self._decommits:
+            self._discard(address)
+        self._enter(address, Kind.RETURNED if self._decommits else Kind.NORMAL)
+        if self._delay >= 0:
+            return
+        released = self.release_spans(1) if self._rate > 1e-6 else 0
+        self._delay = _DELAY
+        if released:
+            self._delay = min(int(1000 / self._rate * released), _LONGEST_DELAY)
+
+    def release_spans(self, least: int) -> int:
+        """Give at least so many pages to the system, if there are; return how many."""
+        released = 0
+        while released < least and self.free_pages(Kind.NORMAL):
+            span = self._next_to_release()
+            if span is not None:
+                released += self._length(span)
+                self._leave(span)
+                self._discard(span)
+                self._enter(span, Kind.RETURNED)
+            self._cursor = self._cursor + 1 if self._cursor <= self._listed else 1
+        return released
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        for kind, spans in self._free.items():
+            known = {address for address in self._kind if self._kind[address] is kind}
+            assert sorted(spans) == sorted(known), "the lists of a kind hold its free spans"
+            assert spans.pages == sum(map(self._length, known))
+
+    def _length(self, address: int) -> int:
+        return self.blocks.size[address] // self.page
+
+    def _next_to_release(self) -> int | None:
+        """Return the oldest span of the length that the cursor is at; past them, the best long."""
+        normal = self._free[Kind.NORMAL]
+        if self._cursor <= self._listed:
+            return normal.oldest(self._cursor)
+        return normal.long[0][1] if normal.long else None
+
+    def _find(self, pages: int) -> int | None:
+        """Use the low end of a free span, if one is long enough."""
+        for length in range(pages, self._listed + 1):
+            for kind, spans in self._free.items():
+                found = spans.newest(length)
+                if found is not None and (kind is Kind.NORMAL or self._is_within_limit(pages)):
+                    found = spans.newest(length)
+                    if found is not None:
+                        return self._use(found, pages)
+        return self._find_long(pages)
+
+    def _find_long(self, pages: int) -> int | None:
+        normal = self._free[Kind.NORMAL].best_long(pages)
+        returned = self._free[Kind.RETURNED].best_long(pages)
+        if returned and (normal is None or self._is_better(returned, normal)):
+            if self._has_room(pages):
+                return self._use(returned[1], pages)
+            return self._find_long(pages) if self._is_within_limit(pages) else None
+        return self._use(normal[1], pages) if normal else None
+
+    def _is_better(self, returned: tuple[int, int], normal: tuple[int, int]) -> bool:
+        return returned < normal if self._is_old else returned[0] < normal[0]
+
+    def _use(self, address: int, pages: int) -> int:
+        """Use the low end of a free span; the rest stays of its kind."""
+        self.visited += 1
+        kind = self._leave(address)
+        self.blocks.mark(address, State.ALLOCATED)
+        if self._length(address) > pages:
+            rest = self.split_span(address, pages)
+            self.blocks.mark(rest, State.FREE)
+            self._put(rest, kind)
+        return address
+
+    def _gives_all_back(self, pages: int) -> bool:
+        """Say whether the heap is so empty, and has so grown, that it first gives all back."""
+        normal, returned = self.free_pages(Kind.NORMAL), self.free_pages(Kind.RETURNED)
+        interval = _FORCED_INTERVAL // self.page
+        is_empty = 4 * (normal + returned) >= self.system
+        passes = self.system // interval != (self.system + pages) // interval
+        return bool(normal and returned and is_empty and passes)
+
+    def _get_pages(self, pages: int) -> None:
+        """Get at least a MiB from the system, or as little as the limit leaves."""
+        asked = max(pages, self._listed)
+        is_first = not self.system  # it comes before the settings are read
+        if not is_first and not self._is_within_limit(asked):
+            asked = pages
+            if not self._is_within_limit(asked):
+                raise SimallocError("the heap would exceed heap_limit_mb")
+        address = self._grow(asked * self.page)
+        if self.metadata:
+            self.metadata.describe(address, asked * self.page)
+        self._count_span(1)
+        self.system += asked
+        if is_first:
+            self.blocks.mark(address, State.FREE)
+            self._enter(address, Kind.NORMAL)
+        else:
+            self.free_span(address)
+
+    def _is_within_limit(self, pages: int) -> bool:
+        """Say whether so many more pages may be held, after giving others back if need be."""
+        if not self._has_room(pages):
+            self.release_spans(self._held() + pages - self._limit)
+        return self._has_room(pages)
+
+    def _has_room(self, pages: int) -> bool:
+        return not self._limit or self._held() + pages <= self._limit
+
+    def _held(self) -> int:
+        return self.blocks.mapped // self.page - self.free_pages(Kind.RETURNED)
+
+    def _discard(self, address: int) -> None:
+        self.discard(address, self.blocks.size[address])
+
+    def _enter(self, address: int, kind: Kind) -> None:
+        """Enter a free span, merged with the neighbours that are free and of its kind."""
+        before, after = self.blocks.before(address), self.blocks.after(address)
+        if before is not None and self._merges(before, kind):
+            self._leave(before)
+            self._merge(before)
+            address = before
+        if after is not None and self._merges(after, kind):
+            self._leave(after)
+            self._merge(address)
+        self._put(address, kind)
+
+    def _merges(self, neighbour: int, kind: Kind) -> bool:
+        """Say whether a neighbour merges; where each span is returned, it is made to."""
+        has = self._kind.get(neighbour)
+        if has is Kind.NORMAL and kind is Kind.RETURNED and self._decommits:
+            self._discard(neighbour)
+            return True
+        return has is kind
+
+    def _merge(self, address: int) -> None:
+        self._count_span(-1)
+        self._coalesce(address)
+
+    def _put(self, address: int, kind: Kind) -> None:
+        length = self._length(address)
+        self._kind[address] = kind
+        self._free[kind].enter(address, length)
+        if self.metadata and length > self._listed:
+            self.metadata.long_spans.change(1)
+
+    def _leave(self, address: int) -> Kind:
+        length = self._length(address)
+        kind = self._kind.pop(address)
+        self._free[kind].leave(address, length)
+        if self.metadata and length > self._listed:
+            self.metadata.long_spans.change(-1)
+        return kind
+
+    def _count_span(self, change: int) -> None:
+        if self.metadata:
+            self.metadata.spans.change(change)

@@ -1,0 +1,222 @@
+"""gperftools' tcmalloc (policy/families/tcmalloc.md)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.families.tcmalloc.caches import Caches, ThreadCache
+from simalloc.heap.reference.families.tcmalloc.centre import Centre, Span
+from simalloc.heap.reference.families.tcmalloc.classes import (
+    LARGEST,
+    SizeClass,
+    rounded_request,
+    size_classes,
+)
+from simalloc.heap.reference.families.tcmalloc.metadata import METADATA_PIECE
+from simalloc.heap.reference.families.tcmalloc.pages import Kind, SpanHeap
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from simalloc.policy.families.tcmalloc import Tcmalloc
+
+_POOL_OF_EXCEPTIONS = 72704
+"""What the C++ library allocates when a program that it is loaded into starts."""
+
+_THREAD_BLOCK = 304
+"""What the C library allocates for each thread that is started, with as many libraries."""
+
+_IDLE_RECORDS = 2
+"""Records of spans that are made first of all, so that the others lie elsewhere in caches."""
+
+_UNUSED = SizeClass(1, 1, 1)
+"""Class 0, which no request takes; but other classes can take the room of its chains."""
+
+
+class TcmallocHeap(SpanHeap):
+    """A cache a thread, over shared lists of spans, over a heap of pages."""
+
+    def __init__(self, description: Tcmalloc) -> None:
+        super().__init__(description)
+        self.word = description.word
+        self._start = description.heap_start
+        self._has_prelude = description.mechanism
+        kinds = [_UNUSED, *size_classes(self.page, description.transfer_num_obj)]
+        self._sizes = [kind.size for kind in kinds]
+        self.centres = [Centre(self, number, kind) for number, kind in enumerate(kinds)]
+        self.caches = Caches(self, description.max_total_thread_cache_bytes)
+        self._span_at: dict[int, Span] = {}
+        self._turn = 0
+
+    def malloc(self, size: int) -> int:
+        """Take a block of the size's class, or whole pages."""
+        if self._has_prelude:
+            self._start_program()
+        self.visited = 0
+        alignment = self.request.alignment
+        if alignment > self.page:
+            address = self._allocate_aligned(size, alignment)
+        else:
+            address = self._allocate(round_up(size, max(alignment, 1)))
+        if self.request.is_zeroed:
+            self.touch(address, size)
+        return address
+
+    def free(self, address: int) -> None:
+        """Put the block into the cache of the thread that frees it, or free its pages."""
+        if address // self.page not in self._span_at:
+            self.free_span(address)
+            return
+        centre = self.centres[self.span_of(address).number]
+        cache = self.caches.existing(self.request.thread)
+        if cache:
+            cache.free(address, centre)
+        else:
+            centre.insert([address])
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Stay if the block is no less than the size and not too large for it."""
+        held = self.block_size(address)
+        if self._is_old:
+            return held // 2 <= size <= held
+        return self.rounded(size) == held
+
+    def reallocate(self, address: int, size: int) -> int:
+        """Stay if the size fits well; else copy, in 2.10 with room for growth."""
+        if self.reallocate_in_place(address, size):
+            return address
+        self.visited = 0
+        held = self.block_size(address)
+        wanted = size
+        if self._is_old and held < size < held + held // 4:
+            wanted = held + held // 4
+        new = self._allocate(wanted)
+        self.touch(new, min(held, size))
+        self.free(address)
+        return new
+
+    def rounded(self, size: int) -> int:
+        """Return the size of its class, or of the pages that a request takes."""
+        if size > LARGEST:
+            return round_up(size, self.page)
+        return self._centre_for(size).kind.size
+
+    def end_thread(self) -> None:
+        """Give up the cache of the thread."""
+        self.caches.end(self.request.thread)
+
+    def give_back(self) -> None:
+        """Give all free pages to the system, as the program can ask for."""
+        self.release_spans(self.free_pages(Kind.NORMAL))
+
+    def figures(self) -> dict[str, int]:
+        """Return what the library says of itself."""
+        return {
+            "heap": self.system * self.page,
+            "ph_free": self.free_pages(Kind.NORMAL) * self.page,
+            "ph_returned": self.free_pages(Kind.RETURNED) * self.page,
+            "thread_caches": sum(cache.size for cache in self.caches),
+            "centre": sum(centre.free_bytes for centre in self.centres),
+            "transfer": sum(centre.chained_bytes for centre in self.centres),
+            "metadata": self.metadata.taken if self.metadata else 0,
+        }
+
+    def locate(self, address: int) -> tuple[int, int, int]:
+        """Return where a block is, by the start of the first memory for spans."""
+        return 0, 0, address - (METADATA_PIECE if self.metadata else 0)
+
+    def listed(self) -> list[int]:
+        """Return the free spans, and the free blocks of others."""
+        blocks = [block for centre in self.centres for block in centre.listed()]
+        return [*self._kind, *blocks]
+
+    def cached(self) -> list[int]:
+        """Return the blocks in the threads' caches, and those in chains between them."""
+        chained = [block for centre in self.centres for block in centre.chained()]
+        return [*chained, *(block for cache in self.caches for block in cache.blocks())]
+
+    def span_of(self, block: int) -> Span:
+        """Return the span that a block was cut from."""
+        return self._span_at[block // self.page]
+
+    def enter_span(self, span: Span, pages: int) -> None:
+        """Know from now on that these pages were cut into blocks."""
+        first = span.address // self.page
+        self._span_at |= dict.fromkeys(range(first, first + pages), span)
+
+    def leave_span(self, span: Span, pages: int) -> None:
+        """Forget that these pages were cut into blocks."""
+        first = span.address // self.page
+        for page in range(first, first + pages):
+            del self._span_at[page]
+
+    def take_room(self, taker: Centre, *, forced: bool) -> bool:
+        """Take the room of a chain from the class whose turn it is; say whether it had one."""
+        turn = self._turn % len(self.centres)
+        self._turn = turn if self._turn >= len(self.centres) else turn + 1
+        victim = self.centres[turn]
+        slots = victim.slots
+        if victim is taker or not slots.room or (slots.is_full and not forced):
+            return False
+        was_full = slots.is_full
+        slots.room -= 1
+        if was_full:
+            victim.give_to_spans(slots.chains.pop())
+        return True
+
+    def count_cache(self, change: int) -> None:
+        """Record that a cache is made or given up."""
+        if self.metadata:
+            self.metadata.caches.change(change)
+
+    def _allocate(self, size: int) -> int:
+        cache = self.caches.of(self.request.thread)
+        if size > LARGEST:
+            return self.allocate_span(-(-size // self.page))
+        block = cache.allocate(self._centre_for(size))
+        self.blocks.mark(block, State.ALLOCATED)
+        return block
+
+    def _allocate_aligned(self, size: int, alignment: int) -> int:
+        """Take more pages than needed, and free those in front and behind."""
+        span = self.allocate_span(-(-(size + alignment) // self.page))
+        skipped = -(self._start + span) % alignment // self.page
+        if skipped:
+            aligned = self.split_span(span, skipped)
+            self.free_span(span)
+            span = aligned
+        needed = -(-size // self.page)
+        if self.block_size(span) > needed * self.page:
+            self.free_span(self.split_span(span, needed))
+        return span
+
+    def _centre_for(self, size: int) -> Centre:
+        return self.centres[bisect_left(self._sizes, rounded_request(size))]
+
+    def _start_program(self) -> None:
+        """Allocate and free what is allocated and freed before a program's own first call."""
+        self._has_prelude = False
+        assert self.metadata
+        self.metadata.spans.change(_IDLE_RECORDS)
+        self._pass_through_caches()
+        for _ in range(self.other_threads):
+            self._keep(self.caches.of(0), _THREAD_BLOCK)
+
+    def _pass_through_caches(self) -> None:
+        smallest = self._centre_for(1)
+        if self._is_old:
+            self._keep(self.caches.add(), _POOL_OF_EXCEPTIONS)
+            smallest.insert(smallest.fetch(1))
+            cache = self.caches.of(0)
+            self._keep(cache, 8)
+            self._keep(cache, 16)
+        else:
+            cache = self.caches.of(0)
+            self._keep(cache, _POOL_OF_EXCEPTIONS)
+            smallest.insert([cache.allocate(smallest)])
+            cache.free(cache.allocate(smallest), smallest)
+
+    def _keep(self, cache: ThreadCache, size: int) -> None:
+        """Allocate a block that is never freed."""
+        self.blocks.mark(cache.allocate(self._centre_for(size)), State.TABLE)
