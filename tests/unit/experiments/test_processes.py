@@ -8,7 +8,7 @@ from experiments.threads.processes import PROGRAMS, RECORDED, SETTINGS, processe
 SAMPLING = Path(__file__).parents[3] / "experiments" / "threads" / "sampling.py"
 
 SMAPS = """\
-555500000000-555500001000 r-xp 00000000 08:01 11                         /work/program
+555500000000-555500001000 r-xp 00000000 08:01 11                         /srv/program
 Rss:                   4 kB
 555500010000-555500031000 rw-p 00000000 00:00 0                          [heap]
 Rss:                 100 kB

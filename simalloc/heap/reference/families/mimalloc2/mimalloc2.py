@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sortedcontainers import SortedDict
-
+from simalloc.heap.reference.families.mimalloc.heap import MimallocHeap
 from simalloc.heap.reference.families.mimalloc.sizes import (
     KIB,
     SLICE,
@@ -26,7 +25,6 @@ from simalloc.heap.reference.families.mimalloc2.page import (
 )
 from simalloc.heap.reference.families.mimalloc2.segment import SEGMENT, Segment, Segments
 from simalloc.heap.reference.families.mimalloc2.theap import Theap
-from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
@@ -57,61 +55,23 @@ _RECORD = 8 * KIB
 
 _RECORDS_KEPT = 8
 
-_THREAD_BLOCK = 288
-"""The bytes that the C library allocates for each thread that it is to start."""
 
-
-class Mimalloc2Heap(Heap):
+class Mimalloc2Heap(MimallocHeap[Page, Theap]):
     """Pages of blocks of one size, in segments that are cut into spans."""
 
     def __init__(self, description: Mimalloc) -> None:
-        super().__init__()
-        self._options = description
-        self._mechanism = description.mechanism
+        super().__init__(description, Theap(record=None))
         self._segments = Segments(self, description)
         self._abandoned = Abandoned()
-        self._theaps = {0: Theap(record=None)}
         self._records: list[int] = []  # of threads that have ended
-        self._pages: SortedDict[int, Page] = SortedDict()  # by the first slice's address
-        self._calls = 0  # of the program
-        self._is_started = False
         self._origin: int | None = None
 
     def malloc(self, size: int) -> int:
-        """Take a block of the thread's first page for its size, or look further."""
-        if not self._is_started:
-            self._start_program()
-        self._calls += 1
-        theap = self._theap_of_caller()
-        if self.request.alignment > 1:
-            address = self._allocate_aligned(theap, size, self.request.alignment)
-        else:
-            address = self._allocate(theap, size)
+        """Take a block; the first one's segment is what addresses are told from."""
+        address = super().malloc(size)
         if self._origin is None:
             self._origin = self._page_of(address).segment.relative
         return address
-
-    def free(self, address: int) -> None:
-        """Give the block to its page, or to the thread that owns the page."""
-        self._calls += 1
-        self._free_for(self._theaps.get(self.request.thread), address)
-
-    def reallocate(self, address: int, size: int) -> int:
-        """Stay if the block is large enough and at most twice as large; else move."""
-        self._calls += 1
-        if self.reallocate_in_place(address, size):
-            return address
-        kept = min(self.block_size(address), size)
-        theap = self._theap_of_caller()
-        new = self._allocate(theap, size)
-        self.touch(new, kept)
-        self._free_for(theap, address)
-        return new
-
-    def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Say whether the block is large enough, and at most twice as large."""
-        usable = self.block_size(address)
-        return self.request.size > 0 and usable // 2 <= size <= usable
 
     def rounded(self, size: int) -> int:
         """Return the size of the blocks that requests for `size` bytes get."""
@@ -179,18 +139,6 @@ class Mimalloc2Heap(Heap):
         for theap in self._theaps.values():
             yield from theap.delayed
 
-    @property
-    def _now(self) -> int:
-        """The clock, in milliseconds."""
-        tick = self._options.tick
-        return (self._calls * tick if tick else self.request.time) // 1_000_000
-
-    def _start_program(self) -> None:
-        """Allocate what is there before the program's own first call."""
-        self._is_started = True
-        for _ in range(self.other_threads if self._mechanism else 0):
-            self.blocks.mark(self._allocate(self._theaps[0], _THREAD_BLOCK), State.TABLE)
-
     def _theap_of_caller(self) -> Theap:
         """Return what the request's thread has, which is made at its first malloc."""
         thread = self.request.thread
@@ -215,10 +163,6 @@ class Mimalloc2Heap(Heap):
             return
         self.blocks.unmap_segment(record)
         self._segments.committed -= _RECORD
-
-    def _page_of(self, address: int) -> Page:
-        page: Page = self._pages.peekitem(self._pages.bisect_right(address) - 1)[1]
-        return page
 
     def _allocate(self, theap: Theap, size: int) -> int:
         if size <= _SMALL:

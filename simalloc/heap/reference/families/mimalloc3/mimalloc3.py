@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sortedcontainers import SortedDict
-
+from simalloc.heap.reference.families.mimalloc.heap import MimallocHeap
 from simalloc.heap.reference.families.mimalloc.sizes import (
     KIB,
     SLICE,
@@ -23,7 +22,6 @@ from simalloc.heap.reference.families.mimalloc3.page import (
     slices_for,
 )
 from simalloc.heap.reference.families.mimalloc3.theap import Queue, Theap
-from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.mimalloc import ReclaimOnFree
 
@@ -47,59 +45,18 @@ _EXTENDED = 8 * KIB
 
 _RETIRED_LOOKED_AT = 3
 
-_THREAD_BLOCK = 288
-"""The bytes that the C library allocates for each thread that it is to start."""
-
 _RECORDS = (112, 8904)
 """The sizes of a thread's own records."""
 
 
-class Mimalloc3Heap(Heap):
+class Mimalloc3Heap(MimallocHeap[Page, Theap]):
     """Pages of blocks of one size, given up when they are full and taken back when they are not."""
 
     def __init__(self, description: Mimalloc) -> None:
-        super().__init__()
-        self._options = description
-        self._mechanism = description.mechanism
+        super().__init__(description, Theap(sequence=0, full_retain=description.page_full_retain))
         self._arenas = Arenas(self, description)
         self._records = Theap(sequence=0, full_retain=2, is_new=False)
-        self._theaps = {0: Theap(sequence=0, full_retain=description.page_full_retain)}
         self._threads = 1
-        self._calls = 0  # of the program
-        self._is_started = False
-        self._pages: SortedDict[int, Page] = SortedDict()  # by the first slice's address
-
-    def malloc(self, size: int) -> int:
-        """Take a block of the thread's first page for its size, or look further."""
-        if not self._is_started:
-            self._start_program()
-        self._calls += 1
-        theap = self._theap_of_caller()
-        if self.request.alignment > 1:
-            return self._allocate_aligned(theap, size, self.request.alignment)
-        return self._allocate(theap, size)
-
-    def free(self, address: int) -> None:
-        """Give the block to its page, which may become the thread's own by that."""
-        self._calls += 1
-        self._free_for(self._theaps.get(self.request.thread), address)
-
-    def reallocate(self, address: int, size: int) -> int:
-        """Stay if the block is large enough and at most twice as large; else move."""
-        self._calls += 1
-        if self.reallocate_in_place(address, size):
-            return address
-        kept = min(self.block_size(address), size)
-        theap = self._theap_of_caller()
-        new = self._allocate(theap, size)
-        self.touch(new, kept)
-        self._free_for(theap, address)
-        return new
-
-    def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Say whether the block is large enough, and at most twice as large."""
-        usable = self.block_size(address)
-        return self.request.size > 0 and usable // 2 <= size <= usable
 
     def rounded(self, size: int) -> int:
         """Return the size of the blocks that requests for `size` bytes get."""
@@ -150,18 +107,6 @@ class Mimalloc3Heap(Heap):
         for arena in self._arenas.arenas:
             yield from arena.free_runs()
 
-    @property
-    def _now(self) -> int:
-        """The clock, in milliseconds."""
-        tick = self._options.tick
-        return (self._calls * tick if tick else self.request.time) // 1_000_000
-
-    def _start_program(self) -> None:
-        """Allocate what is there before the program's own first call."""
-        self._is_started = True
-        for _ in range(self.other_threads if self._mechanism else 0):
-            self.blocks.mark(self._allocate(self._theaps[0], _THREAD_BLOCK), State.TABLE)
-
     def _theap_of_caller(self) -> Theap:
         """Return what the request's thread has, which is made at its first malloc."""
         thread = self.request.thread
@@ -175,10 +120,6 @@ class Mimalloc3Heap(Heap):
                     self.touch(address, self.block_size(address))
             self._theaps[thread] = theap
         return self._theaps[thread]
-
-    def _page_of(self, address: int) -> Page:
-        page: Page = self._pages.peekitem(self._pages.bisect_right(address) - 1)[1]
-        return page
 
     def _whole(self, page: Page, address: int) -> int:
         """Return the page's block that an object has, of which it may have the high end only."""
