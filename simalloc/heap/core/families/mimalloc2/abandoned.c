@@ -5,7 +5,7 @@ enum {
     TRIED_TO_RECLAIM = 8, /* segments, before a thread gets another one */
     TRIED_AT_END = 1024,  /* of a thread */
     TRIED_BY_FORCE = 16 * TRIED_AT_END,
-    MOST_VISITS = 3, /* after more a segment is taken over anyway */
+    MOST_VISITS = 3, /* after more a segment is taken over whatever it has */
 };
 
 static void push(struct segment **stack, struct segment *segment)
@@ -62,15 +62,15 @@ void abandon_segment(struct mimalloc2 *state, struct segment *segment)
     push(&state->left, segment);
 }
 
-void mi2_abandon(struct mimalloc2 *state, uint32_t number)
+void mi2_abandon(struct mimalloc *mi, uint32_t number)
 {
-    struct page *page = &state->pages[number];
+    struct page *page = &mi->pages[number];
     struct segment *segment = page->segment;
-    mi2_queue_remove(state, number);
+    queue_remove(mi, number);
     page->is_full = false;
     segment->abandoned++;
     if (segment->used == segment->abandoned)
-        abandon_segment(state, segment);
+        abandon_segment((struct mimalloc2 *)mi, segment);
 }
 
 /* The slice at which the spans of a segment end. */
@@ -93,8 +93,8 @@ static void free_empty_pages(struct mimalloc2 *state, struct segment *segment)
         uint32_t number = segment->spans[index].page;
         if (number == NO_PAGE)
             continue;
-        mi2_page_collect(&state->heap, &state->pages[number]);
-        if (state->pages[number].used == 0) {
+        page_collect(&state->mi.heap, &state->mi.pages[number], false);
+        if (state->mi.pages[number].used == 0) {
             segment->abandoned--;
             index = page_clear(state, number);
         }
@@ -107,7 +107,7 @@ static bool has_page(const struct mimalloc2 *state, const struct segment *segmen
 {
     uint32_t end = end_of(state, segment);
     for (uint32_t index = state->first; index < end; index += step(segment, index)) {
-        const struct page *page = &state->pages[segment->spans[index].page];
+        const struct page *page = &state->mi.pages[segment->spans[index].page];
         if (segment->spans[index].page != NO_PAGE && page->block_size == block_size &&
             page->used < page->reserved)
             return true;
@@ -127,10 +127,10 @@ static bool has_span(const struct mimalloc2 *state, const struct segment *segmen
 /* Lets a thread own a page that nobody owns. */
 static void take_over_page(struct mimalloc2 *state, struct theap *theap, uint32_t number)
 {
-    struct page *page = &state->pages[number];
+    struct page *page = &state->mi.pages[number];
     page->segment->abandoned--;
     page->delayed = TELLS_OWNER;
-    mi2_queue_push(state, theap, number, true);
+    queue_push(&state->mi, theap, number, true);
 }
 
 /* Lets a thread own a segment that nobody owns, and its pages, of which none is empty. */

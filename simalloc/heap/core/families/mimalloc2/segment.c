@@ -1,6 +1,5 @@
 /* Segments of mimalloc 2: where they come from, and what of them is committed. */
 #include "families/mimalloc2/mimalloc2.h"
-#include "space/residence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@ enum {
 static void commit(struct mimalloc2 *state, struct segment *segment, uint32_t index,
                    uint32_t count)
 {
-    state->committed += bits_set(segment->committed, index, count) * SLICE;
+    state->mi.committed += bits_set(segment->committed, index, count) * SLICE;
 }
 
 static uint64_t count_bits(const uint64_t *bits)
@@ -43,8 +42,8 @@ static void decommit(struct mimalloc2 *state, struct segment *segment, uint32_t 
     uint64_t before = count_bits(segment->committed);
     bits_clear(segment->committed, index, count);
     bits_clear(segment->waiting, index, count);
-    state->committed -= (before - count_bits(segment->committed)) * SLICE;
-    heap_discard(&state->heap, segment->start + index * SLICE, count * SLICE);
+    state->mi.committed -= (before - count_bits(segment->committed)) * SLICE;
+    heap_discard(&state->mi.heap, segment->start + index * SLICE, count * SLICE);
 }
 
 /* Decommits slices, given as bits. */
@@ -74,14 +73,14 @@ void segment_use(struct mimalloc2 *state, struct segment *segment, uint32_t inde
     uint64_t waiting = count_bits(segment->waiting);
     bits_clear(segment->waiting, start, end - start);
     if (count_bits(segment->waiting) < waiting)
-        segment->expire = clock_of(state) + state->decommit_delay;
+        segment->expire = clock_of(&state->mi) + state->decommit_delay;
 }
 
 /* Notes that slices wait, and when they have waited for long enough. */
 static void let_wait(struct mimalloc2 *state, struct segment *segment, uint32_t index,
                      uint32_t count)
 {
-    uint64_t now = clock_of(state);
+    uint64_t now = clock_of(&state->mi);
     uint64_t extend = state->decommit_extend_delay;
     for (uint32_t slice = index; slice < index + count; slice++)
         if (is_bit(segment->committed, slice))
@@ -109,7 +108,7 @@ void segment_leave(struct mimalloc2 *state, struct segment *segment, uint32_t in
 
 void segment_decommit_due(struct mimalloc2 *state, struct segment *segment, bool force)
 {
-    if (count_bits(segment->waiting) == 0 || (!force && clock_of(state) < segment->expire))
+    if (count_bits(segment->waiting) == 0 || (!force && clock_of(&state->mi) < segment->expire))
         return;
     segment->expire = 0;
     decommit_bits(state, segment, segment->waiting);
@@ -119,7 +118,7 @@ void segment_decommit_due(struct mimalloc2 *state, struct segment *segment, bool
  * cannot be. Its free part is in `block`. */
 static struct segment *map(struct mimalloc2 *state, uint64_t size, bool is_huge, uint32_t *block)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->mi.heap;
     struct segment *segment = calloc(1, sizeof *segment);
     struct segment **segments =
         realloc(state->segments, (state->segment_count + 1) * sizeof(struct segment *));
@@ -142,11 +141,11 @@ static struct segment *map(struct mimalloc2 *state, uint64_t size, bool is_huge,
     *segment = (struct segment){
         .number = number,
         .start = heap->blocks[id].address,
-        .relative = state->hint,
+        .relative = state->mi.hint,
         .size = size,
         .is_huge = is_huge,
     };
-    state->hint += round_up(size, SEGMENT);
+    state->mi.hint += round_up(size, SEGMENT);
     heap->counters.growths++;
     if (state->first > 0) {
         segment->header = id;
@@ -180,7 +179,7 @@ struct segment *segment_take(struct mimalloc2 *state, struct theap *theap)
         bits_clear(state->filled, slot, 1);
         block = segment->spans[state->first].block;
         if (state->first > 0)
-            heap_touch(&state->heap, segment->start, HEADER);
+            heap_touch(&state->mi.heap, segment->start, HEADER);
     } else {
         bool is_lazy = state->threads > 1 && theap->segments < state->eager_commit_delay;
         segment = map(state, SEGMENT, false, &block);
@@ -189,7 +188,7 @@ struct segment *segment_take(struct mimalloc2 *state, struct theap *theap)
         if (state->eager_commit && !is_lazy)
             commit(state, segment, 0, SLICES);
         else if (state->first > 0) /* what was committed by itself is cleared by writing */
-            heap_touch(&state->heap, segment->start, HEADER);
+            heap_touch(&state->mi.heap, segment->start, HEADER);
     }
     commit(state, segment, 0, state->first);
     segment->expire = segment->used = segment->abandoned = segment->visits = 0;
@@ -209,10 +208,10 @@ struct segment *segment_take_huge(struct mimalloc2 *state, struct theap *theap, 
     struct segment *segment = map(state, system_size(size + front, 4 * KIB), true, &block);
     if (segment == NULL)
         return NULL;
-    state->committed += segment->size;
+    state->mi.committed += segment->size;
     segment->owner = theap;
     if (segment->size > front + room)
-        heap_mark(&state->heap, heap_cut_off(&state->heap, block, room), STATE_WASTE);
+        heap_mark(&state->mi.heap, heap_cut_off(&state->mi.heap, block, room), STATE_WASTE);
     segment->spans[state->first] = (struct span){
         .count = (uint32_t)(room / SLICE),
         .block = block,
@@ -223,7 +222,7 @@ struct segment *segment_take_huge(struct mimalloc2 *state, struct theap *theap, 
 /* Joins all blocks of a segment and gives it back. */
 static void unmap(struct mimalloc2 *state, struct segment *segment)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->mi.heap;
     uint32_t id = segment->spans[state->first].block;
     heap_mark(heap, id, STATE_WASTE);
     if (segment->header != NO_BLOCK) {
@@ -246,14 +245,14 @@ static void keep(struct mimalloc2 *state, struct segment *segment, uint32_t slot
     state->kept[slot].segment = segment;
     state->kept[slot].expire = 0;
     if (committed > 0 && state->segment_decommit_delay > 0)
-        state->kept[slot].expire = clock_of(state) + state->segment_decommit_delay;
+        state->kept[slot].expire = clock_of(&state->mi) + state->segment_decommit_delay;
 }
 
 void segment_give(struct mimalloc2 *state, struct segment *segment)
 {
     segment->owner = NULL;
     if (segment->is_huge) {
-        state->committed -= (state->first + segment->spans[state->first].count) * SLICE;
+        state->mi.committed -= (state->first + segment->spans[state->first].count) * SLICE;
         unmap(state, segment);
         return;
     }
@@ -263,7 +262,7 @@ void segment_give(struct mimalloc2 *state, struct segment *segment)
         keep(state, segment, slot);
         return;
     }
-    state->committed -= count_bits(segment->committed) * SLICE;
+    state->mi.committed -= count_bits(segment->committed) * SLICE;
     unmap(state, segment);
 }
 
@@ -278,7 +277,7 @@ static uint64_t shuffled(uint64_t number)
 
 void segments_purge(struct mimalloc2 *state, bool force)
 {
-    uint64_t now = clock_of(state);
+    uint64_t now = clock_of(&state->mi);
     uint32_t first = force ? 0 : (uint32_t)(shuffled(now) % KEPT_SEGMENTS);
     uint32_t most = force ? KEPT_SEGMENTS : SLOTS_LOOKED_AT;
     uint32_t purged = 0;
@@ -302,12 +301,12 @@ static void touch_records(struct mimalloc2 *state, const struct segment *segment
     uint64_t first = segment->start + HEADER_START + index * SLICE_RECORD;
     uint64_t links = span->page == NO_PAGE ? 0 : span->count - 1;
     links = links > MOST_LINKED ? MOST_LINKED : links;
-    heap_touch(&state->heap, first, RECORD_WRITTEN);
+    heap_touch(&state->mi.heap, first, RECORD_WRITTEN);
     if (links > 0)
-        heap_touch(&state->heap, first + SLICE_RECORD, (links - 1) * SLICE_RECORD + LINK_WRITTEN);
+        heap_touch(&state->mi.heap, first + SLICE_RECORD, (links - 1) * SLICE_RECORD + LINK_WRITTEN);
     uint64_t last = span->count > SLICES - index ? SLICES - index : span->count - 1;
     if (last > 0)
-        heap_touch(&state->heap, first + last * SLICE_RECORD, LINK_WRITTEN);
+        heap_touch(&state->mi.heap, first + last * SLICE_RECORD, LINK_WRITTEN);
 }
 
 void span_set(struct mimalloc2 *state, struct segment *segment, uint32_t index, struct span span)
@@ -319,8 +318,9 @@ void span_set(struct mimalloc2 *state, struct segment *segment, uint32_t index, 
         touch_records(state, segment, index);
 }
 
-void segments_release(struct mimalloc2 *state)
+void segments_release(struct mimalloc *mi)
 {
+    struct mimalloc2 *state = (struct mimalloc2 *)mi;
     for (uint32_t number = 1; number < state->segment_count; number++)
         free(state->segments[number]);
     free(state->segments);

@@ -55,7 +55,7 @@ void span_take(struct mimalloc2 *state, uint32_t place, uint32_t count)
     struct span *span = &segment->spans[index];
     span_leave(state, segment, index);
     if (span->count > count) {
-        uint32_t rest = heap_cut_off(&state->heap, span->block, count * SLICE);
+        uint32_t rest = heap_cut_off(&state->mi.heap, span->block, count * SLICE);
         span_set(state, segment, index + count,
                  (struct span){.count = span->count - count, .block = rest});
         span_enter(state, segment, index + count);
@@ -66,7 +66,7 @@ void span_take(struct mimalloc2 *state, uint32_t place, uint32_t count)
 /* Joins the block of the next span to that of a free one. */
 static void join(struct mimalloc2 *state, struct segment *segment, uint32_t low, uint32_t high)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->mi.heap;
     heap_mark(heap, segment->spans[high].block, STATE_WASTE);
     heap_join_next(heap, segment->spans[low].block);
     segment->spans[low].count += segment->spans[high].count;

@@ -1,6 +1,5 @@
 /* Where mimalloc 3 gets its slices: arenas, and mappings of their own. */
 #include "families/mimalloc3/mimalloc3.h"
-#include "space/residence.h"
 
 #include <stdlib.h>
 
@@ -16,16 +15,16 @@ enum {
 static uint32_t map_segment(struct mimalloc3 *state, uint64_t size, uint64_t alignment,
                             uint64_t *absolute)
 {
-    *absolute = round_up(state->hint, MAPPING_ALIGNMENT);
-    state->hint = round_up(state->hint + size + 4096 + MAPPING_ALIGNMENT - 1, 2 * MIB);
-    return heap_map_segment(&state->heap, size, alignment);
+    *absolute = round_up(state->mi.hint, MAPPING_ALIGNMENT);
+    state->mi.hint = round_up(state->mi.hint + size + 4096 + MAPPING_ALIGNMENT - 1, 2 * MIB);
+    return heap_map_segment(&state->mi.heap, size, alignment);
 }
 
 /* Makes a block of free slices, which are free no more. */
 static uint32_t cut_out(struct mimalloc3 *state, struct arena *arena, uint32_t index,
                         uint32_t count)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->mi.heap;
     uint32_t first = index;
     while (first > 0 && slices_are_free(&arena->slices, first - 1))
         first--;
@@ -46,10 +45,10 @@ static void make_tables(struct mimalloc3 *state, struct arena *arena)
     for (uint64_t part = 0; part < arena->size; part += MAPPING_ALIGNMENT) {
         uint64_t count = HEADER_SLICES + (part == 0 ? round_up(bitmaps, SLICE) / SLICE : 0);
         uint32_t id = cut_out(state, arena, (uint32_t)(part / SLICE), (uint32_t)count);
-        heap_mark(&state->heap, id, STATE_TABLE);
-        state->committed += state->arena_eager_commit ? 0 : (int64_t)(count * SLICE);
+        heap_mark(&state->mi.heap, id, STATE_TABLE);
+        state->mi.committed += state->arena_eager_commit ? 0 : count * SLICE;
     }
-    heap_touch(&state->heap, arena->start + HEADER_SLICES * SLICE, bitmaps - map_size);
+    heap_touch(&state->mi.heap, arena->start + HEADER_SLICES * SLICE, bitmaps - map_size);
 }
 
 static bool make_arrays(struct arena *arena)
@@ -66,7 +65,7 @@ static bool make_arrays(struct arena *arena)
 /* Reserves an arena with room for so many slices, unless they are too many for any. */
 static bool make_arena(struct mimalloc3 *state, uint32_t slices)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->mi.heap;
     uint64_t size = state->arena_reserve << state->arena_count / 8;
     uint64_t least = round_up(slices * SLICE, CHUNK_SIZE) + CHUNK_SIZE;
     size = size > LARGEST_ARENA ? LARGEST_ARENA : size;
@@ -116,9 +115,9 @@ static struct run take_in_arenas(struct mimalloc3 *state, uint32_t slices, uint3
             continue;
         uint32_t id = cut_out(state, arena, index, slices);
         slices_keep_for(&arena->slices, index, slices);
-        heap_mark(&state->heap, id, STATE_WASTE);
+        heap_mark(&state->mi.heap, id, STATE_WASTE);
         uint32_t first_used = bits_set(arena->committed, index, slices);
-        state->committed += (int64_t)(first_used * SLICE);
+        state->mi.committed += first_used * SLICE;
         return (struct run){
             .start = arena->start + index * SLICE,
             .absolute = arena->absolute + index * SLICE,
@@ -132,7 +131,7 @@ static struct run take_in_arenas(struct mimalloc3 *state, uint32_t slices, uint3
 
 struct run arenas_map_page(struct mimalloc3 *state, uint32_t slices, uint64_t alignment)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->mi.heap;
     uint64_t room = slices * SLICE;
     uint64_t front = !heap->setting.mechanism ? 0 : alignment == 0 ? SLICE : alignment;
     uint64_t size = system_size(room + front, SLICE);
@@ -144,7 +143,7 @@ struct run arenas_map_page(struct mimalloc3 *state, uint32_t slices, uint64_t al
         return run;
     run.start = heap->blocks[run.block].address + front;
     run.absolute += front;
-    state->committed += (int64_t)room;
+    state->mi.committed += room;
     if (front > 0) {
         uint32_t low = run.block;
         run.block = heap_cut_off(heap, low, front);
@@ -171,7 +170,7 @@ struct run arenas_take(struct mimalloc3 *state, uint32_t slices, uint32_t sequen
 /* Joins all blocks of a mapping and gives it back. */
 static void unmap(struct mimalloc3 *state, const struct page *page)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->mi.heap;
     uint32_t id = page->base;
     if (page->front > 0) {
         heap_mark(heap, heap->blocks[id].previous, STATE_WASTE);
@@ -179,13 +178,13 @@ static void unmap(struct mimalloc3 *state, const struct page *page)
     }
     if (heap->blocks[id].next != heap->blocks[id].previous)
         heap_join_next(heap, id);
-    state->committed -= (int64_t)(heap->blocks[id].size - page->front);
+    state->mi.committed -= heap->blocks[id].size - page->front;
     heap_unmap_segment(heap, id);
 }
 
 void arenas_give(struct mimalloc3 *state, const struct page *page)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->mi.heap;
     if (page->arena == NO_ARENA) {
         unmap(state, page);
         return;

@@ -1,6 +1,5 @@
 /* What mimalloc 3 notes of pages and slices: in the page map, as abandoned, as to be given back. */
 #include "families/mimalloc3/mimalloc3.h"
-#include "space/residence.h"
 
 #include <stdlib.h>
 
@@ -21,7 +20,7 @@ static uint32_t slice_of(const struct mimalloc3 *state, const struct page *page)
 /* Where the part of the page map with a number is, which is mapped at the first time; 0: failed. */
 static uint64_t page_map_part(struct mimalloc3 *state, uint64_t number)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->mi.heap;
     for (uint32_t i = state->part_count; i-- > 0;) /* the newest is looked for most */
         if (state->parts[i].number == number)
             return state->parts[i].address;
@@ -35,7 +34,7 @@ static uint64_t page_map_part(struct mimalloc3 *state, uint64_t number)
     if (id == NO_BLOCK)
         return 0;
     heap_mark(heap, id, STATE_TABLE);
-    state->committed += (int64_t)(SLICES_OF_PART * EIGHT);
+    state->mi.committed += SLICES_OF_PART * EIGHT;
     parts[state->part_count++] = (struct page_map_part){number, heap->blocks[id].address};
     return heap->blocks[id].address;
 }
@@ -43,7 +42,7 @@ static uint64_t page_map_part(struct mimalloc3 *state, uint64_t number)
 /* Writes a page's header: at its start, among those of the arena, or before the page. */
 static void touch_header(struct mimalloc3 *state, const struct page *page)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->mi.heap;
     bool is_small = page->block_size <= LARGEST_SMALL;
     if (is_small)
         heap_touch(heap, page->start, PAGE_HEADER);
@@ -53,13 +52,13 @@ static void touch_header(struct mimalloc3 *state, const struct page *page)
     }
     uint64_t offset = page->start - state->arenas[page->arena].start;
     uint64_t place = offset % MAPPING_ALIGNMENT / SLICE * PAGE_HEADER;
-    uint64_t count = page->bin == SINGLETONS ? 1 : page->slices;
+    uint64_t count = page->bin == SINGLES ? 1 : page->slices;
     heap_touch(heap, page->start - offset % MAPPING_ALIGNMENT + place, count * PAGE_HEADER);
 }
 
 bool arenas_register(struct mimalloc3 *state, const struct page *page)
 {
-    if (!state->heap.setting.mechanism)
+    if (!state->mi.heap.setting.mechanism)
         return true;
     uint64_t first = page->absolute / SLICE;
     uint64_t end = first + (page->slices < MOST_REGISTERED ? page->slices : MOST_REGISTERED);
@@ -70,7 +69,7 @@ bool arenas_register(struct mimalloc3 *state, const struct page *page)
         if (part == 0)
             return false;
         stop = end < stop ? end : stop;
-        heap_touch(&state->heap, part + first % SLICES_OF_PART * EIGHT, (stop - first) * EIGHT);
+        heap_touch(&state->mi.heap, part + first % SLICES_OF_PART * EIGHT, (stop - first) * EIGHT);
         first = stop;
     }
     touch_header(state, page);
@@ -79,13 +78,13 @@ bool arenas_register(struct mimalloc3 *state, const struct page *page)
 
 void arenas_mark(struct mimalloc3 *state, uint32_t number)
 {
-    struct page *page = &state->pages[number];
+    struct page *page = &state->mi.pages[number];
     struct arena *arena = &state->arenas[page->arena];
     struct marks *marks = &arena->marks[page->bin];
     if (marks->bits == NULL)
         marks->bits = calloc(arena->size / SLICE / 64, sizeof(uint64_t));
     if (marks->bits == NULL) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+        heap_fail(&state->mi.heap, OUT_OF_MEMORY);
         return;
     }
     uint32_t index = slice_of(state, page);
@@ -97,7 +96,7 @@ void arenas_mark(struct mimalloc3 *state, uint32_t number)
 
 void arenas_unmark(struct mimalloc3 *state, uint32_t number)
 {
-    struct page *page = &state->pages[number];
+    struct page *page = &state->mi.pages[number];
     if (!page->is_marked)
         return;
     struct marks *marks = &state->arenas[page->arena].marks[page->bin];
@@ -145,7 +144,7 @@ static void discard(struct mimalloc3 *state, const struct arena *arena, uint32_t
                     uint32_t count)
 {
     if (state->purge_decommits)
-        heap_discard(&state->heap, arena->start + index * SLICE, count * SLICE);
+        heap_discard(&state->mi.heap, arena->start + index * SLICE, count * SLICE);
 }
 
 void arenas_purge_later(struct mimalloc3 *state, struct arena *arena, uint32_t index,
@@ -158,9 +157,9 @@ void arenas_purge_later(struct mimalloc3 *state, struct arena *arena, uint32_t i
     }
     bits_set(arena->purge, index, count);
     if (arena->expire == 0)
-        arena->expire = now(state) + delay;
+        arena->expire = clock_of(&state->mi) + delay;
     if (state->expire == 0)
-        state->expire = now(state) + delay;
+        state->expire = clock_of(&state->mi) + delay;
 }
 
 /* Gives back the free slices of a unit, at once if all of them are. */
@@ -195,7 +194,7 @@ static void purge_arena(struct mimalloc3 *state, struct arena *arena)
 
 void arenas_purge(struct mimalloc3 *state, uint32_t sequence, bool force)
 {
-    uint64_t time = now(state);
+    uint64_t time = clock_of(&state->mi);
     if (state->arena_count == 0 || (!force && (state->expire == 0 || state->expire > time)))
         return;
     uint32_t left = force ? state->arena_count : state->arena_count / ARENAS_TO_PURGE_ONE + 1;

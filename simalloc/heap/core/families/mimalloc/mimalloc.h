@@ -1,0 +1,253 @@
+/* What mimalloc 2 and 3 share: pages of blocks of one size, queues of them for each thread, and
+ * what the program's calls do (policy/families/mimalloc.md). */
+#ifndef SIMALLOC_MIMALLOC_H
+#define SIMALLOC_MIMALLOC_H
+
+#include "families/family.h"
+#include "families/mimalloc/slices.h"
+#include "families/mimalloc/sizes.h"
+#include "parts/thread_table.h"
+#include "space/residence.h"
+#include "space/table.h"
+
+enum {
+    SMALL_REQUEST = 1024, /* that takes a block of the first page without further ado */
+    SINGLES = 57, /* the queue of pages of one block; those below are for a size each */
+    FULL,         /* that of full pages, which only mimalloc 2 has */
+    QUEUES,
+    BLOCKS_AN_EVENT = 32,
+    SPAN_QUEUES = 31,
+    RECORDS = 2,
+    EIGHT = 8, /* bytes written of a block that enters a list, and of an entry of the page map */
+};
+
+#define NO_PAGE 0 /* the number of no page */
+
+struct segment;
+
+/* A run of slices for blocks of one size. Lists are chained by `family_data`; that of an allocated
+ * block is its page's number. */
+struct page {
+    uint64_t start;
+    uint64_t absolute; /* where the real one begins */
+    uint64_t block_size;
+    uint64_t first; /* where the first block begins */
+    struct theap *owner; /* NULL: nobody */
+    uint32_t slices;
+    uint32_t base;  /* the lowest block */
+    uint32_t rest;  /* the blocks that never were on a list, as one; or NO_BLOCK */
+    uint32_t reserved; /* how many blocks there is room for */
+    uint32_t capacity; /* how many of them were ever on a list */
+    uint32_t used;   /* how many are allocated, or wait for the owner to free them */
+    uint32_t free;   /* the block that comes next; or NO_BLOCK, as in the other lists */
+    uint32_t local;  /* freed by the owner */
+    uint32_t remote; /* freed by others, or by anyone while nobody was the owner */
+    uint32_t remote_count;
+    uint32_t next; /* in the owner's queue, or of the unused numbers */
+    uint32_t previous;
+    uint8_t bin;
+    uint8_t retire; /* collections of retired pages that an empty one has left; 0: not retired */
+    bool is_full; /* it is in the queue of full pages */
+    bool has_aligned; /* an object may lie inside its block */
+    /* Of mimalloc 2: */
+    uint8_t delayed; /* enum delayed */
+    uint32_t index;  /* of its first slice */
+    struct segment *segment;
+    /* Of mimalloc 3: */
+    bool is_new; /* its slices were never used before, so they are zero */
+    bool is_zero; /* the blocks that come next were never used */
+    bool is_marked; /* as abandoned in its arena */
+    uint32_t arena; /* NO_ARENA: mapped by itself, from `front` bytes below the start on */
+    uint64_t front;
+    uint64_t former;  /* the identity of the latest owner */
+};
+
+struct queue {
+    uint32_t first;
+    uint32_t last;
+    uint32_t count;
+    uint32_t score; /* of mimalloc 3: rises when others freed blocks in full pages, else falls */
+};
+
+/* What a thread has for itself. */
+struct theap {
+    struct queue queues[QUEUES];
+    unsigned lowest; /* queues that may have retired pages; none if this is above the highest */
+    unsigned highest;
+    uint32_t records[RECORDS]; /* blocks or mappings that hold it; NO_BLOCK: none does */
+    /* Of mimalloc 2: */
+    uint32_t spans[SPAN_QUEUES]; /* free spans by size, the newest first: their places */
+    uint32_t segments;
+    uint32_t *delayed; /* blocks that others freed, for the thread to free */
+    uint32_t delayed_count;
+    uint32_t delayed_capacity;
+    /* Of mimalloc 3: */
+    uint64_t identity; /* that no other has or had; 0 is nobody's */
+    uint32_t sequence; /* the thread's number, by first mallocs; the main thread's is 0 */
+    uint64_t full_retain; /* how many full pages a search leaves in their queue */
+    uint64_t calls; /* generic mallocs since the last collection */
+    uint64_t collected; /* and before that, since the last full one */
+    bool is_new; /* malloc was not called yet */
+};
+
+struct mimalloc;
+
+/* What the releases do each in its own way. */
+struct rules {
+    uint64_t largest_small; /* blocks of a page that is retired for `retire_small` */
+    uint8_t retire_small;
+    uint8_t retire;
+    uint32_t retired_pages; /* that a queue may have, and that are looked at */
+    uint32_t extended; /* bytes in blocks that are put on the free list together */
+    uint32_t least_extended; /* blocks */
+    uint64_t origin_unit; /* the real addresses that locations count from are a multiple of it */
+    /* Begins what a thread has; the heap fails if that cannot be. */
+    void (*begin_thread)(struct mimalloc *mi, struct theap *theap);
+    /* Allocates where the first page has no block; NO_BLOCK, with the heap's failure set, if that
+     * cannot be. */
+    uint32_t (*allocate)(struct mimalloc *mi, struct theap *theap, uint64_t size);
+    uint32_t (*allocate_aligned)(struct mimalloc *mi, struct theap *theap, uint64_t size,
+                                 uint64_t alignment);
+    uint64_t (*rounded)(uint64_t size); /* of the block that a request gets */
+    /* After the owner's free in a page that is empty now, or was full. */
+    void (*after_free)(struct mimalloc *mi, uint32_t number);
+    /* Gives a page a block that is not its owner's to free, on behalf of a thread. */
+    void (*free_remote)(struct mimalloc *mi, struct theap *theap, uint32_t number, uint32_t id);
+    void (*free_page)(struct mimalloc *mi, uint32_t number);
+    void (*abandon)(struct mimalloc *mi, uint32_t number);
+    void (*end_thread)(struct mimalloc *mi, struct theap *theap);
+    void (*give_back)(struct mimalloc *mi, struct theap *theap); /* NULL: no thread's */
+    void (*release)(struct mimalloc *mi);
+};
+
+/* What the state of both begins with. */
+struct mimalloc {
+    struct heap heap;
+    uint64_t tick;
+    const struct rules *rules;
+    struct page *pages; /* the first one is NO_PAGE */
+    uint32_t page_capacity;
+    uint32_t page_count;
+    uint32_t unused_pages; /* chained by `next` */
+    struct thread_table theaps;
+    uint64_t hint; /* where the next mapping may begin in the real process */
+    uint64_t origin; /* what locations count from there */
+    uint64_t committed; /* modulo 2**64 */
+    uint64_t calls; /* of the program */
+    bool is_started; /* the program has called malloc */
+    bool has_origin;
+};
+
+/* The clock, in milliseconds. */
+ALWAYS_INLINE uint64_t clock_of(const struct mimalloc *mi)
+{
+    uint64_t time = mi->tick > 0 ? mi->calls * mi->tick : mi->heap.request.time;
+    return time / 1000000;
+}
+
+/* Takes the block that comes next in a page. */
+ALWAYS_INLINE uint32_t page_take(struct mimalloc *mi, uint32_t number)
+{
+    struct heap *heap = &mi->heap;
+    struct page *page = &mi->pages[number];
+    uint32_t id = page->free;
+    page->free = heap->blocks[id].family_data;
+    page->used++;
+    heap_mark(heap, id, STATE_ALLOCATED);
+    heap->blocks[id].family_data = number;
+    if (heap->request.is_zeroed && !page->is_zero)
+        heap_touch(heap, heap->blocks[id].address, page->block_size);
+    return id;
+}
+
+/* The block that comes next in a thread's first page for a small request; or NO_BLOCK. */
+ALWAYS_INLINE uint32_t next_small(const struct mimalloc *mi, const struct theap *theap,
+                                  uint64_t size)
+{
+    uint32_t number = theap->queues[bin_of(size)].first;
+    return number == NO_PAGE ? NO_BLOCK : mi->pages[number].free;
+}
+
+ALWAYS_INLINE uint32_t allocate_for(struct mimalloc *mi, struct theap *theap, uint64_t size)
+{
+    if (size <= SMALL_REQUEST && next_small(mi, theap, size) != NO_BLOCK) {
+        count_search(&mi->heap, 1);
+        return page_take(mi, theap->queues[bin_of(size)].first);
+    }
+    return mi->rules->allocate(mi, theap, size);
+}
+
+/* Frees a block into a page of its owner's. */
+ALWAYS_INLINE void page_free_own(struct mimalloc *mi, uint32_t number, uint32_t id)
+{
+    struct page *page = &mi->pages[number];
+    mi->heap.blocks[id].family_data = page->local;
+    page->local = id;
+    page->used--;
+    if (page->used == 0 || UNLIKELY(page->is_full))
+        mi->rules->after_free(mi, number);
+}
+
+/* An empty heap for a thread; NULL, with the heap's failure set, when memory is exhausted. */
+struct theap *theap_make(struct mimalloc *mi);
+void theap_release(struct theap *theap);
+/* What the request's thread has; NULL: nothing. */
+struct theap *theap_of_caller(const struct mimalloc *mi);
+/* The high end of a block, at a multiple of an alignment; the low end is waste meanwhile. */
+uint32_t align_inside(struct mimalloc *mi, uint32_t id, uint64_t alignment);
+/* Frees a block on behalf of a thread. */
+void free_for(struct mimalloc *mi, struct theap *theap, uint32_t id);
+/* Collects all pages of a thread's as they are for the last time, and frees those that are empty;
+ * the others are abandoned if the thread ends. */
+void collect_finally(struct mimalloc *mi, struct theap *theap, bool ends);
+/* Makes an empty heap by some rules; false: no memory. */
+bool mimalloc_init(struct mimalloc *mi, const struct rules *rules);
+/* What struct family has. */
+const struct layer *mimalloc_layer(struct heap *heap);
+void mimalloc_end_thread(struct heap *heap);
+void mimalloc_give_back(struct heap *heap);
+void mimalloc_locate(const struct heap *heap, uint32_t id, struct location *location);
+void mimalloc_report(const struct heap *heap, uint64_t *figures);
+void mimalloc_release(void *memory);
+const char *mimalloc_check(const void *memory);
+extern const char *const mimalloc_figures[1];
+
+#define MIMALLOC_FAMILY                                                                          \
+    PARAMETERS(parameters), .blocks_an_event = BLOCKS_AN_EVENT,                                  \
+        .columns = COLUMN_ALIGNMENT | COLUMN_THREAD | COLUMN_TIME, .writes_itself = true,        \
+        .end_thread = mimalloc_end_thread, .give_back = mimalloc_give_back,                      \
+        FIGURES(mimalloc_figures), .report = mimalloc_report, .locate = mimalloc_locate,         \
+        .init = init, .release = mimalloc_release, .next_layer = mimalloc_layer,                 \
+        .check = mimalloc_check
+
+/* A number for a page; NO_PAGE, with the heap's failure set, when memory is exhausted. */
+uint32_t page_new(struct mimalloc *mi);
+/* Makes blocks of a state of what lies in front of a new page's blocks, and waste of what is behind
+ * them. */
+void page_cut_ends(struct heap *heap, struct page *page, uint32_t front);
+/* Puts the next blocks on the free list, which is empty. False, with the heap's failure set, when
+ * memory is exhausted. */
+bool page_extend(struct mimalloc *mi, uint32_t number);
+/* Makes one block of all of a page, its base. */
+void page_join(struct heap *heap, const struct page *page);
+/* Gives the number of a page back that is no more. */
+void page_drop(struct mimalloc *mi, uint32_t number);
+/* Lets the blocks that the owner freed come next, if no other does. */
+void page_use_local(struct page *page);
+/* Takes over what others freed, but for the newest block if that is kept. */
+void page_collect(struct heap *heap, struct page *page, bool keep_newest);
+/* Takes over what others freed; the blocks that would have come next come last. */
+void page_collect_all(struct heap *heap, struct page *page);
+
+/* The queue that a page is in, or will be. */
+struct queue *queue_of(const struct page *page);
+/* Makes a page a thread's, the first or last of its queue. */
+void queue_push(struct mimalloc *mi, struct theap *theap, uint32_t number, bool in_front);
+/* Takes a page out of its owner's queue; nobody owns it then. */
+void queue_remove(struct mimalloc *mi, uint32_t number);
+/* Keeps a page that has become empty for a while if its owner has few of its bin; else frees it. */
+void retire(struct mimalloc *mi, uint32_t number);
+/* Brings the retired pages nearer to their end, or with `force` to it. */
+void collect_retired(struct mimalloc *mi, struct theap *theap, bool force);
+
+#endif
