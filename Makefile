@@ -26,7 +26,6 @@ papers: page
 	$(BIN)/python -m experiments.todays_programs --out docs > out/todays-programs.txt
 	$(BIN)/python -m experiments.growth --out docs > out/growth.txt
 	$(BIN)/python -m experiments.models --out docs > out/models.txt
-	$(BIN)/python -m experiments.ptmalloc --out docs > out/ptmalloc.txt
 	$(BIN)/python -m experiments.mallocs_of_today --out docs > out/mallocs-of-today.txt
 	$(BIN)/python -m experiments.threads --out docs > out/threads.txt
 	$(BIN)/python -m experiments.sites --out docs > out/sites-policies.txt

@@ -1,9 +1,11 @@
-"""Mallocs that papers measured: each as a policy alone, and with the headers and tables it had."""
+"""Mallocs that papers measured, alone and with headers and tables; the glibc at hand, its model."""
 
 from __future__ import annotations
 
+import platform
 from typing import TYPE_CHECKING, Final
 
+from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate_all
 from simalloc.policy import CATALOGUE, find_policy
 
@@ -26,6 +28,19 @@ REALLOC: Final = Realloc.IN_PLACE
 
 Runs = dict[tuple[str, str], "Run"]
 """Every simulation by the trace's key and the policy's text."""
+
+
+def glibc_here() -> str:
+    """Return the version of the glibc at hand; "" where the C library is another."""
+    library, number = platform.libc_ver()
+    return number if library == "glibc" else ""
+
+
+def model_of_glibc() -> str:
+    """Return the model of the glibc at hand. Raises `SimallocError` if there is none here."""
+    if not glibc_here():
+        raise SimallocError("the C library here is not glibc, so there is nothing to compare with")
+    return f"ptmalloc:version={glibc_here()}"
 
 
 def at_hand(paper: Publication) -> tuple[str, ...]:

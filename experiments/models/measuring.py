@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from experiments.mallocs import REALLOC
-from experiments.ptmalloc.measuring import here as glibc
+from experiments.mallocs import REALLOC, glibc_here
 from experiments.shipped import shipped
 from simalloc import read_trace
 from simalloc.errors import SimallocError
@@ -97,7 +96,7 @@ class Compared:
 def installed_models() -> list[str]:
     """Return the mallocs that are installed here in the release that their models follow."""
     here = {name: installed_release(name) for name in MALLOCS if name != "glibc"}
-    here["glibc"] = glibc()
+    here["glibc"] = glibc_here()
     # The name of mimalloc's library tells no more than its first two numbers.
     return [name for name in MALLOCS if here[name] and MALLOCS[name].release.startswith(here[name])]
 

@@ -56,7 +56,11 @@ def page(compared: Sequence[Compared], shown: Mapping[str, Table]) -> str:
     facts = {
         "traces": max(map(len, by_malloc.values())),
         "mallocs": listed([f"{MALLOCS[name].real} ({MALLOCS[name].release})" for name in shown]),
-        "found": "\n\n".join(_found(name, some) for name, some in by_malloc.items()),
+        "found": "\n".join(_found(name, some) for name, some in by_malloc.items()),
+        "starts": "; ".join(
+            f"{name} {some[0].start.mapped:,} bytes mapped and {some[0].start.resident:,} resident"
+            for name, some in by_malloc.items()
+        ),
         "all": "\n\n".join(markdown(table).strip() for table in shown.values()),
     }
     return fill_page(_WORDS, facts, {})
@@ -64,21 +68,30 @@ def page(compared: Sequence[Compared], shown: Mapping[str, Table]) -> str:
 
 def _found(malloc: str, some: Sequence[Compared]) -> str:
     """Return in words what a malloc's differences come to."""
-    mapped = [one.missing.mapped for one in some]
-    resident = [each for one in some for each in (one.missing.resident, one.missing.final)]
-    start = some[0].start
+    mapped = [(one.missing.mapped, one.real.mapped) for one in some]
+    resident = [
+        pair
+        for one in some
+        for pair in (
+            (one.missing.resident, one.real.resident),
+            (one.missing.final, one.real.final),
+        )
+    ]
     return (
-        f"**{malloc}**: of {len(some)} peaks of what is mapped {_equal(mapped)}; of "
-        f"{len(resident)} resident figures {_equal(resident)}. Taken off are {start.mapped:,} "
-        f"bytes mapped and {start.resident:,} resident."
+        f"- **{malloc}**: of {len(some)} peaks of mapped memory {_near(mapped)}; of "
+        f"{len(resident)} figures of resident memory {_near(resident)}."
     )
 
 
-def _equal(missing: Sequence[int]) -> str:
-    """Return how many differences are none, and how large the others are."""
-    equal = sum(each == 0 for each in missing)
-    if equal == len(missing):
+def _near(figures: Sequence[tuple[int, int]]) -> str:
+    """Return how many differences are none, and how large others are; each is beside its figure."""
+    equal = sum(missing == 0 for missing, _ in figures)
+    if equal == len(figures):
         return "all are equal to the byte"
-    largest = max(map(abs, missing)) // _PAGE_BYTES
-    near = sum(abs(each) <= 2 * _PAGE_BYTES for each in missing)
-    return f"{equal} are equal to the byte, {near} within two pages, all within {largest:,}"
+    near = sum(abs(missing) <= 2 * _PAGE_BYTES for missing, _ in figures)
+    largest = max(abs(missing) for missing, _ in figures)
+    widest = max(abs(missing) / of for missing, of in figures)
+    return (
+        f"{equal} are equal to the byte and {near} within two pages; the others differ by up to "
+        f"{largest:,} bytes, and up to {100 * widest:.2f} percent"
+    )

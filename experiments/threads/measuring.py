@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from experiments.ptmalloc.measuring import model
+from experiments.mallocs import model_of_glibc
 from experiments.threads.processes import PROGRAMS, RECORDED, SETTINGS, Process, processes
 from simalloc.heap import simulate_all
 from simalloc.heap.real import find_allocators, replay_natively
@@ -117,7 +117,7 @@ def beside(compared: Sequence[Compared]) -> list[Beside]:
 
 def _policies() -> list[str]:
     """Return the model of the glibc at hand under each setting."""
-    default = f"{model()},cores={CORES}"
+    default = f"{model_of_glibc()},cores={CORES}"
     return [f"{default},{each}" if each else default for each in SETTINGS]
 
 

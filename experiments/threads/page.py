@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from experiments.mallocs import glibc_here
 from experiments.output import fill_page
-from experiments.ptmalloc.measuring import here
 from experiments.threads.measuring import CORES
 from simalloc.report import Rounded, Table
 
@@ -95,7 +95,7 @@ def page(measured: Measured, shown: Mapping[str, Table]) -> str:
     worst = max(compared, key=lambda one: abs(one.model.peak_bytes / one.real.peak_bytes - 1))
     farthest = max(found, key=_distance)
     facts = {
-        "here": here(),
+        "here": glibc_here(),
         "cores": CORES,
         "rows": len(compared),
         "mapped": mapped,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from experiments.ptmalloc.measuring import here
+from experiments.mallocs import glibc_here
 from experiments.run import experiment, run_command
 from experiments.threads.processes import COLUMNS, MEASURED, PROGRAMS, RECORDED, SETTINGS
 from simalloc.cli.progress import progress
@@ -79,7 +79,7 @@ def command(times: int) -> None:
         for program in PROGRAMS:
             rows += _rows(program, times)
             advance(1)
-    glibc, linux = here(), ".".join(os.uname().release.split(".")[:2])
+    glibc, linux = glibc_here(), ".".join(os.uname().release.split(".")[:2])
     lines = [
         "# Resident bytes at the peak, of the heap and of the whole process, in each run.",
         f"# Made by `python -m experiments.threads.running --times {times}`.",

@@ -1,1 +1,0 @@
-"""The model of glibc's malloc beside the glibc at hand."""
