@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PAGE: Final = "advice.md"
 
+_NEAR: Final = 0.05
 _WORDS: Final = Path(__file__).with_name("page.md")
 
 
@@ -40,12 +41,49 @@ def page(measured: Sequence[Advised], shown: dict[str, Table]) -> str:
             if installed_release(name)
         ),
         "followed": "; ".join(
-            f"{PROGRAMS[row.program]}: {_mib(row.predicted)} predicted, {_mib(median(row.held))} "
-            f"held, where glibc as it is held {_mib(_as_it_is(measured, row.program))}"
+            f"{PROGRAMS[row.program]}, {_mib(_as_it_is(measured, row.program))} and "
+            f"{_mib(median(row.held))}"
             for row in followed
         ),
+        "bested": " ".join(map(_bested, measured)).strip(),
+        "foretold": "; ".join(
+            f"{_mib(row.predicted)} for {PROGRAMS[row.program]}" for row in followed
+        ),
+        **_misses([row for one in measured for row in one.rows]),
     }
     return fill_page(_WORDS, facts, shown)
+
+
+def _bested(one: Advised) -> str:
+    """Say if another line than the one advised held least, of those that were run."""
+    best = min(one.rows, key=lambda row: median(row.held))
+    if best.advised or not any(row.advised for row in one.rows):
+        return ""
+    return (
+        f"But for {PROGRAMS[one.program]} another line was better: under {best.name} it held "
+        f"{_mib(median(best.held))}."
+    )
+
+
+def _misses(rows: Sequence[Row]) -> dict[str, str | int]:
+    """Return how near the predictions come, and what moves what is held from run to run."""
+
+    def missed(row: Row) -> float:
+        return row.predicted / median(row.held) - 1
+
+    def moved(row: Row) -> float:
+        return max(row.held) / min(row.held)
+
+    far, wide = max(rows, key=lambda row: abs(missed(row))), max(rows, key=moved)
+    how = "too low" if missed(far) < 0 else "too high"
+    return {
+        "all": len(rows),
+        "near": sum(abs(missed(row)) <= _NEAR for row in rows),
+        "furthest": f"{100 * abs(missed(far)):.0f} percent {how}: {PROGRAMS[far.program]} under "
+        f"{far.name}",
+        "widest": f"{PROGRAMS[wide.program]} under {wide.name} held {_mib(min(wide.held))} to "
+        f"{_mib(max(wide.held))}",
+    }
 
 
 def _as_it_is(measured: Sequence[Advised], program: str) -> float:

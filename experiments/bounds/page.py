@@ -12,13 +12,13 @@ from experiments.bounds.measuring import (
     GROWING,
     KNOWLEDGE,
     LARGE,
+    LOOKED_AT,
     OF_TREES,
-    PAPERS,
     ROOM,
     SMALL,
     small_game,
 )
-from experiments.output import fill_page
+from experiments.output import fill_page, listed
 from simalloc.adversary import ADVERSARIES
 from simalloc.bound import best_fit_bound, buddy_bound, first_fit_bound, robson_bound
 from simalloc.report import Rounded, Table
@@ -35,7 +35,6 @@ FIGURE: Final = "bounds.png"
 PAGE: Final = "bounds.md"
 
 _WORDS: Final = Path(__file__).with_name("page.md")
-_BEST_BY_PAGES: Final = "best-fit-ao"
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,9 @@ def page(measured: Measured) -> str:
     farthest, near = by_distance[-1], by_distance[-2]
     no_room = [row.trace for row in rows if not row.has_room]
     heaps = [1 + max(row.first_fit, row.best_fit) / row.live for row in rows]
-    by_pages = {row.trace: 1 + row.papers[_BEST_BY_PAGES] / row.live for row in rows}
+    by_pages = {row.trace: 1 + row.by_pages / row.live for row in rows}
     pages_trace = max(by_pages, key=lambda name: by_pages[name])
+    helps = helped(measured)
     highest = {name: max(filter(None, games.values())) for name, games in large.items()}
     worst = max(highest, key=lambda name: highest[name])
     best = min(highest, key=lambda name: highest[name])
@@ -75,16 +75,19 @@ def page(measured: Measured) -> str:
         "farthest_percent": f"{100 * farthest.best / farthest.live:.2f}",
         "near_percent": f"{100 * near.best / near.live:.2g}",
         "no_room": len(no_room),
-        "no_room_names": ", ".join(no_room),
         "taught": len(no_room),
         "least": round(100 * ROOM),
-        "answers": answers(measured),
+        "helped": "; ".join(helps),
+        "helped_on": len(helps),
+        "told": len(measured.known),
+        "looked_at": listed(LOOKED_AT),
+        "asked": listed([row.trace for row in rows if row.trace in ASKED and not row.has_room]),
         "knowledge": "; ".join(f"*{name}*, {words}" for name, words in KNOWLEDGE.items()),
         "sites": " ".join(name for name, known in measured.known.items() if "sites" in known),
         "live": f"{LARGE[0]:,}",
         "largest": f"{LARGE[1]:,}",
         "worst_policy": worst,
-        "worst_ratio": f"{highest[worst]:.0f}",
+        "worst_ratio": f"{highest[worst]:,.0f}",
         "played": len(large),
         "first_fit_ratio": f"{highest['first-fit-ao']:.1f}",
         "best_policy": best,
@@ -99,7 +102,6 @@ def page(measured: Measured) -> str:
     }
     shown = {
         "possible": possible_table(rows),
-        "papers": papers_table(rows),
         "knowing": knowing_table(measured),
         "small": small_table(measured.small),
         "large": games_table(large, LARGE),
@@ -108,14 +110,14 @@ def page(measured: Measured) -> str:
     return fill_page(_WORDS, facts, shown)
 
 
-def answers(measured: Measured) -> str:
-    """Say what is the least that must be known, trace by trace, those asked about first."""
-    rows = [row for row in measured.rows if row.trace in measured.known]
-    rows.sort(key=lambda row: row.trace not in ASKED)
-    said = {row.trace: answer(row, measured.known[row.trace]) for row in rows}
-    helped = [f"on {trace}, {words}" for trace, words in said.items() if words]
-    others = ", ".join(trace for trace, words in said.items() if not words)
-    return "; ".join([*helped, f"on {others}, nothing that was tried short of the whole future"])
+def helped(measured: Measured) -> list[str]:
+    """Say on which traces something helps that could be known, and what does."""
+    said = {
+        row.trace: answer(row, measured.known[row.trace])
+        for row in measured.rows
+        if row.trace in measured.known
+    }
+    return [f"on {trace}, {words}" for trace, words in said.items() if words]
 
 
 def answer(row: Possible, known: Mapping[str, float]) -> str:
@@ -142,15 +144,6 @@ def possible_table(rows: Sequence[Possible]) -> Table:
         for row in rows
     ]
     return Table("Heap beyond peak live", columns, cells)
-
-
-def papers_table(rows: Sequence[Possible]) -> Table:
-    """Return what the papers' policies need beyond peak live on each trace, in percent."""
-    cells: list[tuple[Value, ...]] = [
-        (row.trace, *(_percent(row.papers[policy] / row.live, 1) for policy in PAPERS))
-        for row in rows
-    ]
-    return Table("Heap beyond peak live in percent", ("trace", *PAPERS), cells)
 
 
 def knowing_table(measured: Measured) -> Table:

@@ -33,7 +33,7 @@ def ratios(comparison: Comparison, allocator: str) -> dict[str, float]:
 
 def agreement_table(results: Results) -> Table:
     """Return a row an allocator: table 9 on the paper's own runs, table 10 on all programs."""
-    ninth, tenth = (table(results, stdio=True) for table in (table_9, table_10))
+    ninth, tenth = (table(results) for table in (table_9, table_10))
     rows: list[tuple[Value, ...]] = []
     for name in at_hand(PAPER):
         heaps = [r for program, r in ratios(ninth, name).items() if program in SAME_RUN]

@@ -55,11 +55,6 @@ def buffers(program: str, described: Statistics) -> int:
     return number if near and 0 < number <= _STREAMS else 0
 
 
-def with_stdio(program: str) -> str:
-    """Return the key of a program's trace with stdio buffers."""
-    return f"{program} with stdio"
-
-
 def with_buffers(trace: Trace, number: int) -> Trace:
     """Return the trace with stdio buffers allocated before its first event and never freed."""
     added = np.arange(number)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 def bracket(results: Results, program: str) -> tuple[float, float, float]:
     """Return the heaps of the two, in K, and ULTRIX's as printed between them."""
     first, second = (
-        run_of(results, program, name, stdio=True).peak_heap_bytes / KILOBYTE_OF_HEAP
-        for name in KIN
+        run_of(results, program, name).peak_heap_bytes / KILOBYTE_OF_HEAP for name in KIN
     )
     return first, PAPER.table(9).cells[program]["ultrix"].value, second
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.comparison import Comparison
-from experiments.detlefs.behaviour import with_stdio
 from experiments.detlefs.paper import KILOBYTE_OF_HEAP, PAPER
 from experiments.mallocs import at_hand, with_mechanism
 
@@ -14,46 +13,43 @@ if TYPE_CHECKING:
     from simalloc.heap import Run
 
 
-def table_9(results: Results, *, stdio: bool) -> Comparison:
-    """Return the peak heaps beside print; with `stdio` the buffers of the time are in them."""
+def table_9(results: Results) -> Comparison:
+    """Return the peak heaps beside print, the stdio buffers of the time in them."""
     measured = {
         program: {
-            name: run_of(results, program, name, stdio=stdio).peak_heap_bytes / KILOBYTE_OF_HEAP
+            name: run_of(results, program, name).peak_heap_bytes / KILOBYTE_OF_HEAP
             for name in at_hand(PAPER)
         }
         for program in PAPER.programs
     }
-    variant = f"K of 1024; {_variant(results, stdio=stdio)}"
+    variant = f"K of 1024; {_variant(results)}"
     return Comparison(
         PAPER.table(9), measured, variant, PAPER.label, PAPER.programs, PAPER.policies
     )
 
 
-def table_10(results: Results, *, stdio: bool) -> Comparison:
+def table_10(results: Results) -> Comparison:
     """Return the peak heap over the peak of live bytes beside print."""
     measured: dict[str, dict[str, float]] = {}
     for program in PAPER.programs:
-        runs = {name: run_of(results, program, name, stdio=stdio) for name in at_hand(PAPER)}
+        runs = {name: run_of(results, program, name) for name in at_hand(PAPER)}
         measured[program] = {n: run.peak_heap_bytes / run.max_live_bytes for n, run in runs.items()}
     return Comparison(
         PAPER.table(10),
         measured,
-        _variant(results, stdio=stdio),
+        _variant(results),
         PAPER.label,
         PAPER.programs,
         PAPER.policies,
     )
 
 
-def run_of(results: Results, program: str, name: str, *, stdio: bool) -> Run:
+def run_of(results: Results, program: str, name: str) -> Run:
     """Return the simulation of a program under an allocator."""
-    key = with_stdio(program) if stdio and program in results.buffered else program
-    return results.runs[key, with_mechanism(name)]
+    return results.runs[program, with_mechanism(name)]
 
 
-def _variant(results: Results, *, stdio: bool) -> str:
-    if not stdio:
-        return "as traced"
+def _variant(results: Results) -> str:
     added = ", ".join(
         f"{number} in {PAPER.label(program)}" for program, number in results.buffered.items()
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.detlefs.behaviour import buffers, with_buffers, with_stdio
+from experiments.detlefs.behaviour import buffers, with_buffers
 from experiments.detlefs.choices import measure_choices
 from experiments.detlefs.paper import KIN, PAPER
 from experiments.mallocs import at_hand, replay, with_mechanism
@@ -25,7 +25,7 @@ class Results:
 
     described: Mapping[str, Statistics]
     runs: Runs
-    """Every program as traced, and `buffered` ones with the stdio buffers of the time."""
+    """Every program, `buffered` ones with the stdio buffers of the time."""
     buffered: Mapping[str, int]
     """How many stdio buffers were added, for each program that had some."""
     choices: Runs
@@ -39,8 +39,7 @@ def measure(progress: Progress) -> Results:
     added = {program: buffers(program, described[program]) for program in traces}
     buffered = {program: number for program, number in added.items() if number}
     replayed = traces | {
-        with_stdio(program): with_buffers(traces[program], number)
-        for program, number in buffered.items()
+        program: with_buffers(traces[program], number) for program, number in buffered.items()
     }
     texts = [with_mechanism(name) for name in (*at_hand(PAPER), *KIN)]
     runs = replay(replayed, texts, progress)

@@ -27,7 +27,7 @@ from experiments.mallocs import at_hand, missing
 from experiments.output import fill_page, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from experiments.detlefs.measuring import Results
     from experiments.output import Exhibit
@@ -52,8 +52,7 @@ def _facts(results: Results) -> dict[str, Any]:
         "paper": PAPER.about["paper"],
         "programs": listed([PAPER.label(program) for program in PAPER.programs]),
         "stdio": listed(stdio),
-        "gnu_espresso": run_of(results, "espresso", "gnu-1993", stdio=True).peak_heap_bytes
-        / KILOBYTE_OF_HEAP,
+        "gnu_espresso": run_of(results, "espresso", "gnu-1993").peak_heap_bytes / KILOBYTE_OF_HEAP,
         "met_1000": met_1000,
         "met_1024": met_1024,
         "cells": cells,
@@ -68,10 +67,10 @@ def _heaps(results: Results) -> dict[str, Any]:
     """Return how many heaps and quotients are near print, and whose order is the paper's."""
     heaps = [
         here / printed
-        for program, _, printed, here in table_9(results, stdio=True).pairs()
+        for program, _, printed, here in table_9(results).pairs()
         if program in SAME_RUN
     ]
-    quotients = [here / printed for _, _, printed, here in table_10(results, stdio=True).pairs()]
+    quotients = [here / printed for _, _, printed, here in table_10(results).pairs()]
     kin = {program: bracket(results, program) for program in SAME_RUN}
     return {
         "near_heaps": sum(abs(ratio - 1) <= NEAR for ratio in heaps),
@@ -81,8 +80,18 @@ def _heaps(results: Results) -> dict[str, Any]:
         "older": sum(is_near(program, "ultrix", low) for program, (low, _, _) in kin.items()),
         "newer": sum(is_near(program, "ultrix", high) for program, (_, _, high) in kin.items()),
         "order": space_order(results),
+        "bw": _ends(table_10(results).measured[program][COLLECTOR] for program in PAPER.programs),
+        "bw_printed": _ends(
+            PAPER.table(10).cells[program][COLLECTOR].value for program in PAPER.programs
+        ),
         "programs_count": len(PAPER.programs),
     }
+
+
+def _ends(values: Iterable[float]) -> tuple[float, float]:
+    """Return the least and the most."""
+    ordered = sorted(values)
+    return ordered[0], ordered[-1]
 
 
 def _choices(results: Results) -> dict[str, Any]:

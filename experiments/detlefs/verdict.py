@@ -20,7 +20,7 @@ MIDDLE: Final = "ultrix"
 def space_order(results: Results) -> dict[str, int]:
     """Return on how many of the programs at hand the verdict holds, in print and here."""
     printed = {program: PAPER.table(10).cells[program] for program in PAPER.programs}
-    here = table_10(results, stdio=True).measured
+    here = table_10(results).measured
     return {
         "printed": sum(
             _holds({name: cell.value for name, cell in row.items()}) for row in printed.values()

@@ -57,10 +57,7 @@ def rank_correlation(results: Results, name: str) -> Correlation | None:
 
     None where all programs have the same.
     """
-    visited = [
-        run_of(results, program, name, stdio=False).counters.visited_mean
-        for program in PAPER.programs
-    ]
+    visited = [run_of(results, program, name).counters.visited_mean for program in PAPER.programs]
     printed = [PAPER.table(4).cells[program][name].value for program in PAPER.programs]
     first, second = _ranks(printed), _ranks(visited)
     if min(np.ptp(first), np.ptp(second)) == 0:
@@ -94,7 +91,7 @@ def ranks_table(results: Results) -> Table:
 
 
 def _row(results: Results, program: str, name: str) -> tuple[Value, ...]:
-    counters = run_of(results, program, name, stdio=False).counters
+    counters = run_of(results, program, name).counters
     counts = results.described[program].counts
     mallocs, frees = counts.objects, counts.frees + counts.reallocs
     printed = [PAPER.table(number).cells[program][name] for number in (4, 5, 6, 7)]

@@ -19,55 +19,57 @@ if TYPE_CHECKING:
     from simalloc.report.table import Value
     from simalloc.trace import Trace
 
-SMALLEST: Final = 8
-LARGEST: Final = 512
+SMALL: Final = (8, 512)
+LARGE: Final = (512, 8096)
+"""Bytes of the two workloads' objects, from the least to the most, as the paper prints them."""
 SHORTEST: Final = 1
 LONGEST: Final = 3
-"""Bytes of the small sizes, and seconds of a life, as the paper prints them."""
+"""Seconds of a life, as the paper prints them."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to draw the small workload: allocations a second, how sizes are drawn, and seeds."""
+    """One way to draw a workload: allocations a second, how which sizes are drawn, and seeds."""
 
     rate: float
     sizes: str = "uniform"
     seeds: tuple[int, ...] = (1,)
+    span: tuple[int, int] = SMALL
 
     def trace(self, seed: int) -> Trace:
         """Return the workload so drawn."""
         generator = np.random.default_rng(seed)
         if self.sizes == "uniform":
-            size = generator.integers(SMALLEST, LARGEST, ELLERMANN_OBJECTS, endpoint=True)
+            size = generator.integers(*self.span, ELLERMANN_OBJECTS, endpoint=True)
         else:
-            drawn = generator.uniform(log2(SMALLEST), log2(LARGEST), ELLERMANN_OBJECTS)
+            least, most = map(log2, self.span)
+            drawn = generator.uniform(least, most, ELLERMANN_OBJECTS)
             size = np.rint(2**drawn).astype(np.int64)
         seconds = generator.uniform(SHORTEST, LONGEST, ELLERMANN_OBJECTS)
         deaths = np.arange(ELLERMANN_OBJECTS) + np.rint(seconds * self.rate).astype(np.int64)
         return trace_of_lives(
             size,
             np.minimum(deaths, ELLERMANN_OBJECTS),
-            name="ellermann, small sizes",
+            name="ellermann, drawn otherwise",
             provenance={"kind": "synthetic", "seed": seed},
         )
 
 
 RATES: Final = tuple(round(ELLERMANN_RATE * factor) for factor in (0.1, 1, 10))
-SEEDS: Final = tuple(range(1, 11))
+SEEDS: Final = tuple(range(1, 6))
+_DRAWN: Final = ("uniform", "log-uniform")
 
-CHOICES: Final = (
-    *(Choice(rate) for rate in RATES),
-    *(Choice(rate, sizes="log-uniform") for rate in RATES),
-    Choice(RATES[1], seeds=SEEDS),
-    Choice(RATES[1], sizes="log-uniform", seeds=SEEDS),
-)
+EVEN, LOGARITHMIC = (tuple(Choice(rate, sizes) for rate in RATES) for sizes in _DRAWN)
+SEEDED: Final = tuple(Choice(RATES[1], sizes, SEEDS) for sizes in _DRAWN)
+OF_LARGE: Final = tuple(Choice(RATES[1], sizes, span=LARGE) for sizes in _DRAWN)
+CHOICES: Final = (*EVEN, *LOGARITHMIC, *SEEDED, *OF_LARGE)
 
 Walks = dict[tuple[Choice, int, str], float]
 """Blocks that an allocation and a free look at together, by choice, seed and policy."""
 
 
 def measure_choices(policies: Sequence[str], advance: Callable[[float], None]) -> Walks:
-    """Replay the small workload as each choice has it."""
+    """Replay the workloads as each choice has them."""
     found: Walks = {}
     for choice in CHOICES:
         for seed in choice.seeds:
@@ -94,7 +96,7 @@ def choices_table(walks: Walks, nanoseconds: float, printed_us: float) -> Table:
     """Return a row a choice: the walks of first and next fit, and what their difference costs.
 
     A block looked at is said to take so many `nanoseconds`; `printed_us` are the microseconds that
-    print gives for an allocation. More than one seed: the least and the most of them.
+    print gives for an allocation of small sizes. More than one seed: the least and the most.
     """
     first, following = dict.fromkeys(text for _, _, text in walks)
     rows: list[tuple[Value, ...]] = []
@@ -103,16 +105,18 @@ def choices_table(walks: Walks, nanoseconds: float, printed_us: float) -> Table:
         shares = [100 * (a - b) * nanoseconds / 1000 / printed_us for a, b in pairs]
         rows.append(
             (
+                "{} to {:,}".format(*choice.span),
                 Rounded(choice.rate, 0),
                 choice.sizes,
                 len(choice.seeds),
                 _spread([pair[0] for pair in pairs], 0),
                 _spread([pair[1] for pair in pairs], 0),
                 _spread(gains(walks, choice), 2),
-                _spread(shares, 1),
+                _spread(shares, 1) if choice.span == SMALL else None,
             )
         )
     columns = (
+        "bytes",
         "allocations a second",
         "sizes drawn",
         "seeds",
@@ -121,7 +125,7 @@ def choices_table(walks: Walks, nanoseconds: float, printed_us: float) -> Table:
         "gain",
         "difference, % of the printed time",
     )
-    return Table("What the paper leaves open: 8 to 512 bytes", columns, rows)
+    return Table("What the paper leaves open", columns, rows)
 
 
 def _spread(values: Sequence[float], digits: int) -> str:

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from experiments.coverage import coverage_table
-from experiments.ellermann.choices import CHOICES, RATES, choices_table, gains
+from experiments.ellermann.choices import (
+    EVEN,
+    LOGARITHMIC,
+    OF_LARGE,
+    RATES,
+    SEEDED,
+    choices_table,
+    gains,
+)
 from experiments.ellermann.measuring import POLICIES, WALKED, WORKLOADS
 from experiments.output import fill_page
 from simalloc.report import Rounded, Table
@@ -100,9 +108,11 @@ def page(results: Results, shown: Mapping[str, Table]) -> str:
     pairs = {(name, text): results.per_pair(name, text) for name in WORKLOADS for text in WALKED}
     factors = [pairs[name, first] / pairs[name, following] for name in WORKLOADS]
     microseconds = [pairs[small, text] * MISS / 1000 for text in WALKED]
-    by_rate = [gains(results.walks, choice)[0] for choice in CHOICES[: len(RATES)]]
-    logarithmic = [gains(results.walks, c)[0] for c in CHOICES[len(RATES) : 2 * len(RATES)]]
-    of_seeds, of_seeds_log = (gains(results.walks, choice) for choice in CHOICES[-2:])
+    by_rate, logarithmic, of_large = (
+        [gains(results.walks, choice)[0] for choice in choices]
+        for choices in (EVEN, LOGARITHMIC, OF_LARGE)
+    )
+    of_seeds, of_seeds_log = (gains(results.walks, choice) for choice in SEEDED)
 
     def search(name: str, text: str) -> float:
         return results.runs[name, text].counters.visited_mean
@@ -149,6 +159,8 @@ def page(results: Results, shown: Mapping[str, Table]) -> str:
         "gain_most": max(of_seeds),
         "log_least": min(of_seeds_log),
         "log_most": max(of_seeds_log),
+        "large_even": of_large[0],
+        "large_log": of_large[1],
         "log_rates": ", ".join(f"{gain:.2f}" for gain in logarithmic),
     }
     return fill_page(_WORDS, facts, shown)

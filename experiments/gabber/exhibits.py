@@ -25,19 +25,13 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
     """Return every table by the stem of its file's name, in the order in which they are shown."""
     tenths = {key: results.traces[key] for key in GENERATED}
     shown = {
-        "prose": Exhibit.plain(fit.prose_table(tenths, share=0.1)),
-        "prose-full": Exhibit.plain(read_full_fit("The prose and the figures, all events")),
+        "prose-full": Exhibit.plain(read_full_fit("The prose and the figures")),
     }
     for key, trace in tenths.items():
         shown[f"shares-{key}"] = Exhibit.compared(fit.shares(key, trace))
         shown[f"lives-{key}"] = Exhibit.plain(fit.lives_table(key, trace))
-    for outcomes, name, full in (
-        (results.full, "full", True),
-        (results.outcomes, "tenth", False),
-    ):
-        for key, number in fragmentation.NUMBERS.items():
-            compared = fragmentation.comparison(key, outcomes, full=full)
-            shown[f"table-{number}-{name}"] = Exhibit.compared(compared)
+    for key, number in fragmentation.NUMBERS.items():
+        shown[f"table-{number}"] = Exhibit.compared(fragmentation.comparison(key, results.full))
     plain = {
         "work": fragmentation.work_table(results.full),
         "peaks-full": fragmentation.peaks_table(HUMMINGBIRD, results.full, "in full"),

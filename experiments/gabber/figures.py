@@ -10,7 +10,9 @@ from experiments.mallocs import with_mechanism
 from simalloc.report.figures.timelines import draw_timelines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
 
     from simalloc.heap import Run
     from simalloc.report.figures.picture import Picture
@@ -32,6 +34,15 @@ FIGURES: Final = {
 }
 
 
+def _name_as_the_paper(axes: Axes, names: Sequence[str]) -> None:
+    legend = axes.get_legend()
+    assert legend is not None, "heaps over time have one"
+    for line in legend.get_texts():
+        for name in names:
+            if line.get_text().startswith(f"{name}:"):
+                line.set_text(f"{PAPER.label(name)}, {line.get_text().rpartition(', ')[2]}")
+
+
 def draw(number: int, runs: Mapping[tuple[str, str], Run]) -> Picture | None:
     """Return figure 7, 8 or 9 with the allocators at hand; None if there are none of them."""
     trace, policies, top = FIGURES[number]
@@ -40,6 +51,7 @@ def draw(number: int, runs: Mapping[tuple[str, str], Run]) -> Picture | None:
         return None
     picture = draw_timelines([runs[trace, with_mechanism(name)] for name in names])
     axes = picture.axes[0]
+    _name_as_the_paper(axes, names)
     if top is not None and axes.get_ylim()[1] > top:
         axes.set_ylim(0, top)
     axes.set_title(f"{trace}, generated")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TABLES: Final = {HUMMINGBIRD: 1, EMACS: 2}
 _FILLED: Final = 0.25
-"""From this share of the events on Hummingbird's memory is full, in a tenth of the trace too."""
+"""From this share of the events on Hummingbird's memory is full."""
 
 _SMALL: Final = 648
 _FILE_SIZES: Final = (128, 32760)
@@ -53,14 +53,14 @@ def shares(key: str, trace: Trace) -> Comparison:
     return Comparison(published, measured, "generated", str, published.rows, (OF_OBJECTS, OF_BYTES))
 
 
-def prose_table(traces: Mapping[str, Trace], *, share: float) -> Table:
-    """Return what the prose and figures 1 and 4 say beside traces of a `share` of the events."""
+def prose_table(traces: Mapping[str, Trace]) -> Table:
+    """Return what the prose and figures 1 and 4 say beside traces in full."""
     rows = [
         (key, *row)
         for key, trace in traces.items()
-        for row in (_hummingbird if key == HUMMINGBIRD else _emacs)(trace, share)
+        for row in (_hummingbird if key == HUMMINGBIRD else _emacs)(trace)
     ]
-    return Table(f"The prose and the figures, {share:.0%} of the events", FIT_COLUMNS, rows)
+    return Table("The prose and the figures", FIT_COLUMNS, rows)
 
 
 def lives_table(key: str, trace: Trace) -> Table:
@@ -84,14 +84,14 @@ def lives_table(key: str, trace: Trace) -> Table:
     return Table(f"{key}, generated: lives by size", columns, rows)
 
 
-def _hummingbird(trace: Trace, share: float) -> list[tuple[Value, ...]]:
+def _hummingbird(trace: Trace) -> list[tuple[Value, ...]]:
     printed = text(HUMMINGBIRD)
     size, times = _sizes(trace)
     live = trace.replayed.live[int(_FILLED * len(trace)) :] / MEGABYTE
     files = (size >= _FILE_SIZES[0]) & (size <= _FILE_SIZES[1])
     slope = -float(np.polyfit(np.log(size[files]), np.log(times[files]), 1)[0])
     return [
-        ("events, millions", _in_share(printed["events"], share), _millions(len(trace))),
+        ("events, millions", _millions(printed["events"]), _millions(len(trace))),
         ("live MB, mean once full", printed["live_bytes"] / MEGABYTE, _one(float(live.mean()))),
         ("live MB, lowest and highest", "flat", f"{live.min():.1f} and {live.max():.1f}"),
         ("largest object", printed["largest"], int(size.max())),
@@ -100,15 +100,15 @@ def _hummingbird(trace: Trace, share: float) -> list[tuple[Value, ...]]:
     ]
 
 
-def _emacs(trace: Trace, share: float) -> list[tuple[Value, ...]]:
+def _emacs(trace: Trace) -> list[tuple[Value, ...]]:
     printed = text("emacs")
     size, times = _sizes(trace)
-    often = int(np.count_nonzero(times > _OFTEN * share))
-    seldom = int(np.count_nonzero(times < _SELDOM * share))
+    often = int(np.count_nonzero(times > _OFTEN))
+    seldom = int(np.count_nonzero(times < _SELDOM))
     small = size <= _SMALL
-    live = _in_share(printed["live_bytes"], share)
+    live = _one(printed["live_bytes"] / MEGABYTE)
     return [
-        ("events, millions", _in_share(printed["events"], share), _millions(len(trace))),
+        ("events, millions", _millions(printed["events"]), _millions(len(trace))),
         ("live MB at the end", live, _one(float(trace.replayed.live[-1]) / MEGABYTE)),
         ("largest object", printed["largest"], int(size.max())),
         (
@@ -121,8 +121,8 @@ def _emacs(trace: Trace, share: float) -> list[tuple[Value, ...]]:
             "about 65",
             _one(100 * float((size * times)[small].sum() / (size * times).sum())),
         ),
-        (f"sizes that come more than {_OFTEN * share:g} times", "one class", often),
-        (f"sizes that come fewer than {_SELDOM * share:g} times", "the other", seldom),
+        (f"sizes that come more than {_OFTEN} times", "one class", often),
+        (f"sizes that come fewer than {_SELDOM} times", "the other", seldom),
         ("sizes in between", "none", len(size) - often - seldom),
     ]
 
@@ -132,11 +132,7 @@ def _sizes(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.unique(trace.size[trace.op == Op.MALLOC], return_counts=True)
 
 
-def _in_share(figure: float, share: float) -> Value:
-    return _one(figure * share / MEGABYTE)
-
-
-def _millions(number: int) -> Value:
+def _millions(number: float) -> Value:
     return _one(number / 1e6)
 
 

@@ -18,24 +18,17 @@ if TYPE_CHECKING:
 
 NUMBERS: Final = {HUMMINGBIRD: 3, EMACS: 4}
 
-SHARES: Final = {HUMMINGBIRD: 1.0, EMACS: 0.1}
-"""How much of the paper's live memory a tenth of the trace has."""
 
-
-def comparison(key: str, outcomes: GabberRuns, *, full: bool) -> Comparison:
-    """Return table 3 or 4 beside the generated trace's figures, headers and tables included.
-
-    The heap of a trace with a tenth of the live memory is shown ten times as large.
-    """
-    share = 1.0 if full else SHARES[key]
+def comparison(key: str, full: GabberRuns) -> Comparison:
+    """Return table 3 or 4 beside the generated trace's figures, headers and tables included."""
     measured: dict[str, dict[str, float]] = {}
     for name in at_hand(PAPER):
-        outcome = outcomes.get((key, with_mechanism(name)))
+        outcome = full.get((key, with_mechanism(name)))
         if outcome is not None:
-            heap = outcome.final_heap / MEGABYTE / share
+            heap = outcome.final_heap / MEGABYTE
             measured[name] = {HEAP: heap, PERCENT: outcome.at_end}
     published = PAPER.table(NUMBERS[key])
-    variant = f"{key}, generated, {'in full' if full else 'a tenth'}"
+    variant = f"{key}, generated, in full"
     return Comparison(published, measured, variant, PAPER.label, published.rows, (HEAP, PERCENT))
 
 

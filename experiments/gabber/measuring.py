@@ -96,7 +96,7 @@ def measure_full(progress: Progress, only: Collection[str] = ()) -> tuple[Runs, 
     fits = []
     for key in GENERATED:
         trace = {key: generate(key, full=True)}
-        fits.append(prose_table(trace, share=1.0))
+        fits.append(prose_table(trace))
         texts = [*map(with_mechanism, at_hand(PAPER)), *PLAIN]
         runs |= replay(trace, _chosen(texts, only), progress)
     rows = [tuple(map(spell, row)) for fit in fits for row in fit.rows]

@@ -20,7 +20,7 @@ from experiments.gabber.jitter import jitter_leads
 from experiments.gabber.measuring import PLAIN, VARIANTS
 from experiments.gabber.paper import MEGABYTE, PAPER, text
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
-from experiments.gabber.ranks import same_order
+from experiments.gabber.ranks import ranks, same_order
 from experiments.mallocs import with_mechanism
 from experiments.output import fill_page, listed
 from simalloc.trace.workloads.sizes import exponent
@@ -60,8 +60,13 @@ def _facts(results: Results) -> dict[str, Any]:
         for key, number in NUMBERS.items()
         for how in ("full", "tenth")
     }
+    places = {key: ranks(results, key, full=True) for key in NUMBERS}
     return {
         "paper": PAPER.about["paper"],
+        "best": {key: PAPER.label(min(here, key=here.__getitem__)) for key, here in places.items()},
+        "worst": {
+            key: PAPER.label(max(here, key=here.__getitem__)) for key, here in places.items()
+        },
         "hummingbird": text(HUMMINGBIRD),
         "live": text(HUMMINGBIRD)["live_bytes"] / MEGABYTE,
         "exponent": exponent(128, 32760, _FILE_MEAN),

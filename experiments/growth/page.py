@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from experiments.growth.findings import BEST, FIRST, Findings
-from experiments.growth.measuring import CLOSELY, SCALE, UNITS, grown_by
+from experiments.growth.measuring import CLOSELY, FINE, SCALE, UNITS, grown_by
 from experiments.growth.synthetic import SMALL, STEP, STEPS, SYNTHETIC, growing_block
 from experiments.growth.tables import all_tables, spell_unit
 from experiments.johnstone_wilson.growth_unit import DESCRIBED
@@ -99,6 +99,9 @@ def _facts(found: Findings) -> dict[str, Any]:
         "synthetic_fine": found.outcome(SYNTHETIC, BEST, 16 * SCALE).waste,
         "synthetic_coarse": found.outcome(SYNTHETIC, BEST, 32 * SCALE).waste,
         "shown": SHOWN,
+        "lea_most": max(
+            found.outcome(SYNTHETIC, "lea-2.6.1", unit).waste for unit in (*UNITS, *FINE)
+        ),
         "holes": holes(BEST, described),
         "holes_fine": holes(BEST, 16 * SCALE),
     }

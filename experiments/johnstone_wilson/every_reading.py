@@ -10,6 +10,7 @@ import csv
 import sys
 from dataclasses import replace
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -54,6 +55,8 @@ KEPT: Final = Path(__file__).with_name("every-reading.csv")
 
 ROWS: Final = tuple(AS_PRINTED.policies)
 _WORDS: Final = Path(__file__).with_name("every_reading.md")
+_SHOWN: Final = 12
+"""Rows of a program's table; more if the reading chosen on P2C comes later."""
 _KEY: Final = ("program", "policy", "realloc", "frees")
 
 READINGS: Final[Mapping[str, tuple[Reading, ...]]] = {
@@ -242,12 +245,13 @@ def _program_table(program: str, fits: Mapping[Reading, Fitness]) -> Table:
             Rounded(fit.steps, 0),
             *(cell for number in NUMBERS for cell in fit.taus[number].cells),
         )
-        for reading, fit in fits.items()
+        for reading, fit in islice(fits.items(), max(_SHOWN, place(fits)))
     ]
     figures = [f"#{number} equal" for number in NUMBERS] + ["steps apart"]
     taus = [f"#{number} {what}" for number in NUMBERS for what in ("tau", "interval")]
     columns = (*OPEN, "realloc", "obstacks", *figures, *taus)
-    return Table(f"{label(program)}: sixteen rows by {len(fits)} readings", columns, rows)
+    title = f"{label(program)}: sixteen rows by the nearest {len(rows)} of {len(fits)} readings"
+    return Table(title, columns, rows)
 
 
 def page(found: Rankings, shown: Mapping[str, Exhibit]) -> str:

@@ -20,6 +20,7 @@ from experiments.rezaei.measuring import (
     generated,
 )
 from experiments.rezaei.metrics import nodes, nodes_with_free
+from experiments.rezaei.published import printed, programs
 from experiments.rezaei.seeds import (
     DEPENDS,
     FAILS,
@@ -79,6 +80,8 @@ def page(results: Results, found: Kept, tables: Mapping[str, Table]) -> str:
 
     merging = [coalescing_percent(results, name, SBT_BETTER_WC) for name in generated()]
     facts = {
+        "rows": [float(np.mean([row[place] for row in programs()])) for place in (1, 2)],
+        "averages": printed()["table2"]["average"],
         "claims": len(verdicts["better"]),
         "hold": {fit: said.count(HOLDS) for fit, said in verdicts.items()},
         "fail": {fit: said.count(FAILS) for fit, said in verdicts.items()},

@@ -54,7 +54,7 @@ def test_espressos_peak_is_two_stdio_buffers_below_print(results):
     ],
 )
 def test_heaps_meet_print_where_the_run_is_the_papers(results, program, allocator, most):
-    pairs = {pair[:2]: pair[2:] for pair in table_9(results, stdio=True).pairs()}
+    pairs = {pair[:2]: pair[2:] for pair in table_9(results).pairs()}
     printed, here = pairs[program, allocator]
     assert abs(here - printed) <= most
 
@@ -66,8 +66,8 @@ def test_ultrix_lies_between_its_kin(results, program):
 
 
 def test_table_10_is_table_9_over_the_peak(results):
-    ninth = {pair[:2]: pair[3] for pair in table_9(results, stdio=False).pairs()}
-    tenth = {pair[:2]: pair[3] for pair in table_10(results, stdio=False).pairs()}
+    ninth = {pair[:2]: pair[3] for pair in table_9(results).pairs()}
+    tenth = {pair[:2]: pair[3] for pair in table_10(results).pairs()}
     live = results.described["make"].peak_bytes.amount
     for (program, allocator), quotient in tenth.items():
         if program == "make":
@@ -77,7 +77,7 @@ def test_table_10_is_table_9_over_the_peak(results):
 def test_what_can_be_compared_agrees_more_often_than_not(results):
     ninth = [
         abs(here / printed - 1) <= NEAR
-        for program, _, printed, here in table_9(results, stdio=True).pairs()
+        for program, _, printed, here in table_9(results).pairs()
         if program in SAME_RUN
     ]
     assert (sum(ninth), len(ninth)) == (9, 15)

@@ -3,7 +3,7 @@
 import pytest
 from paper_pages import DOCS, no_progress
 
-from experiments.ellermann.choices import CHOICES, RATES, gains
+from experiments.ellermann.choices import EVEN, LOGARITHMIC, SEEDED, SEEDS, gains
 from experiments.ellermann.measuring import WALKED, WORKLOADS, measure
 from experiments.ellermann.page import GLIBC_SECONDS, MISS, PAGE, page, tables
 from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS
@@ -54,13 +54,12 @@ def test_caching_saves_few_merges(results):
 
 def test_the_rate_and_the_sizes_decide_who_walks_less_and_the_seed_does_not(results):
     even, logarithmic = (
-        [gains(results.walks, choice)[0] for choice in CHOICES[start : start + len(RATES)]]
-        for start in (0, len(RATES))
+        [gains(results.walks, choice)[0] for choice in choices] for choices in (EVEN, LOGARITHMIC)
     )
     assert even == sorted(even, reverse=True)
     assert even[-1] > 1.1
     assert logarithmic[0] > 1 > max(logarithmic[1:])
-    for choice in CHOICES[-2:]:
+    for choice in SEEDED:
         found = gains(results.walks, choice)
-        assert len(found) == 10
+        assert len(found) == len(SEEDS)
         assert max(found) - min(found) < 0.05

@@ -29,12 +29,8 @@ _STEPS: Final = (1, 2, 2.5, 5, 10)
 def bytes_axis(axis: Axis, top: float) -> None:
     """Mark an axis from 0 to `top` bytes at round numbers of its unit."""
     unit = next((unit for unit, _ in BYTE_UNITS if top >= unit), 1)
-    step = next(
-        step * scale
-        for scale in (0.1, 1, 10, 100)
-        for step in _STEPS
-        if top / unit <= 6 * step * scale
-    )
+    steps = (0.25, 0.5, *(step * scale for scale in (1, 10, 100) for step in _STEPS))
+    step = next(step for step in steps if top / unit <= 6 * step)
     axis.set_major_locator(MultipleLocator(step * unit))
     axis.set_major_formatter(FuncFormatter(lambda value, _: spell_bytes(value)))
 
