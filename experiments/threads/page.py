@@ -78,6 +78,10 @@ def _range(values: Sequence[int]) -> str:
     return f"{min(values):,} to {max(values):,}"
 
 
+def _megabytes(values: Sequence[int]) -> str:
+    return f"{min(values) / 1e6:.2f} to {max(values) / 1e6:.2f}"
+
+
 def _distance(one: Beside) -> float:
     """Return by what share the model misses the runs of the process; 0: it lies among them."""
     low, high = min(one.process.heap), max(one.process.heap)
@@ -107,12 +111,16 @@ def page(measured: Measured, shown: Mapping[str, Table]) -> str:
         "worst_setting": worst.settings,
         "worst_percent": f"{100 * abs(worst.model.peak_bytes / worst.real.peak_bytes - 1):.2f}",
     }
+    heaps = {(one.compared.program, one.compared.settings): one.process.heap for one in found}
     facts |= {
+        "apart": max(max(heap) / min(heap) for heap in heaps.values()),
+        "itself_default": _megabytes(heaps[most.program, "default"]),
+        "itself_single": _megabytes(heaps[most.program, "arena_max=1"]),
         "runs": len(found[0].process.heap),
         "orders": len(found[0].orders),
         "programs": len({one.compared.program for one in found}),
         "farthest": farthest.compared.program,
         "farthest_setting": farthest.compared.settings,
-        "farthest_percent": f"{100 * _distance(farthest):.0f}",
+        "farthest_percent": f"{100 * _distance(farthest):.1f}",
     }
     return fill_page(_WORDS, facts, shown)
