@@ -27,6 +27,12 @@ MALLOCS: Final = tuple(
 YARDSTICK: Final = "first-fit-ao"
 """Johnstone & Wilson's answer, of which only the policy is measured."""
 
+HUGE: Final = "mimalloc, huge pages"
+"""mimalloc as it is by default: it asks the system for pages of 2 MiB. No other model has them."""
+
+WHOLE: Final = (*MALLOCS, HUGE)
+"""What is measured with its mechanism."""
+
 _CLOCKED: Final = ("jemalloc", "mimalloc", "scudo")
 
 
@@ -60,14 +66,17 @@ class Measured:
 
 def text_of(malloc: str, *, mechanism: bool) -> str:
     """Return the text of the policy."""
-    clock = f",tick={TICK}" if malloc in _CLOCKED else ""
-    return f"{malloc}:mechanism={'on' if mechanism else 'off'}{clock}"
+    name = "mimalloc" if malloc == HUGE else malloc
+    clock = f",tick={TICK}" if name in _CLOCKED else ""
+    pages = ",allow_thp=0" if malloc == "mimalloc" and mechanism else ""
+    return f"{name}:mechanism={'on' if mechanism else 'off'}{clock}{pages}"
 
 
 def measure(progress: Progress) -> list[Measured]:
     """Replay every shipped trace under each malloc, whole and without its mechanism."""
     found = []
-    policies = [text_of(malloc, mechanism=on) for on in (True, False) for malloc in MALLOCS]
+    policies = [text_of(malloc, mechanism=True) for malloc in WHOLE]
+    policies += [text_of(malloc, mechanism=False) for malloc in MALLOCS]
     for name in shipped():
         source = open_source(name)
         with progress(name, len(source) * (len(policies) + 1)) as advance:
@@ -75,13 +84,13 @@ def measure(progress: Progress) -> list[Measured]:
                 source, policies, scale=1, resident=True, occupied=[4096], progress=advance
             )
             (yardstick,) = simulate_all(source, [YARDSTICK], occupied=[4096], progress=advance)
-        count = len(MALLOCS)
+        count = len(WHOLE)
         found.append(
             Measured(
                 name,
                 yardstick.max_live_bytes,
                 yardstick.final_live_bytes,
-                dict(zip(MALLOCS, runs[:count], strict=True)),
+                dict(zip(WHOLE, runs[:count], strict=True)),
                 dict(zip(MALLOCS, runs[count:], strict=True)),
                 yardstick,
             )

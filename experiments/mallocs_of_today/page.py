@@ -6,8 +6,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from experiments.mallocs_of_today.measuring import MALLOCS, TICK, YARDSTICK
-from experiments.output import fill_page
+from experiments.mallocs_of_today.measuring import HUGE, MALLOCS, TICK, WHOLE, YARDSTICK
+from experiments.output import fill_page, listed
+from simalloc.policy import CATALOGUE
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
@@ -36,12 +37,21 @@ def page(measured: Sequence[Measured], shown: dict[str, Table]) -> str:
         "traces": len(measured),
         "large": len(large),
         "tick": TICK,
+        "releases": listed([f"{name} {_release(name)}" for name in MALLOCS]),
         "leads": ", ".join(f"{name} on {count}" for name, count in best.items()),
+        "huge": f"{100 * median(one.peak(HUGE) for one in large):.1f}",
         "medians": _medians({name: [one.peak(name) for one in large] for name in MALLOCS}),
         "alone": _medians({name: [one.policy_alone(name) for one in large] for name in MALLOCS}),
         "yardstick": f"{100 * median(_yardstick(one) for one in large):.1f}",
     }
     return fill_page(_WORDS, facts, shown)
+
+
+def _release(malloc: str) -> str:
+    """Return the release that a model follows: it is a parameter, or all that the row is of."""
+    row = CATALOGUE[malloc]
+    version = getattr(row.description, "version", None)
+    return version.value if version else row.source.partition(",")[0].rpartition(" ")[2]
 
 
 def _best(one: Measured) -> str:
@@ -62,9 +72,9 @@ def _percent(value: float) -> Rounded:
 
 def _whole(measured: Sequence[Measured]) -> Table:
     rows: list[Sequence[Value]] = [
-        (one.program, one.live, *(_percent(one.peak(name)) for name in MALLOCS)) for one in measured
+        (one.program, one.live, *(_percent(one.peak(name)) for name in WHOLE)) for one in measured
     ]
-    return Table("Resident at the peak, % over peak live", ("trace", "peak live", *MALLOCS), rows)
+    return Table("Resident at the peak, % over peak live", ("trace", "peak live", *WHOLE), rows)
 
 
 def _alone(measured: Sequence[Measured]) -> Table:
@@ -82,7 +92,6 @@ def _alone(measured: Sequence[Measured]) -> Table:
 
 def _final(measured: Sequence[Measured]) -> Table:
     rows: list[Sequence[Value]] = [
-        (one.program, one.final_live, *(int(one.final(name)) for name in MALLOCS))
-        for one in measured
+        (one.program, one.final_live, *(int(one.final(name)) for name in WHOLE)) for one in measured
     ]
-    return Table("Resident bytes at the end", ("trace", "live at the end", *MALLOCS), rows)
+    return Table("Resident bytes at the end", ("trace", "live at the end", *WHOLE), rows)
