@@ -13,7 +13,6 @@ from experiments.detlefs.bracket import bracket
 from experiments.detlefs.choices import (
     COLLECTOR,
     ROOTS,
-    cells_near,
     collector_heap,
     heap,
     is_near,
@@ -22,7 +21,6 @@ from experiments.detlefs.heaps import run_of, table_9, table_10
 from experiments.detlefs.paper import KILOBYTE_OF_HEAP, PAPER
 from experiments.detlefs.units import UNITS, quotients_met
 from experiments.detlefs.verdict import space_order
-from experiments.detlefs.work import rank_correlation
 from experiments.mallocs import at_hand, missing
 from experiments.output import fill_page, listed
 
@@ -58,7 +56,6 @@ def _facts(results: Results) -> dict[str, Any]:
         "cells": cells,
         **_heaps(results),
         **_choices(results),
-        "correlation": {name: rank_correlation(results, name) for name in at_hand(PAPER)},
         "absent": f"Not modelled here: {listed(absent)}." if absent else "",
     }
 
@@ -97,7 +94,6 @@ def _ends(values: Iterable[float]) -> tuple[float, float]:
 def _choices(results: Results) -> dict[str, Any]:
     runs, buffered = results.choices, results.buffered
     return {
-        "cfrac_near": [cells_near(runs, "cfrac", number) for number in (0, 1)],
         "cfrac": {
             name: [heap(runs, "cfrac", number, name) for number in (0, 1)]
             for name in at_hand(PAPER)

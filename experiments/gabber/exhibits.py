@@ -10,7 +10,7 @@ from experiments.gabber import fit, fragmentation
 from experiments.gabber.bounds import bounds_table
 from experiments.gabber.choices import TWENTIETH, WHOLE, choices_table
 from experiments.gabber.jitter import jitter_table
-from experiments.gabber.programs import EMACS, GENERATED, HUMMINGBIRD
+from experiments.gabber.programs import GENERATED, HUMMINGBIRD
 from experiments.gabber.ranks import ranks_table
 from experiments.gabber.runs import read_full_fit
 from experiments.output import Exhibit
@@ -35,7 +35,6 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
     plain = {
         "work": fragmentation.work_table(results.full),
         "peaks-full": fragmentation.peaks_table(HUMMINGBIRD, results.full, "in full"),
-        "peaks-full-emacs": fragmentation.peaks_table(EMACS, results.full, "in full"),
         "policies": fragmentation.policies_table(results),
         "variants": fragmentation.variants_table(results),
         "jitter": jitter_table(results),

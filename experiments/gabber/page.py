@@ -18,7 +18,7 @@ from experiments.gabber.choices import (
 from experiments.gabber.fragmentation import NUMBERS
 from experiments.gabber.jitter import jitter_leads
 from experiments.gabber.measuring import PLAIN, VARIANTS
-from experiments.gabber.paper import MEGABYTE, PAPER, text
+from experiments.gabber.paper import MEGABYTE, PAPER
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
 from experiments.gabber.ranks import ranks, same_order
 from experiments.mallocs import with_mechanism
@@ -67,8 +67,6 @@ def _facts(results: Results) -> dict[str, Any]:
         "worst": {
             key: PAPER.label(max(here, key=here.__getitem__)) for key, here in places.items()
         },
-        "hummingbird": text(HUMMINGBIRD),
-        "live": text(HUMMINGBIRD)["live_bytes"] / MEGABYTE,
         "exponent": exponent(128, 32760, _FILE_MEAN),
         "absent": f"Not replayed yet: {listed(absent)}." if absent else "",
         "absent_in_full": _absent_in_full(results),

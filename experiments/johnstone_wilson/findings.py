@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from experiments.johnstone_wilson.fragmentation import NUMBERS, comparison
-from experiments.johnstone_wilson.growth_steps import measured_steps, printed_steps
 from experiments.johnstone_wilson.growth_unit import ROWS_4K
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE
 from experiments.johnstone_wilson.published import label, table
@@ -96,19 +95,6 @@ def statistics_gaps(described: Described, names: Sequence[str]) -> dict[int, flo
         )
         for one in comparisons(described)
     }
-
-
-def equal_steps(runs: Runs) -> tuple[int, int, int]:
-    """Return how many cells of the 4K rows have as many growth steps as printed.
-
-    The answer is (as many, within one, cells) over the genuine traces.
-    """
-    gaps = [
-        abs(printed_steps(program, policy) - measured_steps(program, policy, runs))
-        for program in GENUINE
-        for policy in ROWS_4K
-    ]
-    return sum(gap == 0 for gap in gaps), sum(gap <= 1 for gap in gaps), len(gaps)
 
 
 @dataclass(frozen=True)

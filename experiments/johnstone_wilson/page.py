@@ -36,7 +36,6 @@ from experiments.johnstone_wilson.heaps import printed_heap, printed_live_at_pea
 from experiments.johnstone_wilson.pinned import MISSING_BYTES
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, RECONSTRUCTED
 from experiments.johnstone_wilson.published import catalogue, label, programs, table
-from experiments.johnstone_wilson.rank_order import orders
 from experiments.johnstone_wilson.readings import CHOSEN, FITTED, FITTED_ON, TESTED_ON, fitness
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES, LARGE
@@ -160,11 +159,9 @@ def _agreement(results: Results) -> dict[str, Any]:
     near = {one.variant.key: one for one in findings.closeness(runs) if one.number == 3}
     fourth = {one.variant.key: one for one in findings.closeness(runs) if one.number == 4}
     waits = findings.equal_waits(results.described)
-    order = {(one.program, one.number): one for one in orders(runs)}
     printed = [table(3).cells[row]["espresso"].value for row in _CLOSE]
     here = [percent(runs[Job("espresso", AS_PRINTED.policies[row])], 3) for row in _CLOSE]
     gaps = findings.statistics_gaps(results.described, ("espresso", "p2c"))
-    equal, near_by, cells = findings.equal_steps(runs)
     return {
         **sections.verdicts(results.described),
         "classes_gap": gaps[2],
@@ -174,13 +171,6 @@ def _agreement(results: Results) -> dict[str, Any]:
         "near_printed": near[AS_PRINTED.key].within(0.1),
         "near_described": near[AS_DESCRIBED.key].within(0.1),
         "near_cells": len(near[AS_PRINTED.key].distances),
-        "p2c_pairs_3": order["p2c", 3].told_apart,
-        "p2c_pairs_4": order["p2c", 4].told_apart,
-        "ghostscript_same": order["ghostscript", 3].same,
-        "ghostscript_pairs": order["ghostscript", 3].told_apart,
-        "steps_equal": equal,
-        "steps_near": near_by,
-        "steps_cells": cells,
         "close_rows": listed([label(row) for row in _CLOSE]),
         "close_printed": ", ".join(f"{value:.2f}" for value in printed),
         "close_here": ", ".join(f"{value:.2f}" for value in here),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simalloc.report.table import Value
 
 _WAITS: Final = 5
+_BYTES: Final = 6
 _SIZES: Final = 7
 
 
@@ -28,13 +29,13 @@ class Verdict:
 
 
 def verdicts(described: Described) -> dict[str, dict[str, Verdict]]:
-    """Return the columns of tables 5 (K until both neighbours are free) and 7 (sizes) by name."""
+    """Return the columns of tables 5 and 6 (K until both neighbours are free) and 7, by name."""
     by_number = {one.published.number: one for one in comparisons(described)}
     return {
         name: {
             column: _verdict(by_number[number].pairs(), column) for column in table(number).columns
         }
-        for name, number in (("waits", _WAITS), ("sizes", _SIZES))
+        for name, number in (("waits", _WAITS), ("bytes", _BYTES), ("sizes", _SIZES))
     }
 
 
@@ -48,17 +49,18 @@ def _verdict(pairs: list[tuple[str, str, float, float]], wanted: str) -> Verdict
 
 
 def sections_table(described: Described) -> Table:
-    """Return a row a column of tables 5 and 7: the means over the genuine programs."""
+    """Return a row a column of tables 5 to 7: the means over the genuine programs."""
     found = verdicts(described)
     rows: list[tuple[Value, ...]] = [
         *(
-            (f"6.3: {share} of objects, K", Rounded(one.printed, 1), Rounded(one.here, 1))
-            for share, one in found["waits"].items()
+            (f"6.3: {share} of {what}, K", Rounded(one.printed, 1), Rounded(one.here, 1))
+            for what, name in (("objects", "waits"), ("bytes", "bytes"))
+            for share, one in found[name].items()
         ),
         *(
             (f"6.4: {share} of objects, sizes", Rounded(one.printed, 0), Rounded(one.here, 0))
             for share, one in found["sizes"].items()
         ),
     ]
-    title = f"Tables 5 and 7: means over the {len(GENUINE)} genuine programs"
+    title = f"Tables 5 to 7: means over the {len(GENUINE)} genuine programs"
     return Table(title, ("section", "published", "here"), rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from experiments.johnstone_wilson.alterations import STDIO_BUFFER, NewestFirst, Objects, Without
+from experiments.johnstone_wilson.alterations import NewestFirst, Without
 from experiments.johnstone_wilson.fragmentation import NUMBERS
 from experiments.johnstone_wilson.programs import AVAILABLE, heading
 from experiments.johnstone_wilson.published import label, table
@@ -71,17 +71,6 @@ CHANGES: Final = (
         "all",
         "without",
         alteration=Without(LARGE),
-    ),
-    *(
-        Change(
-            f"{program}-stdio",
-            f"{label(program)}: two stdio buffers of {STDIO_BUFFER} bytes, live throughout",
-            program,
-            "without",
-            "with",
-            alteration=Objects((STDIO_BUFFER, STDIO_BUFFER)),
-        )
-        for program in ("p2c", "espresso")
     ),
 )
 

@@ -54,7 +54,6 @@ def page(compared: Sequence[Compared], shown: Mapping[str, Table]) -> str:
     """Return the page as Markdown."""
     by_malloc = {malloc: [one for one in compared if one.malloc == malloc] for malloc in shown}
     facts = {
-        "traces": max(map(len, by_malloc.values())),
         "mallocs": listed([f"{MALLOCS[name].real} ({MALLOCS[name].release})" for name in shown]),
         "found": "\n".join(_found(name, some) for name, some in by_malloc.items()),
         "starts": "; ".join(

@@ -191,16 +191,6 @@ def test_growth_as_printed_is_nearer_by_measure_3(results, program):
     assert distance[AS_PRINTED.key] < distance[AS_DESCRIBED.key]
 
 
-def test_growth_steps_are_the_papers_in_most_cells(results):
-    equal, near, cells = findings.equal_steps(results.runs)
-    assert cells == len(GENUINE) * len(ROWS_4K)
-    assert near > 2 * cells / 3
-    assert equal > cells / 3
-    for row in ROWS_4K:
-        gap = growth_steps.measured_steps("p2c", row, results.runs)
-        assert abs(gap - growth_steps.printed_steps("p2c", row)) <= 1
-
-
 def test_espresso_ao_rows_of_the_paper_peaked_at_one_request(results):
     early = findings.early_request(results)
     for row in (*outliers.ROWS, "binary-buddy"):
@@ -363,15 +353,6 @@ def test_espresso_tells_that_realloc_frees_first(here, changed):
         assert changed("espresso-realloc", 3, row) > 30 > here(3, "espresso", row)
     moved = [changed("espresso-realloc", 3, f"{fit}-fit-lifo") for fit in ("first", "next")]
     assert moved[0] != moved[1]
-
-
-def test_stdio_buffers_bring_p2c_nearer(here, changed):
-    nearer = [
-        abs(changed("p2c-stdio", 4, row) - printed(4, "p2c", row))
-        < abs(here(4, "p2c", row) - printed(4, "p2c", row))
-        for row in GROUPS["johnstone-wilson"]
-    ]
-    assert sum(nearer) > len(nearer) / 2
 
 
 def test_lea_meets_espresso_unless_any_request_takes_the_last_remainder(results):
