@@ -1,10 +1,6 @@
 """Device allocators: the worked example by hand, and what PyTorch's own allocator did."""
 
-import csv
-import subprocess
-import sys
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,9 +9,7 @@ from simalloc.heap import simulate
 from simalloc.heap.device_replay import replay_device
 from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
-from simalloc.trace.formats.importing import load_log
 
-TRUTH = Path(__file__).parents[4] / "shared" / "traces" / "device"
 replay_in_reference = partial(replay_device, engine="reference")
 MIB = 1 << 20
 
@@ -248,51 +242,6 @@ def test_a_block_that_another_stream_uses_stays_until_the_next_request():
     assert replay.addresses.tolist() == [0, 0, -1, 0, 2 * MIB]
     assert replay.figures.peak_active_bytes == 2048
     assert replay.free_blocks.tolist() == [1, 1, 1, 1, 2]
-
-
-@cache
-def workload(arguments):
-    """Return one of the generated workloads."""
-    program = [sys.executable, str(TRUTH / "gpu_workloads.py"), *arguments.split()]
-    with Path(f"{arguments}.txt").open("w") as output:
-        subprocess.run(program, stdout=output, check=True)
-    return load_log(output.name)
-
-
-def expected():
-    path = TRUTH / "expected.csv"
-    return list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
-
-
-NAMES = {
-    "first_oom_event": "first_oom_event",
-    "peak_requested": "peak_requested_bytes",
-    "peak_allocated": "peak_allocated_bytes",
-    "peak_reserved": "peak_reserved_bytes",
-    "final_reserved": "final_reserved_bytes",
-    "peak_inactive_split": "peak_inactive_split_bytes",
-    "segments_made": "segments",
-    "device_alloc": "device_alloc",
-    "device_free": "device_free",
-    "retries": "retries",
-}
-
-
-@pytest.mark.skipif(not TRUTH.exists(), reason="the ground truth lies beside the project")
-def test_what_the_compiled_allocator_did(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for row in expected():
-        described = find_policy(
-            "pytorch",
-            settings=row["settings"],
-            capacity=int(row["capacity"]),
-            fraction=float(row["fraction"] or 1),
-        )
-        engines = ["core"] if "train" not in row["workload"] else ["core", "reference"]
-        for engine in engines:
-            figures = simulate(workload(row["workload"]), described, engine=engine).device
-            found = {name: getattr(figures, ours) for name, ours in NAMES.items()}
-            assert found == {name: int(row[name]) for name in NAMES}, row
 
 
 @pytest.mark.parametrize("name", ["pytorch", "pytorch-expandable", "bfc", "ort-arena", "rmm-pool"])

@@ -4,9 +4,7 @@ import pytest
 from small_traces import trace
 
 from simalloc.heap import simulate
-from simalloc.heap.reference import heap_for, replay
-from simalloc.heap.reference.space import State
-from simalloc.heap.run import Realloc
+from simalloc.heap.reference import heap_for
 from simalloc.policy.families.dlmalloc import Dlmalloc
 
 
@@ -16,13 +14,6 @@ def heap(*sizes, **parameters):
     for size in sizes:
         made.malloc(size)
     return made
-
-
-def test_small_lists_go_newest_first():
-    made = heap(20, 10, 20, 10, 20, 10)
-    for address in (30, 0, 60):
-        made.free(address)
-    assert [made.malloc(20) for _ in range(3)] == [60, 0, 30]
 
 
 def test_the_rest_of_a_small_split_is_the_victim_and_is_used_before_the_trees():
@@ -67,29 +58,6 @@ def test_a_large_request_prefers_a_victim_that_fits_as_well():
     assert (made.malloc(280), made.visited) == (350, 2)  # 300 bytes each
 
 
-def test_equal_large_blocks_go_oldest_first():
-    made = heap(*[300, 10] * 4)
-    for address in (620, 0, 310):
-        made.free(address)
-    assert [made.malloc(300) for _ in range(3)] == [620, 0, 310]
-
-
-def test_the_top_keeps_a_foot_with_a_mechanism():
-    made = heap(16, mechanism=True, growth=4096)
-    assert made.blocks.in_state(State.TABLE) == [(0, 40)]
-    assert made.free_blocks() == [(56, 4040)]
-    made.malloc(4032)
-    assert (made.brk, made.free_blocks()) == (4096, [(4088, 8)])
-    made.malloc(16)
-    assert made.brk == 8192
-    assert made.free_blocks() == [(4104, 4088)]
-
-
-def test_growth_counts_the_top():
-    made = heap(1500)
-    assert (made.malloc(2500), made.brk) == (1500, 4000)
-
-
 def test_the_break_falls_when_the_top_is_large():
     made = heap(1000, 4000, trim=4000)
     made.free(1000)
@@ -104,10 +72,3 @@ def test_a_large_request_has_a_segment_of_its_own():
     assert made.reallocate(address, 3000) == address
     assert made.reallocate(address, 9000) != address
     assert made.blocks.mapped == 4000 + 10000
-
-
-def test_a_realloc_takes_the_low_end_of_what_follows():
-    made = trace("m0:10 m1:20 m2:10 f1 r0:25 r2:30 r0:40")
-    answer = replay(made, Dlmalloc(growth=1000), scale=1, realloc=Realloc.IN_PLACE, check=True)
-    assert answer.addresses.tolist() == [0, 10, 30, -1, 0, 30, 60]
-    assert answer.free_blocks.tolist()[-1] == 2

@@ -4,24 +4,11 @@ import pytest
 from small_traces import trace
 
 from simalloc.heap.reference import heap_for, replay
-from simalloc.heap.reference.space import State
 from simalloc.heap.run import Realloc
 from simalloc.policy.families.kingsley import Kingsley, Variant
 
 BSD_4_2 = Kingsley(mechanism=True)
 BSD_4_4 = Kingsley(Variant.BSD_4_4, mechanism=True)
-
-
-@pytest.mark.parametrize(
-    ("description", "sizes"),
-    [
-        (BSD_4_2, {1: 8, 8: 8, 9: 16, 2048: 2048, 2049: 4096, 4097: 8192}),
-        (BSD_4_4, {1: 8, 2048: 2048, 2049: 8192, 8192: 8192, 8193: 12288, 12289: 20480}),
-    ],
-)
-def test_sizes_of_blocks(description, sizes):
-    heap = heap_for(description)
-    assert {size: heap.rounded(size) for size in sizes} == sizes
 
 
 def test_growth_of_the_first_release():
@@ -33,15 +20,6 @@ def test_growth_of_the_first_release():
     assert [heap.malloc(300), heap.malloc(300), heap.malloc(300)] == [512, 0, 1024]
     assert heap.splits == heap.coalescings == 0
     heap.check()
-
-
-def test_growth_with_pages():
-    heap = heap_for(BSD_4_4)
-    assert [heap.malloc(2000), heap.malloc(2000), heap.malloc(3000)] == [4092, 6140, 8188]
-    assert heap.blocks.in_state(State.WASTE) == [(0, 4092)]
-    assert (heap.brk, heap.growths) == (4092 + 4096 + 8192, 3)
-    heap.check()
-    assert heap_for(Kingsley(Variant.BSD_4_4)).malloc(100) == 0, "no header, no waste"
 
 
 @pytest.mark.parametrize(

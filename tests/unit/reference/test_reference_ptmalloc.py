@@ -1,14 +1,10 @@
 """glibc's malloc on heaps small enough to follow the rules by hand."""
 
 import pytest
-from small_traces import trace
 
 from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.heap import Request
-from simalloc.heap.reference.space import State
-from simalloc.heap.run import Realloc
 from simalloc.heap.simulate import simulate
-from simalloc.policy import find_policy
 from simalloc.policy.families.ptmalloc import GlibcVersion, Ptmalloc
 from simalloc.trace.trace import Trace
 
@@ -68,46 +64,11 @@ def test_fast_blocks_go_newest_first_and_fill_the_thread_cache():
     assert [made.malloc(20) for _ in range(2)] == [40, 60]
 
 
-def test_unsorted_blocks_are_sorted_oldest_first_until_one_fits_exactly():
-    made = heap(100, 10, 50, 10, 60, 10)
-    for address in (0, 110, 170):
-        made.free(address)
-    assert (made.malloc(50), made.visited) == (110, 2)
-    assert (made.malloc(55), made.visited) == (170, 2)  # the last one is sorted: the best fit
-
-
 def test_freed_small_blocks_go_into_their_bins_at_once_since_2_41():
     made = heap(100, 10, 50, 10, 60, 10, version=GlibcVersion.GLIBC_2_41)
     for address in (0, 110, 170):
         made.free(address)
     assert (made.malloc(50), made.visited) == (110, 1), "nothing is unsorted"
-
-
-def test_the_sole_last_remainder_is_cut():
-    made = heap(100, 10, 40, 10)
-    made.free(0)
-    assert made.malloc(30) == 0  # 30 to 100 is unsorted and the last remainder
-    assert (made.malloc(20), made.visited) == (30, 1)
-    made.free(110)
-    assert made.malloc(40) == 110, "it is not alone now"
-
-
-def test_of_equal_large_blocks_the_head_goes_last():
-    made = heap(*[2000, 10] * 4, growth=8040 + 2000)
-    for address in (0, 2010, 4020, 6030):
-        made.free(address)
-    assert [made.malloc(2000) for _ in range(2)] == [0, 2010], "unsorted, exact"
-    for address in (0, 2010):
-        made.free(address)
-    made.malloc(2001)  # all are binned: 4020 is the head, then 6030, 0, 2010
-    assert [made.malloc(1999) for _ in range(4)] == [2010, 0, 6030, 4020]
-
-
-def test_fast_blocks_merge_before_the_heap_grows():
-    made = heap(*[20] * 50, mxfast=24)
-    for address in range(0, 1000, 20):
-        made.free(address)
-    assert (made.malloc(900), made.brk, made.coalescings) == (0, 1000, 49)
 
 
 def test_the_top_is_padded_and_lowered():
@@ -124,23 +85,6 @@ def test_the_mapping_threshold_rises_with_what_is_freed_unless_it_is_given():
         made, call = process(**given)
         call(0, free=call(0, 200_000))
         assert (made.locate(call(0, 200_000))[0] < 0) is is_mapped
-
-
-@pytest.mark.parametrize(("word", "size"), [(4, 400), (8, 656)])
-def test_the_thread_cache_is_a_table_with_a_mechanism(word, size):
-    answer = heap_for(Ptmalloc(mechanism=True, word=word, version=OLDEST))
-    assert answer.malloc(32) == size  # 64 * (4 + 2) + 4 bytes, in multiples of 16
-    assert answer.blocks.in_state(State.TABLE) == [(0, size)]
-    assert answer.brk == 33 * 4096
-
-
-def test_a_realloc_grows_over_what_is_free():
-    made = trace("m0:10 m1:20 m2:10 f1 r0:25 r2:30 r0:40")
-    asked = find_policy("ptmalloc", mechanism=False, **PLAIN | {"version": "2.36"})
-    answer = simulate(
-        made, asked, scale=1, realloc=Realloc.IN_PLACE, engine="reference", checked=True
-    )
-    assert answer.addresses.tolist() == [0, 10, 30, -1, 0, 30, 60]
 
 
 def test_threads_get_arenas_of_their_own_and_then_share_them_the_newest_first():
@@ -160,26 +104,6 @@ def test_the_cores_limit_the_arenas_once_there_are_enough(version, arenas):
     cores = 1 if version is OLDEST else 3
     _, call = made = process(10, version=version, arena_test=2, cores=cores)
     assert [arena_of(made[0], call(thread, 100)) for thread in range(10)] == arenas
-
-
-def test_the_arena_of_a_thread_that_has_ended_is_the_next_ones():
-    made, call = process(4)
-    call(0, 100)
-    address = call(1, 100)
-    call(2, 100)
-    made.request = Request(thread=1)
-    made.end_thread()
-    assert call(3, 100) - address == 112, "behind the live block, the old table being merged"
-    assert made.figures()["attached.1"] == 1
-
-
-def test_a_cache_hands_out_what_another_thread_has_allocated():
-    made, call = process(2)
-    call(0, 100)
-    address = call(1, 100)
-    assert made.locate(address) == (1, 0, 2928)
-    call(0, free=address)
-    assert call(0, 100) == address
 
 
 def test_what_a_thread_has_cached_goes_back_to_its_arena_when_it_ends():
@@ -208,15 +132,3 @@ def test_creating_threads_allocates_a_block_for_each():
         assert run.addresses[0] == before
     alone = Trace.from_events([0, 1], [0, 0], [100, 0])
     assert simulate(alone, "ptmalloc", engine="reference").addresses[0] == 0
-
-
-def test_a_request_that_a_heap_cannot_hold_begins_another_and_an_empty_one_goes():
-    made, call = process(2, mmap_threshold=1 << 30, top_pad=0)
-    call(0, 100)
-    first = call(1, 40 << 20)
-    second = call(1, 40 << 20)
-    assert (made.locate(first)[:2], made.locate(second)[:2]) == ((1, 0), (1, 1))
-    held = made.figures()["system.1"]
-    call(1, free=second)
-    assert made.figures()["system.1"] < held - (40 << 20)
-    assert len(made.blocks.in_state(State.WASTE)) == 0, "the fence is part of the top again"

@@ -1,7 +1,5 @@
 """Scudo's rules, one by one, on heaps small enough to follow them by hand."""
 
-import pytest
-
 from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.families.scudo.configuration import CONFIGURATIONS
 from simalloc.heap.reference.families.scudo.primary import draw_slots
@@ -34,42 +32,6 @@ def test_the_seed_decides_slots_and_first_blocks():
     }
 
 
-@pytest.mark.parametrize(
-    ("config", "sizes"),
-    [
-        (Config.DEFAULT, {1: 32, 16: 32, 17: 64, 48: 64, 241: 320, 131_056: 131_072}),
-        (Config.ANDROID, {1: 32, 32: 48, 97: 144, 64_000: 65_552, 65_536: 65_552}),
-    ],
-)
-def test_a_block_holds_the_header_too(config, sizes):
-    heap = made(config=config)
-    assert {size: heap.rounded(size) for size in sizes} == sizes
-    assert heap_for(Scudo()).rounded(32) == 32
-
-
-def test_new_blocks_are_shuffled_and_freed_ones_come_back_newest_first():
-    heap = made()
-    blocks = [malloc(heap, 16) for _ in range(112)]
-    assert blocks != sorted(blocks)
-    assert sorted(blocks) == list(range(min(blocks), min(blocks) + 112 * 32, 32))
-    for address in blocks[:3]:
-        heap.free(address)
-    assert [malloc(heap, 10) for _ in range(3)] == blocks[2::-1]
-    heap.check()
-
-
-def test_the_lowest_group_is_used_first():
-    heap = made()
-    sizes = 4 << 20 >> 17  # blocks of 128 KiB: 16 in a group
-    blocks = sorted(malloc(heap, 131_056) for _ in range(2 * sizes))
-    for address in reversed(blocks):
-        heap.free(address)
-    cached = {malloc(heap, 131_056) for _ in range(2)}
-    assert cached == set(blocks[:2]), "what the local cache still has"
-    assert malloc(heap, 131_056) in blocks[:16]
-    heap.check()
-
-
 def test_an_aligned_block_has_waste_in_front():
     heap = made()
     address = malloc(heap, 100, alignment=256)
@@ -79,33 +41,6 @@ def test_an_aligned_block_has_waste_in_front():
     heap.free(address)
     assert heap.blocks.in_state(State.WASTE) == []
     heap.check()
-
-
-def test_realloc_moves_what_gets_smaller_by_a_page():
-    heap = made()
-    address = malloc(heap, 10_000)
-    heap.request = Request(10_200)
-    assert heap.reallocate(address, 10_200) == address
-    heap.request = Request(6105)
-    assert heap.reallocate(address, 6105) == address
-    heap.request = Request(2009)
-    assert heap.reallocate(address, 2009) != address
-
-
-def test_large_blocks_end_at_their_guard_page_and_are_cached():
-    heap = made()
-    address = malloc(heap, 200_000)
-    base = heap.blocks.before(heap.blocks.before(address))
-    assert (address + 16 + 200_000) % 4096 == 0
-    assert heap.locate(address) == (1, 0, address + 16 - base)
-    mapped = heap.blocks.mapped
-    heap.free(address)
-    assert heap.blocks.mapped == mapped
-    assert malloc(heap, 190_000) == address + 10_000, "5 percent in front of it are no matter"
-    assert heap.blocks.mapped == mapped
-    small = made(cache_count_max=0)
-    small.free(malloc(small, 200_000))
-    assert small.blocks.mapped == 0
 
 
 def test_pages_of_large_blocks_go_back_after_the_interval():

@@ -1,7 +1,6 @@
 """TLSF on heaps small enough to follow policy/families/tlsf.md by hand."""
 
 from simalloc.heap.reference import heap_for
-from simalloc.heap.reference.space import State
 from simalloc.policy.families.tlsf import Tlsf
 
 
@@ -22,13 +21,6 @@ def test_a_list_is_not_searched_but_passed_by():
     assert made.malloc(296) == 0
 
 
-def test_of_a_list_the_newest_is_taken():
-    made = heap(20, 1, 20, 1, 20, 1)
-    for address in (21, 42, 0):
-        made.free(address)
-    assert [made.malloc(17) for _ in range(3)] == [0, 42, 21]
-
-
 def test_the_tail_is_used_last_and_grows():
     made = heap(100, 200, 50)
     made.free(300)
@@ -37,41 +29,6 @@ def test_the_tail_is_used_last_and_grows():
     made.free(0)
     assert (made.malloc(120), made.visited) == (300, 0)
     assert (made.brk, made.growths, made.coalescings) == (420, 4, 2)
-
-
-def test_free_neighbours_merge_on_both_sides():
-    made = heap(20, 20, 20, 20)
-    for address in (0, 40, 20):
-        made.free(address)
-    assert made.free_blocks() == [(0, 60)]
-    made.free(60)
-    assert made.malloc(90) == 0
-    made.check()
-
-
-def test_the_last_block_grows_where_it_is():
-    made = heap(10, 20)
-    assert made.reallocate_in_place(10, 70)
-    assert (made.brk, made.coalescings) == (80, 1)
-    assert made.reallocate_in_place(10, 30)
-    assert made.reallocate_in_place(10, 100)
-    assert (made.brk, made.free_blocks()) == (110, [])
-    assert not made.reallocate_in_place(0, 11)
-
-
-def test_a_successor_is_taken_whole_and_split():
-    made = heap(10, 30, 5)
-    made.free(10)
-    assert made.reallocate_in_place(0, 25)
-    assert made.free_blocks() == [(25, 15)]
-
-
-def test_the_control_block_comes_first():
-    made = heap_for(Tlsf(mechanism=True, word=8))
-    assert made.malloc(16) == 6536
-    assert made.blocks.in_state(State.TABLE) == [(0, 6536)]
-    small = heap_for(Tlsf(mechanism=True))
-    assert small.malloc(16) == 16 + 100 + 3072
 
 
 def test_the_tail_is_split_however_little_is_left_of_what_was_used():
