@@ -5,8 +5,7 @@ from paper_pages import DOCS, no_progress
 
 from experiments.ellermann.choices import EVEN, LOGARITHMIC, SEEDED, SEEDS, gains
 from experiments.ellermann.measuring import WALKED, WORKLOADS, measure
-from experiments.ellermann.page import GLIBC_SECONDS, MISS, PAGE, page, tables
-from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS
+from experiments.ellermann.page import PAGE, page, tables
 
 
 @pytest.fixture(scope="module")
@@ -27,29 +26,6 @@ def test_next_fit_searches_less_and_walks_as_far(results, name):
     assert searches[0] > 40 * searches[1]
     assert 0.7 < frees[0] / frees[1] < 1.3
     assert 1.2 < results.per_pair(name, first) / results.per_pair(name, following) < 2.5
-
-
-@pytest.mark.parametrize("name", WORKLOADS)
-def test_next_fit_takes_more_memory(results, name):
-    heaps = [results.runs[name, text].peak_heap_bytes for text in WALKED]
-    pages = [results.pages[name, text] for text in WALKED]
-    assert heaps[1] > 1.05 * heaps[0]
-    assert pages[1] > pages[0]
-
-
-def test_the_printed_times_are_not_those_of_searches(results):
-    pairs = [results.per_pair(WORKLOADS[0], text) for text in WALKED]
-    printed = 1e9 * GLIBC_SECONDS / ELLERMANN_OBJECTS
-    assert (pairs[0] - pairs[1]) * MISS < 0.02 * printed
-
-
-def test_caching_saves_few_merges(results):
-    for name in WORKLOADS:
-        plain, cached = (
-            results.runs[name, f"first-fit-split{tail}"].counters.coalescings
-            for tail in ("", ":cache=100")
-        )
-        assert 0.8 < cached / plain < 1
 
 
 def test_the_rate_and_the_sizes_decide_who_walks_less_and_the_seed_does_not(results):

@@ -13,8 +13,8 @@ from experiments.growth.measuring import (
     WITHOUT_TAIL,
     measure,
 )
-from experiments.growth.page import PAGE, PICTURE, holes, page
-from experiments.growth.synthetic import SMALL, STEP, SYNTHETIC
+from experiments.growth.page import PAGE, PICTURE, page
+from experiments.growth.synthetic import SMALL, SYNTHETIC
 from experiments.shipped import shipped
 
 DESCRIBED = 256 * SCALE
@@ -45,25 +45,6 @@ def test_what_is_kept_is_what_a_replay_comes_to(found, name):
         assert one == found.outcome(name, one.policy, one.unit)
 
 
-def test_resident_pages_say_the_same(found):
-    assert max(spread.width for spread in found.resident_spreads(FIRST)) < 2
-    assert found.outcome("perl5", BEST, UNITS[0]).resident_waste < 1
-    assert found.outcome("perl5", BEST, DESCRIBED).resident_waste > 1000
-    for policy in ("binary-buddy", "double-buddy", "simple-seg-2n", "simple-seg-2n-3x2n"):
-        mapped, resident = (
-            max(spread.width for spread in spreads)
-            for spreads in (found.spreads(policy), found.resident_spreads(policy))
-        )
-        assert resident < mapped
-    for policy in ("first-fit-lifo", "next-fit-ao", "next-fit-lifo", "next-fit-fifo"):
-        assert sum(spread.width > 1 for spread in found.resident_spreads(policy)) > 16
-
-
-def test_a_unit_of_one_byte_of_the_program_is_the_least():
-    least, smaller = measure("p2c", (BEST, FIRST), (SCALE,)), measure("p2c", (BEST, FIRST), (1,))
-    assert [one.peak_heap for one in least] == [one.peak_heap for one in smaller]
-
-
 def test_on_the_papers_programs_both_stand_with_any_unit(found):
     for policy in (BEST, FIRST):
         assert found.most_on_paper(policy) < 3
@@ -79,12 +60,6 @@ def test_first_fit_hardly_depends_on_the_unit_and_best_fit_does_on_two(found):
     assert found.spread("perl5", FIRST).most < 1
 
 
-def test_the_four_best_are_the_same_with_every_unit(found):
-    for unit in UNITS:
-        ordered = sorted(POLICIES, key=lambda policy: found.median_figure(policy, unit))
-        assert set(ordered[:4]) == {"best-fit-ao", "best-fit-lifo", "best-fit-fifo", FIRST}
-
-
 def test_best_fit_fails_on_a_growing_block_as_soon_as_a_scrap_can_hold_an_object(found):
     for unit in FINE:
         best, first = (found.outcome(SYNTHETIC, policy, unit).waste for policy in (BEST, FIRST))
@@ -92,11 +67,3 @@ def test_best_fit_fails_on_a_growing_block_as_soon_as_a_scrap_can_hold_an_object
         assert best == first if unit < SMALL * SCALE else best > 3000
     assert found.outcome(SYNTHETIC, WITHOUT_TAIL, UNITS[0]).waste > 3000
     assert max(found.outcome(SYNTHETIC, "lea-2.6.1", unit).waste for unit in UNITS) < 140
-
-
-def test_the_holes_lie_apart_by_single_objects():
-    coarse, fine = holes(BEST, DESCRIBED), holes(BEST, 16 * SCALE)
-    assert coarse.holes > 200
-    assert fine.holes <= 1
-    assert coarse.objects_between == 1
-    assert coarse.request - coarse.largest[-1] == STEP

@@ -6,14 +6,12 @@ from paper_pages import DOCS, no_progress
 from experiments.johnstone_wilson.every_reading import (
     PAGE,
     READINGS,
-    ROWS,
     exhibits,
     jobs,
     kept,
     key,
     measure,
     page,
-    place,
     rankings,
 )
 from experiments.johnstone_wilson.growth_unit import SEQUENTIAL
@@ -44,32 +42,17 @@ def test_nothing_is_kept_but_what_is_asked_for(measured):
 
 
 def test_what_is_kept_is_what_a_replay_gives(measured):
-    """On P2C in every reading that is fitted there, on Ghostscript in one: all take minutes."""
+    """On P2C in a fifth of the readings, on Ghostscript in one for two rows: all take minutes."""
     wanted = {
-        *(one.job("p2c", row) for one in FITTED for row in SEQUENTIAL),
-        *(Reading(high=True, past=True, tail=False).job("p2c", row) for row in ROWS),
-        *(Reading(high=True, enters=True).job("ghostscript", row) for row in ROWS),
+        *(one.job("p2c", row) for one in FITTED[::5] for row in SEQUENTIAL),
+        *(Reading(high=True, enters=True).job("ghostscript", row) for row in SEQUENTIAL[:2]),
     }
     again = measure(wanted, no_progress)
     assert len(again) == len(wanted)
     assert again == {which: measured[which] for which in again}
 
 
-def test_next_fit_lifo_has_its_rover_on_the_remainder_however_it_is_read(measured):
-    for program in ("p2c", "espresso", "gcc", "ghostscript"):
-        stays, past = (
-            measured[key(reading.job(program, "next-fit-lifo"))]
-            for reading in (Reading(high=True), Reading(high=True, past=True))
-        )
-        assert stays == past
-
-
 def test_p2c_chooses_the_reading_of_the_catalogue(found):
     best = next(iter(found["p2c"].values()))
     assert found["p2c"][CHOSEN].equal == best.equal
     assert len(FITTED) == 16
-
-
-def test_the_choice_is_second_on_espresso_and_among_the_last_on_ghostscript(found):
-    where = {program: place(fits) for program, fits in found.items()}
-    assert where == {"p2c": 1, "espresso": 2, "gcc": 7, "ghostscript": 14, "perl": 1}

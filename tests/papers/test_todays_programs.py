@@ -1,18 +1,15 @@
 """Programs of today under Johnstone & Wilson's policies: what docs/todays-programs.md claims."""
 
-import numpy as np
 import pytest
 from paper_pages import DOCS, no_progress
 
 from experiments.johnstone_wilson.replays import percent
 from experiments.todays_programs import facts
-from experiments.todays_programs.cases import AS_IT_IS, CASES, IN_PLACE, PAIR
+from experiments.todays_programs.cases import AS_IT_IS, CASES, PAIR
 from experiments.todays_programs.measuring import measure
 from experiments.todays_programs.page import PAGE, page
-from experiments.todays_programs.programs import PROGRAMS, ROWS
+from experiments.todays_programs.programs import PROGRAMS
 from experiments.todays_programs.tables import all_tables
-from simalloc.trace import Op
-from simalloc.trace.catalogue import catalogue
 
 BEST, FIRST = PAIR
 
@@ -32,12 +29,6 @@ def changed(results):
         for policy in PAIR
         for run in [results.runs[change.job(case.program, policy)]]
     }
-
-
-def test_programs_are_those_that_were_recorded_by_a_recipe():
-    assert len(PROGRAMS) == 22
-    assert len(ROWS) == 16
-    assert {catalogue()[name].kind for name in PROGRAMS} == {"recorded"}
 
 
 def test_the_better_of_the_two_wastes_little_on_most_programs(results):
@@ -77,20 +68,6 @@ def test_perl5_is_one_block_that_grows(results, changed):
     assert len(set(trace.object[trace.size > 1 << 20].tolist())) == 1, "one object is left out"
 
 
-def test_ginsh_is_requests_that_grow(results, changed):
-    assert results.waste("ginsh", BEST) > 80
-    assert results.waste("ginsh", FIRST) < 3
-    for policy in PAIR:
-        assert changed["ginsh", "without objects above 16 KiB", policy][0] < 3
-    large = facts.large_requests(results.traces["ginsh"])
-    assert large.rising > large.count / 2
-    assert (large.gap, large.life) == (32, 47)
-    best, first = (pieces(results, "ginsh", policy) for policy in PAIR)
-    assert best.largest[-1] < best.request
-    assert best.hole_bytes > 0.8 * best.free
-    assert (first.holes, best.holes > 50, best.bytes_between < 200) == (0, True, True)
-
-
 def test_cc1_is_two_requests(results, changed):
     for policy in PAIR:
         huge = facts.huge_requests(results.traces["cc1"], policy)
@@ -101,37 +78,6 @@ def test_cc1_is_two_requests(results, changed):
         waste, live = changed["cc1", "without objects above 1 MiB", policy]
         assert waste < 5
         assert live == changed["cc1", "as recorded", policy][1]
-
-
-@pytest.mark.parametrize(("program", "share"), [("varnish", 0.2), ("redis", 0.7)])
-def test_first_fit_on_caches_hangs_on_large_objects(results, changed, program, share):
-    assert results.waste(program, FIRST) > 15
-    assert results.waste(program, BEST) < 6
-    without = changed[program, "without objects above 4 KiB", FIRST][0]
-    assert without < share * results.waste(program, FIRST)
-    best, first = (pieces(results, program, policy) for policy in PAIR)
-    assert first.largest[-1] < first.request
-    assert first.middling * first.free > 3 * best.middling * best.free
-
-
-def test_redis_is_worse_if_reallocs_grow_in_place(results, changed):
-    for policy in PAIR:
-        in_place = changed["redis", "realloc grows in place if it can", policy][0]
-        assert in_place > 2 * changed["redis", "as recorded", policy][0]
-    then = pieces(results, "redis", BEST, IN_PLACE)
-    assert then.holes > 10 * pieces(results, "redis", BEST).holes
-    assert then.largest[-1] < then.request
-
-
-def test_f2c_is_rests_of_small_blocks(results, changed):
-    trace = results.traces["f2c"]
-    request = np.median(trace.size[trace.op != Op.FREE])
-    for policy in PAIR:
-        free = pieces(results, "f2c", policy)
-        assert free.holes <= 1
-        assert free.median < request / 2
-        without = changed["f2c", "without objects above 1 KiB", policy][0]
-        assert abs(without - results.waste("f2c", policy)) < 0.5
 
 
 def test_the_page_in_docs_is_the_one_that_comes_out(results):

@@ -1,6 +1,5 @@
 """The page on what is possible: what it prints is what is measured."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -18,20 +17,14 @@ from experiments.bounds.knowing import (
     sizes_of,
 )
 from experiments.bounds.measuring import (
-    ASKED,
     KNOWLEDGE,
-    PAPERS,
     SMALL,
     by_sites,
     known,
-    online,
-    playing_large,
     possible,
     ratio,
 )
 from experiments.bounds.page import answer
-from experiments.bounds.sites import read_sites
-from experiments.shipped import shipped
 from simalloc.adversary import ADVERSARIES
 from simalloc.bound import robson_bound
 from simalloc.heap import simulate
@@ -63,26 +56,6 @@ def test_what_knowing_helps_is_what_is_measured():
     found = known("p2c", [])
     for what in {*found} - {"sizes of others"}:
         assert float(cells[what]) == pytest.approx(100 * found[what], abs=6e-4)
-
-
-def test_what_call_sites_tell_is_what_is_kept():
-    place = 2 + [*KNOWLEDGE].index("sites")
-    for trace in ASKED:
-        cells = printed("Heap beyond peak live in percent, by", trace)
-        assert float(cells[place]) == pytest.approx(100 * read_sites()[trace]["sites"], abs=6e-4)
-
-
-def test_every_shipped_trace_and_every_policy_is_on_the_page():
-    assert all(printed("Heap beyond peak live**", name) for name in shipped())
-    assert all(printed("Peak heap / live bytes, every row", name) for name in online())
-    assert all(printed("Peak heap / live bytes, with 2^20", name) for name in playing_large())
-    assert all(printed("Robson's adversary by live bytes", name) for name in PAPERS)
-    assert all(printed("Heap beyond peak live in percent, by", name) for name in ASKED)
-
-
-def test_exact_traces_are_counted():
-    exact = sum(printed("Heap beyond peak live**", name)[3] == "0" for name in shipped())
-    assert re.search(rf"on {exact}\s+of {len(shipped())} traces", PAGE)
 
 
 def test_a_game_of_the_page():

@@ -1,7 +1,6 @@
 """Files of results are whole or not there."""
 
 import csv
-from pathlib import Path
 
 import pytest
 
@@ -37,16 +36,3 @@ def test_what_was_there_stays_if_drawing_fails(tmp_path):
         write_figure(draw, path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_figure_is_drawn_beside_its_place(tmp_path):
-    seen = []
-
-    def draw(draft):
-        seen.append(Path(draft.name))
-        draft.write(b"picture")
-
-    write_figure(draw, tmp_path / "figure.png")
-    assert seen[0].parent == tmp_path
-    assert (tmp_path / "figure.png").read_bytes() == b"picture"
-    assert not seen[0].exists()

@@ -9,7 +9,6 @@ from experiments.johnstone_wilson import replays, sequential_fit
 from experiments.johnstone_wilson.alterations import Objects
 from experiments.johnstone_wilson.replays import (
     Job,
-    percent,
     replay_all,
     replay_apart,
     total_events,
@@ -59,11 +58,6 @@ def test_policies_in_python_run_in_other_processes():
     for job in jobs:
         expected = simulate(load("p2c").prefix(job.upto), "first-fit-ao")
         assert runs[job].peak_heap_bytes == expected.peak_heap_bytes
-
-
-def test_percent_is_the_measure_times_a_hundred():
-    run = simulate(TRACES["two"], "simple-seg-2n")
-    assert percent(run, 4) == 100 * (run.peak_heap_bytes / run.max_live_bytes - 1)
 
 
 def test_the_first_error_stops_the_rest_and_is_raised(monkeypatch):
