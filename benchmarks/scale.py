@@ -16,7 +16,6 @@ from benchmarks.cost import (
     cost_of_glibc,
     cost_of_policy,
 )
-from benchmarks.scale_figure import draw
 from benchmarks.steady import Kind, steady
 from simalloc.policy import spell
 from simalloc.report import Rounded, Table, write_table
@@ -50,7 +49,6 @@ def _sizes(_context: click.Context, _option: click.Parameter, text: str) -> list
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True)
 @table_option
 @click.option("--json", "target", type=click.Path(dir_okay=False), help="Write every figure there.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw a picture (PNG) there.")
 def main(
     *,
     live: list[int],
@@ -60,7 +58,6 @@ def main(
     repeats: int,
     table_format: Format,
     target: str | None,
-    plot: str | None,
 ) -> None:
     """Time a free and a malloc with many live objects, and with many free blocks.
 
@@ -83,8 +80,6 @@ def main(
         bytes_each = [[*key, figure] for key, figure in memory.items()]
         figures = {"costs": [asdict(cost) for cost in costs], "bytes_a_live_object": bytes_each}
         write_json(target, figures)
-    if plot is not None:
-        draw(costs, plot)
 
 
 def _costs(
