@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simalloc.errors import SimallocError
@@ -78,6 +78,7 @@ def free_by_page(case):
 
 
 @pytest.mark.parametrize("name", ONLINE)
+@settings(max_examples=-(-settings().max_examples // 3))
 @given(data=st.data())
 def test_on_drawn_traces(name, data):
     case = data.draw(cases(HEAP_POLICIES[name]))

@@ -12,7 +12,6 @@ from simalloc.errors import PolicyError
 from simalloc.heap import Realloc, simulate
 from simalloc.policy import PythonPolicy, find_policy
 from simalloc.trace import Op, Trace
-from simalloc.trace.catalogue import load
 from traces import traces
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "policies.py"
@@ -81,12 +80,6 @@ def test_a_block_that_is_split_twice_finds_its_place_twice(name, asked):
     trace = Trace.from_events(op, number, [*gaps, *([0] * len(holes)), *asked])
     own = outcome("core", trace, TWINS[name], checked=True)
     assert_alike(own, outcome("core", trace, name))
-
-
-@pytest.mark.parametrize("name", TWINS)
-def test_on_several_hundred_thousand_events(name):
-    trace = load("cfrac").prefix(300_000)
-    assert_alike(outcome("core", trace, TWINS[name]), outcome("core", trace, name))
 
 
 def test_on_the_beginning_of_a_shipped_trace():
@@ -176,9 +169,3 @@ def test_chaos_does_the_same_in_both_engines_and_no_harm(trace, seed, options):
         assert_alike(*answers)
     else:
         assert_same(*answers)
-
-
-def test_every_simulation_has_an_object_of_its_own():
-    trace = many_free_blocks(seed=3).prefix(400)
-    own = find_policy(f"{EXAMPLES}:QuickLists")
-    assert simulate(trace, own) == simulate(trace, own)
