@@ -58,11 +58,11 @@ class Lives:
         slot: NDArray[np.uint32],
         mark: NDArray[np.int64] | None,
         ended: NDArray[np.void],
-        settled: NDArray[np.void],
+        completed: NDArray[np.void],
         /,
     ) -> tuple[int, int]: ...
     def finish(
-        self, most: int, ended: NDArray[np.void], settled: NDArray[np.void], /
+        self, most: int, ended: NDArray[np.void], completed: NDArray[np.void], /
     ) -> tuple[int, int]: ...
     def sums(self) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]: ...
 

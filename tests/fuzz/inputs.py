@@ -39,7 +39,7 @@ PATTERNS = PatternFormat({
     "ignore": r"^#|^$",
 })  # fmt: skip
 NUMBERED = PatternFormat({"malloc": r"Alloc\((?P<size>.*)\)", "free": r"Free\((?P<id>.*)\)"})
-WAYS = {
+IMPORTS = {
     **{name: (found, None) for name, found in FORMATS.items()},
     "heaptrack-newest": (FORMATS["heaptrack"], "newest"),
     "heaptrack-oldest": (FORMATS["heaptrack"], "oldest"),
@@ -191,7 +191,7 @@ MUTATIONS = (
 def read(name, content, *, lenient):
     """Read an input as a log; returns its trace, or None if it is refused as it should be."""
     try:
-        log_format, match_frees = WAYS[name]
+        log_format, match_frees = IMPORTS[name]
         log = Log(LogStream(io.BytesIO(content), "log"), lenient, match_frees)
         reading = log_format.read(log)
         collector = Collector(reading.columns)

@@ -57,7 +57,7 @@ def keep_freed_memory():
 
 
 def fuzz(name, first, count):
-    """Fuzz one format, and answer whether all went well."""
+    """Fuzz one format, and return whether all went well."""
     number, peak = multiprocessing.RawValue("q", first), multiprocessing.RawValue("q", 0)
     started = time.monotonic()
     process = multiprocessing.Process(target=work, args=(name, first, count, number, peak))
@@ -81,7 +81,7 @@ def main():
     parser.add_argument("--inputs", type=int, default=1_000_000)
     parser.add_argument("--first", type=int, default=0)
     args = parser.parse_args()
-    names = args.formats or list(inputs.WAYS)
+    names = args.formats or list(inputs.IMPORTS)
     results = [fuzz(name, args.first, args.inputs) for name in names]
     sys.exit(0 if all(results) else 1)
 

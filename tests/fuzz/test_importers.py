@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 INPUTS = 300
-names = pytest.mark.parametrize("name", list(inputs.WAYS))
+names = pytest.mark.parametrize("name", list(inputs.IMPORTS))
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def test_mutated_logs(name):
         inputs.check(name, number)
 
 
-@pytest.mark.parametrize("name", [name for name in inputs.WAYS if name != "memray"])
+@pytest.mark.parametrize("name", [name for name in inputs.IMPORTS if name != "memray"])
 @given(content=st.binary(min_size=1, max_size=200))
 def test_random_bytes(name, content):
     for lenient in (False, True):

@@ -36,7 +36,7 @@ struct span_place {
     uint32_t index;
 };
 
-/* One span of all addresses. False if memory is exhausted, as with all that answer so;
+/* One span of all addresses. False if memory is exhausted, as with all that return a bool;
  * spans_destroy() is to be called in any case. */
 bool spans_init(struct spans *spans, int64_t until);
 void spans_destroy(struct spans *spans);

@@ -54,11 +54,11 @@ static uint32_t take_place(struct lives *lives)
     return place;
 }
 
-static void settle(struct lives *lives, uint32_t place, struct told *told)
+static void complete(struct lives *lives, uint32_t place, struct told *told)
 {
     struct life *life = &lives->places[place];
-    told->settled[told->settled_count++] =
-        (struct settled){.wait = life->until - life->death, .size = life->size};
+    told->completed[told->completed_count++] =
+        (struct completed){.wait = life->until - life->death, .size = life->size};
     life->awaited = 0;
     life->after = lives->free;
     lives->free = place;
@@ -72,7 +72,7 @@ static void await_one_less(struct lives *lives, uint32_t place, struct told *tol
     struct life *life = &lives->places[place];
     life->until = lives->clock;
     if (--life->awaited == 0)
-        settle(lives, place, told);
+        complete(lives, place, told);
 }
 
 static void tell_end(struct lives *lives, const struct life *life, struct told *told)
@@ -176,17 +176,17 @@ enum lives_fault lives_enter(struct lives *lives, size_t count, const uint8_t *o
 }
 
 /* Nobody comes after the life born last, so it has nobody more to wait for. */
-static void settle_last(struct lives *lives, struct told *told)
+static void complete_last(struct lives *lives, struct told *told)
 {
     if (lives->last != NOBODY && lives->places[lives->last].awaited == 1)
-        settle(lives, lives->last, told);
+        complete(lives, lives->last, told);
 }
 
 void lives_finish(struct lives *lives, size_t most, struct told *told)
 {
     if (lives->finished == 0)
-        settle_last(lives, told);
-    while (lives->finished < lives->used && told->settled_count < most) {
+        complete_last(lives, told);
+    while (lives->finished < lives->used && told->completed_count < most) {
         uint32_t place = lives->finished++;
         struct life *life = &lives->places[place];
         if (life->awaited == 0)
@@ -196,7 +196,7 @@ void lives_finish(struct lives *lives, size_t most, struct told *told)
             life->death = lives->clock;
         }
         life->until = lives->clock;
-        settle(lives, place, told);
+        complete(lives, place, told);
     }
     empty_slots(lives);
 }

@@ -2,7 +2,7 @@
  * in the memory of what is live.
  *
  * A life begins with a malloc or realloc and ends with a realloc or free. Its neighbours are those
- * born just before and after it; it is settled when it and both of them have ended. The clock
+ * born just before and after it; it is completed when it and both of them have ended. The clock
  * counts allocated bytes. */
 #ifndef SIMALLOC_LIVES_H
 #define SIMALLOC_LIVES_H
@@ -38,21 +38,21 @@ struct ended {
     int64_t marked;
 };
 
-/* A life that is settled: how long its neighbours outlived it. */
-struct settled {
+/* A life that is completed: how long its neighbours outlived it. */
+struct completed {
     int64_t wait;
     int64_t size;
 };
 
-/* Where those are written; there is room for as many as the events can end and settle. */
+/* Where those are written; there is room for as many as the events can end and complete. */
 struct told {
     struct ended *ended;
-    struct settled *settled;
+    struct completed *completed;
     size_t ended_count;
-    size_t settled_count;
+    size_t completed_count;
 };
 
-enum { SETTLED_AN_EVENT = 3 };
+enum { COMPLETED_AN_EVENT = 3 };
 
 struct lives {
     uint32_t *in_slot; /* the place of the life in each slot, or NOBODY */
@@ -83,7 +83,7 @@ enum lives_fault lives_enter(struct lives *lives, size_t count, const uint8_t *o
                              const int64_t *size, const uint32_t *slot, const int64_t *mark,
                              struct told *told);
 
-/* Ends what is never freed and settles what is left, `most` lives at a time; none is told when
+/* Ends what is never freed and completes what is left, `most` lives at a time; none is told when
  * nothing is left. No more events can be taken. */
 void lives_finish(struct lives *lives, size_t most, struct told *told);
 

@@ -34,24 +34,24 @@ static void lives_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
-enum { ENDED, SETTLED, TOLD };
+enum { ENDED, COMPLETED, TOLD };
 
 #define TOLD_COLUMNS                                                                               \
     {.name = "ended", .width = sizeof(struct ended), .writable = true},                            \
-        {.name = "settled", .width = sizeof(struct settled), .writable = true}
+        {.name = "completed", .width = sizeof(struct completed), .writable = true}
 
 /* Takes hold of where to tell what ends, with room for so many; on failure an exception is set. */
 static bool hold_told(struct column *columns, PyObject *const *given, Py_ssize_t ended,
-                      Py_ssize_t settled, struct told *told)
+                      Py_ssize_t completed, struct told *told)
 {
-    Py_ssize_t ended_room, settled_room;
-    if (!columns_hold_two(columns, given, SETTLED, TOLD, &ended_room, &settled_room))
+    Py_ssize_t ended_room, completed_room;
+    if (!columns_hold_two(columns, given, COMPLETED, TOLD, &ended_room, &completed_room))
         return false;
-    *told = (struct told){columns[ENDED].view.buf, columns[SETTLED].view.buf, 0, 0};
-    if (ended_room >= ended && settled_room >= settled)
+    *told = (struct told){columns[ENDED].view.buf, columns[COMPLETED].view.buf, 0, 0};
+    if (ended_room >= ended && completed_room >= completed)
         return true;
     columns_release(columns, TOLD);
-    PyErr_Format(PyExc_ValueError, "ended needs room for %zd, settled for %zd", ended, settled);
+    PyErr_Format(PyExc_ValueError, "ended needs room for %zd, completed for %zd", ended, completed);
     return false;
 }
 
@@ -61,7 +61,7 @@ static PyObject *answer(const struct told *told, enum lives_fault fault)
         return PyErr_NoMemory();
     if (fault == LIVES_UNSOUND)
         return PyErr_Format(PyExc_ValueError, "the events are not those of a valid trace");
-    return Py_BuildValue("nn", (Py_ssize_t)told->ended_count, (Py_ssize_t)told->settled_count);
+    return Py_BuildValue("nn", (Py_ssize_t)told->ended_count, (Py_ssize_t)told->completed_count);
 }
 
 static PyObject *lives_enter_method(PyObject *object, PyObject *args)
@@ -78,10 +78,10 @@ static PyObject *lives_enter_method(PyObject *object, PyObject *args)
     struct told told;
     Py_ssize_t count;
     if (!PyArg_UnpackTuple(args, "enter", COLUMNS + TOLD, COLUMNS + TOLD, &given[OP], &given[SIZE],
-                           &given[SLOT], &given[MARK], &to[ENDED], &to[SETTLED]) ||
+                           &given[SLOT], &given[MARK], &to[ENDED], &to[COMPLETED]) ||
         !columns_hold(columns, given, COLUMNS, &count))
         return NULL;
-    if (!hold_told(places, to, count, SETTLED_AN_EVENT * count, &told)) {
+    if (!hold_told(places, to, count, COMPLETED_AN_EVENT * count, &told)) {
         columns_release(columns, COLUMNS);
         return NULL;
     }
@@ -102,7 +102,7 @@ static PyObject *lives_finish_method(PyObject *object, PyObject *args)
     PyObject *to[TOLD];
     struct told told;
     Py_ssize_t most;
-    if (!PyArg_ParseTuple(args, "nOO", &most, &to[ENDED], &to[SETTLED]) ||
+    if (!PyArg_ParseTuple(args, "nOO", &most, &to[ENDED], &to[COMPLETED]) ||
         !hold_told(places, to, most, most + 1, &told))
         return NULL;
     lives_finish(&((Lives *)object)->lives, (size_t)most, &told);
@@ -125,11 +125,11 @@ static PyObject *lives_sums(PyObject *object, PyObject *unused)
 
 static PyMethodDef lives_methods[] = {
     {"enter", lives_enter_method, METH_VARARGS,
-     "enter(op, size, slot, mark, ended, settled) -> (ended, settled)\n--\n\n"
-     "Take events of a valid trace, and tell what ends and what is settled in them (lives.h)."},
+     "enter(op, size, slot, mark, ended, completed) -> (ended, completed)\n--\n\n"
+     "Take events of a valid trace, and tell what ends and what is completed in them (lives.h)."},
     {"finish", lives_finish_method, METH_VARARGS,
-     "finish(most, ended, settled) -> (ended, settled)\n--\n\n"
-     "End what is never freed, and settle what is left, so many at a time until there are none."},
+     "finish(most, ended, completed) -> (ended, completed)\n--\n\n"
+     "End what is never freed, and complete what is left, so many at a time until there are none."},
     {"sums", lives_sums, METH_NOARGS,
      "sums() -> (lifetimes, weighted by size, lengths)\n--\n\n"
      "Sums over all that has ended, each as its upper and lower 64 bits."},

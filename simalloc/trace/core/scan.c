@@ -28,7 +28,7 @@ static const char *blanks(const char *at)
     return at;
 }
 
-/* The functions below answer where a number ends, which is where it starts if there is none. */
+/* The functions below return where a number ends, which is where it starts if there is none. */
 static const char *read_natural(const char *at, uint64_t *value, enum scan_trouble *trouble)
 {
     const char *start = at;

@@ -94,7 +94,7 @@ class Interpreter:
     def _without_null(self, rows: Rows, op: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the ops as they come out: realloc(NULL, n) is a malloc, realloc(p, 0) may free p.
 
-        What allocates and answers a null pointer has failed; to free one is no event.
+        What allocates and returns a null pointer has failed; to free one is no event.
         """
         null = rows.fields["key"] == 0
         realloc = op == Op.REALLOC
@@ -128,6 +128,6 @@ def _events(rows: Rows, op: NDArray[np.uint8], columns: tuple[str, ...]) -> Read
 
 
 def _product(count: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Multiply, or answer the largest int64 where that is not enough."""
+    """Multiply, or return the largest int64 where that is not enough."""
     overflows = count.astype(np.float64) * size.astype(np.float64) >= 2.0**63
     return np.where(overflows, np.iinfo(np.int64).max, count * size)

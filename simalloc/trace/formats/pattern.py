@@ -58,7 +58,7 @@ class PatternFormat:
             self._compiled(kind)
 
     def sniff(self, head: bytes) -> bool:  # noqa: ARG002 - patterns tell no format
-        """Answer no: such a log is never told by its content."""
+        """Return False: such a log is never told by its content."""
         return False
 
     def read(self, log: Log) -> Reading:

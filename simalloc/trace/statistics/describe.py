@@ -93,12 +93,12 @@ def describe(
     work = len(source) * passes(source.allocated_bytes)
     survey = _Survey(source, added, part_events)
     for events in survey:
-        waits.add(events.settled)
+        waits.add(events.completed)
         progress(len(events) / max(work, 1))
     waits.narrow()
     while waits.found is None:
         for events in LifeReader(source, part_events=part_events):
-            waits.add(events.settled)
+            waits.add(events.completed)
             progress(len(events) / work)
         waits.narrow()
     return survey.statistics(waits.found)

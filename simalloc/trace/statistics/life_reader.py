@@ -25,8 +25,8 @@ _ENDED: Final = np.dtype(
         for name in ("born", "died", "size", "birth", "death", "length", "mark", "marked")
     ]
 )
-_SETTLED: Final = np.dtype([(name, np.int64) for name in ("wait", "size")])
-_SETTLED_AN_EVENT: Final = 3
+_COMPLETED: Final = np.dtype([(name, np.int64) for name in ("wait", "size")])
+_COMPLETED_AN_EVENT: Final = 3
 
 
 class Ended(NamedTuple):
@@ -52,7 +52,7 @@ class Ended(NamedTuple):
         return self.death - self.birth
 
 
-class Settled(NamedTuple):
+class Completed(NamedTuple):
     """Lives of which both temporal neighbours have ended too; an int64 array each.
 
     `wait` counts the bytes allocated since the life's own death.
@@ -74,7 +74,7 @@ class LifeEvents:
     live: NDArray[np.int64]
     """Bytes live after each event."""
     ended: Ended
-    settled: Settled
+    completed: Completed
 
     @property
     def last(self) -> bool:
@@ -111,7 +111,7 @@ class LifeReader:
         self._part_events = part_events
         self._table = LifeTable(source.slots)
         self._ended = np.empty(part_events, _ENDED)
-        self._settled = np.empty(_SETTLED_AN_EVENT * part_events, _SETTLED)
+        self._completed = np.empty(_COMPLETED_AN_EVENT * part_events, _COMPLETED)
         self._first = 0
 
     @property
@@ -136,20 +136,20 @@ class LifeReader:
                 yield self._enter(part.part(start, start + self._part_events))
         while True:
             yield (events := self._finish())
-            if not len(events.settled.wait):
+            if not len(events.completed.wait):
                 break
 
     def _enter(self, events: ReplayedEvents) -> LifeEvents:
         marks = None if self._mark is None else events.columns.get(self._mark)
         mark = None if marks is None else marks.astype(np.int64)
         told = self._table.enter(
-            events.op, events.size, events.slot, mark, self._ended, self._settled
+            events.op, events.size, events.slot, mark, self._ended, self._completed
         )
         return self._life_events(events.op, events.size, mark, events.live, told)
 
     def _finish(self) -> LifeEvents:
         most = self._part_events
-        told = self._table.finish(most, self._ended, self._settled)
+        told = self._table.finish(most, self._ended, self._completed)
         none = np.empty(0, np.int64)
         return self._life_events(np.empty(0, np.uint8), none, none, none, told)
 
@@ -162,10 +162,10 @@ class LifeReader:
         told: tuple[int, int],
     ) -> LifeEvents:
         ended = Ended(*_columns(self._ended[: told[0]]))
-        settled = Settled(*_columns(self._settled[: told[1]]))
+        completed = Completed(*_columns(self._completed[: told[1]]))
         first = self._first
         self._first += len(op)
-        return LifeEvents(first, op, size, mark, live, ended, settled)
+        return LifeEvents(first, op, size, mark, live, ended, completed)
 
 
 def _columns(records: NDArray[np.void]) -> list[NDArray[Any]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.trace.lives import Lives
-    from simalloc.trace.statistics.life_reader import LifeReader, Settled
+    from simalloc.trace.statistics.life_reader import Completed, LifeReader
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class NeighbourWaits:
         objects, weighted = self._objects.found, self._bytes.found
         return None if objects is None or weighted is None else Neighbours(objects, weighted)
 
-    def add(self, settled: Settled) -> None:
+    def add(self, completed: Completed) -> None:
         """Count some waits."""
-        self._objects.add(settled.wait)
-        self._bytes.add(settled.wait, settled.size)
+        self._objects.add(completed.wait)
+        self._bytes.add(completed.wait, completed.size)
 
     def narrow(self) -> None:
         """Come nearer, when all waits have been added."""

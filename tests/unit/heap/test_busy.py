@@ -1,4 +1,4 @@
-"""What replays events in one thread refuses to answer another meanwhile: its memory is changing."""
+"""What replays events in one thread refuses another meanwhile: its memory is changing."""
 
 import threading
 from functools import partial

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def log(tmp_path):
-    """Return a function that writes a log and answers its path."""
+    """Return a function that writes a log and returns its path."""
 
     def write(content, name="log.txt"):
         path = tmp_path / name

@@ -24,7 +24,7 @@ del block
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory):
-    """Return a function that runs a program under memray and answers the file's path."""
+    """Return a function that runs a program under memray and returns the file's path."""
     pytest.importorskip("memray")
     folder = tmp_path_factory.mktemp("memray")
     (folder / "program.py").write_text(PROGRAM)

@@ -62,7 +62,7 @@ static void vacate(struct objects *objects, const struct record *record, struct 
     objects->frees_unseen += release(objects, (int64_t)record->address, record, out);
 }
 
-/* The answer to a failure that the checks before it leave possible. */
+/* What a failure is reported as that the checks before it leave possible. */
 static enum objects_answer answer_to(enum reason why)
 {
     return why == REASON_MEMORY ? OBJECTS_MEMORY : OBJECTS_DAMAGED;

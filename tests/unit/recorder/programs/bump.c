@@ -1,4 +1,4 @@
-/* An allocator for tests, next in line after the recorder: it never uses memory again, but answers
+/* An allocator for tests, next in line after the recorder: it never uses memory again, but returns
  * fit for signal handlers. Its addresses are multiples of 8 only. */
 #include <errno.h>
 #include <stddef.h>
