@@ -41,15 +41,6 @@ def test_help_lists_the_commands_and_imports_none():
     assert all(name in text.decode() for name in COMMANDS)
 
 
-@pytest.mark.parametrize(("shell", "line"), [
-    ("bash", "complete "), ("zsh", "compdef "), ("fish", "complete "),
-])  # fmt: skip
-def test_shells_are_told_how_to_complete(shell, line):
-    script = complete(f"{shell}_source")
-    assert line in script
-    assert "_SIMALLOC_COMPLETE" in script
-
-
 def test_commands_and_options_are_completed():
     commands = complete("bash_complete", COMP_WORDS="simalloc re", COMP_CWORD="1")
     assert set(commands.split()) == {f"plain,{name}" for name in COMMANDS if name[:2] == "re"}
@@ -191,22 +182,6 @@ def test_policies_lists_the_whole_catalogue():
     assert max(map(len, lines)) <= 120
     group = simalloc("policies", "@real", "--format", "csv").stdout.splitlines()
     assert [line.partition(",")[0] for line in group[1:]] == list(GROUPS["real"])
-
-
-@pytest.mark.parametrize("form", ["table", "markdown"])
-def test_policies_tells_all_of_one(form):
-    text = simalloc("policies", "double-buddy:growth=8K", "--format", form).stdout
-    for words in ("section 2.3.2; Wise 1978", "two systems", "growth_3x", "8K", "multiple of 24",
-                  "header 4, footer 4, alignment 8, minimum 16 bytes", "even multiple of its size",
-                  "simalloc run espresso -p double-buddy:growth=8K"):  # fmt: skip
-        assert words.lower() in text.lower()
-
-
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_what_policies_says_of_each(name):
-    named = simalloc("policies", name).stdout
-    assert CATALOGUE[name].source.split(",")[0] in named
-    assert "visited" in named.lower(), "the rules are there, to the last"
 
 
 def test_policies_that_do_not_exist():

@@ -54,11 +54,6 @@ def test_standard_input(simalloc, tmp_path):
     assert len(read_trace(tmp_path / "t.npz")) == 1
 
 
-def test_one_is_said_as_one(simalloc):
-    result = simalloc("import", "-", "-o", "t.npz", input="m 0 1\n")
-    assert "t.npz: 1 event on 1 object, at most 1 byte live" in result.stderr
-
-
 def test_a_device_is_only_chosen_where_there_are_several(simalloc, tmp_path):
     (tmp_path / "log").write_text("m 0 8\n")
     for command in ("import log -o t.npz", "device log", "report log -o page.html"):

@@ -5,13 +5,12 @@ import io
 import json
 import os
 import re
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from simalloc.cli import main
-from simalloc.trace import Trace, read_trace, write_trace
+from simalloc.trace import Trace, write_trace
 from simalloc.trace.workloads import trace_of_lives
 
 
@@ -56,12 +55,6 @@ def test_people_see_traces_side_by_side_and_each_ones_classes(path, table_format
     assert row.count("24") == 2
 
 
-def test_the_five_that_matter_come_first_with_what_they_come_to(path):
-    lines = info(path).splitlines()
-    assert len(lines) < 25
-    assert "tiny: most is live 60% of the way; 60% as much at the end." in lines
-
-
 def test_added_bytes_are_said(path):
     assert "sizes with 8 bytes added" in info(path, "--added", "8")
     (record,) = json.loads(info(path, "--added", "8", "--format", "json"))
@@ -92,16 +85,6 @@ def test_the_trace_of_a_log_whose_name_is_not_unicode_is_drawn(tmp_path):
     log = tmp_path / os.fsdecode(b"odd\xff.txt")
     log.write_text("m 1 10\nf 1\n")
     assert "odd\ufffd" in info(str(log), "--plot", str(tmp_path / "odd.svg"))
-
-
-def test_a_name_that_is_not_unicode_is_spelled_out(path):
-    trace = replace(read_trace(path), name="odd\udcff")
-    write_trace(trace, path)
-    assert r"odd\udcff" in info(path)
-
-
-def test_a_reconstructed_trace_is_shown_as_such():
-    assert "hyper (reconstructed)" in info("hyper")
 
 
 @pytest.mark.parametrize("arguments", [["nonesuch"], [], ["hyper", "--added", "-1"]])

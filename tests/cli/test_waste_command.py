@@ -61,12 +61,6 @@ def test_real_allocators_stand_beside_when_asked_for(trace):
     assert result.stdout.splitlines()[-1].startswith("small,glibc,,")
 
 
-def test_the_table_says_what_its_bytes_are(trace):
-    shown = waste(trace, "-p", "best-fit-ao").stdout
-    assert "headers, alignment" in shown
-    assert "cached" not in shown, "no heap has any"
-
-
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_a_picture(trace, tmp_path, ending):
     path = tmp_path / f"waste.{ending}"

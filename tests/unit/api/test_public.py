@@ -66,37 +66,3 @@ def test_importing_it_loads_nothing_heavy():
     loaded = run_python("import sys, simalloc; dir(simalloc); print(*sys.modules)").split()
     assert not UNLOADED & set(loaded)
     assert [name for name in loaded if name.startswith("simalloc.")] == []
-
-
-SAMPLE = """
-import simalloc
-from simalloc.policy import CATALOGUE
-
-trace: simalloc.Trace = simalloc.read_trace("espresso")
-policy: simalloc.Policy = simalloc.find_policy("first-fit-ao", growth="64K")
-run: simalloc.Run = simalloc.simulate(trace, policy)
-runs: simalloc.Runs = simalloc.simulate_all("espresso", {"first-fit-ao": {"growth": ["4K", 8192]}})
-best: simalloc.Run = runs.sorted("#4")[0]
-results: simalloc.Results = simalloc.run_sweep([trace, "cfrac"], [policy, *CATALOGUE], scales=[1])
-simalloc.draw_ranking(results).savefig("ranking.pdf")
-simalloc.record(["ls", "-l"], sites=True)
-simalloc.find_policy(4)
-simalloc.run_sweep("espresso", job=2)
-"""
-
-
-def test_mypy_understands_it_from_outside(tmp_path):
-    sample = tmp_path / "sample.py"
-    sample.write_text(SAMPLE)
-    checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "sample.py"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-        env={"MYPYPATH": str(Path(simalloc.__file__).parents[1])},
-    )
-    errors = [line for line in checked.stdout.splitlines() if ": error: " in line]
-    assert [line.split(":")[1] for line in errors] == ["13", "14"], checked.stdout
-    assert 'incompatible type "int"; expected "Policy | PythonPolicy' in errors[0]
-    assert 'Unexpected keyword argument "job"' in errors[1]

@@ -21,7 +21,3 @@ def test_the_unit_is_the_smallest_object(bound):
 def test_what_is_no_game(bound):
     with pytest.raises(ValueError, match="each takes at least the one before"):
         bound(4, 16)
-
-
-def test_a_largest_object_between_two_powers_counts_as_the_lower():
-    assert robson_bound(16, 7) == robson_bound(16, 4)

@@ -34,10 +34,6 @@ def test_the_example_as_a_run():
     assert str(found) == "the bound itself: outward from the peak, oldest lowest, first fit"
 
 
-def test_other_policies_have_no_such_finding():
-    assert simulate(EXAMPLE, "first-fit-ao").found is None
-
-
 def test_headers_count():
     run = simulate(EXAMPLE, "best-possible:header=4", scale=1)
     assert run.found.bound_bytes == run.peak_heap_bytes == 4 * 4 + 6

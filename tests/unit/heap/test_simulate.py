@@ -1,6 +1,5 @@
-"""simulate(): what it takes, what it answers, what it refuses."""
+"""simulate(): what it takes, what it returns, what it refuses."""
 
-import threading
 from contextlib import suppress
 
 import numpy as np
@@ -12,9 +11,8 @@ from simalloc.heap.reference.space import MAX_BREAK
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay
 from simalloc.measure import fragmentation
-from simalloc.policy import HEAP_POLICIES, Policy, Series, find_policy
+from simalloc.policy import HEAP_POLICIES, find_policy
 from simalloc.policy.families.base import parameter_ranges
-from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 from simalloc.trace.shapes import empty_spans
@@ -43,18 +41,6 @@ def test_measures_by_hand():
     assert measures.mean_by_bytes == pytest.approx(by_bytes - 1)
 
 
-@pytest.mark.parametrize("number", [-1, 0, 5])
-def test_there_are_four_measures(number):
-    with pytest.raises(ValueError, match=f"no measure #{number}"):
-        fragmentation(simulate(HOLE, "first-fit-ao"))[number]
-
-
-def test_internal_and_external_share_the_waste():
-    counters = simulate(HOLE, "simple-seg-2n").counters
-    # 100 bytes are 1600 scaled, in blocks of 2048; two of them to a refill of 4096.
-    assert counters.internal_bytes_at_peak_heap == pytest.approx((2 * 2048 + 4096) / 16 - 350)
-
-
 def test_the_timeline_keeps_extremes_of_any_length():
     random = np.random.default_rng(7)
     sizes = random.integers(1, 5000, 10_000)
@@ -67,14 +53,6 @@ def test_the_timeline_keeps_extremes_of_any_length():
     np.testing.assert_array_equal(timeline.live_high, live.max(axis=1))
     assert (np.diff(timeline.heap_high) >= 0).all(), "the heap never shrinks here"
     assert (timeline.heap_low[1:] >= timeline.heap_high[:-1]).all()
-
-
-@pytest.mark.parametrize("rule", Realloc)
-def test_realloc_rules_differ(rule):
-    trace = Trace.from_events([M, M, R], [0, 1, 1], [10, 10, 25])
-    run = simulate(trace, "first-fit-ao", realloc=rule, addresses=True, checked=True)
-    address = {Realloc.FREE_FIRST: 160, Realloc.MOVE: 320, Realloc.IN_PLACE: 160}[rule]
-    assert run.addresses[-1] == address
 
 
 def test_an_empty_trace_has_no_measures():
@@ -136,17 +114,6 @@ def test_a_collector_that_waits_for_nothing_grows_when_it_has_just_collected(eng
 def test_a_growth_of_more_bytes_than_a_number_counts_is_refused(engine):
     with pytest.raises(SimallocError, match=r"event 0 .* would exceed 2\*\*62 bytes"):
         simulate(HOLE, "bw-gc-2.6:page=1T,increment=16M", engine=engine)
-
-
-def test_a_policy_needs_no_catalogue():
-    own = Policy("own", SegregatedStorage(Series.POWERS, growth=1 << 16))
-    assert simulate(HOLE, own).peak_heap_bytes == 1 << 13  # 2048 and 4096, one refill each
-
-
-def test_progress_counts_to_the_end():
-    seen = []
-    simulate(HOLE, "first-fit-ao", progress=seen.append)
-    assert seen == [len(HOLE)]
 
 
 @pytest.mark.parametrize("engine", ["core", "core-portable"])
@@ -248,20 +215,6 @@ def _blocks_after(trace, name):
     columns = [np.empty(simulation.block_count(), np.int64) for _ in range(3)]
     assert simulation.blocks(0, *columns) == len(columns[0])
     return columns
-
-
-def test_threads_simulate_side_by_side():
-    runs = []
-    threads = [
-        threading.Thread(target=lambda: runs.append(simulate(HOLE, "next-fit-lifo")))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(runs) == 4
-    assert all(run == runs[0] for run in runs)
 
 
 def test_a_list_of_100_000_free_blocks_hides_none():

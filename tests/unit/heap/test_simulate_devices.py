@@ -42,17 +42,6 @@ def test_on_all_cores_they_do_what_each_does_alone(file):
         np.testing.assert_array_equal(run.addresses, alone.addresses)
 
 
-def test_a_file_is_read_once(file, monkeypatch):
-    opened, read = [], type(file).replayed_parts
-    monkeypatch.setattr(
-        type(file),
-        "replayed_parts",
-        lambda self, columns: opened.append(self) or read(self, columns),
-    )
-    simulate_all(file, DEVICES)
-    assert opened == [file]
-
-
 def test_a_program_that_ends_early_leaves_the_others_alone(file):
     small = f"no-cache:capacity={300 * 2 << 20}"
     early, whole = simulate_all(file, [small, "no-cache"], addresses=True)
@@ -85,25 +74,3 @@ def test_an_interruption_stops_every_device_after_its_stride(file, monkeypatch):
         simulate_all(file, DEVICES, progress=told)
     assert len(advances) <= len(DEVICES)
     assert set(threading.enumerate()) <= threads
-
-
-def test_an_interruption_while_threads_begin_is_raised(file, monkeypatch):
-    submit = ThreadPoolExecutor.submit
-
-    def interrupted(*arguments, **options):
-        submit(*arguments, **options)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
-    threads = set(threading.enumerate())
-    with pytest.raises(KeyboardInterrupt):
-        simulate_all(file, DEVICES)
-    assert set(threading.enumerate()) <= threads
-
-
-def test_an_error_is_raised_as_it_is(file):
-    def fails(_):
-        raise ValueError("told")
-
-    with pytest.raises(ValueError, match="told"):
-        simulate_all(file, DEVICES, progress=fails)

@@ -9,13 +9,11 @@ from simalloc.heap.real import AtStart, NativeRun
 from simalloc.heap.states import footprint_of_states
 from simalloc.measure import real_waste, waste
 from simalloc.measure.waste import PARTS
-from simalloc.policy import HEAP_POLICIES, find_policy, with_and_without_mechanism
+from simalloc.policy import find_policy, with_and_without_mechanism
 from simalloc.trace import Trace, read_trace
 from simalloc.trace.catalogue import find_trace
 
 MALLOC, FREE, EMPTY = 0, 1, 4
-
-ONLINE = sorted(name for name, row in HEAP_POLICIES.items() if row.description.runner == "online")
 
 
 def taken_apart(events, text, *, event=None, scale=1):
@@ -116,23 +114,6 @@ def test_what_the_program_does_not_write_is_not_resident():
     trace = Trace.from_events([MALLOC, FREE], [1, 1], [5000, 0], name="t")
     run = simulate(trace, "best-fit-ao", scale=1)
     assert by_page(waste(trace, run, 1, writes=False)) == (0, 0, 8192, 0)
-
-
-@pytest.mark.parametrize("name", ONLINE)
-def test_what_is_free_is_told_by_its_pages(name):
-    """All parts add up, after the peak of either footprint, and the resident bytes are the run's.
-
-    Of the last a heap may have more: pages that only begin in it.
-    """
-    trace = read_trace(find_trace("mstress")).prefix(20_000)
-    run = simulate(trace, name, scale=1, realloc="in-place", resident=True)
-    for event in (run.mapped.peak_event, run.resident.peak_event):
-        found = waste(trace, run, event)
-        free = found.cached + found.free_inside + found.free_at_top
-        assert found.free_resident + found.free_untouched + found.free_given_back == free
-        assert min(by_page(found)) >= 0
-        assert found.free_resident <= found.resident <= found.heap
-    assert found.resident == pytest.approx(run.resident.peak_bytes, abs=4096)
 
 
 def test_the_best_possible_has_no_pages():

@@ -16,7 +16,7 @@ from simalloc.report.figures.pages import draw_pages
 from simalloc.report.figures.portrait import draw_portrait
 from simalloc.report.figures.portrait_live import BOUNDS
 from simalloc.report.figures.ranking import draw_ranking
-from simalloc.report.figures.style import PAGE_COLOURS, PALETTES, new_figure
+from simalloc.report.figures.style import PALETTES, new_figure
 from simalloc.report.figures.threads import draw_threads
 from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.visits import draw_visits
@@ -251,7 +251,3 @@ def test_colours_stand_out_from_the_paper(palette):
     for colour, least in ((palette.ink, 4.5), *((line, 1.9) for line in palette.lines)):
         lighter, darker = sorted((luminance(colour), paper), reverse=True)
         assert (lighter + 0.05) / (darker + 0.05) > least, colour
-
-
-def test_page_colours_stand_for_distinct_variables():
-    assert len(set(PAGE_COLOURS.values())) == len(PAGE_COLOURS)

@@ -17,36 +17,6 @@ NUMBERED = (
     "Alloc(552)\nAlloc(16)\nFree(0)\nAlloc(8)\nFree(2)\n",
     [(M, 0, 552), (M, 1, 16), (F, 0, 0), (M, 2, 8), (F, 2, 0)],
 )
-GAME = (
-    {
-        "malloc": r"ALLOC ptr=(?P<id>\w+) size=(?P<size>\d+)",
-        "free": r"FREE ptr=(?P<id>\w+)",
-        "ignore": "^--",
-    },
-    "-- frame 1\n[0.1] ALLOC ptr=0x10 size=64 tag=mesh\n[0.2] FREE ptr=0x10\n[0.3] FREE ptr=0x0\n",
-    [(M, 0, 64), (F, 0, 0)],
-)
-JSON_LINES = (
-    {
-        "malloc": r'"op":"new","id":"(?P<id>[^"]+)","bytes":(?P<size>\d+)',
-        "free": r'"op":"delete","id":"(?P<id>[^"]+)"',
-    },
-    '{"op":"new","id":"b","bytes":5}\n{"op":"new","id":"a","bytes":7}\n{"op":"delete","id":"b"}\n',
-    [(M, 0, 5), (M, 1, 7), (F, 0, 0)],
-)
-FTRACE = (
-    {
-        "malloc": r"kmalloc: .*ptr=(?P<id>\w+) .*bytes_alloc=(?P<size>\d+)",
-        "free": r"kfree: .*ptr=(?P<id>\w+)",
-        "ignore": "^#",
-    },
-    (
-        "# tracer: nop\n"
-        " sh-1 [0] .. 1.5: kmalloc: call_site=f+0x1 ptr=00ab bytes_req=100 bytes_alloc=128\n"
-        " sh-1 [0] .. 1.6: kfree: call_site=g+0x2 ptr=00ab\n"
-    ),
-    [(M, 0, 128), (F, 0, 0)],
-)
 UTRACE = (
     {
         "malloc": r"(?P<id>0x\w+) = malloc\((?P<size>\d+)\)",
@@ -71,15 +41,6 @@ WRAPPER = (
     ),
     [(M, 0, 24), (M, 1, 64), (R, 0, 64), (M, 2, 12), (F, 1, 0), (F, 0, 0)],
 )
-BPFTRACE = (
-    {
-        "malloc": r"malloc (?P<size>\d+) -> (?P<id>\w+)",
-        "free": r"free (?P<id>\w+)",
-        "ignore": "^Attaching|^@",
-    },
-    "Attaching 3 probes...\n12 malloc 552 -> 0x55d0\n12 free 0x55d0\n12 free 0x0\n\n@total: 616\n",
-    [(M, 0, 552), (F, 0, 0)],
-)
 CSV = (
     {
         "malloc": r',Alloc,(?P<id>\w+),"?(?P<size>[\d,]+)"?,',
@@ -91,14 +52,6 @@ CSV = (
         '0.2,Alloc,0x2F,"4,096",c\r\n0.3,Free,0x1F,0,"a, b"\r\n'
     ),
     [(M, 0, 128), (M, 1, 4096), (F, 0, 0)],
-)
-TCMALLOC = (
-    {
-        "malloc": r"MALLOC: size=(?P<size>\d+) ptr=(?P<id>\w+)",
-        "free": r"FREE: ptr=(?P<id>\w+)",
-    },
-    "I1 a.cc:1] MALLOC: size=128 ptr=7f001000 tid=5\nI1 a.cc:2] FREE: ptr=7f001000 tid=6\n",
-    [(M, 0, 128), (F, 0, 0)],
 )
 BOARD = (
     {"malloc": r"^A (?P<id>\w+) (?P<hexsize>\w+)", "free": r"^F (?P<id>\w+)"},
@@ -122,18 +75,7 @@ def events(trace):
 
 @pytest.mark.parametrize(
     ("patterns", "text", "expected"),
-    [
-        NUMBERED,
-        GAME,
-        JSON_LINES,
-        FTRACE,
-        UTRACE,
-        WRAPPER,
-        BPFTRACE,
-        CSV,
-        TCMALLOC,
-        BOARD,
-    ],
+    [NUMBERED, UTRACE, WRAPPER, CSV, BOARD],
 )
 def test_logs_that_no_importer_knows(read, patterns, text, expected):
     assert events(read(text, patterns)) == expected

@@ -185,8 +185,7 @@ def test_the_format_can_be_forced(log):
 
 
 def test_an_import_streams(tmp_path):
-    op, key, size = random_events(3 << 20, 1000)
-    np.savez(tmp_path / "unused.npz", op=op)
+    op, key, size = random_events(3 << 18, 1000)
     write_trace(Trace.from_events(op, key, size), tmp_path / "trace.npz")
     export_trace(tmp_path / "trace.npz", tmp_path / "log.txt.zst", "text")
     shares = []

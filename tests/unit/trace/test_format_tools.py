@@ -7,7 +7,7 @@ import pytest
 from simalloc.errors import TraceError
 from simalloc.trace import read_trace, write_trace
 from simalloc.trace.events import OPTIONAL_COLUMNS, Op
-from simalloc.trace.formats.importing import import_log, load_log, open_log
+from simalloc.trace.formats.importing import import_log, load_log
 from simalloc.trace.sites import site_name
 
 LOGS = Path(__file__).parents[2] / "data" / "logs"
@@ -249,14 +249,6 @@ def test_what_the_lines_become(load, name, text, expected, columns):
     assert events(trace) == expected
     assert {key: values.tolist() for key, values in trace.columns.items()} == columns
     assert all(values.dtype == OPTIONAL_COLUMNS[key] for key, values in trace.columns.items())
-
-
-@pytest.mark.parametrize(("name", "text", "expected", "columns"), SAMPLES)
-def test_every_sample_is_told_from_every_format(tmp_path, name, text, expected, columns):
-    del expected, columns
-    (tmp_path / "log").write_text(text)
-    with open_log(tmp_path / "log") as opened:
-        assert opened.format.name == name
 
 
 MISTAKES = [

@@ -48,18 +48,6 @@ def test_counts_and_averages():
     assert (counts.objects, counts.bytes, counts.average_size) == (5, 80, 16.0)
 
 
-def test_a_realloc_ends_a_life_and_begins_another():
-    lives = lives_of(TRACE)
-    assert lives.born.tolist() == [0, 1, 2, 4, 6]
-    assert lives.died.tolist() == [2, 3, 5, 7, 7], "7 events: the last two are never freed"
-    assert lives.size.tolist() == [10, 20, 6, 40, 4]
-    assert lives.birth.tolist() == [0, 10, 30, 36, 76]
-    assert lives.death.tolist() == [30, 36, 76, 80, 80]
-    assert lives.lifetime.tolist() == [30, 26, 46, 44, 4]
-    assert lives.length.tolist() == [2, 2, 2, 2, 1]
-    assert lives.freed.tolist() == [True, True, True, False, False]
-
-
 def test_a_realloc_may_keep_the_object():
     lives = lives_of(TRACE, "same")
     assert lives.died.tolist() == [5, 3, 7, 7]
@@ -74,25 +62,9 @@ def test_average_lifetimes():
     assert lifetimes.mean_objects == (2 + 2 + 2 + 2 + 1) / 5
 
 
-def test_peaks_and_the_first_event_that_has_them():
-    assert TRACE.replayed.live.tolist() == [10, 30, 26, 6, 46, 40, 44]
-    statistics = describe(TRACE)
-    assert statistics.peak_bytes == Peak(46, 4)
-    assert statistics.peak_objects == Peak(2, 1)
-
-
 def test_a_realloc_is_not_two_objects_at_once():
     assert describe(made("m0:8 r0:8 r0:8")).peak_objects == Peak(1, 0)
     assert describe(made("m0:8 r0:9 r0:8")).classes[0].most_live == 1
-
-
-def test_an_object_waits_until_both_neighbours_are_dead():
-    lives = lives_of(made("m0:1 m1:2 m2:4 f1 m3:8 f0 m4:16 f2 f3 f4"))
-    # MatchFrees at 7, 15 and 31 bytes: object 1 waits for 2, the others for nobody or the end.
-    assert lives.death.tolist() == [15, 7, 31, 31, 31]
-    assert neighbour_waits(lives).tolist() == [0, 24, 0, 0, 0]
-    assert neighbours_of(lives).objects == (24, 24, 24)
-    assert neighbours_of(lives).bytes == (0, 24, 24), "2 of 31 bytes wait"
 
 
 def test_what_is_never_freed_is_free_at_the_end():
@@ -243,7 +215,7 @@ def test_lives_take_events_of_a_valid_trace_only():
         events = np.array([op], np.uint8), np.array([8]), np.array([slot], np.uint32)
         with pytest.raises(ValueError, match="not those of a valid trace"):
             LifeTable(1).enter(*events, None, *told)
-    with pytest.raises(ValueError, match="needs room for 1, settled for 3"):
+    with pytest.raises(ValueError, match="needs room for 1, completed for 3"):
         LifeTable(1).enter(*events, None, np.zeros(1, "V64"), np.zeros(2, "V16"))
 
 

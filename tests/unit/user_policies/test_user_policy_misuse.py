@@ -41,7 +41,7 @@ def simulation_of(own):
 
 
 def answering(answer):
-    """Make a policy whose second malloc answers something else."""
+    """Make a policy whose second malloc returns something else."""
 
     class Answers(Sound):
         def malloc(self, heap, size):
