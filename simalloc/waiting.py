@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import FIRST_COMPLETED, wait
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -18,8 +18,19 @@ of, is noticed only after the wait: for hours, if what is waited for takes hours
 
 
 def completed(futures: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
-    """Yield futures as they are done."""
-    left = set(futures)
+    """Yield futures as they are done.
+
+    Nothing is held meanwhile that a Ctrl-C could leave locked: a future that is waited for with the
+    standard library's `wait` needs the lock of its waiter to end.
+    """
+    done: SimpleQueue[Future[Any]] = SimpleQueue()
+    left = 0
+    for future in futures:
+        future.add_done_callback(done.put)
+        left += 1
     while left:
-        done, left = wait(left, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-        yield from done
+        try:
+            yield done.get(timeout=LOOK_SECONDS)
+        except Empty:
+            continue
+        left -= 1

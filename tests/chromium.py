@@ -4,11 +4,12 @@ import base64
 import fcntl
 import json
 import os
+import select
 import shutil
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from patience import PATIENCE
+from patience import PATIENCE, ending
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ARGUMENTS = (
@@ -34,6 +35,7 @@ class Page:
 
     def __init__(self, to_browser, from_browser):
         self._to, self._from = to_browser, from_browser
+        self._received = b""
         self._number = 0
         self._session = {}
         self.messages = []
@@ -58,11 +60,15 @@ class Page:
             self.messages.append(answer)
 
     def _receive(self):
-        text = bytearray()
-        while (byte := self._from.read(1)) != b"\0":
-            if not byte:
+        while b"\0" not in self._received:
+            ready, _, _ = select.select([self._from], [], [], PATIENCE)
+            if not ready:
+                raise TimeoutError("Chromium does not reply")
+            more = os.read(self._from, 1 << 16)
+            if not more:
                 raise RuntimeError("Chromium has ended")
-            text += byte
+            self._received += more
+        text, _, self._received = self._received.partition(b"\0")
         return json.loads(text)
 
     def evaluate(self, expression):
@@ -144,9 +150,11 @@ def browser(profile):
     )
     os.close(in_read)
     os.close(out_write)
-    with os.fdopen(in_write, "wb") as to_browser, os.fdopen(out_read, "rb") as from_browser:
+    with ending(process), os.fdopen(in_write, "wb") as to_browser:
         try:
-            yield Page(to_browser, from_browser)
+            yield Page(to_browser, out_read)
         finally:
+            os.close(out_read)
             process.terminate()
-            process.wait(PATIENCE)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE / 10)
