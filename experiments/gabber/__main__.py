@@ -11,15 +11,12 @@ import click
 from experiments.gabber import figures
 from experiments.gabber.choices import DRAWS, measure_choices
 from experiments.gabber.exhibits import exhibits
-from experiments.gabber.jitter import measure_jitter
 from experiments.gabber.measuring import measure, measure_full, results
 from experiments.gabber.page import PAGE, figure_name, page
-from experiments.gabber.programs import load_traces
 from experiments.gabber.runs import (
     CHOICES,
     FULL,
     FULL_FIT,
-    JITTER,
     QUICK,
     GabberRun,
     GabberRuns,
@@ -51,13 +48,6 @@ if TYPE_CHECKING:
     help="Replay a tenth of the generated traces, and the recorded ones, anew first: some minutes.",
 )
 @click.option(
-    "--jitter",
-    "shaken",
-    is_flag=True,
-    help="Replay a tenth of Hummingbird, and the recorded caches, anew with sizes changed a "
-    "little, ten times each: some minutes.",
-)
-@click.option(
     "--choices",
     "drawn",
     type=click.Choice(DRAWS),
@@ -78,19 +68,17 @@ if TYPE_CHECKING:
     "stays. May be given several times.",
 )
 def command(
-    out: Path, *, again: bool, shaken: bool, drawn: str | None, full: bool, only: tuple[str, ...]
+    out: Path, *, again: bool, drawn: str | None, full: bool, only: tuple[str, ...]
 ) -> None:
     """Print the tables of Gabber and others 2001 beside those of traces generated like theirs.
 
     Tables go to stdout, published figures beside measured ones; the folder gets them as Markdown
     and CSV, with a page on what agrees and what does not. What the simulations came to is kept in
-    files of the experiment, which --measure, --jitter, --choices and --full write.
+    files of the experiment, which --measure, --choices and --full write.
     """
     out.mkdir(parents=True, exist_ok=True)
     if again:
         _keep_outcomes(QUICK, _outcomes(measure(progress, only)), merge=bool(only))
-    if shaken:
-        _keep_outcomes(JITTER, measure_jitter(load_traces(), progress), merge=bool(only))
     if drawn:
         for measured_anew in measure_choices(DRAWS[drawn], progress):
             _keep_outcomes(CHOICES, measured_anew, merge=True)

@@ -9,7 +9,6 @@ from experiments.coverage import coverage_table
 from experiments.gabber import fit, fragmentation
 from experiments.gabber.bounds import bounds_table
 from experiments.gabber.choices import TWENTIETH, WHOLE, choices_table
-from experiments.gabber.jitter import jitter_table
 from experiments.gabber.programs import GENERATED, HUMMINGBIRD
 from experiments.gabber.ranks import ranks_table
 from experiments.gabber.runs import read_full_fit
@@ -37,7 +36,6 @@ def exhibits(results: Results) -> dict[str, Exhibit]:
         "peaks-full": fragmentation.peaks_table(HUMMINGBIRD, results.full, "in full"),
         "policies": fragmentation.policies_table(results),
         "variants": fragmentation.variants_table(results),
-        "jitter": jitter_table(results),
         "bounds": bounds_table(results),
         "ranks": ranks_table(results),
         "choices": choices_table(results.chosen, TWENTIETH),

@@ -14,9 +14,8 @@ from experiments.gabber.programs import (
     HUMMINGBIRD,
     generate,
     load_traces,
-    other_seeds,
 )
-from experiments.gabber.runs import CHOICES, FULL, JITTER, QUICK, GabberRuns, read_outcomes
+from experiments.gabber.runs import CHOICES, FULL, QUICK, GabberRuns, read_outcomes
 from experiments.mallocs import at_hand, both_ways, replay, with_mechanism
 from simalloc.report.table import spell
 
@@ -48,37 +47,31 @@ VARIED: Final = (HUMMINGBIRD, *CACHES)
 class Results:
     """The generated traces by key, and what came out of the simulations.
 
-    They are the quick ones, those in full, those on traces with changed sizes, and those by seeds
-    and free choices.
+    They are the quick ones, those in full, and those by seeds and free choices.
     """
 
     traces: Mapping[str, Trace]
     outcomes: GabberRuns
     full: GabberRuns
-    jittered: GabberRuns
     chosen: GabberRuns
 
 
 def results() -> Results:
     """Generate a tenth of Hummingbird and Emacs, and read what is kept of the simulations."""
     traces = {key: generate(key) for key in GENERATED}
-    quick, full, jittered, chosen = map(read_outcomes, (QUICK, FULL, JITTER, CHOICES))
-    return Results(traces, quick, full, jittered, chosen | whole_by_first_seed(full))
+    quick, full, chosen = map(read_outcomes, (QUICK, FULL, CHOICES))
+    return Results(traces, quick, full, chosen | whole_by_first_seed(full))
 
 
 def measure(progress: Progress, only: Collection[str] = ()) -> Runs:
     """Replay a tenth of Hummingbird and Emacs, and the corpus' programs, under all policies.
 
-    Hummingbird from another seed is for the allocators as they are. With `only` it is under
-    policies of these names, as far as they have a part in the experiment.
+    With `only` it is under policies of these names, as far as they have a part in the experiment.
     """
     runs: Runs = {}
     for key, trace in load_traces().items():
         variants = VARIANTS.values() if key in VARIED else ()
         texts = list(dict.fromkeys([*both_ways(at_hand(PAPER)), *PLAIN, *variants]))
-        runs |= replay({key: trace}, _chosen(texts, only), progress)
-    for key, trace in other_seeds().items():
-        texts = list(map(with_mechanism, at_hand(PAPER)))
         runs |= replay({key: trace}, _chosen(texts, only), progress)
     return runs
 

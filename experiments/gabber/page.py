@@ -16,7 +16,6 @@ from experiments.gabber.choices import (
     spread,
 )
 from experiments.gabber.fragmentation import NUMBERS
-from experiments.gabber.jitter import jitter_leads
 from experiments.gabber.measuring import PLAIN, VARIANTS
 from experiments.gabber.paper import MEGABYTE, PAPER
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
@@ -88,7 +87,6 @@ def _facts(results: Results) -> dict[str, Any]:
         "quick": results.full[HUMMINGBIRD, with_mechanism("quick-fit")],
         "csri": results.full[HUMMINGBIRD, with_mechanism("csri-1.18")],
         "vmalloc": results.full[HUMMINGBIRD, with_mechanism("vmalloc")],
-        "jitter_spread": max(max(found) - min(found) for found in jitter_leads(results).values()),
         "gnu": results.full[HUMMINGBIRD, with_mechanism("gnu-1995")],
         "solaris_3x": results.full[HUMMINGBIRD, with_mechanism("solaris-3x")],
         "solaris_3x_final": results.full[HUMMINGBIRD, with_mechanism("solaris-3x")].final_heap

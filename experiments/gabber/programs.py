@@ -20,22 +20,15 @@ RECORDED: Final = ("emacs", "varnish", "redis")
 EDITORS: Final = (EMACS, "emacs")
 CACHES: Final = ("varnish", "redis")
 
-OTHER_SEEDS: Final = (2,)
-
 _TENTH: Final = 10
 
 
-def generate(key: str, seed: int = SEED, *, full: bool = False) -> Trace:
+def generate(key: str, *, full: bool = False) -> Trace:
     """Return a generated trace, whole or a tenth of it."""
     share = 1 if full else _TENTH
     if key == HUMMINGBIRD:
-        return hummingbird.hummingbird(seed, objects=hummingbird.OBJECTS // share)
-    return gabber_emacs.gabber_emacs(seed, objects=gabber_emacs.OBJECTS // share)
-
-
-def seeded(seed: int) -> str:
-    """Return the key of Hummingbird from another seed."""
-    return f"{HUMMINGBIRD}, seed {seed}"
+        return hummingbird.hummingbird(SEED, objects=hummingbird.OBJECTS // share)
+    return gabber_emacs.gabber_emacs(SEED, objects=gabber_emacs.OBJECTS // share)
 
 
 def load_traces() -> dict[str, Trace]:
@@ -43,11 +36,6 @@ def load_traces() -> dict[str, Trace]:
     return {key: generate(key) for key in GENERATED} | {
         name: catalogue.load(name) for name in RECORDED
     }
-
-
-def other_seeds() -> dict[str, Trace]:
-    """Return Hummingbird from other seeds, by key."""
-    return {seeded(seed): generate(HUMMINGBIRD, seed) for seed in OTHER_SEEDS}
 
 
 def heading(key: str) -> str:

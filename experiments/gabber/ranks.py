@@ -10,9 +10,7 @@ from experiments.gabber.programs import (
     EDITORS,
     EMACS,
     HUMMINGBIRD,
-    OTHER_SEEDS,
     heading,
-    seeded,
 )
 from experiments.mallocs import at_hand, with_mechanism
 from simalloc.report import Table
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from experiments.gabber.measuring import Results
     from simalloc.report.table import Value
 
-LIKE_HUMMINGBIRD: Final = (HUMMINGBIRD, *map(seeded, OTHER_SEEDS), *CACHES)
+LIKE_HUMMINGBIRD: Final = (HUMMINGBIRD, *CACHES)
 LIKE_EMACS: Final = EDITORS
 
 

@@ -22,9 +22,6 @@ A trace and policy that the file does not have was not replayed."""
 QUICK: Final = FULL.with_name("quick.csv")
 """GabberRuns on a tenth of the generated traces and on the recorded ones: `--measure`."""
 
-JITTER: Final = FULL.with_name("jitter.csv")
-"""GabberRuns on traces with changed sizes, from the same run."""
-
 CHOICES: Final = FULL.with_name("choices.csv")
 """GabberRuns on a twentieth of Hummingbird by seeds and free choices: `--choices`."""
 

@@ -8,7 +8,6 @@ from experiments.gabber.choices import (
     TWENTIETH,
 )
 from experiments.gabber.exhibits import exhibits
-from experiments.gabber.jitter import jittered
 from experiments.gabber.measuring import results as read_results
 from experiments.gabber.page import PAGE, page
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
@@ -16,7 +15,6 @@ from experiments.gabber.ranks import ranks
 from experiments.gabber.runs import GabberRun
 from experiments.mallocs import REALLOC, SCALE, with_mechanism
 from simalloc.heap import simulate
-from simalloc.trace.catalogue import load
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +45,6 @@ def test_phk_leads_all_nine_on_hummingbird_in_full(results):
     assert len(here) == 9
     assert here["phk"] == 1
     assert full(results, with_mechanism("phk")) == pytest.approx(30.5, abs=5)
-
-
-def test_what_is_kept_of_changed_sizes_is_what_a_replay_gives(results):
-    text = with_mechanism("solaris-default")
-    kept = results.jittered["varnish, jitter 1", text]
-    again = simulate(jittered(load("varnish"), 1), text, scale=SCALE, realloc=REALLOC)
-    assert (again.peak_heap_bytes, again.final_heap_bytes) == (kept.peak_heap, kept.final_heap)
 
 
 def test_address_order_is_what_keeps_hummingbirds_heap(results):
