@@ -42,11 +42,12 @@ def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], c
 )
 @_pattern_option(
     "malloc",
-    "a malloc's line, with (?P<size>...) or (?P<hexsize>...), and perhaps (?P<id>...) and "
-    "(?P<count>...).",
+    "a malloc's line, with (?P<size>...) or (?P<hexsize>...), and perhaps (?P<id>...), "
+    "(?P<count>...) and, as the others, (?P<thread>...).",
 )
 @_pattern_option("free", "a free's line, with (?P<id>...).")
 @_pattern_option("realloc", "a realloc's line, with size, id and perhaps (?P<old>...).")
+@_pattern_option("end", "the line of a thread's end, with (?P<thread>...).")
 @_pattern_option("ignore", "lines that are not events.")
 @click.option(
     "--match-frees",

@@ -12,6 +12,7 @@ import numpy as np
 from simalloc.errors import TraceError
 from simalloc.trace.events import Op
 from simalloc.trace.formats.log import Batch, Reading
+from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.shapes import ReadEvents
 
 if TYPE_CHECKING:
@@ -21,10 +22,16 @@ if TYPE_CHECKING:
 
 NAME: Final = "pattern"
 
-_KINDS: Final = {"ignore": None, "realloc": Op.REALLOC, "free": Op.FREE, "malloc": Op.MALLOC}
+_KINDS: Final = {
+    "ignore": None,
+    "realloc": Op.REALLOC,
+    "free": Op.FREE,
+    "malloc": Op.MALLOC,
+    "end": Op.THREAD_END,
+}
 """In the order in which they are tried: a pattern for malloc often fits the line of a realloc."""
 
-_GROUPS: Final = {"malloc": "size", "free": "id", "realloc": "size", "ignore": None}
+_GROUPS: Final = {"malloc": "size", "free": "id", "realloc": "size", "end": "thread"}
 """The group that a pattern must have; `hexsize` stands for `size`."""
 _THOUSANDS: Final = re.compile(r"\d{1,3}(,\d{3})+")
 
@@ -37,11 +44,13 @@ _EVENTS: Final = 1 << 16  # in a batch
 class PatternFormat:
     """Reads each line by the first of the patterns that is found anywhere in it.
 
-    `patterns` has regular expressions for `malloc` and `free`, and may have `realloc` and `ignore`.
+    `patterns` has regular expressions for `malloc` and `free`, and may have `realloc`, `ignore` and
+    `end`, which is of a thread's end.
     Group `size` is a request in bytes, decimal or hexadecimal with 0x, `hexsize` one that is always
     hexadecimal, and `count`, if there is one, what it is multiplied by. `id` is the block's
     address, number or name, and `old` the one that a realloc was given, where it differs. Without
-    `id`, mallocs are numbered from 0. Raises `TraceError` for a pattern that cannot be used.
+    `id`, mallocs are numbered from 0. `thread` is the thread's number or name. Raises `TraceError`
+    for a pattern that cannot be used.
     """
 
     patterns: Mapping[str, str]
@@ -63,11 +72,17 @@ class PatternFormat:
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
-        return Reading((), self._batches(log))
+        return Reading(("thread",) if self._tells_threads else (), self._batches(log))
+
+    @property
+    def _tells_threads(self) -> bool:
+        return any("thread" in self._compiled(kind).groupindex for kind in self.patterns)
 
     def _batches(self, log: Log) -> Iterator[Batch]:
         reader = _Reader(
-            log, [(_KINDS[k], self._compiled(k)) for k in _KINDS if k in self.patterns]
+            log,
+            [(_KINDS[k], self._compiled(k)) for k in _KINDS if k in self.patterns],
+            tells_threads=self._tells_threads,
         )
         first, number = 1, 0
         while line := log.stream.readline():
@@ -83,7 +98,7 @@ class PatternFormat:
             compiled = re.compile(self.patterns[kind])
         except re.error as error:
             raise TraceError(f"the pattern for {kind} is no regular expression: {error}") from error
-        group, given = _GROUPS[kind], set(compiled.groupindex)
+        group, given = _GROUPS.get(kind), set(compiled.groupindex)
         if group is not None and not {group, f"hex{group}"} & given:
             raise TraceError(f"the pattern for {kind} lacks its group: (?P<{group}>...)")
         if kind == "realloc" and not {"id", "old"} & given:
@@ -94,11 +109,20 @@ class PatternFormat:
 class _Reader:
     """Makes events of lines, one after the other."""
 
-    def __init__(self, log: Log, patterns: list[tuple[Op | None, re.Pattern[str]]]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        patterns: list[tuple[Op | None, re.Pattern[str]]],
+        *,
+        tells_threads: bool,
+    ) -> None:
         self._log = log
         self._patterns = patterns
+        self._tells_threads = tells_threads
         self._mallocs = 0
-        self._events: list[tuple[int, int, int, int, int]] = []  # op, key, size, new key, line
+        self._threads = Numbering()
+        # op, key, size, new key, thread, line
+        self._events: list[tuple[int, int, int, int, int, int]] = []
 
     def take(self, line: bytes, number: int) -> None:
         """Take in the next line."""
@@ -117,13 +141,19 @@ class _Reader:
 
     def batch(self, first_line: int) -> Batch:
         """Return the events since the last call; `first_line` is the first line since then."""
-        op, key, size, new_key, line = np.array(self._events, np.int64).reshape(-1, 5).T.copy()
+        rows = np.array(self._events, np.int64).reshape(-1, 6)
+        op, key, size, new_key, thread, line = rows.T.copy()
         self._events = []
-        return Batch(
-            ReadEvents(op.astype(np.uint8), key, size, new_key), first_line, line - first_line
-        )
+        numbers = self._threads(thread).astype(np.uint32)
+        columns = {"thread": numbers} if self._tells_threads else {}
+        events = ReadEvents(op.astype(np.uint8), key, size, new_key, columns)
+        return Batch(events, first_line, line - first_line)
 
     def _take(self, op: Op, groups: dict[str, str | None], line: int) -> None:
+        thread = _key(groups.get("thread") or "")
+        if op is Op.THREAD_END:
+            self._events.append((int(op), 0, 0, 0, thread, line))
+            return
         given = groups.get("id")
         if op is Op.MALLOC:
             given = str(self._mallocs) if given is None else given
@@ -137,11 +167,11 @@ class _Reader:
             return
         if _NULL.fullmatch(new):
             if op is Op.REALLOC and size == 0:
-                self._events.append((int(Op.FREE), _key(old), 0, 0, line))
+                self._events.append((int(Op.FREE), _key(old), 0, 0, thread, line))
             elif op is not Op.FREE:
                 self._log.leave_out("allocations that failed", 1, line)
             return
-        self._events.append((int(op), _key(old), size, _key(new), line))
+        self._events.append((int(op), _key(old), size, _key(new), thread, line))
 
     def _request(self, groups: dict[str, str | None], line: int) -> int | None:
         """Return the bytes that a line asks for; None, which has been complained of, if unknown."""

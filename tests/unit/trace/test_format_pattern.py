@@ -53,6 +53,18 @@ CSV = (
     ),
     [(M, 0, 128), (M, 1, 4096), (F, 0, 0)],
 )
+TCMALLOC = (
+    {
+        "malloc": r"MALLOC: size=(?P<size>\d+) ptr=(?P<id>\w+) tid=(?P<thread>\d+)",
+        "free": r"FREE: ptr=(?P<id>\w+) tid=(?P<thread>\d+)",
+        "end": r"EXIT: tid=(?P<thread>\d+)",
+    },
+    (
+        "I1 a.cc:1] MALLOC: size=128 ptr=7f001000 tid=5\n"
+        "I1 a.cc:2] FREE: ptr=7f001000 tid=6\nEXIT: tid=5\n"
+    ),
+    [(M, 0, 128), (F, 0, 0), (Op.THREAD_END, -1, 0)],
+)
 BOARD = (
     {"malloc": r"^A (?P<id>\w+) (?P<hexsize>\w+)", "free": r"^F (?P<id>\w+)"},
     "A 20001a40 40\nA 20001a80 1f8\nF 20001a40\n",
@@ -79,6 +91,13 @@ def events(trace):
 )
 def test_logs_that_no_importer_knows(read, patterns, text, expected):
     assert events(read(text, patterns)) == expected
+
+
+def test_threads_and_their_ends_are_kept_where_patterns_tell_them(read):
+    patterns, text, expected = TCMALLOC
+    assert events(read(text, patterns)) == expected
+    assert read(text, patterns).thread.tolist() == [0, 1, 0]
+    assert read(*UTRACE[1::-1]).thread is None
 
 
 def test_allocations_that_failed_are_counted(read):
