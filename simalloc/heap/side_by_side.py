@@ -7,7 +7,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
-from threading import Condition
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -112,6 +112,7 @@ class _SideBySide:
         self._lanes = lanes
         self._progress = progress
         self._changed = Condition()
+        self._telling = Lock()
         self._fetching = False
         self._ended = False
         self._stopped = False
@@ -140,10 +141,15 @@ class _SideBySide:
                     lane.ahead.popleft()
                     lane.busy = False
                     self._changed.notify_all()
-                    if self._progress is not None:
-                        self._progress(done)
+                self._tell(done)
         finally:
             self._stop()
+
+    def _tell(self, done: int) -> None:
+        """Tell of progress, one thread at a time; whoever is told may take long."""
+        if self._progress is not None:
+            with self._telling:
+                self._progress(done)
 
     def _take(self, lanes: Sequence[_Lane]) -> _Lane | None:
         """Return the next simulation to advance, now busy; None at the end."""

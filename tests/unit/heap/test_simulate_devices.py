@@ -53,13 +53,15 @@ def test_a_program_that_ends_early_leaves_the_others_alone(file):
 
 
 def test_an_interruption_stops_every_device_after_its_stride(file, monkeypatch):
-    advances, stopping = [], threading.Event()
+    advances, telling, stopping = [], threading.Event(), threading.Event()
 
     def told(events):
+        telling.set()
         stopping.wait()
         advances.append(events)
 
     def interrupted(_):
+        telling.wait()
         raise KeyboardInterrupt
 
     def shut_down(*arguments, **options):
