@@ -10,9 +10,10 @@ import click
 from experiments.output import print_tables, write_text
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
+from simalloc.files import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from experiments.mallocs import Progress
     from simalloc.report import Table
@@ -51,16 +52,22 @@ def page_command(
     tables: Callable[[T], dict[str, Table]],
     page: Callable[[T, dict[str, Table]], str],
     file: str,
+    pictures: Callable[[T], Iterable[tuple[str, bytes]]] = lambda _: (),
 ) -> click.Command:
     """Return the command of an experiment that measures, prints its tables and writes a page.
 
-    `what` begins its help; `file` is the page's name in the folder.
+    `what` begins its help; `file` is the page's name in the folder, and `pictures` yields names and
+    contents for images/ in it.
     """
 
     def command(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         measured = measure(progress)
         shown = tables(measured)
+        for picture, image in pictures(measured):
+            (out / "images").mkdir(exist_ok=True)
+            with replacing(out / "images" / picture) as stream:
+                stream.write(image)
         write_text(page(measured, shown), out / file)
         print_tables(shown.values())
         click.echo(f"Written to {out / file}.", err=True)

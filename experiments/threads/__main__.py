@@ -4,7 +4,7 @@ import sys
 
 from experiments.run import page_command, run_command
 from experiments.threads.measuring import measure
-from experiments.threads.page import PAGE, page, tables
+from experiments.threads.page import PAGE, page, pictures, tables
 
 command = page_command(
     "threads",
@@ -13,6 +13,7 @@ command = page_command(
     tables,
     page,
     PAGE,
+    pictures,
 )
 
 if __name__ == "__main__":

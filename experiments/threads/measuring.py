@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from experiments.mallocs import model_of_glibc
+from experiments.mallocs import glibc_here, model_of_glibc
+from experiments.threads.arenas import Held, arenas, with_trim
 from experiments.threads.processes import PROGRAMS, RECORDED, SETTINGS, Process, processes
 from simalloc.heap import simulate_all
 from simalloc.heap.real import find_allocators, replay_natively
+from simalloc.measure.settings import Setting, candidates, settings_of
 from simalloc.measure.settings.perturbed import in_another_order
 from simalloc.trace.catalogue import catalogue, load
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from experiments.mallocs import Progress
-    from simalloc.heap import Footprint
+    from simalloc.heap import Footprint, Run
     from simalloc.trace import Trace
 
 CORES: Final = 2
@@ -57,10 +59,27 @@ class Beside:
 
 
 @dataclass(frozen=True)
+class TakenApart:
+    """The program that a limit of one arena helps most, taken apart.
+
+    `runs` are the model's under each of `SETTINGS`, `tried` those under the settings of glibc that
+    people try. `trimmed` is what is resident at the end if malloc_trim is called then, in the model
+    and in glibc.
+    """
+
+    program: str
+    runs: Sequence[Run]
+    arenas: Sequence[Held]
+    trimmed: tuple[int, int]
+    tried: Sequence[Setting]
+
+
+@dataclass(frozen=True)
 class Measured:
-    """Every program by replay, and those that were measured by themselves beside that."""
+    """Every program by replay, one apart, and those measured by themselves beside their replays."""
 
     compared: Sequence[Compared]
+    apart: TakenApart
     beside: Sequence[Beside]
 
 
@@ -72,7 +91,30 @@ def measure(progress: Progress) -> Measured:
         for name in names:
             found += compare(name)
             advance(1)
-    return Measured(found, beside(found))
+    return Measured(found, take_apart(found), beside(found))
+
+
+def take_apart(compared: Sequence[Compared]) -> TakenApart:
+    """Take the program apart that has least resident with one arena, by what it has by default."""
+    peaks = {(one.program, one.settings): one.real.peak_bytes for one in compared}
+    program = max(
+        {one.program for one in compared},
+        key=lambda name: peaks[name, "default"] / peaks[name, "arena_max=1"],
+    )
+    trace, policies = load(program), _policies()
+    real = replay_natively(with_trim(trace), find_allocators("glibc"), repeats=1)[0]
+    held = arenas(trace, policies[0])
+    served = replace(
+        trace,
+        provenance={**trace.provenance, "malloc": f"glibc {glibc_here()}", "cores": CORES},
+    )
+    return TakenApart(
+        program,
+        simulate_all(trace, policies, resident=True),
+        held,
+        (sum(one.trimmed for one in held), int(real.resident.final_bytes)),
+        settings_of(served, [one for one in candidates() if one.allocator == "glibc"]),
+    )
 
 
 def compare(name: str) -> list[Compared]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from experiments.mallocs import glibc_here
 from experiments.output import fill_page
 from experiments.threads.measuring import CORES
+from experiments.threads.processes import SETTINGS
 from simalloc.report import Rounded, Table
+from simalloc.report.figures.footprints import draw_footprints
+from simalloc.report.settings import settings_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from experiments.threads.arenas import Held
     from experiments.threads.measuring import Beside, Compared, Measured
     from simalloc.report.table import Value
 
 PAGE: Final = "threads.md"
+PICTURE: Final = "threads-arenas.png"
 
 _WORDS: Final = Path(__file__).with_name("page.md")
 
@@ -24,9 +30,26 @@ _WORDS: Final = Path(__file__).with_name("page.md")
 def tables(measured: Measured) -> dict[str, Table]:
     """Return the tables of the page."""
     return {
+        "arenas": _arenas_table(measured.apart.arenas),
         "resident": _replays_table(measured.compared),
+        "settings": settings_table(measured.apart.program, measured.apart.tried),
         "processes": _processes_table(measured.beside),
     }
+
+
+def pictures(measured: Measured) -> Iterator[tuple[str, bytes]]:
+    """Yield the picture of the program taken apart: its file's name, and a PNG."""
+    titles = [each.replace("=", " = ") or "default" for each in SETTINGS]
+    image, _ = draw_footprints(measured.apart.runs, titles)._repr_png_()
+    yield PICTURE, image
+
+
+def _arenas_table(arenas: Sequence[Held]) -> Table:
+    """Return what each arena holds at the end, and all together."""
+    rows: list[Sequence[Value]] = [astuple(one) for one in arenas]
+    sums = [sum(values) for values in zip(*map(astuple, arenas), strict=True)]
+    columns = ("arena", "threads", "from the system", "live", "resident", "after malloc_trim")
+    return Table("Bytes of each arena at the end", columns, [*rows, ("all", *sums[1:])])
 
 
 def _replays_table(compared: Sequence[Compared]) -> Table:
@@ -94,7 +117,8 @@ def page(measured: Measured, shown: Mapping[str, Table]) -> str:
     compared, found = measured.compared, measured.beside
     default = [one for one in compared if one.settings == "default"]
     single = {one.program: one for one in compared if one.settings == "arena_max=1"}
-    most = max(default, key=lambda one: one.real.peak_bytes / single[one.program].real.peak_bytes)
+    apart = measured.apart
+    most = next(one for one in default if one.program == apart.program)
     mapped = sum(one.real_mapped.peak_bytes == one.model_mapped.peak_bytes for one in compared)
     worst = max(compared, key=lambda one: abs(one.model.peak_bytes / one.real.peak_bytes - 1))
     farthest = max(found, key=_distance)
@@ -107,6 +131,12 @@ def page(measured: Measured, shown: Mapping[str, Table]) -> str:
         "most_default": f"{most.real.peak_bytes / 1e6:.2f}",
         "most_single": f"{single[most.program].real.peak_bytes / 1e6:.2f}",
         "most_live": f"{most.live / 1e6:.2f}",
+        "final_live": most.final_live,
+        "final": f"{most.real.final_bytes / 1e6:.2f}",
+        "arenas": len(apart.arenas),
+        "picture": PICTURE,
+        "trimmed_model": f"{apart.trimmed[0] / 1e6:.2f}",
+        "trimmed_real": f"{apart.trimmed[1] / 1e6:.2f}",
         "worst": worst.program,
         "worst_setting": worst.settings,
         "worst_percent": f"{100 * abs(worst.model.peak_bytes / worst.real.peak_bytes - 1):.2f}",

@@ -56,7 +56,7 @@ def draw_footprints(
         panels[0].set_ylim(0, 1.05 * top)
         bytes_axis(panels[0].yaxis, top)
         panels[0].set_ylabel("bytes")
-        panels[0].legend(loc="upper left")
+        panels[-1].legend(*panels[0].get_legend_handles_labels(), loc="best")
     return figure
 
 
