@@ -185,10 +185,10 @@ def test_when_a_list_outgrows_its_form_for_long_ones(name, unit, portable):
 
 @cache
 def many_twice():
-    """Make over 2^18 free blocks; few; and as many once more."""
+    """Make over 2^18 free blocks; few; and many once more."""
     random = np.random.default_rng(10)
     op, number, size, objects = [], [], [], 0
-    for count in (620_000, 400, 620_000):
+    for count in (620_000, 400, 100_000):
         born = np.arange(objects, objects + count)
         op.append(np.repeat([Op.MALLOC, Op.FREE], count))
         number += [born, random.permutation(born[::2]), random.permutation(born[1::2])]

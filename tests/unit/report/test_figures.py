@@ -23,7 +23,7 @@ from simalloc.report.figures.visits import draw_visits
 from simalloc.report.units import spell_bytes, spell_events
 from simalloc.trace import Op, Trace
 
-THEMES = ("light", "dark", "page")
+THEMES = ("light", "dark")
 POLICIES = ("first-fit-lifo", "first-fit-ao", "simple-seg-2n")
 
 
