@@ -1,6 +1,7 @@
 """The page of plain words: what agrees with the paper, what does not, and why.
 
-What the words claim is asserted in tests/papers/test_detlefs.py.
+The figures in docs are tested to be these (tests/papers/test_detlefs.py).
+Where they move, read the words again.
 """
 
 from __future__ import annotations

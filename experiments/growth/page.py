@@ -1,6 +1,7 @@
 """The page of plain words. The words are in `page.md`, the figures in them are of the replays.
 
-What the words claim is asserted in tests/papers/test_growth.py.
+The figures in docs are tested to be these (tests/papers/test_growth.py).
+Where they move, read the words again.
 """
 
 from __future__ import annotations

@@ -28,8 +28,6 @@ _LIMITS: Final = (1, 5, 20)
 _FAR: Final = 1
 """Points of percent: traces whose figure moves further are shown one by one."""
 
-_TAILLESS: Final = "best fit AO, the end not counted"
-
 LOOKED_AT: Final = (PAIR[0], WITHOUT_TAIL, PAIR[1], "lea-2.6.1")
 
 

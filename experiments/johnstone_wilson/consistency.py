@@ -104,21 +104,6 @@ def impossible_pairs() -> list[tuple[str, str, Printed, Printed]]:
     ]
 
 
-def class_sums() -> dict[str, tuple[int, int]]:
-    """Return for each program (sum over the classes of table 2, "max objects" of table 1).
-
-    Every object that is live at the peak is in some class, so the sum cannot be the smaller.
-    """
-    most = table(1).column("max objects")
-    return {
-        program: (
-            int(sum(cell.value for cell in table(2).row(program).values())),
-            int(most[program].value),
-        )
-        for program in table(2).rows
-    }
-
-
 def _summaries(kind: str) -> Iterator[tuple[str, Printed, list[Printed]]]:
     """Yield (where, printed summary, the cells it sums up) for the tables that print one."""
     for number in (1, 3, 4, 5, 6, 7):

@@ -1,7 +1,7 @@
 """The page of plain words: what agrees with the paper, what does not, and the best explanation.
 
-The words are in `page.md`, the figures in them come from the run. What the words claim is asserted
-in tests/papers/test_johnstone_wilson_tables.py.
+The words are in `page.md`, the figures in them come from the run. That those in docs are these is
+tested (tests/papers/test_johnstone_wilson_tables.py); where they move, read the words again.
 """
 
 from __future__ import annotations
