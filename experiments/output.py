@@ -48,9 +48,7 @@ class Exhibit:
 def write_tables(exhibits: Mapping[str, Exhibit], folder: Path, title: str) -> None:
     """Write every table as CSV, NAME.csv, and all together as Markdown, tables.md."""
     for name, exhibit in exhibits.items():
-        stream = StringIO()
-        write_table(exhibit.data, "csv", stream)
-        write_text(stream.getvalue(), folder / f"{name}.csv")
+        write_csv(exhibit.data, folder / f"{name}.csv")
     text = "\n".join(markdown(exhibit.table) for exhibit in exhibits.values())
     write_text(f"# {title}: every table\n\n{text}", folder / "tables.md")
 
@@ -60,6 +58,13 @@ def print_tables(tables: Iterable[Table]) -> None:
     for table in tables:
         write_table(table, "table", sys.stdout)
         sys.stdout.write("\n")
+
+
+def write_csv(table: Table, path: Path) -> None:
+    """Write a table as CSV, as a whole."""
+    stream = StringIO()
+    write_table(table, "csv", stream)
+    write_text(stream.getvalue(), path)
 
 
 def markdown(table: Table) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from experiments.bounds.measuring import by_sites
-from experiments.output import write_text
-from simalloc.report import Table, write_table
+from experiments.output import write_csv
+from simalloc.report import Table
 from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
@@ -36,6 +35,4 @@ def keep_sites(recordings: Iterable[Path]) -> None:
     cells = [
         (trace, what, excess) for trace, found in measured.items() for what, excess in found.items()
     ]
-    stream = StringIO()
-    write_table(Table("", _COLUMNS, cells), "csv", stream)
-    write_text(stream.getvalue(), SITES)
+    write_csv(Table("", _COLUMNS, cells), SITES)

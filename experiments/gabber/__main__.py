@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from io import StringIO
 from typing import TYPE_CHECKING
 
 import click
@@ -23,17 +22,15 @@ from experiments.gabber.runs import (
     outcomes_table,
     read_outcomes,
 )
-from experiments.output import print_tables, write_tables, write_text
+from experiments.output import print_tables, write_csv, write_tables, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
-from simalloc.report import write_table
 from simalloc.report.figures.saving import save_figure
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from experiments.mallocs import Runs
-    from simalloc.report import Table
 
 
 @experiment(
@@ -85,7 +82,7 @@ def command(
     if full:
         runs, fit = measure_full(progress, only)
         _keep_outcomes(FULL, _outcomes(runs), merge=bool(only))
-        _keep(FULL_FIT, fit)
+        write_csv(fit, FULL_FIT)
         if not only:
             _draw(runs, out)
     measured = results()
@@ -103,13 +100,7 @@ def _outcomes(runs: Runs) -> GabberRuns:
 def _keep_outcomes(path: Path, measured: GabberRuns, *, merge: bool) -> None:
     """Keep outcomes, beside the others that the file has if they are merged with them."""
     kept = {**read_outcomes(path), **measured} if merge else measured
-    _keep(path, outcomes_table(dict(sorted(kept.items()))))
-
-
-def _keep(path: Path, table: Table) -> None:
-    stream = StringIO()
-    write_table(table, "csv", stream)
-    write_text(stream.getvalue(), path)
+    write_csv(outcomes_table(dict(sorted(kept.items()))), path)
 
 
 def _draw(runs: Runs, out: Path) -> None:

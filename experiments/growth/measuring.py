@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import csv
 from dataclasses import astuple, dataclass, fields
-from io import StringIO
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from experiments.growth.synthetic import SYNTHETIC, growing_block
-from experiments.output import write_text
+from experiments.output import write_csv
 from experiments.shipped import shipped
 from experiments.todays_programs.programs import ROWS
 from simalloc.heap import simulate_all
 from simalloc.policy import find_policy
-from simalloc.report import Table, write_table
+from simalloc.report import Table
 from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
@@ -129,9 +128,7 @@ def measure_everything(progress: Progress) -> list[GrowthRun]:
 def keep(outcomes: Iterable[GrowthRun]) -> None:
     """Write what was measured to a file that is kept."""
     columns = tuple(part.name for part in fields(GrowthRun))
-    stream = StringIO()
-    write_table(Table("Growth units", columns, [astuple(one) for one in outcomes]), "csv", stream)
-    write_text(stream.getvalue(), KEPT)
+    write_csv(Table("Growth units", columns, [astuple(one) for one in outcomes]), KEPT)
 
 
 def read_kept() -> list[GrowthRun]:

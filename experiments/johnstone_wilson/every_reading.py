@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import sys
 from dataclasses import replace
-from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -31,12 +30,12 @@ from experiments.johnstone_wilson.readings import (
 )
 from experiments.johnstone_wilson.replays import replay_all, replay_apart, total_events
 from experiments.johnstone_wilson.variants import AS_PRINTED
-from experiments.output import Exhibit, fill_page, listed, print_tables, write_text
+from experiments.output import Exhibit, fill_page, listed, print_tables, write_csv, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.heap import Realloc
 from simalloc.plural import counted
-from simalloc.report import Rounded, Table, write_table
+from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -138,9 +137,7 @@ def _keep(measured: Measured) -> None:
         for which, one in sorted(measured.items())
     ]
     columns = (*_KEY, "heap", "live", *(f"#{number}" for number in NUMBERS))
-    stream = StringIO()
-    write_table(Table("Every reading", columns, rows), "csv", stream)
-    write_text(stream.getvalue(), KEPT)
+    write_csv(Table("Every reading", columns, rows), KEPT)
 
 
 def ranked(measured: Measured, program: str) -> dict[Reading, Fitness]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from experiments.output import write_text
+from experiments.output import write_csv
 from experiments.rezaei.claims import claims
 from experiments.rezaei.measuring import ALLOCATORS, RECORDED, SBT_WC, measure_seed
 from experiments.rezaei.metrics import nodes, nodes_with_free, wasted
-from simalloc.report import Rounded, Table, write_table
+from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,10 +72,8 @@ def measure_seeds(advance: Callable[[float], None]) -> Kept:
 
 def keep(found: Kept) -> None:
     """Write what was measured to the file that is kept."""
-    stream = StringIO()
     rows = [(*which, value) for which, value in found.items()]
-    write_table(Table("Seeds", ("seed", "kind", "name", "value"), rows), "csv", stream)
-    write_text(stream.getvalue(), KEPT)
+    write_csv(Table("Seeds", ("seed", "kind", "name", "value"), rows), KEPT)
 
 
 def kept() -> Kept:
