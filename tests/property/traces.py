@@ -344,6 +344,8 @@ PARAMETERS = {
         "muzzy_decay_ms": st.sampled_from([-1, 0, 40]),
         "tcache": st.booleans(),
         "tcache_max": st.sampled_from([8, 1000, 32768, 1 << 20]),
+        "tcache_ncached_max": st.sampled_from(["", "1-64:3|500-500:0"]),
+        "slab_sizes": st.sampled_from(["", "1-4096:3|100-200:1"]),
         "lg_tcache_nslots_mul": st.sampled_from([-3, 1]),
         "tcache_nslots_small_min": st.sampled_from([1, 20]),
         "tcache_nslots_small_max": st.sampled_from([3, 200]),

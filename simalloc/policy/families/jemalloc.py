@@ -1,16 +1,48 @@
 """jemalloc 5.3."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final, NamedTuple
 
+from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Overhead, Range
 
 _Bytes = Annotated[int, Range(0, 1 << 46)]
 _Milliseconds = Annotated[int, Range(-1, 1 << 40)]
 _Slots = Annotated[int, Range(1, 8191)]
+
+_SPAN: Final = re.compile(r"(\d{1,18})-(\d{1,18}):(\d{1,18})")
+_MOST_SPANS: Final = 8
+_MOST_OF_CLASS: Final = 8191
+"""The most objects that a cache holds of a class; slabs never have as many pages."""
+
+SMALLEST_LARGE: Final = 16 * 1024
+"""Smaller objects come out of slabs."""
+MOST_CACHED_SIZE: Final = 32 * 1024
+"""The largest objects that caches of 5.3.1 hold."""
+
+
+class Span(NamedTuple):
+    """Sizes whose classes an option gives something of their own."""
+
+    first: int
+    last: int
+    value: int
+
+
+def _spans(name: str, text: str) -> tuple[Span, ...]:
+    """Return what an option such as `1-4096:17|100-200:1` gives, as jemalloc reads it."""
+    found = [_SPAN.fullmatch(part) for part in text.split("|")] if text else []
+    spans = [Span(*map(int, match.groups())) for match in found if match]
+    if len(spans) < len(found) or len(spans) > _MOST_SPANS or any(a > b for a, b, _ in spans):
+        raise PolicyError(
+            f"{name} is {text!r}; it takes up to {_MOST_SPANS} of FROM-TO:NUMBER, with | between "
+            "them and all in single quotes, as in '1-4096:17|100-200:1'"
+        )
+    return tuple(spans)
 
 
 class Version(Enum):
@@ -20,6 +52,22 @@ class Version(Enum):
     """May 2022."""
     V5_3_1 = "5.3.1"
     """2026: large sizes are multiples of a page, and the thread cache collects by the clock."""
+
+
+def _within(limit: int, spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Return spans with sizes of at most a limit only, and with what can be given."""
+    return tuple(
+        Span(first, min(last, limit), min(value, _MOST_OF_CLASS))
+        for first, last, value in spans
+        if first <= limit
+    )
+
+
+def _packed(name: str, spans: Sequence[Span]) -> dict[str, int | str]:
+    """Return an option as the core takes it: so many numbers, of which 0 says nothing."""
+    numbers = [first | last << 16 | (value + 1) << 32 for first, last, value in spans]
+    numbers += [0] * (_MOST_SPANS - len(numbers))
+    return {f"{name}[{i}]": number for i, number in enumerate(numbers)}
 
 
 @dataclass(frozen=True)
@@ -73,6 +121,11 @@ class Jemalloc(Family):
     experimental_tcache_gc: Annotated[
         bool, "Whether 5.3.1 collects by the clock and by distance; else as 5.3.0."
     ] = True
+    tcache_ncached_max: Annotated[
+        str,
+        "So many objects a cache of 5.3.1 holds of each class between two sizes, 0 for none, as "
+        "in '1-64:200|8192-32768:0'; empty: as above.",
+    ] = ""
     oversize_threshold: Annotated[
         _Bytes, "Requests this large are served by an arena of their own; below 16,384: none are."
     ] = 8 << 20
@@ -81,6 +134,11 @@ class Jemalloc(Family):
         Range(0, 63),
         "Dirty extents more than this power of two times larger than the request are not cut.",
     ] = 6
+    slab_sizes: Annotated[
+        str,
+        "So many pages a slab has of each class between two sizes, as in '1-4096:17|100-200:1'; "
+        "empty: the fewest without a rest.",
+    ] = ""
     retain: Annotated[bool, "Whether addresses once mapped are kept for use again."] = True
     background_thread: Annotated[
         bool, "Whether threads of jemalloc's own give pages back when it is time."
@@ -121,6 +179,21 @@ class Jemalloc(Family):
         int, Range(0, (1 << 64) - 1), "Where those of the muzzy pages' decay begin; 0: the same."
     ] = 0
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.slab_pages, self.most_cached
+
+    @property
+    def slab_pages(self) -> tuple[Span, ...]:
+        """The pages of slabs, for the classes of these sizes; of several spans the last counts."""
+        return _within(SMALLEST_LARGE, _spans("slab_sizes", self.slab_sizes))
+
+    @property
+    def most_cached(self) -> tuple[Span, ...]:
+        """What caches hold of the classes to which sizes in these spans belong, likewise."""
+        spans = _spans("tcache_ncached_max", self.tcache_ncached_max)
+        return _within(MOST_CACHED_SIZE, spans) if self.is_5_3_1 else ()
+
     @property
     def overhead(self) -> Overhead:
         """Nothing is added to an object: all tables lie apart."""
@@ -154,7 +227,11 @@ class Jemalloc(Family):
     @property
     def largest_cached(self) -> int:
         """The option `tcache_max` as it is taken."""
-        return min(self.tcache_max, 32 * 1024) if self.is_5_3_1 else min(self.tcache_max, 8 << 20)
+        return (
+            min(self.tcache_max, MOST_CACHED_SIZE)
+            if self.is_5_3_1
+            else min(self.tcache_max, 8 << 20)
+        )
 
     def seeds(self) -> tuple[int, int, int]:
         """Return where the random numbers of threads, of dirty and of muzzy decays begin."""
@@ -182,7 +259,9 @@ class Jemalloc(Family):
         """Return the parameters as the core takes them: seeds in full, -1 as the largest number."""
         thread, dirty, muzzy = self.seeds()
         mask = (1 << 64) - 1
-        return super().core_parameters() | {
+        given = super().core_parameters()
+        del given["slab_sizes"], given["tcache_ncached_max"]
+        return given | {
             "narenas": self.arenas,
             "dirty_decay_ms": self.dirty_decay_ms & mask,
             "muzzy_decay_ms": self.muzzy_decay_ms & mask,
@@ -191,6 +270,8 @@ class Jemalloc(Family):
             "seed": thread,
             "dirty_seed": dirty,
             "muzzy_seed": muzzy,
+            **_packed("slab_sizes", self.slab_pages),
+            **_packed("tcache_ncached_max", self.most_cached),
         }
 
 

@@ -1,7 +1,11 @@
 """jemalloc on heaps small enough to follow the rules by hand."""
 
+import pytest
+
+from simalloc.errors import PolicyError
 from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.families.jemalloc.cache import capacities
+from simalloc.heap.reference.families.jemalloc.sizes import Sizes, class_number
 from simalloc.heap.reference.parts.pairing_heap import PairingHeap
 from simalloc.policy.families.jemalloc import Jemalloc
 
@@ -19,6 +23,24 @@ def pages(made):
     """Return how many pages are active, dirty, muzzy and retained."""
     told = made.figures()
     return told["active"] // 4096, told["pdirty"], told["pmuzzy"], told["retained"] // 4096
+
+
+def test_slabs_have_as_many_pages_as_is_said():
+    slabs = Sizes(Jemalloc(slab_sizes="1-4096:17|100-200:1|14336-14336:1")).slabs
+    pages = [slabs[class_number(size)] // 4096 for size in (8, 48, 80, 112, 4096, 14336)]
+    assert pages == [1, 6, 10, 1, 17, 4], "at most 512 regions, at least one"
+
+
+def test_caches_hold_as_many_objects_as_is_said():
+    held = capacities(Jemalloc(tcache_ncached_max="1-30:9|20000-90000:0"))
+    sizes = (8, 32, 48, 16384, 20480, 32768)
+    assert [held[class_number(size)] for size in sizes] == [9, 9, 200, 20, 0, 0]
+
+
+@pytest.mark.parametrize("text", ["1-4096", "4096-1:2", "|".join(["1-2:3"] * 9)])
+def test_other_spans_are_refused(text):
+    with pytest.raises(PolicyError, match="takes up to 8"):
+        Jemalloc(slab_sizes=text)
 
 
 def test_without_a_decay_time_freed_pages_are_retained():

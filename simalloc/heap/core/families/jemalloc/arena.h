@@ -57,6 +57,8 @@ static inline bool cut_regions(struct jemalloc *state, uint32_t number, uint32_t
         if (i + 1 < count)
             block = heap_cut_off(heap, block, class_size(class));
     }
+    if (heap->blocks[block].size > class_size(class))
+        heap_mark(heap, heap_cut_off(heap, block, class_size(class)), STATE_WASTE);
     slab->free_regions = (uint16_t)count;
     memset(slab->is_free, 0, sizeof slab->is_free);
     for (unsigned i = 0; i < count; i += 64)
@@ -67,7 +69,7 @@ static inline bool cut_regions(struct jemalloc *state, uint32_t number, uint32_t
 /* Gets a new slab; NO_EXTENT when memory is exhausted. */
 static inline uint32_t new_slab(struct jemalloc *state, struct arena *arena, uint32_t class)
 {
-    uint64_t size = slab_size(class);
+    uint64_t size = state->slabs[class];
     uint32_t number = allocate_pages(state, arena, size, PAGE);
     if (number == NO_EXTENT || !cut_regions(state, number, class))
         return NO_EXTENT;

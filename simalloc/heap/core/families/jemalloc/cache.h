@@ -17,7 +17,7 @@ static inline uint32_t capacity_of_small(const struct jemalloc *state, uint32_t 
     uint64_t least = state->tcache_nslots_small_min + state->tcache_nslots_small_min % 2;
     uint64_t most = state->tcache_nslots_small_max & ~UINT64_C(1);
     int64_t places = (int64_t)state->lg_tcache_nslots_mul;
-    uint64_t regions = slab_size(class) / class_size(class);
+    uint64_t regions = state->slabs[class] / class_size(class);
     uint64_t slots = places >= 0 ? regions << places : regions >> -places;
     slots += slots % 2;
     if (most < 2)
@@ -33,9 +33,12 @@ static inline void fill_capacities(struct jemalloc *state)
     uint64_t limit = state->version == V5_3_1 ? 32 << 10 : 8 << 20;
     uint64_t largest = state->tcache_max < limit ? state->tcache_max : limit;
     state->classes = class_number(largest) + 1;
-    for (uint32_t class = 0; class < state->classes; class++)
-        state->capacities[class] = class < SMALL_CLASSES ? capacity_of_small(state, class)
-                                                         : (uint32_t)state->tcache_nslots_large;
+    for (uint32_t class = 0; class < state->classes; class++) {
+        uint64_t capacity = class < SMALL_CLASSES ? capacity_of_small(state, class)
+                                                  : state->tcache_nslots_large;
+        capacity = given_by(state->tcache_ncached_max, class_size(class), true, capacity);
+        state->capacities[class] = (uint32_t)capacity;
+    }
 }
 
 /* The bytes of the table of all stacks, which has a word in front and one behind. */

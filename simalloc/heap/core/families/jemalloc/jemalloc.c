@@ -14,7 +14,7 @@ ALWAYS_INLINE uint32_t allocate_object(struct jemalloc *state, struct thread *th
         return allocate_past_cache(state, thread, size, usable, 1);
     struct stack *stack = &thread->stacks[class];
     if (UNLIKELY(stack->count == 0)) {
-        if (class >= SMALL_CLASSES)
+        if (class >= SMALL_CLASSES || stack->capacity == 0)
             return allocate_from(state, thread, thread->arena, usable, 1);
         if (!fill_stack(state, thread, class))
             return NO_BLOCK;
@@ -34,8 +34,13 @@ ALWAYS_INLINE void free_object(struct jemalloc *state, struct thread *thread, ui
         return;
     }
     struct stack *stack = &thread->stacks[class];
-    if (UNLIKELY(stack->count == stack->capacity))
+    if (UNLIKELY(stack->count == stack->capacity)) {
+        if (stack->capacity == 0) {
+            free_past_cache(state, thread, block);
+            return;
+        }
         flush_stack(state, thread, class, stack->capacity / 2);
+    }
     stack_push(&state->heap, stack, block);
     write_stack(state, stack, 1);
 }
@@ -226,6 +231,7 @@ static bool init(void *memory)
     state->page_multiples = is_new && state->disable_large_size_classes;
     state->by_clock = is_new && state->experimental_tcache_gc;
     state->top = FIRST_TOP;
+    fill_slabs(state);
     fill_capacities(state);
     fill_shares(state);
     uint64_t most = state->tcache_nslots_large;
@@ -263,6 +269,10 @@ static const char *const versions[] = {[V5_3_0] = "5.3.0", [V5_3_1] = "5.3.1"};
 
 #define SWITCH_PARAMETER(field) PARAMETER(struct jemalloc, field, 0, 1)
 #define ANY_PARAMETER(field) PARAMETER(struct jemalloc, field, 0, UINT64_MAX)
+#define SPANS_PARAMETER(field)                                                                   \
+    ANY_PARAMETER(field[0]), ANY_PARAMETER(field[1]), ANY_PARAMETER(field[2]),                   \
+        ANY_PARAMETER(field[3]), ANY_PARAMETER(field[4]), ANY_PARAMETER(field[5]),               \
+        ANY_PARAMETER(field[6]), ANY_PARAMETER(field[7])
 
 static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct jemalloc, version, versions),
@@ -291,6 +301,8 @@ static const struct parameter parameters[] = {
     ANY_PARAMETER(seed),
     ANY_PARAMETER(dirty_seed),
     ANY_PARAMETER(muzzy_seed),
+    SPANS_PARAMETER(slab_sizes),
+    SPANS_PARAMETER(tcache_ncached_max),
 };
 
 const struct family jemalloc = {

@@ -24,6 +24,7 @@
 enum {
     SMALL_CLASSES = 36,
     MOST_CLASSES = 80,  /* that are cached, of all sizes */
+    MOST_SPANS = 8,     /* of sizes that an option gives something of their own */
     MOST_REGIONS = 512, /* of a slab */
     REGION_WORDS = MOST_REGIONS / 64,
     PAGE_BINS = 224,
@@ -200,12 +201,16 @@ struct jemalloc {
     uint64_t seed;
     uint64_t dirty_seed;
     uint64_t muzzy_seed;
+    /* Sizes from bits 0 to 15 to bits 16 to 31, and above these one more than is given; 0: none. */
+    uint64_t slab_sizes[MOST_SPANS];
+    uint64_t tcache_ncached_max[MOST_SPANS];
     /* What follows from them. */
     uint64_t pad;        /* bytes that a large object's extent has beyond it */
     bool page_multiples; /* large objects are rounded up to pages only */
     bool by_clock;       /* caches are collected as in 5.3.1 */
     uint32_t classes;    /* that are cached */
     uint32_t capacities[MOST_CLASSES];
+    uint64_t slabs[SMALL_CLASSES]; /* the bytes of a slab of each class */
     uint64_t shares[DECAY_STEPS]; /* of pages that stay, times 2**24 */
 
     struct extent_table extents;

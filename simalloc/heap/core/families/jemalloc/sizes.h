@@ -55,12 +55,35 @@ ALWAYS_INLINE uint64_t class_size(uint32_t number)
     return (UINT64_C(1) << doublings) + (quarters << (doublings - 2));
 }
 
-/* The bytes of a class's slab: the fewest pages that are whole regions. */
-static inline uint64_t slab_size(uint32_t number)
+/* What the last of an option's spans that has a size gives it; `otherwise`: none has it. With
+ * `of_classes` they have the size of each class that a size in them belongs to. */
+static inline uint64_t given_by(const uint64_t *spans, uint64_t size, bool of_classes,
+                                uint64_t otherwise)
 {
-    uint64_t size = class_size(number);
-    uint64_t power = size & (~size + 1);
-    return power >= PAGE ? size : size / power * PAGE;
+    for (unsigned i = MOST_SPANS; i-- > 0;) {
+        uint64_t first = spans[i] & 65535;
+        uint64_t last = spans[i] >> 16 & 65535;
+        if (of_classes)
+            last = last <= 8 ? 8 : class_above(last, 16);
+        if (spans[i] != 0 && size >= first && size <= last)
+            return (spans[i] >> 32) - 1;
+    }
+    return otherwise;
+}
+
+/* Fills in the bytes of the slabs: as many pages as is said, else the fewest of whole regions. */
+static inline void fill_slabs(struct jemalloc *state)
+{
+    for (uint32_t class = 0; class < SMALL_CLASSES; class++) {
+        uint64_t size = class_size(class);
+        uint64_t power = size & (~size + 1);
+        uint64_t whole = power >= PAGE ? size / PAGE : size / power;
+        uint64_t pages = given_by(state->slab_sizes, size, false, whole);
+        uint64_t least = (size + PAGE - 1) / PAGE;
+        uint64_t most = MOST_REGIONS * size / PAGE;
+        pages = pages < least ? least : pages;
+        state->slabs[class] = (pages < most ? pages : most) * PAGE;
+    }
 }
 
 /* The bytes of the object that is given for `size`. */

@@ -105,7 +105,8 @@ class Arena:
         self._lay_out(large)
         return grown
 
-    def _new_slab(self, size: int, number: int) -> Slab:
+    def _new_slab(self, number: int) -> Slab:
+        size = self._space.sizes.slabs[number]
         extent = self.pages.allocate(size)
         self.active += size
         slab = Slab(extent, number)
@@ -114,7 +115,9 @@ class Arena:
         for address in slab.addresses():
             self._slabs[address] = slab
             if address + slab.width < extent.end:
-                self._blocks.cut(address, slab.width)
+                rest = self._blocks.cut(address, slab.width)
+        if slab.regions * slab.width < size:
+            self._blocks.mark(rest, State.WASTE)
         return slab
 
     def _lay_out(self, large: Large) -> None:

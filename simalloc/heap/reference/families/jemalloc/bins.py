@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedSet
 
-from simalloc.heap.reference.families.jemalloc.sizes import SMALL_CLASSES, regions_of, slab_size
+from simalloc.heap.reference.families.jemalloc.sizes import SMALL_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,8 @@ class Slab:
         self.extent = extent
         self.number = number
         self.width = SMALL_CLASSES[number]
-        self.free: SortedSet[int] = SortedSet(range(regions_of(number)))
+        self.regions = extent.size // self.width
+        self.free: SortedSet[int] = SortedSet(range(self.regions))
 
     @property
     def is_full(self) -> bool:
@@ -31,11 +32,12 @@ class Slab:
     @property
     def is_empty(self) -> bool:
         """Whether all regions are free."""
-        return len(self.free) == regions_of(self.number)
+        return len(self.free) == self.regions
 
     def addresses(self) -> range:
         """Return the addresses of all regions."""
-        return range(self.extent.address, self.extent.end, self.width)
+        start = self.extent.address
+        return range(start, start + self.regions * self.width, self.width)
 
     def take(self) -> int:
         """Take the lowest free region; return its address."""
@@ -50,8 +52,8 @@ class Slab:
 class Bin:
     """The slabs of one class in an arena: a current one, and others that are not full."""
 
-    def __init__(self, number: int, new_slab: Callable[[int, int], Slab]) -> None:
-        """`new_slab` gets one for the bytes and the class."""
+    def __init__(self, number: int, new_slab: Callable[[int], Slab]) -> None:
+        """`new_slab` gets one for the class."""
         self._number = number
         self._new_slab = new_slab
         self.current: Slab | None = None
@@ -71,7 +73,7 @@ class Bin:
             if self._nonfull:
                 self.current = self._nonfull.pop(0)
             else:
-                self.current = self._new_slab(slab_size(self._number), self._number)
+                self.current = self._new_slab(self._number)
         return self.current
 
     def put_back(self, slab: Slab, address: int) -> bool:

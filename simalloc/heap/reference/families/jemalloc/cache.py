@@ -8,7 +8,7 @@ from simalloc.heap.reference.families.jemalloc.sizes import (
     HUGE_PAGE,
     SMALL_CLASSES,
     class_number,
-    regions_of,
+    slab_size,
 )
 
 if TYPE_CHECKING:
@@ -30,10 +30,14 @@ def capacities(description: Jemalloc) -> list[int]:
     found = []
     for number in range(class_number(description.largest_cached) + 1):
         if number < _SMALL:
-            slots = _shifted(regions_of(number), description.lg_tcache_nslots_mul)
+            regions = slab_size(description, number) // SMALL_CLASSES[number]
+            slots = _shifted(regions, description.lg_tcache_nslots_mul)
             found.append(min(max(_even(slots), least), most))
         else:
             found.append(description.tcache_nslots_large)
+    for first, last, count in description.most_cached:
+        for number in range(class_number(first), min(class_number(last) + 1, len(found))):
+            found[number] = count
     return found
 
 

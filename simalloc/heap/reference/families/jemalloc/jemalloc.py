@@ -255,7 +255,7 @@ class JemallocHeap(Heap):
         if number >= len(stacks):
             return self._allocate_past(thread, size, usable, 1)
         stack = stacks[number]
-        if not stack.objects and not stack.is_small:
+        if not stack.objects and not (stack.is_small and stack.capacity):
             return self._allocate_from(thread, thread.own_arena, usable, 1)
         if not stack.objects:
             self._fill(thread, stack)
@@ -316,7 +316,7 @@ class JemallocHeap(Heap):
     def _free(self, thread: Thread, address: int) -> None:
         number = class_number(self._arenas.usable(address))
         stacks = [] if thread.cache is None else thread.cache.stacks
-        if number >= len(stacks):
+        if number >= len(stacks) or not stacks[number].capacity:
             self._free_past(thread, address)
             return
         stack = stacks[number]

@@ -16,6 +16,8 @@ HUGE_PAGE: Final = 2 << 20
 SMALLEST_LARGE: Final = 16384
 """Objects of this size have extents of their own."""
 _CACHE_LINE: Final = 64
+_MOST_REGIONS: Final = 512
+"""Of a slab."""
 
 
 def power_above(number: int) -> int:
@@ -60,14 +62,14 @@ def class_number(size: int) -> int:
     return len(SMALL_CLASSES) + 4 * (doublings - 13) + quarters - 3
 
 
-def slab_size(number: int) -> int:
-    """Return the bytes of a slab of this class: the fewest pages without a rest."""
-    return lcm(SMALL_CLASSES[number], PAGE)
-
-
-def regions_of(number: int) -> int:
-    """Return how many objects a slab of this class has."""
-    return slab_size(number) // SMALL_CLASSES[number]
+def slab_size(description: Jemalloc, number: int) -> int:
+    """Return the bytes of a slab of this class: what is said, or the fewest without a rest."""
+    size = SMALL_CLASSES[number]
+    found = lcm(size, PAGE)
+    for first, last, pages in description.slab_pages:
+        if first <= size <= last:
+            found = PAGE * min(max(pages, -(-size // PAGE)), _MOST_REGIONS * size // PAGE)
+    return found
 
 
 class Sizes:
@@ -76,6 +78,7 @@ class Sizes:
     def __init__(self, description: Jemalloc) -> None:
         self.pad = description.pad
         self.page_multiples = description.page_multiples
+        self.slabs = [slab_size(description, number) for number in range(len(SMALL_CLASSES))]
 
     def usable(self, size: int) -> int:
         """Return the bytes of the object that is given for `size`."""
