@@ -112,4 +112,5 @@ class Publication:
 
     @property
     def _names(self) -> dict[str, Any]:
-        return {**self.about.get("programs", {}), **self.about["policies"]}
+        names = ("programs", "policies", "summaries")
+        return {name: texts for kind in names for name, texts in self.about.get(kind, {}).items()}

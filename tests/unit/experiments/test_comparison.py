@@ -96,7 +96,7 @@ def test_rows_of_programs_are_summed_up_in_print_then_here_then_over_the_genuine
         "hyper": printed(peak="8"),
         AVERAGE: printed(peak="15.5"),
     }
-    table = PublishedTable(1, "A caption", 5, (), ("peak",), cells)
+    table = PublishedTable(1, "A caption", (), ("peak",), cells, page=5)
     measured = {"espresso": {"peak": 2.0}, "gcc": {"peak": 4.0}, "hyper": {"peak": 9.0}}
     rows = [[spell(value) for value in row] for row in Comparison(table, measured).table().rows]
     assert rows[-7:] == [
