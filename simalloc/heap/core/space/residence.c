@@ -229,10 +229,13 @@ uint64_t residence_bytes(const struct residence *residence, uint64_t address, ui
 /* Knows the last pages before `end` as resident, or none of them any more. */
 static void note_known(struct residence *residence, uint64_t first, uint64_t end, bool resident)
 {
-    if (end - first > KNOWN_PAGES)
-        first = end - KNOWN_PAGES; /* in whose places the others would be */
+    if (end - first > KNOWN_PAGES) {
+        first = end - KNOWN_PAGES;
+        if (!resident)
+            memset(residence->known, 0, sizeof residence->known);
+    }
     for (uint64_t page = first; page < end; page++)
-        residence->known[page % KNOWN_PAGES] = resident ? page + 1 : 0;
+        residence->known[residence_place(page)] = resident ? page + 1 : 0;
 }
 
 static void set_in(struct heap *heap, struct residence *residence, uint64_t first, uint64_t end,

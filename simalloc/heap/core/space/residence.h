@@ -8,7 +8,7 @@
 #include "space/heap.h"
 #include "space/page_table.h"
 
-enum { KNOWN_PAGES = 1024 };
+enum { KNOWN_BITS = 10, KNOWN_PAGES = 1 << KNOWN_BITS };
 
 struct residence {
     uint64_t page;  /* its size in scaled bytes */
@@ -16,7 +16,7 @@ struct residence {
     uint64_t pages; /* that are resident now */
     uint64_t faults; /* pages that have become resident, again or for the first time */
     struct page_table table; /* a bit a page; of a group without any NULL, with all ALL_RESIDENT */
-    uint64_t known[KNOWN_PAGES]; /* some that are resident: their numbers plus 1, by their low bits */
+    uint64_t known[KNOWN_PAGES]; /* some that are resident, in their places: their numbers plus 1 */
 };
 
 /* Begins to keep track of a heap's pages; false when memory is exhausted. */
@@ -57,9 +57,16 @@ ALWAYS_INLINE uint64_t residence_page(const struct residence *residence, uint64_
     return LIKELY(residence->shift > 0) ? address >> residence->shift : address / residence->page;
 }
 
+/* The place of a page among those known. Arenas begin at multiples of large powers of two: by their
+ * low bits the pages of one would take the places of another's. */
+ALWAYS_INLINE uint64_t residence_place(uint64_t page)
+{
+    return page * UINT64_C(0x9E3779B97F4A7C15) >> (64 - KNOWN_BITS);
+}
+
 ALWAYS_INLINE bool residence_knows(const struct residence *residence, uint64_t page)
 {
-    return residence->known[page % KNOWN_PAGES] == page + 1;
+    return residence->known[residence_place(page)] == page + 1;
 }
 
 /* Notes that the program or the allocator writes these bytes. */
