@@ -20,7 +20,11 @@ class PythonVersion(Enum):
     V3_9 = "3.9"
     """The last arena is kept."""
     V3_11 = "3.11"
-    """3.10 to 3.13: pools and arenas four times as large, arenas at any page."""
+    """Pools and arenas are four times as large, arenas at any page."""
+    V3_12 = "3.12"
+    """As 3.11."""
+    V3_13 = "3.13"
+    """As 3.11, where threads take turns (no free-threaded build)."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,8 @@ class Pymalloc(Family):
     @property
     def pool(self) -> int:
         """The bytes of a pool; an arena has 64 times as many."""
-        return 16384 if self.version is PythonVersion.V3_11 else 4096
+        is_old = self.version in {PythonVersion.V3_8, PythonVersion.V3_9}
+        return 4096 if is_old else 16384
 
     @property
     def keeps_last(self) -> bool:
