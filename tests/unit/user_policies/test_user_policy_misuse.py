@@ -128,10 +128,10 @@ def test_a_free_that_fails_is_the_event_that_is_named():
 @pytest.mark.parametrize(
     ("resize", "complaint"),
     [
-        (lambda *_: None, "resize answered None; it takes True or False"),
-        (lambda *_: True, "resize answered True, but left <Block"),
+        (lambda *_: None, "resize returned None; it takes True or False"),
+        (lambda *_: True, "resize returned True, but left <Block"),
         (lambda heap, block, _: bool(heap.split_high(block, 16)) and False, "not what it was"),
-        (lambda heap, block, _: bool(heap.insert(block)) and False, "answered False, but left"),
+        (lambda heap, block, _: bool(heap.insert(block)) and False, "returned False, but left"),
         (lambda heap, block, _: bool(heap.join(block.next, block)), "was joined to another"),
         (lambda *_: 1 // 0, "ZeroDivisionError"),
     ],

@@ -171,12 +171,7 @@ static const struct parameter parameters[] = {
 
 const struct family address_trees = {
     .name = "address trees",
-    .state_size = sizeof(struct address_trees),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct address_trees),
     .blocks_an_event = 4,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
     .counts_frees = true,
-    .check = check,
 };

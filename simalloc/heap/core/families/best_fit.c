@@ -120,7 +120,7 @@ static const struct layer *next_layer(struct heap *heap)
 {
     static const struct layer *const of[] = {FOR_BIN_KINDS(LAYER_OF_BIN_KIND)};
     struct size_index *index = &state_of(heap)->index;
-    return size_index_settle(index) ? of[index->tables.kind] : NULL;
+    return size_index_choose_form(index) ? of[index->tables.kind] : NULL;
 }
 
 static bool init(void *memory)
@@ -171,13 +171,8 @@ static const struct parameter parameters[] = {
 
 const struct family best_fit = {
     .name = "best fit",
-    .state_size = sizeof(struct best_fit),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct best_fit),
     .blocks_an_event = 4,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .walks_at_free = walks_at_free,
     .change_form = change_form,
 };

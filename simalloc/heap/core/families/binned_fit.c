@@ -98,7 +98,7 @@ static uint32_t use(struct heap *heap, uint32_t id, uint64_t size)
 }
 
 /* The same of a block that has a role, which what is left of it keeps. */
-ALWAYS_INLINE uint32_t use_loose(struct heap *heap, uint32_t id, uint64_t size)
+ALWAYS_INLINE uint32_t use_role(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint64_t minimum_split = ((struct binned_fit *)heap)->splitting.minimum_split;
     if (UNLIKELY(heap->blocks[id].size - size < minimum_split))
@@ -127,7 +127,7 @@ ALWAYS_INLINE uint32_t use_remainder(struct binned_fit *state, uint64_t size, ui
                (state->last_remainder == LAST_REMAINDER_SMALL && size < state->small);
     *visited += may;
     if (may && state->heap.blocks[id].size >= size)
-        return use_loose(&state->heap, id, size);
+        return use_role(&state->heap, id, size);
     state->remainder = NO_BLOCK;
     put_in_bin(state, id);
     return NO_BLOCK;
@@ -147,7 +147,7 @@ static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t
         enter(heap, grown);
         id = grown; /* joined with the wilderness, if there was one */
     }
-    return use_loose(heap, id, size);
+    return use_role(heap, id, size);
 }
 
 /* Whether there is a block of just this size among those that are in no bin. */
@@ -253,11 +253,6 @@ static const struct parameter parameters[] = {
 
 const struct family binned_fit = {
     .name = "binned fit",
-    .state_size = sizeof(struct binned_fit),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct binned_fit),
     .blocks_an_event = 4,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
 };

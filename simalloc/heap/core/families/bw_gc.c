@@ -306,26 +306,9 @@ static uint32_t reallocate_object(struct heap *heap, uint32_t id, uint64_t size)
 static bool reserve(struct heap *heap)
 {
     struct bw_gc *state = (struct bw_gc *)heap;
-    if (!heap_reserve(heap))
-        return false;
-    if (state->object_capacity < heap->capacity) {
-        struct object *objects = table_resize(state->objects, sizeof *objects,
-                                              state->object_capacity, heap->capacity);
-        if (objects == NULL)
-            return false;
-        for (uint32_t id = state->object_capacity; id < heap->capacity; id++)
-            objects[id] = (struct object){.page = 0};
-        state->objects = objects;
-        state->object_capacity = heap->capacity;
-    }
-    if (LIKELY(state->page_capacity - state->page_count >= BATCH))
-        return true;
-    struct page *pages = table_grow(state->pages, sizeof *pages, state->page_count, BATCH,
-                                    NO_PAGE - 1, &state->page_capacity);
-    if (pages == NULL)
-        return false;
-    state->pages = pages;
-    return true;
+    return heap_reserve(heap) &&
+           TABLE_COVER(state->objects, state->object_capacity, heap->capacity - 1) &&
+           TABLE_SPARE(state->pages, state->page_count, BATCH, NO_PAGE - 1, state->page_capacity);
 }
 
 static uint64_t rounded(const struct heap *heap, uint64_t size)
@@ -383,12 +366,7 @@ static const struct parameter parameters[] = {
 
 const struct family bw_gc = {
     .name = "bw-gc",
-    .state_size = sizeof(struct bw_gc),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct bw_gc),
     .blocks_an_event = 64,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .cached = cached,
 };

@@ -243,17 +243,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 static bool reserve(struct heap *heap)
 {
     struct cartesian *state = (struct cartesian *)heap;
-    if (!heap_reserve(heap))
-        return false;
-    if (LIKELY(state->capacity == heap->capacity))
-        return true;
-    struct node *nodes =
-        table_resize(state->nodes, sizeof *nodes, state->capacity, heap->capacity);
-    if (nodes == NULL)
-        return false;
-    state->nodes = nodes;
-    state->capacity = heap->capacity;
-    return true;
+    return heap_reserve(heap) && TABLE_FOLLOW(state->nodes, state->capacity, heap->capacity);
 }
 
 DEFINE_ONLY_LAYER(cartesian, true, allocate, release, reserve, .resize = resize,
@@ -314,12 +304,7 @@ static const struct parameter parameters[] = {
 
 const struct family cartesian = {
     .name = "cartesian tree",
-    .state_size = sizeof(struct cartesian),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct cartesian),
     .blocks_an_event = 6,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
     .counts_frees = true,
-    .check = check,
 };

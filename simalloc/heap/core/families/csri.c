@@ -247,11 +247,6 @@ static const struct parameter parameters[] = {
 
 const struct family csri = {
     .name = "csri",
-    .state_size = sizeof(struct csri),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct csri),
     .blocks_an_event = 4,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
 };

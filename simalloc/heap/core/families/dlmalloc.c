@@ -278,11 +278,6 @@ static const struct parameter parameters[] = {
 
 const struct family dlmalloc = {
     .name = "dlmalloc",
-    .state_size = sizeof(struct dlmalloc),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct dlmalloc),
     .blocks_an_event = 5,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
 };

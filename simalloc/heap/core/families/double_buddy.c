@@ -84,37 +84,13 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return class_size(class_of(size, true)) == heap->blocks[id].size;
 }
 
-static bool reserve_growth(struct double_buddy *state)
-{
-    if (LIKELY(state->growth_capacity - state->growth_count >= BATCH))
-        return true;
-    struct growth *growths = table_grow(state->growths, sizeof *growths, state->growth_count,
-                                        BATCH, UINT32_MAX, &state->growth_capacity);
-    if (growths == NULL)
-        return false;
-    state->growths = growths;
-    return true;
-}
-
-/* Makes sure that every block has an entry for its growth. */
-static bool reserve_growth_of(struct double_buddy *state)
-{
-    uint32_t capacity = state->buddies.heap.capacity;
-    if (LIKELY(state->growth_of_capacity == capacity))
-        return true;
-    uint32_t *growth_of = table_resize(state->growth_of, sizeof *growth_of,
-                                       state->growth_of_capacity, capacity);
-    if (growth_of == NULL)
-        return false;
-    state->growth_of = growth_of;
-    state->growth_of_capacity = capacity;
-    return true;
-}
-
 static bool reserve(struct heap *heap)
 {
     struct double_buddy *state = (struct double_buddy *)heap;
-    return buddy_reserve(&state->buddies) && reserve_growth(state) && reserve_growth_of(state);
+    return buddy_reserve(&state->buddies) &&
+           TABLE_SPARE(state->growths, state->growth_count, BATCH, UINT32_MAX,
+                       state->growth_capacity) &&
+           TABLE_FOLLOW(state->growth_of, state->growth_of_capacity, heap->capacity);
 }
 
 static uint64_t rounded(const struct heap *heap, uint64_t size)
@@ -182,12 +158,7 @@ static const struct parameter parameters[] = {
 
 const struct family double_buddy = {
     .name = "double buddy",
-    .state_size = sizeof(struct double_buddy),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct double_buddy),
     .blocks_an_event = 64,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .change_form = change_form,
 };

@@ -100,6 +100,11 @@ ALWAYS_INLINE size_t report_width(const struct family *family, const struct heap
 /* A family's parameters, and how many they are. */
 #define PARAMETERS(list) .parameters = (list), .parameter_count = sizeof(list) / sizeof *(list)
 
+/* What nearly every family has, by the names that it gives to its state and its functions. */
+#define FAMILY_OF(state)                                                          \
+    .state_size = sizeof(state), PARAMETERS(parameters), .init = init,            \
+    .release = release_all, .next_layer = next_layer, .check = check
+
 #define ONCE(name_) extern const struct family name_;
 #define TWICE(name_) extern const struct family name_, name_##_avx2;
 #include "families/all.h"

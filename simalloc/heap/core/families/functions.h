@@ -14,8 +14,14 @@ FUNCTION(void, residence_set,
          (struct heap *heap, uint64_t first, uint64_t end, bool resident),
          (heap, first, end, resident))
 FUNCTION(const char *, check_coalesced, (const struct heap *heap), (heap))
-FUNCTION(void *, table_resize, (void *entries, size_t width, uint32_t used, uint32_t capacity),
-         (entries, width, used, capacity))
+FUNCTION(bool, table_resize, (void *table, size_t width, uint32_t *capacity, uint32_t wanted),
+         (table, width, capacity, wanted))
+FUNCTION(bool, table_grow,
+         (void *table, size_t width, uint32_t used, uint64_t spare, uint32_t most,
+          uint32_t *capacity),
+         (table, width, used, spare, most, capacity))
+FUNCTION(bool, table_cover, (void *table, size_t width, uint32_t *capacity, uint32_t number),
+         (table, width, capacity, number))
 FUNCTION(void, table_release, (void *entries), (entries))
 FUNCTION(bool, replay_begin,
          (struct replay *replay, const struct events *events, size_t first,

@@ -217,16 +217,8 @@ static uint32_t reallocate_pages(struct heap *heap, uint32_t id, uint64_t size)
 static bool reserve(struct heap *heap)
 {
     struct gnu *state = (struct gnu *)heap;
-    if (!heap_reserve(heap))
-        return false;
-    if (LIKELY(state->page_capacity - state->page_count >= BATCH))
-        return true;
-    struct page *pages = table_grow(state->pages, sizeof *pages, state->page_count, BATCH,
-                                    NO_PAGE - 1, &state->page_capacity);
-    if (pages == NULL)
-        return false;
-    state->pages = pages;
-    return true;
+    return heap_reserve(heap) &&
+           TABLE_SPARE(state->pages, state->page_count, BATCH, NO_PAGE - 1, state->page_capacity);
 }
 
 static uint64_t rounded(const struct heap *heap, uint64_t size)
@@ -287,12 +279,7 @@ static const struct parameter parameters[] = {
 
 const struct family gnu = {
     .name = "gnu",
-    .state_size = sizeof(struct gnu),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct gnu),
     .blocks_an_event = 6,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .cached = cached,
 };

@@ -72,12 +72,7 @@ static const struct parameter parameters[] = {
 
 const struct family gxx = {
     .name = "g++",
-    .state_size = sizeof(struct gxx),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct gxx),
     .blocks_an_event = 72,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .cached = cached,
 };

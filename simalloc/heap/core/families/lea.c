@@ -265,11 +265,6 @@ static const struct parameter parameters[] = {
 
 const struct family lea = {
     .name = "lea",
-    .state_size = sizeof(struct lea),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct lea),
     .blocks_an_event = 4,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
 };

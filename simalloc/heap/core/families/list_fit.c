@@ -160,7 +160,7 @@ static const struct layer *layer_of(struct list_rule rule)
 /* The form of the list may change between two batches. */
 static const struct layer *next_layer(struct heap *heap)
 {
-    return list_settle(state_of(heap)) ? layer_of(state_of(heap)->rule) : NULL;
+    return list_choose_form(state_of(heap)) ? layer_of(state_of(heap)->rule) : NULL;
 }
 
 static bool init(void *memory)
@@ -215,13 +215,8 @@ static const struct parameter parameters[] = {
 
 const struct family VARIANT(list_fit) = {
     .name = "list fit",
-    .state_size = sizeof(struct sequential_fit),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct sequential_fit),
     .blocks_an_event = 4,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .walks_at_free = walks_at_free,
     .change_form = change_form,
 };

@@ -170,10 +170,8 @@ static uint32_t new_page(struct phk *state, unsigned class)
     if (id == NO_BLOCK)
         return NO_PAGE;
     uint32_t number = new_page_number(&state->pages);
-    if (number == NO_PAGE) {
-        heap_fail(heap, OUT_OF_MEMORY);
+    if (!heap_needs(heap, number != NO_PAGE))
         return NO_PAGE;
-    }
     struct page *page = &state->pages.all[number];
     page->base = page->uncut = id;
     page->descriptor = NO_BLOCK;
@@ -231,7 +229,7 @@ static void dissolve(struct phk *state, uint32_t number)
         heap_mark(heap, heap->blocks[id].next, STATE_WASTE);
         heap_join_next(heap, id);
     }
-    for (uint64_t word = 0; word < page->places / 64; word++)
+    for (uint64_t word = 0; word < page->words; word++)
         page->bits[word] = 0;
     page->after = state->pages.unused;
     state->pages.unused = number;
@@ -253,10 +251,8 @@ static void free_chunk(struct phk *state, uint32_t id)
     uint32_t number = heap->blocks[id].family_data - 1;
     struct page *page = &state->pages.all[number];
     uint64_t place = (heap->blocks[id].address - page->address) >> page->class >> 4;
-    if (!reserve_place(page, place)) {
-        heap_fail(heap, OUT_OF_MEMORY);
+    if (!heap_needs(heap, reserve_place(page, place)))
         return;
-    }
     heap_mark(heap, id, STATE_CACHED);
     if (page->freed == 0 && page->uncut == NO_BLOCK)
         enter_again(state, number);
@@ -326,17 +322,8 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 static bool reserve(struct heap *heap)
 {
     struct phk *state = (struct phk *)heap;
-    if (!heap_reserve(heap))
-        return false;
-    if (LIKELY(state->described_capacity == heap->capacity))
-        return true;
-    uint32_t *described = table_resize(state->described, sizeof *described,
-                                       state->described_capacity, heap->capacity);
-    if (described == NULL)
-        return false;
-    state->described = described;
-    state->described_capacity = heap->capacity;
-    return true;
+    return heap_reserve(heap) &&
+           TABLE_FOLLOW(state->described, state->described_capacity, heap->capacity);
 }
 
 static uint64_t rounded(const struct heap *heap, uint64_t size)
@@ -398,12 +385,7 @@ static const struct parameter parameters[] = {
 
 const struct family phk = {
     .name = "phk",
-    .state_size = sizeof(struct phk),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct phk),
     .blocks_an_event = 32,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .cached = cached,
 };

@@ -3,8 +3,6 @@
 #ifndef SIMALLOC_PHK_PAGES_H
 #define SIMALLOC_PHK_PAGES_H
 
-#include <stdlib.h>
-
 #include "replay/replay.h"
 #include "space/table.h"
 
@@ -22,7 +20,8 @@ struct page {
     uint64_t live;
     uint64_t freed; /* how many chunks have been given back */
     uint64_t address;
-    uint64_t places; /* that `ids` and `bits` have room for, a multiple of 64 */
+    uint32_t places; /* that `ids` has room for */
+    uint32_t words;  /* that `bits` has */
     uint32_t *ids;   /* by place: the free chunk there */
     uint64_t *bits;  /* by place: whether that chunk has been given back */
 };
@@ -49,8 +48,8 @@ static void chunk_pages_init(struct chunk_pages *pages)
 static void chunk_pages_release(struct chunk_pages *pages)
 {
     for (uint32_t number = 0; number < pages->count; number++) {
-        free(pages->all[number].ids);
-        free(pages->all[number].bits);
+        table_release(pages->all[number].ids);
+        table_release(pages->all[number].bits);
     }
     table_release(pages->all);
 }
@@ -105,13 +104,8 @@ static uint32_t new_page_number(struct chunk_pages *pages)
         pages->unused = pages->all[number].after;
         return number;
     }
-    if (pages->count == pages->capacity) {
-        struct page *all = table_grow(pages->all, sizeof *all, pages->count, 1, NO_PAGE - 1,
-                                      &pages->capacity);
-        if (all == NULL)
-            return NO_PAGE;
-        pages->all = all;
-    }
+    if (!TABLE_SPARE(pages->all, pages->count, 1, NO_PAGE - 1, pages->capacity))
+        return NO_PAGE;
     number = pages->count++;
     pages->all[number] = (struct page){.places = 0};
     return number;
@@ -120,21 +114,8 @@ static uint32_t new_page_number(struct chunk_pages *pages)
 /* Makes sure that a page has room for a place; false if there is no memory for it. */
 static bool reserve_place(struct page *page, uint64_t place)
 {
-    if (LIKELY(place < page->places))
-        return true;
-    uint64_t places = place / 64 * 128 + 64;
-    uint32_t *ids = realloc(page->ids, places * sizeof *ids);
-    if (ids != NULL)
-        page->ids = ids;
-    uint64_t *bits = realloc(page->bits, places / 64 * sizeof *bits);
-    if (bits != NULL)
-        page->bits = bits;
-    if (ids == NULL || bits == NULL)
-        return false;
-    for (uint64_t word = page->places / 64; word < places / 64; word++)
-        bits[word] = 0;
-    page->places = places;
-    return true;
+    return TABLE_COVER(page->ids, page->places, (uint32_t)place) &&
+           TABLE_COVER(page->bits, page->words, (uint32_t)(place / 64));
 }
 
 /* Takes the lowest chunk that has been given back. */

@@ -157,12 +157,8 @@ static bool init(void *memory)
     state->bins.minimum = tags ? 4 * word : setting->minimum;
     state->bins.ends = state->table = tags ? 2 * word : 0;
     dirty_bins_init(&state->bins, &state->heap);
-    state->cells = table_resize(NULL, sizeof *state->cells, 0, CELL_SIZES);
-    if (state->cells == NULL)
-        return false;
-    for (uint32_t words = 0; words < CELL_SIZES; words++)
-        state->cells[words] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
-    return true;
+    state->cells = table_make(sizeof *state->cells, CELL_SIZES);
+    return state->cells != NULL;
 }
 
 static void release_all(void *memory)
@@ -194,12 +190,7 @@ static const struct parameter parameters[] = {
 
 const struct family quick_fit = {
     .name = "quick fit",
-    .state_size = sizeof(struct quick_fit),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct quick_fit),
     .blocks_an_event = 80,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .cached = cached,
 };

@@ -264,12 +264,7 @@ static const struct parameter parameters[] = {
 
 const struct family segregated_fit = {
     .name = "segregated fit",
-    .state_size = sizeof(struct segregated_fit),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct segregated_fit),
     .blocks_an_event = 4,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
     .counts_frees = true,
-    .check = check,
 };

@@ -339,12 +339,7 @@ static const struct parameter parameters[] = {
 
 const struct family solaris = {
     .name = "solaris",
-    .state_size = sizeof(struct solaris),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct solaris),
     .blocks_an_event = 8,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .cached = cached,
 };

@@ -197,16 +197,8 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 static bool reserve(struct heap *heap)
 {
     struct solaris_3x *state = (struct solaris_3x *)heap;
-    if (!heap_reserve(heap))
-        return false;
-    if (LIKELY(state->holding_capacity - state->holding_count >= BATCH))
-        return true;
-    struct holding *holdings = table_grow(state->holdings, sizeof *holdings, state->holding_count,
-                                          BATCH, UINT32_MAX - 1, &state->holding_capacity);
-    if (holdings == NULL)
-        return false;
-    state->holdings = holdings;
-    return true;
+    return heap_reserve(heap) && TABLE_SPARE(state->holdings, state->holding_count, BATCH,
+                                             UINT32_MAX - 1, state->holding_capacity);
 }
 
 static uint64_t rounded(const struct heap *heap, uint64_t size)
@@ -274,12 +266,7 @@ static const struct parameter parameters[] = {
 
 const struct family solaris_3x = {
     .name = "solaris-3x",
-    .state_size = sizeof(struct solaris_3x),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct solaris_3x),
     .blocks_an_event = 10,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .cached = cached,
 };

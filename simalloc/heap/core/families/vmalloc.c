@@ -204,10 +204,7 @@ static struct chain *make_chains(uint64_t count)
 {
     if (count > MOST_TINY_SIZES)
         return NULL;
-    struct chain *chains = table_resize(NULL, sizeof *chains, 0, (uint32_t)count);
-    for (uint64_t i = 0; chains != NULL && i < count; i++)
-        chains[i] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
-    return chains;
+    return table_make(sizeof(struct chain), (uint32_t)count);
 }
 
 static bool init(void *memory)
@@ -263,12 +260,7 @@ static const struct parameter parameters[] = {
 
 const struct family vmalloc = {
     .name = "vmalloc",
-    .state_size = sizeof(struct vmalloc),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct vmalloc),
     .blocks_an_event = 4,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .cached = cached,
 };

@@ -27,14 +27,7 @@ struct chain {
 /* Makes sure of links for the ids of a block table; false when memory is exhausted. */
 ALWAYS_INLINE bool links_reserve(struct links *links, uint32_t capacity)
 {
-    if (LIKELY(links->capacity == capacity))
-        return true;
-    struct link *of = table_resize(links->of, sizeof *of, links->capacity, capacity);
-    if (of == NULL)
-        return false;
-    links->of = of;
-    links->capacity = capacity;
-    return true;
+    return TABLE_FOLLOW(links->of, links->capacity, capacity);
 }
 
 ALWAYS_INLINE void links_release(struct links *links)

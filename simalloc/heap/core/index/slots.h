@@ -1,6 +1,6 @@
 /* Columns of 64 numbers, looked at together: the answer has a bit for each slot.
  *
- * With AVX2 nothing branches on what the numbers are; both ways give the same answers. */
+ * With AVX2 nothing branches on what the numbers are; both ways find the same. */
 #ifndef SIMALLOC_SLOTS_H
 #define SIMALLOC_SLOTS_H
 

@@ -137,10 +137,10 @@ ALWAYS_INLINE bool buddy_reserve(struct buddies *buddies)
 }
 
 /* Changes the kind of bins if that is due; false when memory is exhausted. */
-ALWAYS_INLINE bool buddy_settle(struct buddies *buddies)
+ALWAYS_INLINE bool buddy_choose_form(struct buddies *buddies)
 {
-    return bins_settle(buddies->bins, SIZE_CLASSES, &buddies->tables, buddies->heap.blocks,
-                       buddies->heap.counters.free_blocks);
+    return bins_choose_form(buddies->bins, SIZE_CLASSES, &buddies->tables, buddies->heap.blocks,
+                            buddies->heap.counters.free_blocks);
 }
 
 ALWAYS_INLINE bool buddy_change_form(struct buddies *buddies)
@@ -197,7 +197,7 @@ static inline const char *buddy_check(const struct buddies *buddies)
     {                                                                                     \
         static const struct layer *const of[] = {FOR_BIN_KINDS(LAYER_OF_BIN_KIND)};       \
         struct buddies *buddies = (struct buddies *)heap;                                 \
-        return buddy_settle(buddies) ? of[buddies->tables.kind] : NULL;                   \
+        return buddy_choose_form(buddies) ? of[buddies->tables.kind] : NULL;              \
     }                                                                                     \
     static bool change_form(void *memory)                                                 \
     {                                                                                     \

@@ -16,9 +16,7 @@ struct unmerged {
 ALWAYS_INLINE bool unmerged_init(struct unmerged *lists, uint64_t most)
 {
     lists->most = most;
-    lists->of = table_resize(NULL, sizeof *lists->of, 0, (uint32_t)most + 1);
-    for (uint64_t size = 0; lists->of != NULL && size <= most; size++)
-        lists->of[size] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
+    lists->of = table_make(sizeof *lists->of, (uint32_t)most + 1);
     return lists->of != NULL;
 }
 

@@ -39,14 +39,8 @@ void free_index_close(struct free_index *index)
 bool free_index_reserve(struct free_index *index, uint32_t capacity)
 {
     struct heap *shadow = &index->shadow;
-    if (UNLIKELY(shadow->capacity < capacity)) {
-        struct block *blocks =
-            table_resize(shadow->blocks, sizeof *blocks, shadow->capacity, capacity);
-        if (blocks == NULL)
-            return false;
-        shadow->blocks = blocks;
-        shadow->capacity = capacity;
-    }
+    if (!TABLE_FOLLOW(shadow->blocks, shadow->capacity, capacity))
+        return false;
     return is_list(index) ? block_list_reserve(&index->list)
                           : size_index_reserve(&index->sizes, shadow->capacity);
 }

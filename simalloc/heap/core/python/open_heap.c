@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "space/table.h"
+
 bool open_heap_init(struct open_heap *open)
 {
     open->unit = heap_unit(&open->heap);
@@ -15,22 +17,15 @@ void open_heap_release(struct open_heap *open)
         free(open->indexes[i]);
     }
     open->opened = 0;
-    free(open->entered);
+    table_release(open->entered);
     open->entered = NULL;
 }
 
 bool open_heap_reserve(struct open_heap *open)
 {
     struct heap *heap = &open->heap;
-    if (!heap_reserve(heap))
+    if (!heap_reserve(heap) || !TABLE_FOLLOW(open->entered, open->capacity, heap->capacity))
         return false;
-    if (UNLIKELY(open->capacity < heap->capacity)) {
-        uint64_t *entered = realloc(open->entered, heap->capacity * sizeof *entered);
-        if (entered == NULL)
-            return false;
-        open->entered = entered;
-        open->capacity = heap->capacity;
-    }
     for (int i = 0; i < open->opened; i++)
         if (!free_index_reserve(open->indexes[i], heap->capacity))
             return false;
@@ -154,7 +149,7 @@ const char *open_heap_check(const struct open_heap *open)
     return wrong;
 }
 
-uint64_t open_heap_loose(const struct open_heap *open, uint64_t *bytes)
+uint64_t open_heap_unsearchable(const struct open_heap *open, uint64_t *bytes)
 {
     const struct heap *heap = &open->heap;
     uint64_t blocks = 0;

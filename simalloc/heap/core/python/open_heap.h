@@ -33,7 +33,7 @@ void open_heap_release(struct open_heap *open);
 bool open_heap_reserve(struct open_heap *open);
 const char *open_heap_check(const struct open_heap *open);
 /* Counts the unsearchable blocks and their bytes. */
-uint64_t open_heap_loose(const struct open_heap *open, uint64_t *bytes);
+uint64_t open_heap_unsearchable(const struct open_heap *open, uint64_t *bytes);
 
 /* Begins an allocation, whose searches are counted as one. */
 ALWAYS_INLINE void open_heap_begin(struct open_heap *open)

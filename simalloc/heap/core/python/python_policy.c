@@ -140,7 +140,7 @@ static PyObject *decide(struct python_policy *policy, PyObject *method, PyObject
     return answer;
 }
 
-/* Gives an object the block that a policy answered; false, with an exception set, if that cannot
+/* Gives an object the block that a policy returned; false, with an exception set, if that cannot
  * be. */
 static bool accept(struct python_policy *policy, PyObject *answer, uint64_t size, uint32_t *id)
 {
@@ -202,7 +202,7 @@ static bool accept_resized(struct python_policy *policy, PyObject *answer, PyObj
 {
     uint32_t id;
     if (!Py_IS_TYPE(answer, &PyBool_Type)) {
-        PyErr_Format(policy_error, "resize answered %R; it takes True or False", answer);
+        PyErr_Format(policy_error, "resize returned %R; it takes True or False", answer);
         return false;
     }
     if (!as_block(policy, object, &id))
@@ -212,7 +212,7 @@ static bool accept_resized(struct python_policy *policy, PyObject *answer, PyObj
         open_heap_hold(&policy->open, id);
         return true;
     }
-    PyErr_Format(policy_error, "resize answered %R, but left %R for %llu bytes", answer, object,
+    PyErr_Format(policy_error, "resize returned %R, but left %R for %llu bytes", answer, object,
                  (unsigned long long)size);
     return false;
 }
@@ -232,7 +232,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
                  accept_resized(policy, answer, block, size);
     struct extent after = sound ? extent_of(policy, id) : before;
     if (sound && (after.address != before.address || (!resized && after.size != before.size))) {
-        PyErr_Format(policy_error, "resize answered %R, but %R is not what it was", answer, block);
+        PyErr_Format(policy_error, "resize returned %R, but %R is not what it was", answer, block);
         sound = false;
     }
     if (UNLIKELY(!sound))
@@ -345,7 +345,7 @@ static const char *check(const void *memory)
 
 static uint64_t unsearchable(const void *memory, uint64_t *bytes)
 {
-    return open_heap_loose(&((const struct python_policy *)memory)->open, bytes);
+    return open_heap_unsearchable(&((const struct python_policy *)memory)->open, bytes);
 }
 
 const struct family python_policy = {

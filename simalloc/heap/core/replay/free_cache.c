@@ -2,23 +2,16 @@
 
 #include <stdlib.h>
 
+#include "index/chain.h"
 #include "replay/free_counting.h"
 #include "replay/replay.h"
 #include "replay/trimming.h"
-#include "space/table.h"
 
 /* The cached blocks of one size, the newest first. */
 struct exact_list {
     uint64_t size;
     uint32_t newest; /* or NO_BLOCK */
     uint32_t next;   /* list of the same bucket, its number plus one; 0: the last */
-};
-
-/* Where a cached block stands: among all that wait to be coalesced, and in its exact list. */
-struct turn {
-    uint32_t older; /* or NO_BLOCK */
-    uint32_t newer;
-    uint32_t older_of_size;
 };
 
 enum { BUCKETS = 1 << 12 };
@@ -30,11 +23,10 @@ struct free_cache {
     uint32_t list_count;
     uint32_t list_capacity;
     uint32_t buckets[BUCKETS]; /* the first list of each, its number plus one; 0: none */
-    struct turn *turns;        /* by block id */
-    uint32_t turn_capacity;
-    uint32_t oldest; /* of the blocks that wait; quick ones do not */
-    uint32_t newest;
-    uint64_t waiting;
+    uint32_t *older; /* by block id, the next older one of its list */
+    uint32_t older_capacity;
+    struct chain waiting; /* to be coalesced; quick blocks do not */
+    struct links links;
 };
 
 bool free_cache_init(struct heap *heap, const struct layer *(*next_layer)(struct heap *heap))
@@ -52,8 +44,9 @@ void free_cache_release(struct heap *heap)
 {
     if (heap->free_cache == NULL)
         return;
-    free(heap->free_cache->lists);
-    table_release(heap->free_cache->turns);
+    table_release(heap->free_cache->lists);
+    table_release(heap->free_cache->older);
+    links_release(&heap->free_cache->links);
     free(heap->free_cache);
 }
 
@@ -89,39 +82,14 @@ static bool is_quick(const struct heap *heap, uint64_t size)
     return size <= heap->setting.quick;
 }
 
-static void wait_in_turn(struct free_cache *cache, uint32_t id)
-{
-    cache->turns[id].older = cache->newest;
-    cache->turns[id].newer = NO_BLOCK;
-    if (cache->newest == NO_BLOCK)
-        cache->oldest = id;
-    else
-        cache->turns[cache->newest].newer = id;
-    cache->newest = id;
-    cache->waiting++;
-}
-
-static void wait_no_more(struct free_cache *cache, uint32_t id)
-{
-    struct turn turn = cache->turns[id];
-    if (turn.older == NO_BLOCK)
-        cache->oldest = turn.newer;
-    else
-        cache->turns[turn.older].newer = turn.newer;
-    if (turn.newer == NO_BLOCK)
-        cache->newest = turn.older;
-    else
-        cache->turns[turn.newer].older = turn.older;
-    cache->waiting--;
-}
-
 /* Takes the block that was cached last out of a list. */
 static uint32_t take_newest(struct heap *heap, struct exact_list *list)
 {
+    struct free_cache *cache = heap->free_cache;
     uint32_t id = list->newest;
-    list->newest = heap->free_cache->turns[id].older_of_size;
+    list->newest = cache->older[id];
     if (!is_quick(heap, list->size))
-        wait_no_more(heap->free_cache, id);
+        chain_remove(&cache->links, &cache->waiting, id);
     heap_mark(heap, id, STATE_ALLOCATED);
     return id;
 }
@@ -147,13 +115,12 @@ static bool next_layer(struct heap *heap)
 static void coalesce_all(struct heap *heap)
 {
     struct free_cache *cache = heap->free_cache;
-    for (uint64_t i = 0; cache->oldest != NO_BLOCK; i++) {
+    for (uint64_t i = 0; cache->waiting.count > 0; i++) {
         if (i % BATCH == 0 && !next_layer(heap))
             return;
-        uint32_t id = cache->oldest;
+        uint32_t id = chain_pop_oldest(&cache->links, &cache->waiting);
         struct exact_list *list = find_list(cache, heap->blocks[id].size);
         list->newest = NO_BLOCK; /* the others of its size come right after */
-        wait_no_more(cache, id);
         heap_mark(heap, id, STATE_ALLOCATED);
         cache->base->release(heap, id);
     }
@@ -181,12 +148,12 @@ static void release(struct heap *heap, uint32_t id)
         return;
     }
     struct exact_list *list = list_of(cache, heap->blocks[id].size);
-    cache->turns[id].older_of_size = list->newest;
+    cache->older[id] = list->newest;
     list->newest = id;
     heap_mark(heap, id, STATE_CACHED);
     if (!quick)
-        wait_in_turn(cache, id);
-    if (cache->waiting > heap->setting.cache)
+        chain_push(&cache->links, &cache->waiting, id);
+    if (cache->waiting.count > heap->setting.cache)
         coalesce_all(heap);
 }
 
@@ -200,29 +167,15 @@ static uint32_t reallocate_over(struct heap *heap, uint32_t id, uint64_t size)
     return layer_reallocate(heap, heap->free_cache->base, id, size);
 }
 
-/* Makes sure that a batch finds room for turns and for lists of new sizes. */
+/* Makes sure that a batch finds room for lists of new sizes. */
 static bool reserve(struct heap *heap)
 {
     struct free_cache *cache = heap->free_cache;
-    if (!cache->base->reserve(heap))
-        return false;
-    if (cache->turn_capacity < heap->capacity) {
-        struct turn *turns = table_resize(cache->turns, sizeof *turns, cache->turn_capacity,
-                                          heap->capacity);
-        if (turns == NULL)
-            return false;
-        cache->turns = turns;
-        cache->turn_capacity = heap->capacity;
-    }
-    if (cache->list_capacity - cache->list_count >= 2 * BATCH)
-        return true;
-    uint32_t capacity = 2 * cache->list_capacity + 4 * BATCH;
-    struct exact_list *lists = realloc(cache->lists, capacity * sizeof *lists);
-    if (lists == NULL)
-        return false;
-    cache->lists = lists;
-    cache->list_capacity = capacity;
-    return true;
+    return cache->base->reserve(heap) &&
+           TABLE_FOLLOW(cache->older, cache->older_capacity, heap->capacity) &&
+           links_reserve(&cache->links, heap->capacity) &&
+           TABLE_SPARE(cache->lists, cache->list_count, 2 * BATCH, UINT32_MAX,
+                       cache->list_capacity);
 }
 
 DEFINE_LAYER(free_cache, true, allocate, release, reserve, .resize = resize,
@@ -242,7 +195,7 @@ const char *free_cache_check(const struct heap *heap, uint64_t kept)
     uint64_t cached = kept;
     for (uint32_t i = 0; i < cache->list_count; i++)
         for (uint32_t id = cache->lists[i].newest; id != NO_BLOCK;
-             id = cache->turns[id].older_of_size) {
+             id = cache->older[id]) {
             if (heap->blocks[id].index_slot != STATE_CACHED ||
                 heap->blocks[id].size != cache->lists[i].size)
                 return "an exact list holds a block that is not cached, or of another size";
@@ -251,5 +204,5 @@ const char *free_cache_check(const struct heap *heap, uint64_t kept)
         }
     if (cached != heap->counters.cached_blocks)
         return "the exact lists do not hold exactly the cached blocks";
-    return cache->waiting > heap->setting.cache ? "more blocks wait than may" : NULL;
+    return cache->waiting.count > heap->setting.cache ? "more blocks wait than may" : NULL;
 }

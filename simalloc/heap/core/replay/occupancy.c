@@ -1,7 +1,8 @@
 #include "replay/occupancy.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "space/table.h"
 
 bool occupancy_init(struct occupancy *occupancy)
 {
@@ -19,7 +20,7 @@ void occupancy_release(struct occupancy *occupancy)
             free(counts->groups[group].of_pages);
         page_table_release(counts);
     }
-    free(occupancy->extents);
+    table_release(occupancy->extents);
 }
 
 /* The objects that begin or end in a page; NULL when memory is exhausted. */
@@ -64,22 +65,9 @@ static bool change(struct occupied_pages *occupied, const struct live_extent *ex
     return to(occupied, first) && (last == first || to(occupied, last));
 }
 
-/* Makes room for the slots up to one. */
-static bool reserve(struct occupancy *occupancy, uint32_t slot)
-{
-    uint64_t slots = 2 * (uint64_t)slot + 64;
-    struct live_extent *extents = realloc(occupancy->extents, slots * sizeof *extents);
-    if (extents == NULL)
-        return false;
-    memset(&extents[occupancy->slots], 0, (slots - occupancy->slots) * sizeof *extents);
-    occupancy->extents = extents;
-    occupancy->slots = slots;
-    return true;
-}
-
 bool occupancy_move(struct occupancy *occupancy, uint32_t slot, struct live_extent now)
 {
-    if (slot >= occupancy->slots && !reserve(occupancy, slot))
+    if (!TABLE_COVER(occupancy->extents, occupancy->slots, slot))
         return false;
     struct live_extent *extent = &occupancy->extents[slot];
     for (size_t i = 0; i < occupancy->sizes; i++)

@@ -24,7 +24,7 @@ struct occupancy {
     size_t sizes; /* how many page sizes are looked at; 0: none */
     struct occupied_pages of[MOST_PAGE_SIZES];
     struct live_extent *extents; /* of the object in each slot */
-    uint64_t slots;
+    uint32_t slots;
 };
 
 /* False when memory is exhausted. */

@@ -29,27 +29,16 @@ void pymalloc_release(struct heap *heap)
     struct pymalloc *python = heap->pymalloc;
     if (python == NULL)
         return;
-    free(python->arenas);
-    free(python->owned);
-    free(python->nodes);
+    table_release(python->arenas);
+    table_release(python->owned);
+    table_release(python->nodes);
     free(python);
 }
 
 bool python_reserve_owned(struct heap *heap)
 {
     struct pymalloc *python = heap->pymalloc;
-    if (LIKELY(python->owned_capacity >= heap->capacity))
-        return true;
-    struct owned *owned = realloc(python->owned, heap->capacity * sizeof *owned);
-    if (owned == NULL) {
-        heap_fail(heap, OUT_OF_MEMORY);
-        return false;
-    }
-    for (uint32_t id = python->owned_capacity; id < heap->capacity; id++)
-        owned[id] = (struct owned){NO_POOL, NO_BLOCK};
-    python->owned = owned;
-    python->owned_capacity = heap->capacity;
-    return true;
+    return heap_needs(heap, TABLE_COVER(python->owned, python->owned_capacity, heap->capacity - 1));
 }
 
 /* The pool of a block; NO_POOL if it is none of a pool's. */

@@ -1,6 +1,4 @@
 /* The arenas of Python's own allocator, and the tables in which it notes them. */
-#include <stdlib.h>
-
 #include "replay/pymalloc_parts.h"
 
 enum { ARENA_ALIGNMENT = 16384, SLOT = 48, FIRST_SLOTS = 16, ENTRY = 8 };
@@ -58,16 +56,9 @@ static uint32_t find_node(struct heap *heap, const struct level *level, uint64_t
     for (uint32_t i = 0; i < python->node_count; i++)
         if (python->nodes[i].bits == level->bits && python->nodes[i].number == number)
             return python->nodes[i].block;
-    if (python->node_count == python->node_capacity) {
-        uint32_t capacity = 2 * python->node_capacity + 4;
-        struct node *nodes = realloc(python->nodes, capacity * sizeof *nodes);
-        if (nodes == NULL) {
-            heap_fail(heap, OUT_OF_MEMORY);
-            return NO_BLOCK;
-        }
-        python->nodes = nodes;
-        python->node_capacity = capacity;
-    }
+    if (!heap_needs(heap, TABLE_SPARE(python->nodes, python->node_count, 1, UINT32_MAX,
+                                     python->node_capacity)))
+        return NO_BLOCK;
     uint32_t block = get_table(heap, NO_BLOCK, level->bytes, true);
     if (block != NO_BLOCK)
         python->nodes[python->node_count++] = (struct node){level->bits, number, block};
@@ -160,16 +151,9 @@ static uint32_t unused_arena(struct heap *heap)
         python->arena_unused = python->arenas[number].older;
         return number;
     }
-    if (python->arena_count == python->arena_capacity) {
-        uint32_t capacity = 2 * python->arena_capacity + 4;
-        struct arena *arenas = realloc(python->arenas, capacity * sizeof *arenas);
-        if (arenas == NULL) {
-            heap_fail(heap, OUT_OF_MEMORY);
-            return NO_ARENA;
-        }
-        python->arenas = arenas;
-        python->arena_capacity = capacity;
-    }
+    if (!heap_needs(heap, TABLE_SPARE(python->arenas, python->arena_count, 1, UINT32_MAX / POOLS,
+                     python->arena_capacity)))
+        return NO_ARENA;
     return python->arena_count++;
 }
 

@@ -5,6 +5,7 @@
 #include "parts/overhead.h"
 #include "replay/pymalloc.h"
 #include "space/residence.h"
+#include "space/table.h"
 
 enum {
     POOLS = 64, /* that fit an arena; one less if it does not begin where a pool may */

@@ -1,22 +1,13 @@
 #include "replay/refusals.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "space/table.h"
 
 bool refusals_reserve(struct refusals *refusals, uint64_t slots)
 {
-    if (LIKELY(refusals->slots >= slots))
-        return true;
-    uint64_t *sizes = realloc(refusals->sizes, slots * sizeof *sizes);
-    if (sizes == NULL)
-        return false;
-    memset(&sizes[refusals->slots], 0, (slots - refusals->slots) * sizeof *sizes);
-    refusals->sizes = sizes;
-    refusals->slots = slots;
-    return true;
+    return TABLE_COVER(refusals->sizes, refusals->slots, (uint32_t)(slots - 1));
 }
 
 void refusals_release(struct refusals *refusals)
 {
-    free(refusals->sizes);
+    table_release(refusals->sizes);
 }

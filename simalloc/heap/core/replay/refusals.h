@@ -11,7 +11,7 @@ struct refusals {
     uint64_t count;
     uint64_t first;  /* the number of the first refused event, from 1 on; 0: none was */
     uint64_t *sizes; /* bytes of the program that are live in each slot */
-    uint64_t slots;
+    uint32_t slots;
     int64_t live; /* bytes of the program, without those of objects that it did not get */
     int64_t live_after[BATCH]; /* the same after each event of a batch */
 };

@@ -131,8 +131,7 @@ static void note_extent(struct replay *replay, uint8_t op, uint32_t slot)
     if (block != NO_BLOCK)
         now = (struct live_extent){heap->blocks[block].address + heap->setting.payload,
                               heap->request.size * heap->setting.scale};
-    if (!occupancy_move(&replay->occupancy, slot, now))
-        heap_fail(heap, OUT_OF_MEMORY);
+    heap_needs(heap, occupancy_move(&replay->occupancy, slot, now));
 }
 
 /* Begins a batch of the series that are measured besides the mapped bytes. */

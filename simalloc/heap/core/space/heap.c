@@ -1,37 +1,29 @@
 #include "space/heap.h"
 
-#include <stdlib.h>
-
 #include "space/residence.h"
 #include "space/table.h"
 
 bool heap_grow_table(struct heap *heap, uint64_t spare)
 {
-    struct block *blocks =
-        table_grow(heap->blocks, sizeof *blocks, heap->used, spare, STATE_FREE, &heap->capacity);
-    if (blocks == NULL)
-        return false;
-    heap->blocks = blocks;
-    return true;
+    return table_grow(&heap->blocks, sizeof *heap->blocks, heap->used, spare, STATE_FREE,
+                      &heap->capacity);
 }
 
 bool heap_reserve_more(struct heap *heap, uint64_t blocks)
 {
     uint64_t spare = heap->spare + blocks;
     heap->reserved += blocks;
-    if (LIKELY(heap->capacity - heap->used >= spare) || heap_grow_table(heap, spare))
-        return true;
-    heap_fail(heap, OUT_OF_MEMORY);
-    return false;
+    return heap_needs(heap, LIKELY(heap->capacity - heap->used >= spare) ||
+                                heap_grow_table(heap, spare));
 }
 
 void heap_release(struct heap *heap)
 {
     table_release(heap->blocks);
     heap->blocks = NULL;
-    free(heap->segments);
+    table_release(heap->segments);
     heap->segments = NULL;
-    free(heap->mappings.at);
+    table_release(heap->mappings.at);
     heap->mappings.at = NULL;
     residence_release(heap);
 }
@@ -84,20 +76,6 @@ uint64_t common_divisor(uint64_t one, uint64_t other)
     return one;
 }
 
-/* Makes room for the number of one more segment. */
-static bool reserve_segment(struct heap *heap)
-{
-    if (heap->segment_count < heap->segment_capacity)
-        return true;
-    uint32_t capacity = heap->segment_capacity * 2 + 16;
-    uint32_t *segments = realloc(heap->segments, capacity * sizeof *segments);
-    if (segments == NULL)
-        return false;
-    heap->segments = segments;
-    heap->segment_capacity = capacity;
-    return true;
-}
-
 uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignment)
 {
     if (alignment < heap->segment_alignment)
@@ -109,10 +87,9 @@ uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignme
         heap_fail(heap, "the heap would exceed 2**62 bytes");
         return NO_BLOCK;
     }
-    if (!reserve_segment(heap)) {
-        heap_fail(heap, OUT_OF_MEMORY);
+    if (!heap_needs(heap, TABLE_SPARE(heap->segments, heap->segment_count, 1, UINT32_MAX,
+                                     heap->segment_capacity)))
         return NO_BLOCK;
-    }
     heap->segment_address = address + size;
     uint32_t edge = heap_new_id(heap);
     uint32_t id = heap_new_id(heap);
@@ -142,16 +119,9 @@ static void count_mapped(struct heap *heap, const struct block *block, bool is_m
     heap->heap_changed = true;
     if (LIKELY(!mappings->are_kept))
         return;
-    if (mappings->count == mappings->capacity) {
-        size_t capacity = 2 * mappings->capacity + 64;
-        struct map_call *larger = realloc(mappings->at, capacity * sizeof *larger);
-        if (larger == NULL) {
-            heap_fail(heap, OUT_OF_MEMORY);
-            return;
-        }
-        mappings->at = larger;
-        mappings->capacity = capacity;
-    }
+    if (!heap_needs(heap, TABLE_SPARE(mappings->at, mappings->count, 1, UINT32_MAX,
+                                     mappings->capacity)))
+        return;
     mappings->at[mappings->count++] = (struct map_call){
         (int64_t)heap->request.event, (int64_t)block->address,
         is_mapped ? (int64_t)block->size : -(int64_t)block->size};

@@ -130,8 +130,8 @@ struct map_call {
 struct mappings {
     bool are_kept;
     struct map_call *at;
-    size_t count;
-    size_t capacity;
+    uint32_t count;
+    uint32_t capacity;
 };
 
 struct layer;
@@ -315,6 +315,14 @@ ALWAYS_INLINE void heap_fail(struct heap *heap, const char *failure)
 {
     heap->failure = failure;
     heap->heap_changed = true;
+}
+
+/* Fails for want of memory unless what needs it was done; returns whether it was. */
+ALWAYS_INLINE bool heap_needs(struct heap *heap, bool done)
+{
+    if (UNLIKELY(!done))
+        heap_fail(heap, OUT_OF_MEMORY);
+    return done;
 }
 
 /* Raises the break by `size` and returns the block that the new memory is, or NO_BLOCK. It is waste

@@ -16,33 +16,58 @@ static void *memory_of(void *entries)
     return entries == NULL ? NULL : (char *)entries - *offset_of(entries);
 }
 
-void *table_resize(void *entries, size_t width, uint32_t used, uint32_t capacity)
+static bool resize(void *table, size_t width, uint32_t used, uint32_t *capacity, uint32_t wanted)
 {
+    void *entries; /* of some type, whose pointers are read as bytes */
+    memcpy(&entries, table, sizeof entries);
     size_t before = entries == NULL ? 0 : *offset_of(entries);
-    char *memory = realloc(memory_of(entries), capacity * width + CACHE_LINE);
+    char *memory = realloc(memory_of(entries), wanted * width + CACHE_LINE);
     if (memory == NULL)
-        return NULL;
+        return false;
     size_t offset = CACHE_LINE - (uintptr_t)memory % CACHE_LINE;
     char *moved = memory + offset;
     if (entries != NULL && offset != before)
         memmove(moved, memory + before, used * width);
     *offset_of(moved) = offset;
-    return moved;
+    memcpy(table, &moved, sizeof moved);
+    *capacity = wanted;
+    return true;
 }
 
-void *table_grow(void *entries, size_t width, uint32_t used, uint64_t spare, uint32_t most,
-                 uint32_t *capacity)
+bool table_resize(void *table, size_t width, uint32_t *capacity, uint32_t wanted)
+{
+    return resize(table, width, *capacity, capacity, wanted);
+}
+
+bool table_grow(void *table, size_t width, uint32_t used, uint64_t spare, uint32_t most,
+                uint32_t *capacity)
 {
     /* Memory that is not touched costs nothing, but growing copies it. */
     uint64_t larger = (uint64_t)used + used / 2 + 4 * spare;
     if (larger > most)
         larger = most;
-    if (larger < used + spare)
+    return larger >= used + spare && resize(table, width, used, capacity, (uint32_t)larger);
+}
+
+bool table_cover(void *table, size_t width, uint32_t *capacity, uint32_t number)
+{
+    uint32_t before = *capacity;
+    if (!table_grow(table, width, number, 4, UINT32_MAX, capacity))
+        return false;
+    char *entries;
+    memcpy(&entries, table, sizeof entries);
+    memset(entries + before * width, 0, (*capacity - before) * width);
+    return true;
+}
+
+void *table_make(size_t width, uint32_t count)
+{
+    void *entries = NULL;
+    uint32_t capacity = 0;
+    if (!table_resize(&entries, width, &capacity, count))
         return NULL;
-    void *grown = table_resize(entries, width, used, (uint32_t)larger);
-    if (grown != NULL)
-        *capacity = (uint32_t)larger;
-    return grown;
+    memset(entries, 0, count * width);
+    return entries;
 }
 
 void table_release(void *entries)

@@ -52,9 +52,9 @@ class PythonHeap(Heap):
             Place.UNSEARCHABLE,
             address,
         ):
-            raise PolicyError(f"resize answered {resized!r}, and left {block}")
+            raise PolicyError(f"resize returned {resized!r}, and left {block}")
         if not resized and block.size != before:
-            raise PolicyError(f"resize answered False, but {block} is not what it was")
+            raise PolicyError(f"resize returned False, but {block} is not what it was")
         self._heap.hold(block, size if resized else 0)
         return resized
 

@@ -110,7 +110,7 @@ class OwnHeap:
         """Cut the low end off a free block."""
         address = self._demand_cut(block, size)
         if size == block.size:
-            return self._loosen(block)
+            return self._unlist(block)
         self._cut(address, size)
         self._by_address[address] = low = OwnBlock(self, address)
         block.move_to(address + size)
@@ -121,7 +121,7 @@ class OwnHeap:
         """Cut the high end off a free block."""
         address = self._demand_cut(block, size)
         if size == block.size:
-            return self._loosen(block)
+            return self._unlist(block)
         high = address + block.size - size
         self._cut(address, block.size - size)
         self._by_address[high] = OwnBlock(self, high)
@@ -133,7 +133,7 @@ class OwnHeap:
         for neighbour in (block.previous, block.next):
             if neighbour is not None and neighbour.place is Place.LISTED:
                 self.join(block, neighbour)
-        return self._loosen(block)
+        return self._unlist(block)
 
     def join(self, block: OwnBlock, neighbour: OwnBlock, /) -> OwnBlock:
         """Join two adjacent free blocks."""
@@ -141,8 +141,8 @@ class OwnHeap:
         self._demand_block(neighbour, Place.UNSEARCHABLE, Place.LISTED)
         if neighbour not in (block.previous, block.next):
             raise PolicyError(f"{block} and {neighbour} are not neighbours")
-        self._loosen(block)
-        self._loosen(neighbour)
+        self._unlist(block)
+        self._unlist(neighbour)
         low = min(block.address, neighbour.address)
         for one in (block, neighbour):
             del self._by_address[one.address]
@@ -163,7 +163,7 @@ class OwnHeap:
     def remove(self, block: OwnBlock, /) -> OwnBlock:
         """Take a block off the lists."""
         self._demand_block(block, Place.LISTED)
-        return self._loosen(block)
+        return self._unlist(block)
 
     def extend(self, size: int, /) -> OwnBlock:
         """Raise the break."""
@@ -205,7 +205,7 @@ class OwnHeap:
         """Run over the listed blocks."""
         return self.lists.ordered("ao")
 
-    def _loosen(self, block: OwnBlock) -> OwnBlock:
+    def _unlist(self, block: OwnBlock) -> OwnBlock:
         if block.place is Place.LISTED:
             self.lists.leave(block)
             block.place = Place.UNSEARCHABLE

@@ -30,15 +30,8 @@ void device_report(const struct heap *heap, uint64_t *figures)
 static bool follow_table(struct device *device)
 {
     uint32_t capacity = device->heap.capacity;
-    if (LIKELY(device->data_capacity >= capacity))
-        return true;
-    struct device_block *data =
-        table_resize(device->data, sizeof *data, device->data_capacity, capacity);
-    if (data == NULL)
-        return false;
-    device->data = data;
-    device->data_capacity = capacity;
-    return treap_nodes_reserve(&device->nodes, capacity);
+    return TABLE_FOLLOW(device->data, device->data_capacity, capacity) &&
+           treap_nodes_reserve(&device->nodes, capacity);
 }
 
 bool device_init(void *state)
@@ -82,8 +75,7 @@ bool device_reserve_more(struct device *device, uint64_t blocks)
 {
     if (!heap_reserve_more(&device->heap, blocks))
         return false;
-    if (!follow_table(device))
-        heap_fail(&device->heap, OUT_OF_MEMORY);
+    heap_needs(&device->heap, follow_table(device));
     return device->heap.failure == NULL;
 }
 
@@ -108,10 +100,8 @@ void device_note_peak(struct heap *heap)
 struct device_pool *device_add_pool(struct device *device, bool is_small)
 {
     struct device_pool *pool = malloc(sizeof *pool);
-    if (pool == NULL) {
-        heap_fail(&device->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&device->heap, pool != NULL))
         return NULL;
-    }
     *pool = (struct device_pool){.next = device->pools, .is_small = is_small};
     return device->pools = pool;
 }
@@ -125,10 +115,8 @@ struct device_stream *device_stream(struct device *device, struct device_pool *p
     if (LIKELY(*link != NULL && (*link)->number == number))
         return *link;
     struct device_stream *stream = malloc(sizeof *stream);
-    if (stream == NULL) {
-        heap_fail(&device->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&device->heap, stream != NULL))
         return NULL;
-    }
     *stream = (struct device_stream){.next = *link, .pool = pool, .number = number};
     return *link = stream;
 }

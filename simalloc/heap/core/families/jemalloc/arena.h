@@ -43,10 +43,8 @@ static inline bool cut_regions(struct jemalloc *state, uint32_t number, uint32_t
     slab->class = (uint8_t)class;
     unsigned count = slab_regions(slab);
     slab->regions = malloc(count * sizeof *slab->regions);
-    if (slab->regions == NULL) {
-        heap_fail(heap, OUT_OF_MEMORY);
+    if (!heap_needs(heap, slab->regions != NULL))
         return false;
-    }
     if (!heap_reserve_more(heap, count + BLOCKS_A_SLAB))
         return false;
     heap_mark(heap, slab->block, STATE_FREE);

@@ -54,10 +54,8 @@ static inline uint64_t stacks_size(const struct jemalloc *state)
 static inline bool make_stacks(struct jemalloc *state, struct thread *thread, uint64_t address)
 {
     uint32_t *objects = calloc(stacks_size(state) / 8, sizeof *objects);
-    if (objects == NULL) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&state->heap, objects != NULL))
         return false;
-    }
     uint64_t end = address + 8;
     for (uint32_t class = 0; class < state->classes; class++) {
         uint32_t capacity = state->capacities[class];

@@ -251,16 +251,16 @@ static void release_all(void *memory)
             release_thread(state, number);
     for (uint64_t i = 0; state->arenas != NULL && i <= state->narenas; i++) {
         if (state->arenas[i] != NULL)
-            free(state->arenas[i]->metadata.blocks);
+            table_release(state->arenas[i]->metadata.blocks);
         free(state->arenas[i]);
     }
     for (uint32_t i = 1; i < state->extents.used; i++)
         free(state->extents.at[i].regions);
-    free(state->threads);
     free(state->arenas);
-    free(state->extents.at);
-    free(state->mappings);
-    free(state->leaves);
+    table_release(state->threads);
+    table_release(state->extents.at);
+    table_release(state->mappings);
+    table_release(state->leaves);
     free(state->flushed);
     free(state->emptied);
 }
@@ -307,13 +307,8 @@ static const struct parameter parameters[] = {
 
 const struct family jemalloc = {
     .name = "jemalloc",
-    .state_size = sizeof(struct jemalloc),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct jemalloc),
     .blocks_an_event = 32,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .cached = count_cached,
     .replay_requests = replay_columns,
     .columns = COLUMN_ALIGNMENT | COLUMN_THREAD | COLUMN_TIME,

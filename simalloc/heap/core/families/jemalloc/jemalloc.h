@@ -20,6 +20,7 @@
 
 #include "replay/replay.h"
 #include "space/residence.h"
+#include "space/table.h"
 
 enum {
     SMALL_CLASSES = 36,
@@ -109,10 +110,17 @@ struct table_block {
     uint64_t used;
 };
 
+/* A node of the tree of addresses. */
+struct leaf {
+    uint64_t number;
+    uint64_t address;
+};
+
 /* The tables of an arena: blocks that are filled and never given back. */
 struct metadata {
     struct table_block *blocks;
     uint32_t count;
+    uint32_t capacity;
     uint64_t allocated;
 };
 
@@ -216,12 +224,14 @@ struct jemalloc {
     struct extent_table extents;
     struct mapping *mappings;
     uint32_t mapping_count;
+    uint32_t mapping_capacity;
     uint64_t top; /* where Linux puts the next mapping, below this */
-    uint64_t *leaves; /* of the tree of addresses: pairs of number and address */
+    struct leaf *leaves; /* of the tree of addresses */
     uint32_t leaf_count;
+    uint32_t leaf_capacity;
     struct arena **arenas; /* NULL: not made yet; the last is the huge one */
     struct thread **threads;
-    uint64_t thread_count;
+    uint32_t thread_count;
     uint32_t *flushed; /* blocks under way, and the slabs that became empty */
     uint32_t *emptied;
     uint64_t internal; /* bytes of the tables of stacks */

@@ -13,18 +13,6 @@ enum { TABLE_HEADER = 144, TABLE_QUANTUM = 16, RECORD = 128, CACHE_LINE = 64 };
 #define LEAF_SPAN (UINT64_C(1) << 30)      /* addresses that a leaf of the tree of addresses has */
 #define LEAF_BYTES (UINT64_C(2) << 20)
 
-/* Makes room for one more entry of an array whose capacity is the next power of two. Returns the
- * array; NULL, with the heap's failure set, when memory is exhausted. */
-static inline void *array_with_room(struct heap *heap, void *array, size_t width, uint64_t count)
-{
-    if ((count & (count - 1)) != 0)
-        return array;
-    void *grown = realloc(array, (count == 0 ? 1 : 2 * count) * width);
-    if (grown == NULL)
-        heap_fail(heap, OUT_OF_MEMORY);
-    return grown;
-}
-
 /* Where Linux puts a mapping: below the last; whole huge pages at a multiple of one. */
 static inline uint64_t place_mapping(struct jemalloc *state, uint64_t size, uint64_t alignment)
 {
@@ -38,11 +26,9 @@ static inline uint64_t place_mapping(struct jemalloc *state, uint64_t size, uint
 static inline struct table_block *add_table_block(struct jemalloc *state, struct metadata *tables,
                                                   uint64_t size)
 {
-    void *grown =
-        array_with_room(&state->heap, tables->blocks, sizeof *tables->blocks, tables->count);
-    if (grown == NULL)
+    if (!heap_needs(&state->heap, TABLE_SPARE(tables->blocks, tables->count, 1, UINT32_MAX,
+                                              tables->capacity)))
         return NULL;
-    tables->blocks = grown;
     place_mapping(state, size, PAGE);
     uint32_t block = heap_map_segment(&state->heap, size, 1);
     if (block == NO_BLOCK)
@@ -105,18 +91,11 @@ static inline bool reserve_extents(struct jemalloc *state)
 {
     enum { SPARE = 16 };
     struct extent_table *extents = &state->extents;
-    if (LIKELY(extents->capacity - extents->used >= SPARE))
-        return true;
-    uint32_t capacity = extents->capacity * 2 + 64;
-    struct extent *grown = realloc(extents->at, capacity * sizeof *grown);
-    if (grown == NULL) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&state->heap, TABLE_SPARE(extents->at, extents->used, SPARE, UINT32_MAX,
+                                              extents->capacity)))
         return false;
-    }
-    extents->at = grown;
-    extents->capacity = capacity;
     if (extents->used == 0)
-        grown[extents->used++] = (struct extent){.address = 0};
+        extents->at[extents->used++] = (struct extent){.address = 0};
     return true;
 }
 
@@ -149,18 +128,14 @@ static inline void drop_extent(struct jemalloc *state, struct arena *arena, uint
 static inline uint64_t find_leaf(struct jemalloc *state, uint64_t number)
 {
     for (uint32_t i = state->leaf_count; i > 0; i--)
-        if (state->leaves[2 * i - 2] == number)
-            return state->leaves[2 * i - 1];
-    void *grown = array_with_room(&state->heap, state->leaves, 2 * sizeof *state->leaves,
-                                  state->leaf_count);
-    if (grown == NULL)
+        if (state->leaves[i - 1].number == number)
+            return state->leaves[i - 1].address;
+    if (!heap_needs(&state->heap, TABLE_SPARE(state->leaves, state->leaf_count, 1, UINT32_MAX,
+                                              state->leaf_capacity)))
         return 0;
-    state->leaves = grown;
     uint64_t address =
         allocate_table(state, &state->arenas[0]->metadata, LEAF_BYTES, CACHE_LINE);
-    state->leaves[2 * state->leaf_count] = number;
-    state->leaves[2 * state->leaf_count + 1] = address;
-    state->leaf_count++;
+    state->leaves[state->leaf_count++] = (struct leaf){number, address};
     return address;
 }
 
@@ -196,11 +171,9 @@ static inline uint32_t map_extent(struct jemalloc *state, struct arena *arena, u
                                   uint64_t alignment)
 {
     struct heap *heap = &state->heap;
-    void *grown =
-        array_with_room(heap, state->mappings, sizeof *state->mappings, state->mapping_count);
-    if (grown == NULL)
+    if (!heap_needs(heap, TABLE_SPARE(state->mappings, state->mapping_count, 1, UINT32_MAX,
+                                      state->mapping_capacity)))
         return NO_EXTENT;
-    state->mappings = grown;
     uint32_t number = new_extent(state, arena);
     uint64_t place = place_mapping(state, size, alignment);
     uint32_t block = map_at(heap, place, size);

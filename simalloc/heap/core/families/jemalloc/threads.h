@@ -62,10 +62,8 @@ static inline bool start_tables(struct jemalloc *state, struct arena *arena)
 static NEVER_INLINE struct arena *add_arena(struct jemalloc *state, uint32_t number)
 {
     struct arena *arena = calloc(1, sizeof *arena);
-    if (arena == NULL) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&state->heap, arena != NULL))
         return NULL;
-    }
     bool is_huge = number == state->narenas;
     int64_t dirty = (int64_t)state->dirty_decay_ms;
     int64_t muzzy = (int64_t)state->muzzy_decay_ms;
@@ -203,20 +201,10 @@ static NEVER_INLINE bool start_thread(struct jemalloc *state, struct thread *thr
 /* Makes what is kept for a thread; NULL, with the heap's failure set, when memory is exhausted. */
 static NEVER_INLINE struct thread *add_thread(struct jemalloc *state, uint32_t number)
 {
-    if (number >= state->thread_count) {
-        uint64_t count = 2 * (uint64_t)number + 16;
-        struct thread **grown = realloc(state->threads, count * sizeof *grown);
-        if (grown != NULL) {
-            memset(grown + state->thread_count, 0, (count - state->thread_count) * sizeof *grown);
-            state->threads = grown;
-            state->thread_count = count;
-        }
-    }
-    struct thread *thread = number < state->thread_count ? calloc(1, sizeof *thread) : NULL;
-    if (thread == NULL) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+    bool has_room = TABLE_COVER(state->threads, state->thread_count, number);
+    struct thread *thread = has_room ? calloc(1, sizeof *thread) : NULL;
+    if (!heap_needs(&state->heap, thread != NULL))
         return NULL;
-    }
     thread->random.state = state->seed - number * THREAD_SEED_STEP;
     thread->ticks_left = TICKS;
     state->threads[number] = thread;

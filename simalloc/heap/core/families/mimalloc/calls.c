@@ -21,17 +21,15 @@ struct theap *theap_make(struct mimalloc *mi)
 void theap_release(struct theap *theap)
 {
     if (theap != NULL)
-        free(theap->delayed);
+        table_release(theap->delayed);
     free(theap);
 }
 
 /* Gives a thread an empty heap of its own; NULL, with the heap's failure set, if that cannot be. */
 static struct theap *add_theap(struct mimalloc *mi, uint32_t thread)
 {
-    if (!thread_table_add(&mi->theaps, thread)) {
-        heap_fail(&mi->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&mi->heap, thread_table_add(&mi->theaps, thread)))
         return NULL;
-    }
     struct theap *theap = theap_make(mi);
     thread_table_keep(&mi->theaps, thread, theap);
     if (theap == NULL)
@@ -234,8 +232,7 @@ bool mimalloc_init(struct mimalloc *mi, const struct rules *rules)
 {
     mi->rules = rules;
     mi->page_count = 1;
-    mi->pages = table_grow(NULL, sizeof *mi->pages, 1, 64, UINT32_MAX, &mi->page_capacity);
-    if (mi->pages == NULL)
+    if (!TABLE_SPARE(mi->pages, 0, 1, UINT32_MAX, mi->page_capacity))
         return false;
     mi->pages[NO_PAGE] = (struct page){.base = NO_BLOCK};
     return add_theap(mi, 0) != NULL;

@@ -1,8 +1,6 @@
 /* Pages of mimalloc: what they are made of, and their lists of blocks. */
 #include "families/mimalloc/mimalloc.h"
 
-enum { MOST_PAGES = UINT32_MAX - 1, SPARE_PAGES = 64 };
-
 uint32_t page_new(struct mimalloc *mi)
 {
     uint32_t number = mi->unused_pages;
@@ -10,16 +8,8 @@ uint32_t page_new(struct mimalloc *mi)
         mi->unused_pages = mi->pages[number].next;
         return number;
     }
-    if (mi->page_count == mi->page_capacity) {
-        struct page *pages = table_grow(mi->pages, sizeof *pages, mi->page_count, SPARE_PAGES,
-                                        MOST_PAGES, &mi->page_capacity);
-        if (pages == NULL) {
-            heap_fail(&mi->heap, OUT_OF_MEMORY);
-            return NO_PAGE;
-        }
-        mi->pages = pages;
-    }
-    return mi->page_count++;
+    bool has_room = TABLE_SPARE(mi->pages, mi->page_count, 1, UINT32_MAX, mi->page_capacity);
+    return heap_needs(&mi->heap, has_room) ? mi->page_count++ : NO_PAGE;
 }
 
 void page_cut_ends(struct heap *heap, struct page *page, uint32_t front)

@@ -2,8 +2,6 @@
  * (policy/families/mimalloc.md). */
 #include "families/mimalloc2/mimalloc2.h"
 
-#include <stdlib.h>
-
 enum {
     ALIGNED_UP_TO = 128, /* blocks of so many bytes are taken to be aligned as their size is */
     RECORD = 8192, /* what a thread but the main one has from the system for itself */
@@ -91,17 +89,9 @@ static uint32_t allocate_aligned(struct mimalloc *mi, struct theap *theap, uint6
 
 static void tell_owner(struct heap *heap, struct theap *theap, uint32_t id)
 {
-    if (theap->delayed_count == theap->delayed_capacity) {
-        uint32_t capacity = 2 * theap->delayed_capacity + 16;
-        uint32_t *delayed = realloc(theap->delayed, capacity * sizeof *delayed);
-        if (delayed == NULL) {
-            heap_fail(heap, OUT_OF_MEMORY);
-            return;
-        }
-        theap->delayed = delayed;
-        theap->delayed_capacity = capacity;
-    }
-    theap->delayed[theap->delayed_count++] = id;
+    if (heap_needs(heap, TABLE_SPARE(theap->delayed, theap->delayed_count, 1, UINT32_MAX,
+                                     theap->delayed_capacity)))
+        theap->delayed[theap->delayed_count++] = id;
 }
 
 /* Leaves a block of another thread's, or of nobody's, to that or to its page. */

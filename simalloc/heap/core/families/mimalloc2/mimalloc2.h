@@ -67,6 +67,7 @@ struct mimalloc2 {
 
     struct segment **segments; /* by number; the first one is none */
     uint32_t segment_count;
+    uint32_t segment_capacity;
     uint32_t first; /* slice that a span may have; those below it are a header */
     struct kept kept[KEPT_SEGMENTS];
     uint64_t filled[KEPT_SEGMENTS / 64]; /* those that are in use, as bits */

@@ -120,24 +120,20 @@ static struct segment *map(struct mimalloc2 *state, uint64_t size, bool is_huge,
 {
     struct heap *heap = &state->mi.heap;
     struct segment *segment = calloc(1, sizeof *segment);
-    struct segment **segments =
-        realloc(state->segments, (state->segment_count + 1) * sizeof(struct segment *));
-    if (segments != NULL)
-        state->segments = segments;
+    bool has_room = TABLE_SPARE(state->segments, state->segment_count, 1, UINT32_MAX,
+                                state->segment_capacity);
     uint32_t id = NO_BLOCK;
-    if (segment == NULL || segments == NULL)
-        heap_fail(heap, OUT_OF_MEMORY);
-    else
+    if (heap_needs(heap, segment != NULL && has_room))
         id = heap_map_segment(heap, size, SEGMENT);
     if (id == NO_BLOCK) {
         free(segment);
         return NULL;
     }
     uint32_t number = 1;
-    while (number < state->segment_count && segments[number] != NULL)
+    while (number < state->segment_count && state->segments[number] != NULL)
         number++;
     state->segment_count += number == state->segment_count;
-    segments[number] = segment;
+    state->segments[number] = segment;
     *segment = (struct segment){
         .number = number,
         .start = heap->blocks[id].address,
@@ -323,5 +319,5 @@ void segments_release(struct mimalloc *mi)
     struct mimalloc2 *state = (struct mimalloc2 *)mi;
     for (uint32_t number = 1; number < state->segment_count; number++)
         free(state->segments[number]);
-    free(state->segments);
+    table_release(state->segments);
 }

@@ -70,24 +70,19 @@ static bool make_arena(struct mimalloc3 *state, uint32_t slices)
     uint64_t least = round_up(slices * SLICE, CHUNK_SIZE) + CHUNK_SIZE;
     size = size > LARGEST_ARENA ? LARGEST_ARENA : size;
     size = size < least ? least : size;
-    struct arena *arenas = realloc(state->arenas, (state->arena_count + 1) * sizeof *arenas);
-    if (arenas != NULL)
-        state->arenas = arenas;
-    if (arenas == NULL || !heap_reserve_more(heap, 2 * (size / MAPPING_ALIGNMENT + 2))) {
-        heap_fail(heap, OUT_OF_MEMORY);
+    if (!heap_needs(heap, TABLE_SPARE(state->arenas, state->arena_count, 1, UINT32_MAX,
+                                      state->arena_capacity)) ||
+        !heap_reserve_more(heap, 2 * (size / MAPPING_ALIGNMENT + 2)))
         return false;
-    }
-    struct arena *arena = &arenas[state->arena_count];
+    struct arena *arena = &state->arenas[state->arena_count];
     *arena = (struct arena){.size = size};
     uint32_t id = map_segment(state, size, MAPPING_ALIGNMENT, &arena->absolute);
     if (id == NO_BLOCK)
         return false;
     state->arena_count++;
     arena->start = heap->blocks[id].address;
-    if (!make_arrays(arena)) {
-        heap_fail(heap, OUT_OF_MEMORY);
+    if (!heap_needs(heap, make_arrays(arena)))
         return false;
-    }
     heap_mark(heap, id, STATE_FREE);
     if (state->allow_thp && state->arena_eager_commit)
         heap_use_huge_pages(heap, arena->start, size);
@@ -220,6 +215,6 @@ void arenas_release(struct mimalloc3 *state)
         free(arena->block_at);
         free(arena->page_at);
     }
-    free(state->arenas);
-    free(state->parts);
+    table_release(state->arenas);
+    table_release(state->parts);
 }

@@ -60,8 +60,10 @@ struct mimalloc3 {
 
     struct arena *arenas;
     uint32_t arena_count;
+    uint32_t arena_capacity;
     struct page_map_part *parts;
     uint32_t part_count;
+    uint32_t part_capacity;
     uint32_t sequences;
     uint64_t identities;
     struct theap *keeper; /* of the threads' records */

@@ -24,18 +24,15 @@ static uint64_t page_map_part(struct mimalloc3 *state, uint64_t number)
     for (uint32_t i = state->part_count; i-- > 0;) /* the newest is looked for most */
         if (state->parts[i].number == number)
             return state->parts[i].address;
-    struct page_map_part *parts = realloc(state->parts, (state->part_count + 1) * sizeof *parts);
-    if (parts == NULL) {
-        heap_fail(heap, OUT_OF_MEMORY);
+    if (!heap_needs(heap, TABLE_SPARE(state->parts, state->part_count, 1, UINT32_MAX,
+                                     state->part_capacity)))
         return 0;
-    }
-    state->parts = parts;
     uint32_t id = heap_map_segment(heap, SLICES_OF_PART * EIGHT, 1);
     if (id == NO_BLOCK)
         return 0;
     heap_mark(heap, id, STATE_TABLE);
     state->mi.committed += SLICES_OF_PART * EIGHT;
-    parts[state->part_count++] = (struct page_map_part){number, heap->blocks[id].address};
+    state->parts[state->part_count++] = (struct page_map_part){number, heap->blocks[id].address};
     return heap->blocks[id].address;
 }
 
@@ -83,10 +80,8 @@ void arenas_mark(struct mimalloc3 *state, uint32_t number)
     struct marks *marks = &arena->marks[page->bin];
     if (marks->bits == NULL)
         marks->bits = calloc(arena->size / SLICE / 64, sizeof(uint64_t));
-    if (marks->bits == NULL) {
-        heap_fail(&state->mi.heap, OUT_OF_MEMORY);
+    if (!heap_needs(&state->mi.heap, marks->bits != NULL))
         return;
-    }
     uint32_t index = slice_of(state, page);
     bits_set(marks->bits, index, 1);
     arena->page_at[index] = number;

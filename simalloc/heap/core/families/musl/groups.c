@@ -86,20 +86,13 @@ static uint32_t new_number(struct musl *state)
 {
     struct musl_groups *groups = &state->groups;
     uint32_t number = groups->unused;
-    if (number != NO_GROUP) {
+    if (number != NO_GROUP)
         groups->unused = groups->of[number].next;
-    } else {
-        if (groups->used == groups->capacity) {
-            struct musl_group *of = table_grow(groups->of, sizeof *of, groups->used, 1,
-                                               UINT32_MAX / MOST_SLOTS, &groups->capacity);
-            if (of == NULL) {
-                heap_fail(&state->heap, OUT_OF_MEMORY);
-                return NO_GROUP;
-            }
-            groups->of = of;
-        }
+    else if (heap_needs(&state->heap, TABLE_SPARE(groups->of, groups->used, 1,
+                                                  UINT32_MAX / MOST_SLOTS, groups->capacity)))
         number = groups->used++;
-    }
+    else
+        return NO_GROUP;
     groups->of[number] =
         (struct musl_group){.host = NO_GROUP, .next = NO_GROUP, .previous = NO_GROUP};
     return number;
@@ -230,10 +223,8 @@ static bool map_group(struct musl *state, uint32_t number, uint32_t class, uint6
     if (group->lowest == NO_BLOCK)
         return false;
     group->mapping.bytes = calloc(size / UNIT, 2);
-    if (group->mapping.bytes == NULL) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&state->heap, group->mapping.bytes != NULL))
         return false;
-    }
     uint32_t at_first = (uint32_t)(MUSL_PAGE - state->head) / slot;
     at_first = at_first < 1 ? 1 : at_first < count ? at_first : count;
     group->root = number;

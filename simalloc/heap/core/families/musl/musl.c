@@ -14,26 +14,14 @@ static struct musl *state_of(struct heap *heap)
 
 static bool reserve_objects(struct musl *state)
 {
-    uint32_t capacity = state->heap.capacity;
-    if (LIKELY(state->object_capacity == capacity))
-        return true;
-    struct musl_object *objects =
-        table_resize(state->objects, sizeof *objects, state->object_capacity, capacity);
-    if (objects == NULL)
-        return false;
-    state->objects = objects;
-    state->object_capacity = capacity;
-    return true;
+    return TABLE_FOLLOW(state->objects, state->object_capacity, state->heap.capacity);
 }
 
 bool musl_reserve(struct musl *state, uint64_t blocks)
 {
     if (!heap_reserve_more(&state->heap, blocks))
         return false;
-    if (reserve_objects(state))
-        return true;
-    heap_fail(&state->heap, OUT_OF_MEMORY);
-    return false;
+    return heap_needs(&state->heap, reserve_objects(state));
 }
 
 /* Where an object's slot begins, and what is told of it there. */
@@ -281,17 +269,12 @@ static const struct parameter parameters[] = {
 
 const struct family musl = {
     .name = "musl",
-    .state_size = sizeof(struct musl),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct musl),
     FIGURES(figure_names),
     .columns = COLUMN_ALIGNMENT,
     .writes_itself = true,
     .writes_objects = true,
     .blocks_an_event = BLOCKS_AN_EVENT,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
     .report = report,
     .locate = locate,
-    .check = check,
 };

@@ -58,16 +58,9 @@ static bool grow_heap(struct ptmalloc *state, struct arena *arena, uint64_t size
 
 static struct arena_heap *new_heap(struct arena *arena)
 {
-    if (arena->heap_count == arena->heap_capacity) {
-        uint32_t capacity = 2 * arena->heap_capacity + 2;
-        struct arena_heap *heaps = table_resize(arena->heaps, sizeof *heaps, arena->heap_count,
-                                                capacity);
-        if (heaps == NULL)
-            return NULL;
-        arena->heaps = heaps;
-        arena->heap_capacity = capacity;
-    }
-    return &arena->heaps[arena->heap_count];
+    bool has_room = TABLE_SPARE(arena->heaps, arena->heap_count, 1, UINT32_MAX,
+                                arena->heap_capacity);
+    return has_room ? &arena->heaps[arena->heap_count] : NULL;
 }
 
 /* Maps a heap that begins with `size` bytes and the pad, as far as it goes, of which the first

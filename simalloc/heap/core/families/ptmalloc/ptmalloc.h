@@ -98,6 +98,7 @@ struct ptmalloc {
     uint32_t next_reused; /* the place in the ring of the arena that is shared next */
     uint32_t *idle;       /* numbers of arenas without threads, the latest last */
     uint32_t idle_count;
+    uint32_t idle_capacity;
     struct thread *thread_table; /* by number */
     uint32_t thread_entries; /* in that table */
     uint32_t thread_number;  /* of the thread of the request */

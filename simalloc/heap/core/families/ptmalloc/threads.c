@@ -19,18 +19,11 @@ static void arena_release(struct arena *arena)
 /* An arena without memory; NULL, with the heap's failure set, when memory is exhausted. */
 static struct arena *arena_make(struct ptmalloc *state)
 {
-    if (state->arena_count == state->arena_capacity) {
-        uint32_t capacity = 2 * state->arena_capacity + 8;
-        struct arena **arenas = realloc(state->arenas, capacity * sizeof *arenas);
-        uint32_t *idle = arenas == NULL ? NULL : realloc(state->idle, capacity * sizeof *idle);
-        state->arenas = arenas == NULL ? state->arenas : arenas;
-        state->idle = idle == NULL ? state->idle : idle;
-        if (idle == NULL) {
-            heap_fail(&state->heap, OUT_OF_MEMORY);
-            return NULL;
-        }
-        state->arena_capacity = capacity;
-    }
+    bool has_room =
+        TABLE_SPARE(state->arenas, state->arena_count, 1, UINT32_MAX, state->arena_capacity) &&
+        TABLE_FOLLOW(state->idle, state->idle_capacity, state->arena_capacity);
+    if (!heap_needs(&state->heap, has_room))
+        return NULL;
     uint64_t unit = heap_unit(&state->heap) | state->growth | 2 * state->word;
     if (state->word == 0 && state->heap.setting.minimum > 1)
         unit = 1; /* what an aligned request takes may be odd */
@@ -101,16 +94,13 @@ static void cache_release(struct cache *cache)
 static bool have_cache(struct ptmalloc *state, uint32_t table)
 {
     struct cache *cache = calloc(1, sizeof *cache);
-    size_t lists = state->small_cached + 1;
     if (cache != NULL)
-        cache->small = table_resize(NULL, sizeof *cache->small, 0, (uint32_t)lists);
+        cache->small = table_make(sizeof *cache->small, (uint32_t)state->small_cached + 1);
     if (cache == NULL || cache->small == NULL) {
         cache_release(cache);
         heap_fail(&state->heap, OUT_OF_MEMORY);
         return false;
     }
-    for (size_t i = 0; i < lists; i++)
-        cache->small[i] = (struct chain){NO_BLOCK, NO_BLOCK, 0};
     state->thread->cache = cache;
     state->thread->table = table;
     if (table != NO_BLOCK) {
@@ -158,18 +148,8 @@ bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena)
 /* Looks the thread of the request up. */
 static bool find_thread(struct ptmalloc *state, uint32_t number)
 {
-    if (number >= state->thread_entries) {
-        uint32_t capacity = number + number / 2 + 16;
-        struct thread *threads = realloc(state->thread_table, capacity * sizeof *threads);
-        if (threads == NULL) {
-            heap_fail(&state->heap, OUT_OF_MEMORY);
-            return false;
-        }
-        for (uint32_t i = state->thread_entries; i < capacity; i++)
-            threads[i] = (struct thread){NULL, NULL, NO_BLOCK};
-        state->thread_table = threads;
-        state->thread_entries = capacity;
-    }
+    if (!heap_needs(&state->heap, TABLE_COVER(state->thread_table, state->thread_entries, number)))
+        return false;
     state->thread_number = number;
     state->thread = &state->thread_table[number];
     return true;
@@ -240,7 +220,7 @@ void threads_release(struct ptmalloc *state)
     for (uint32_t i = 0; i < state->thread_entries; i++)
         cache_release(state->thread_table[i].cache);
     group_tables_release(&state->tables);
-    free(state->arenas);
-    free(state->idle);
-    free(state->thread_table);
+    table_release(state->arenas);
+    table_release(state->idle);
+    table_release(state->thread_table);
 }

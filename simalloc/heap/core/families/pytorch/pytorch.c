@@ -34,10 +34,8 @@ static struct device_pool *new_pools(struct pytorch *state, uint32_t number)
     if (device_add_pool(device, true) == NULL)
         return NULL;
     struct device_pool *large = device_add_pool(device, false);
-    if (!thread_table_add(&state->private_pools, number)) {
-        heap_fail(&device->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&device->heap, thread_table_add(&state->private_pools, number)))
         return NULL;
-    }
     thread_table_keep(&state->private_pools, number, large);
     return large;
 }

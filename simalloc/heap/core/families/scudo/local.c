@@ -48,37 +48,27 @@ void scudo_empty_local(struct scudo *state, struct local *local)
         drain(state, local, 0);
 }
 
-/* Returns the number of an empty local cache; false, with the heap's failure set, if there is no
- * memory. */
-static bool new_local(struct scudo *state, uint32_t *number)
+/* An empty local cache; NULL, with the heap's failure set, when memory is exhausted. */
+static struct local *new_local(struct scudo *state)
 {
-    if (state->local_unused != NO_LOCAL) {
-        *number = state->local_unused;
-        state->local_unused = state->locals[*number]->next_unused;
-        return true;
+    struct local *local = state->local_unused;
+    if (local != NULL) {
+        state->local_unused = local->next_unused;
+        return local;
     }
-    if (state->local_count == state->local_capacity) {
-        uint32_t capacity = state->local_capacity * 2 + 8;
-        struct local **locals = realloc(state->locals, capacity * sizeof *locals);
-        if (locals == NULL)
-            return false;
-        state->locals = locals;
-        state->local_capacity = capacity;
-    }
-    struct local *local = calloc(1, sizeof *local);
+    if (TABLE_SPARE(state->locals, state->local_count, 1, UINT32_MAX, state->local_capacity))
+        local = calloc(1, sizeof *local);
     if (local == NULL)
-        return false;
-    *number = state->local_count;
-    state->locals[state->local_count++] = local;
-    return true;
+        heap_fail(&state->heap, OUT_OF_MEMORY);
+    else
+        state->locals[state->local_count++] = local;
+    return local;
 }
 
 bool scudo_init_locals(struct scudo *state)
 {
-    uint32_t number;
-    state->local_unused = NO_LOCAL;
     for (uint64_t i = 0; i < state->caches || i == 0; i++)
-        if (!new_local(state, &number))
+        if (new_local(state) == NULL)
             return false;
     return true;
 }
@@ -89,73 +79,49 @@ void scudo_release_locals(struct scudo *state)
         scudo_release_quarantine(&state->locals[i]->quarantine);
         free(state->locals[i]);
     }
-    free(state->locals);
-    free(state->local_of);
-}
-
-/* Makes room for a thread's number; false if there is no memory. */
-static bool reserve_thread(struct scudo *state, uint32_t thread)
-{
-    if (LIKELY(thread < state->thread_capacity))
-        return true;
-    uint64_t capacity = (uint64_t)thread * 2 + 8;
-    uint32_t *local_of = realloc(state->local_of, capacity * sizeof *local_of);
-    if (local_of == NULL)
-        return false;
-    for (uint64_t i = state->thread_capacity; i < capacity; i++)
-        local_of[i] = NO_LOCAL;
-    state->local_of = local_of;
-    state->thread_capacity = (uint32_t)(capacity < UINT32_MAX ? capacity : UINT32_MAX);
-    return true;
+    table_release(state->locals);
+    thread_table_release(&state->local_of);
 }
 
 struct local *scudo_local(struct scudo *state, bool only_frees)
 {
     uint32_t thread = state->heap.request.thread;
-    uint32_t number = NO_LOCAL;
-    if (LIKELY(thread < state->thread_capacity))
-        number = state->local_of[thread];
-    if (LIKELY(number != NO_LOCAL))
-        return state->locals[number];
+    struct local *local = thread_table_find(&state->local_of, thread);
+    if (LIKELY(local != NULL))
+        return local;
     if (state->caches == 0 && only_frees)
         return state->locals[FALLBACK];
-    number = state->caches > 0 ? (uint32_t)(state->threads++ % state->caches) : FALLBACK;
-    if (!reserve_thread(state, thread) || (state->caches == 0 && !new_local(state, &number))) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&state->heap, thread_table_add(&state->local_of, thread)))
         return NULL;
-    }
-    state->local_of[thread] = number;
-    return state->locals[number];
+    local = state->caches > 0 ? state->locals[state->threads++ % state->caches] : new_local(state);
+    thread_table_keep(&state->local_of, thread, local);
+    return local;
 }
 
 void scudo_end_thread(struct heap *heap)
 {
     struct scudo *state = (struct scudo *)heap;
-    uint32_t thread = heap->request.thread;
-    if (state->caches > 0 || thread >= state->thread_capacity ||
-        state->local_of[thread] == NO_LOCAL)
+    struct local *local = thread_table_find(&state->local_of, heap->request.thread);
+    if (state->caches > 0 || local == NULL)
         return;
-    uint32_t number = state->local_of[thread];
-    struct local *local = state->locals[number];
     scudo_collect(state, local);
     scudo_empty_local(state, local);
     local->next_unused = state->local_unused;
-    state->local_unused = number;
-    state->local_of[thread] = NO_LOCAL;
+    state->local_unused = local;
+    thread_table_keep(&state->local_of, heap->request.thread, NULL);
 }
 
-static void empty(struct scudo *state, uint32_t number)
+static void empty(struct scudo *state, struct local *local)
 {
-    scudo_recycle_all(state, state->locals[number]);
-    scudo_empty_local(state, state->locals[number]);
+    scudo_recycle_all(state, local);
+    scudo_empty_local(state, local);
 }
 
 void scudo_empty_reached(struct scudo *state)
 {
-    uint32_t thread = state->heap.request.thread;
-    if (state->caches == 0 && thread < state->thread_capacity &&
-        state->local_of[thread] != NO_LOCAL)
-        empty(state, state->local_of[thread]);
+    struct local *own = thread_table_find(&state->local_of, state->heap.request.thread);
+    if (state->caches == 0 && own != NULL)
+        empty(state, own);
     for (uint32_t number = 0; number < state->caches || number == FALLBACK; number++)
-        empty(state, number);
+        empty(state, state->locals[number]);
 }

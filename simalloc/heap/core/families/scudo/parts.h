@@ -12,7 +12,8 @@
 #ifndef SIMALLOC_SCUDO_PARTS_H
 #define SIMALLOC_SCUDO_PARTS_H
 
-#include "space/heap.h"
+#include "parts/thread_table.h"
+#include "space/table.h"
 
 enum {
     PAGE = 4096,
@@ -27,7 +28,6 @@ enum {
     FALLBACK = 0    /* the local cache of all threads that have only freed so far */
 };
 
-#define NO_LOCAL UINT32_MAX
 
 enum config { CONFIG_DEFAULT, CONFIG_ANDROID };
 enum purge { PURGE_FORCED, PURGE_ALL };
@@ -111,7 +111,7 @@ struct quarantine {
 struct local {
     struct stack stacks[MOST_CLASSES];
     struct quarantine quarantine;
-    uint32_t next_unused; /* of those no longer in use, NO_LOCAL at the end */
+    struct local *next_unused; /* of those no longer in use */
 };
 
 struct mapping {
@@ -165,14 +165,13 @@ struct scudo {
     struct local **locals; /* the fallback or the shared ones first */
     uint32_t local_count;
     uint32_t local_capacity;
-    uint32_t local_unused;
-    uint32_t *local_of; /* by thread, or NO_LOCAL */
-    uint32_t thread_capacity;
+    struct local *local_unused;
+    struct thread_table local_of;
     uint64_t threads; /* that have been given a shared one */
     struct secondary secondary;
     struct quarantine quarantine;
     uint64_t *bits; /* for releases */
-    uint64_t bit_words;
+    uint32_t bit_words;
     uint64_t madvise_calls;
     uint64_t madvise_bytes;
 };

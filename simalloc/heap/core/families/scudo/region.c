@@ -1,10 +1,6 @@
 /* Scudo's regions: the free blocks of each class, in groups and batches. */
 #include "families/scudo/parts.h"
 
-#include <stdlib.h>
-
-#include "space/table.h"
-
 enum { GROWTH = 256 << 10, FIRST_PAGES = 16, SLOT_ALIGNMENT = 2 << 20 };
 
 void scudo_shuffle(uint32_t *random, uint32_t *items, uint32_t count)
@@ -53,16 +49,9 @@ uint32_t scudo_new_batch(struct scudo *state)
         state->batch_unused = state->batches[batch].older;
         return batch;
     }
-    if (state->batches_used + 1 >= state->batch_capacity) {
-        struct batch_of_blocks *batches =
-            table_grow(state->batches, sizeof *batches, state->batches_used + 1, 64, UINT32_MAX,
-                       &state->batch_capacity);
-        if (batches == NULL) {
-            heap_fail(&state->heap, OUT_OF_MEMORY);
-            return NOTHING;
-        }
-        state->batches = batches;
-    }
+    if (!heap_needs(&state->heap, TABLE_SPARE(state->batches, state->batches_used + 1, 1, UINT32_MAX,
+                                             state->batch_capacity)))
+        return NOTHING;
     return ++state->batches_used;
 }
 
@@ -75,20 +64,8 @@ void scudo_drop_batch(struct scudo *state, uint32_t batch)
 /* Makes room for the groups of so many bytes of a region. */
 static bool reserve_groups(struct scudo *state, struct region *region, uint64_t mapped)
 {
-    uint32_t capacity = (uint32_t)(mapped >> state->configuration->group_bits) + 1;
-    if (capacity <= region->group_capacity)
-        return true;
-    capacity += capacity / 2;
-    struct group *groups = realloc(region->groups, capacity * sizeof *groups);
-    if (groups == NULL) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
-        return false;
-    }
-    for (uint32_t number = region->group_capacity; number < capacity; number++)
-        groups[number] = (struct group){.count = 0};
-    region->groups = groups;
-    region->group_capacity = capacity;
-    return true;
+    uint32_t last = (uint32_t)(mapped >> state->configuration->group_bits);
+    return heap_needs(&state->heap, TABLE_COVER(region->groups, region->group_capacity, last));
 }
 
 /* Gets the addresses of a region, none of which is mapped so far. */

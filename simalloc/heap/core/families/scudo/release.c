@@ -1,5 +1,4 @@
 /* When Scudo gives pages of small blocks back to the system. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "families/scudo/parts.h"
@@ -86,17 +85,10 @@ static bool is_chosen(const struct choice *choice, uint32_t number)
 /* Makes a set of `count` bits, all clear; false, with the heap's failure set, if memory is out. */
 static bool clear_bits(struct scudo *state, uint64_t count)
 {
-    uint64_t words = count / 64 + 1;
-    if (words > state->bit_words) {
-        uint64_t *bits = realloc(state->bits, words * sizeof *bits);
-        if (bits == NULL) {
-            heap_fail(&state->heap, OUT_OF_MEMORY);
-            return false;
-        }
-        state->bits = bits;
-        state->bit_words = words;
-    }
-    memset(state->bits, 0, words * sizeof *state->bits);
+    uint32_t last = (uint32_t)(count / 64);
+    if (!heap_needs(&state->heap, TABLE_COVER(state->bits, state->bit_words, last)))
+        return false;
+    memset(state->bits, 0, (last + 1) * sizeof *state->bits);
     return true;
 }
 

@@ -256,9 +256,9 @@ static void release_all(void *memory)
 {
     struct scudo *state = memory;
     for (uint32_t number = 0; number < MOST_CLASSES; number++)
-        free(state->regions[number].groups);
+        table_release(state->regions[number].groups);
     free(state->class_of);
-    free(state->bits);
+    table_release(state->bits);
     scudo_release_locals(state);
     scudo_release_quarantine(&state->quarantine);
     table_release(state->batches);
@@ -361,15 +361,10 @@ static const struct parameter parameters[] = {
 
 const struct family scudo = {
     .name = "scudo",
-    .state_size = sizeof(struct scudo),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct scudo),
     .blocks_an_event = 2,
     .columns = COLUMN_ALIGNMENT | COLUMN_THREAD | COLUMN_TIME,
     .writes_itself = true,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
-    .check = check,
     .cached = cached,
     .end_thread = scudo_end_thread,
     .give_back = give_back,

@@ -59,16 +59,9 @@ static uint32_t new_mapping(struct scudo *state)
         secondary->unused = secondary->mappings[number].block;
         return number;
     }
-    if (secondary->used + 1 >= secondary->capacity) {
-        struct mapping *mappings =
-            table_grow(secondary->mappings, sizeof *mappings, secondary->used + 1, 64,
-                       1U << SIZE_BITS, &secondary->capacity);
-        if (mappings == NULL) {
-            heap_fail(&state->heap, OUT_OF_MEMORY);
-            return NOTHING;
-        }
-        secondary->mappings = mappings;
-    }
+    if (!heap_needs(&state->heap, TABLE_SPARE(secondary->mappings, secondary->used + 1, 1,
+                                              1U << SIZE_BITS, secondary->capacity)))
+        return NOTHING;
     return ++secondary->used;
 }
 

@@ -52,10 +52,8 @@ struct thread_cache *tcmalloc_add_cache(struct tcmalloc *state)
 {
     struct caches *caches = &state->caches;
     struct thread_cache *cache = calloc(1, sizeof *cache);
-    if (cache == NULL) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&state->heap, cache != NULL))
         return NULL;
-    }
     tcmalloc_take_record(state, &state->metadata.caches, CACHE_RECORD);
     for (uint32_t class = 0; class < state->table.count; class++)
         cache->lists[class].most = 1;
@@ -74,10 +72,8 @@ struct thread_cache *tcmalloc_add_cache(struct tcmalloc *state)
 struct thread_cache *tcmalloc_make_cache(struct tcmalloc *state, uint32_t thread)
 {
     struct thread_table *table = &state->caches.of_threads;
-    if (!thread_table_add(table, thread)) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&state->heap, thread_table_add(table, thread)))
         return NULL;
-    }
     struct thread_cache *cache = tcmalloc_add_cache(state);
     thread_table_keep(table, thread, cache);
     return cache;

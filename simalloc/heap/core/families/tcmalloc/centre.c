@@ -29,15 +29,9 @@ static uint32_t new_span(struct tcmalloc *state)
         spans->unused = spans->of[number].older;
         return number;
     }
-    if (spans->used == spans->capacity) {
-        struct span *of = table_grow(spans->of, sizeof *of, spans->used, 1, SPAN_NORMAL,
-                                     &spans->capacity);
-        if (of == NULL) {
-            heap_fail(&state->heap, OUT_OF_MEMORY);
-            return NO_SPAN;
-        }
-        spans->of = of;
-    }
+    if (!heap_needs(&state->heap,
+                    TABLE_SPARE(spans->of, spans->used, 1, SPAN_NORMAL, spans->capacity)))
+        return NO_SPAN;
     return spans->used++;
 }
 

@@ -28,10 +28,8 @@ static void put(struct tcmalloc *state, uint32_t id, unsigned kind)
         chain_push(&state->links, &pages->lists[kind][length], id);
         return;
     }
-    if (!size_tree_reserve(&pages->long_spans[kind])) {
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+    if (!heap_needs(&state->heap, size_tree_reserve(&pages->long_spans[kind])))
         return;
-    }
     size_tree_insert(&pages->long_spans[kind], id, state->heap.blocks[id].address);
     tcmalloc_take_record(state, &state->metadata.long_spans, LONG_SPAN_RECORD);
 }

@@ -22,10 +22,7 @@ bool tcmalloc_reserve(struct tcmalloc *state, uint64_t blocks)
     struct heap *heap = &state->heap;
     if (!heap_reserve_more(heap, blocks))
         return false;
-    if (links_reserve(&state->links, heap->capacity))
-        return true;
-    heap_fail(heap, OUT_OF_MEMORY);
-    return false;
+    return heap_needs(heap, links_reserve(&state->links, heap->capacity));
 }
 
 /* Takes a block that is never freed. */
@@ -315,19 +312,14 @@ static const struct parameter parameters[] = {
 
 const struct family tcmalloc = {
     .name = "tcmalloc",
-    .state_size = sizeof(struct tcmalloc),
-    PARAMETERS(parameters),
+    FAMILY_OF(struct tcmalloc),
     FIGURES(figure_names),
     .columns = COLUMN_ALIGNMENT | COLUMN_THREAD,
     .writes_itself = true,
     .blocks_an_event = BLOCKS_AN_EVENT,
-    .init = init,
-    .release = release_all,
-    .next_layer = next_layer,
     .end_thread = end_thread,
     .give_back = give_back,
     .report = report,
     .locate = locate,
     .cached = cached,
-    .check = check,
 };

@@ -4,17 +4,10 @@
 
 bool block_list_grow_tables(struct block_list *list, uint64_t more_leaves, uint64_t more_inners)
 {
-    struct leaf *leaves = table_grow(list->leaves, sizeof *leaves, list->leaves_used, more_leaves,
-                                     STATE_FREE / SLOTS, &list->leaf_capacity);
-    if (leaves == NULL)
-        return false;
-    list->leaves = leaves;
-    struct inner *inners = table_grow(list->inners, sizeof *inners, list->inners_used, more_inners,
-                                      NO_NODE, &list->inner_capacity);
-    if (inners == NULL)
-        return false;
-    list->inners = inners;
-    return true;
+    return table_grow(&list->leaves, sizeof *list->leaves, list->leaves_used, more_leaves,
+                      STATE_FREE / SLOTS, &list->leaf_capacity) &&
+           table_grow(&list->inners, sizeof *list->inners, list->inners_used, more_inners,
+                      NO_NODE, &list->inner_capacity);
 }
 
 bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit)

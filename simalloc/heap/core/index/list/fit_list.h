@@ -20,7 +20,7 @@
 void list_init(struct list_fit *state, enum fit fit, enum order order);
 void list_release(struct list_fit *state);
 /* Changes the form if that is due; false when memory is exhausted. */
-bool list_settle(struct list_fit *state);
+bool list_choose_form(struct list_fit *state);
 /* Goes on to the next form that is possible, and keeps to it; false when memory is exhausted. */
 bool list_change_form(struct list_fit *state);
 /* Whether the list may have a form for a batch of events, and which one it should have. */

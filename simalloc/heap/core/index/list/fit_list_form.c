@@ -115,7 +115,7 @@ static bool make(struct list_fit *state, enum form form)
     return true;
 }
 
-bool list_settle(struct list_fit *state)
+bool list_choose_form(struct list_fit *state)
 {
     enum form form = list_due_form(state);
     if (form != state->rule.form)

@@ -65,10 +65,8 @@ static void insert(struct runs *runs, uint32_t id)
 {
     struct block_list *list = &runs->list;
     struct heap *heap = list->heap;
-    if (!block_list_reserve(list)) {
-        heap_fail(heap, OUT_OF_MEMORY);
+    if (!heap_needs(heap, block_list_reserve(list)))
         return;
-    }
     block_list_insert(list, heap->blocks, block_list_position(list, heap->blocks[id].address), id,
                       true);
     heap->counters.free_blocks++;

@@ -15,19 +15,13 @@ void bin_tables_release(struct bin_tables *tables)
 
 bool bin_tables_grow(struct bin_tables *tables, uint32_t capacity)
 {
-    if (tables->kind == BIN_HEAP) {
-        uint32_t *siblings =
-            table_resize(tables->siblings, sizeof *siblings, tables->capacity, capacity);
-        if (siblings == NULL)
-            return false;
-        tables->siblings = siblings;
-    }
-    if (tables->keyed) {
-        uint64_t *keys = table_resize(tables->keys, sizeof *keys, tables->capacity, capacity);
-        if (keys == NULL)
-            return false;
-        tables->keys = keys;
-    }
+    uint32_t had = tables->capacity;
+    uint32_t had_keys = tables->capacity;
+    if (tables->kind == BIN_HEAP &&
+        !table_resize(&tables->siblings, sizeof *tables->siblings, &had, capacity))
+        return false;
+    if (tables->keyed && !table_resize(&tables->keys, sizeof *tables->keys, &had_keys, capacity))
+        return false;
     tables->capacity = capacity;
     return true;
 }

@@ -16,7 +16,7 @@ static bool make_arrays(const uint32_t *bins, uint32_t count, struct bin_tables 
 
 static bool make_heaps(uint32_t *bins, struct bin_tables *tables, struct block *blocks)
 {
-    tables->siblings = table_resize(NULL, sizeof *tables->siblings, 0, tables->capacity);
+    tables->siblings = table_make(sizeof *tables->siblings, tables->capacity);
     if (tables->siblings == NULL)
         return false;
     tables->kind = BIN_HEAP;
@@ -26,8 +26,8 @@ static bool make_heaps(uint32_t *bins, struct bin_tables *tables, struct block *
     return true;
 }
 
-bool bins_settle(uint32_t *bins, uint32_t count, struct bin_tables *tables, struct block *blocks,
-                 uint64_t free_blocks)
+bool bins_choose_form(uint32_t *bins, uint32_t count, struct bin_tables *tables,
+                      struct block *blocks, uint64_t free_blocks)
 {
     bool may_change = !bin_kind_is_list(tables->kind) && !tables->held;
     if (tables->kind == BIN_HEAP && may_change && free_blocks >= ARRAYS_FROM)

@@ -46,8 +46,8 @@ ALWAYS_INLINE bool bins_remove_first(uint32_t *bins, const struct bin_tables *ta
 
 /* Keeps bins by address in the kind that is due to so many free blocks, and makes sure that a batch
  * of events finds room enough; false when memory is exhausted. */
-bool bins_settle(uint32_t *bins, uint32_t count, struct bin_tables *tables, struct block *blocks,
-                 uint64_t free_blocks);
+bool bins_choose_form(uint32_t *bins, uint32_t count, struct bin_tables *tables,
+                      struct block *blocks, uint64_t free_blocks);
 /* Keeps bins by address in their other kind from now on; false when memory is exhausted. */
 bool bins_change_form(uint32_t *bins, uint32_t count, struct bin_tables *tables,
                       struct block *blocks, uint64_t free_blocks);

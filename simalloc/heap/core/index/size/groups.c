@@ -21,15 +21,8 @@ void groups_release(struct groups *groups)
 
 bool group_tables_reserve(struct group_tables *tables, uint32_t capacity)
 {
-    if (UNLIKELY(tables->capacity != capacity)) {
-        struct chain *others =
-            table_resize(tables->others, sizeof *others, tables->capacity, capacity);
-        if (others == NULL)
-            return false;
-        tables->others = others;
-        tables->capacity = capacity;
-    }
-    return links_reserve(&tables->links, capacity);
+    return TABLE_FOLLOW(tables->others, tables->capacity, capacity) &&
+           links_reserve(&tables->links, capacity);
 }
 
 void group_tables_release(struct group_tables *tables)

@@ -45,11 +45,11 @@ ALWAYS_INLINE bool size_index_reserve(struct size_index *index, uint32_t capacit
 }
 
 /* Changes the kind of bins of a heap's index if that is due; false when memory is exhausted. */
-ALWAYS_INLINE bool size_index_settle(struct size_index *index)
+ALWAYS_INLINE bool size_index_choose_form(struct size_index *index)
 {
     const struct heap *heap = index->tree.heap;
-    return bins_settle(index->bins, BINS, &index->tables, heap->blocks,
-                       heap->counters.free_blocks);
+    return bins_choose_form(index->bins, BINS, &index->tables, heap->blocks,
+                            heap->counters.free_blocks);
 }
 
 /* The bin for blocks of `size` bytes; BINS: they are in the tree. */

@@ -8,12 +8,8 @@
 
 bool size_tree_grow_table(struct size_tree *tree)
 {
-    struct tree_node *nodes = table_grow(tree->nodes, sizeof *nodes, tree->used, TREE_SPARE,
-                                         STATE_FREE, &tree->capacity);
-    if (nodes == NULL)
-        return false;
-    tree->nodes = nodes;
-    return true;
+    return table_grow(&tree->nodes, sizeof *tree->nodes, tree->used, TREE_SPARE, STATE_FREE,
+                      &tree->capacity);
 }
 
 static uint32_t new_node(struct size_tree *tree, bool leaf)

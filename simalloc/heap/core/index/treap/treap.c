@@ -4,15 +4,7 @@
 
 bool treap_nodes_reserve(struct treap_nodes *nodes, uint32_t capacity)
 {
-    if (LIKELY(nodes->capacity >= capacity))
-        return true;
-    struct treap_node *larger =
-        table_resize(nodes->nodes, sizeof *larger, nodes->capacity, capacity);
-    if (larger == NULL)
-        return false;
-    nodes->nodes = larger;
-    nodes->capacity = capacity;
-    return true;
+    return TABLE_FOLLOW(nodes->nodes, nodes->capacity, capacity);
 }
 
 void treap_nodes_release(struct treap_nodes *nodes)

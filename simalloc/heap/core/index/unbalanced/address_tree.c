@@ -4,15 +4,7 @@
 
 bool address_nodes_reserve(struct address_nodes *nodes, uint32_t capacity)
 {
-    if (LIKELY(nodes->capacity >= capacity))
-        return true;
-    struct address_node *larger =
-        table_resize(nodes->nodes, sizeof *larger, nodes->capacity, capacity);
-    if (larger == NULL)
-        return false;
-    nodes->nodes = larger;
-    nodes->capacity = capacity;
-    return true;
+    return TABLE_FOLLOW(nodes->nodes, nodes->capacity, capacity);
 }
 
 void address_nodes_release(struct address_nodes *nodes)
@@ -190,8 +182,9 @@ void address_tree_delete(const struct address_tree *tree, uint32_t id)
         tree_sizes_leave(&tree->sizes, id);
 }
 
-/* Turns the tree into a chain by address, linked to the right; returns its length. */
-static uint64_t stretch(const struct address_tree *tree)
+/* Turns the tree into a chain by address, linked to the right (Stout and Warren 1986); returns its
+ * length. */
+static uint64_t tree_to_vine(const struct address_tree *tree)
 {
     uint64_t length = 0;
     uint32_t *link = tree->root;
@@ -235,7 +228,7 @@ static uint32_t fold(const struct address_tree *tree, uint32_t *chain, uint64_t 
 
 void address_tree_rebalance(const struct address_tree *tree)
 {
-    uint64_t count = stretch(tree);
+    uint64_t count = tree_to_vine(tree);
     uint32_t chain = *tree->root;
     *tree->root = fold(tree, &chain, count);
 }

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from sortedcontainers import SortedDict
 
+from simalloc.heap.reference.families.mimalloc.page import Page
+from simalloc.heap.reference.families.mimalloc.sizes import SLICE, block_size
+from simalloc.heap.reference.families.mimalloc.theap import Theap
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from simalloc.policy.families.mimalloc import Mimalloc
 
 _THREAD_BLOCK = 288
 """The bytes that the C library allocates for each thread that it is to start."""
 
-PageT = TypeVar("PageT")
-TheapT = TypeVar("TheapT")
+SMALL = 1024
+"""Requests of up to so many bytes take a block of the first page without further ado."""
+
+PageT = TypeVar("PageT", bound=Page)
+TheapT = TypeVar("TheapT", bound=Theap[Any])
 
 
 class MimallocHeap(Heap, Generic[PageT, TheapT]):
     """Pages of blocks of one size, each owned by a thread; a release says how they are kept."""
+
+    largest_small: ClassVar[int]
+    """The largest blocks of a page of one slice."""
+    retired_for: ClassVar[tuple[int, int]]
+    """How many collections an empty page of small blocks is kept, and another."""
+    retired_pages: ClassVar[int]
+    """How many empty pages a queue may have, and how many are looked at."""
+    extended: ClassVar[tuple[int, int]]
+    """How many bytes in blocks are put on the free list together, and how many blocks at least."""
 
     def __init__(self, description: Mimalloc, main: TheapT) -> None:
         super().__init__()
@@ -37,8 +54,8 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         """Return what the request's thread has, which is made at its first malloc."""
 
     @abstractmethod
-    def _allocate(self, theap: TheapT, size: int) -> int:
-        """Take a block of the thread's first page for its size, or look further."""
+    def _allocate_generic(self, theap: TheapT, size: int) -> int:
+        """Take a block where the first page has none."""
 
     @abstractmethod
     def _allocate_aligned(self, theap: TheapT, size: int, alignment: int) -> int:
@@ -47,6 +64,18 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
     @abstractmethod
     def _free_for(self, theap: TheapT | None, address: int) -> None:
         """Give a block to its page on behalf of a thread."""
+
+    @abstractmethod
+    def _free_page(self, page: PageT) -> None:
+        """Make one block of a page, and give its slices back."""
+
+    @abstractmethod
+    def _abandon(self, page: PageT) -> None:
+        """Let a page have no owner, or free it."""
+
+    @abstractmethod
+    def _end(self, theap: TheapT) -> None:
+        """Free the empty pages of a thread that ends, and abandon the others."""
 
     def malloc(self, size: int) -> int:
         """Take a block of the thread's first page for its size, or look further."""
@@ -80,6 +109,15 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         usable = self.block_size(address)
         return self.request.size > 0 and usable // 2 <= size <= usable
 
+    def end_thread(self) -> None:
+        """Free the thread's empty pages, and abandon the others."""
+        if not self._is_started:
+            self._start_program()
+        self._calls += 1
+        theap = self._theaps.pop(self.request.thread, None)
+        if theap is not None:
+            self._end(theap)
+
     @property
     def _now(self) -> int:
         """The clock, in milliseconds."""
@@ -95,3 +133,106 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
     def _page_of(self, address: int) -> PageT:
         page: PageT = self._pages.peekitem(self._pages.bisect_right(address) - 1)[1]
         return page
+
+    def _allocate(self, theap: TheapT, size: int) -> int:
+        """Take a block of the thread's first page for its size, or look further."""
+        if size <= SMALL and theap.next_block(block_size(size)) is not None:
+            self.visited = 1
+            return self._take(theap.queue(block_size(size)).pages[0])
+        return self._allocate_generic(theap, size)
+
+    def _take(self, page: Page) -> int:
+        address = page.free.pop()
+        page.used += 1
+        self.blocks.mark(address, State.ALLOCATED)
+        if self.request.is_zeroed and not page.is_zero:
+            self.touch(address, page.block_size)
+        return address
+
+    def _align_inside(self, address: int, alignment: int) -> int:
+        """Return the aligned high end of a block; the low end is waste meanwhile."""
+        skipped = -address % alignment
+        if skipped:
+            self.blocks.mark(address, State.WASTE)
+            address = self.blocks.cut(address, skipped)
+            self.blocks.mark(address, State.ALLOCATED)
+        return address
+
+    def _free_block(self, page: Page, address: int) -> int:
+        """Free the page's block that an object has, of which it may have the high end only."""
+        block = page.slot(address)
+        if block < address:
+            self.blocks.join(block)
+        self.blocks.mark(block, State.FREE)
+        return block
+
+    def _extend(self, page: Page) -> None:
+        """Put the next blocks on the free list; the lowest comes first."""
+        extended, least = self.extended
+        count = min(page.reserved - page.capacity, max(least, extended // page.block_size))
+        at = page.first + page.capacity * page.block_size
+        blocks = [at + i * page.block_size for i in range(count)]
+        page.capacity += count
+        for address in blocks:
+            if address + page.block_size < page.first + page.reserved * page.block_size:
+                self.blocks.cut(address, page.block_size)
+            if self._mechanism:
+                self.touch(address, 8)
+        page.free = blocks[::-1]
+        page.is_zero = page.is_new
+
+    def _cut_ends(self, page: Page, front: State) -> None:
+        """Make blocks of what lies in front of a new page's blocks and behind them."""
+        blocks, end = self.blocks, page.first + page.reserved * page.block_size
+        if page.first > page.start:
+            blocks.cut(page.start, page.first - page.start)
+            blocks.mark(page.start, front)
+        if end < page.start + page.slices * SLICE:
+            blocks.mark(blocks.cut(page.first, end - page.first), State.WASTE)
+        blocks.mark(page.first, State.FREE)
+
+    def _free_in_pages(self) -> Iterator[int]:
+        """Yield the free blocks of all pages, and what pages have never used."""
+        for page in self._pages.values():
+            yield from (*page.free, *page.local, *page.remote)
+            if page.is_expandable:
+                yield page.first + page.capacity * page.block_size
+
+    def _collect_finally(self, theap: TheapT, *, ends: bool) -> None:
+        """Collect all pages of a thread's, and free or, if it ends, abandon them."""
+        self._collect_retired(theap, force=True)
+        for page in theap.all_pages():
+            page.collect_all()
+            if page.used == 0:
+                self._free_page(page)
+            elif ends:
+                self._abandon(page)
+
+    def _retire(self, theap: TheapT, page: PageT) -> None:
+        """Keep an empty page for a while if the thread has few for its size; else free it."""
+        has = len(theap.queue_of(page).pages)
+        is_one_of_many = has > self.retired_pages or (has > 1 and page.block_size >= SMALL)
+        if page.is_single or page.is_full or is_one_of_many:
+            self._free_page(page)
+            return
+        page.retire = self.retired_for[page.block_size > self.largest_small]
+        theap.note_retired(page.block_size)
+
+    def _collect_retired(self, theap: TheapT, *, force: bool = False) -> None:
+        """Bring the retired pages nearer to their end, or with `force` to it."""
+        if theap.retired is None:
+            return
+        low, high = theap.retired
+        theap.retired = None
+        for size in sorted(size for size in theap.queues if low <= size <= high):
+            for page in theap.queues[size].pages[: self.retired_pages]:
+                if page.retire == 0:
+                    break
+                if page.used:
+                    page.retire = 0
+                    continue
+                page.retire = 0 if force else page.retire - 1
+                if page.retire:
+                    theap.note_retired(size)
+                else:
+                    self._free_page(page)

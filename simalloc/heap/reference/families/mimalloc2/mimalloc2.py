@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.families.mimalloc.heap import MimallocHeap
+from simalloc.heap.reference.families.mimalloc.heap import SMALL, MimallocHeap
 from simalloc.heap.reference.families.mimalloc.sizes import (
     KIB,
     SLICE,
@@ -32,12 +32,6 @@ if TYPE_CHECKING:
 
     from simalloc.policy.families.mimalloc import Mimalloc
 
-_SMALL = 1024
-"""Requests of up to so many bytes take a block of the first page without further ado."""
-
-_EXTENDED = 4 * KIB
-"""The blocks of a page are put on its list by so many bytes at a time, and by four at least."""
-
 _ALIGNED_UP_TO = 128
 """Blocks of up to so many bytes are taken to be aligned as their size is."""
 
@@ -48,7 +42,7 @@ _TRIED_AT_END = 1024
 """How often an abandoned segment is looked at when a thread ends."""
 
 _VISITS = 3
-"""A segment that was looked at more often is taken over anyway."""
+"""A segment that was looked at more often is taken over whatever it has."""
 
 _RECORD = 8 * KIB
 """What a thread but the main one has from the system for itself."""
@@ -58,6 +52,11 @@ _RECORDS_KEPT = 8
 
 class Mimalloc2Heap(MimallocHeap[Page, Theap]):
     """Pages of blocks of one size, in segments that are cut into spans."""
+
+    largest_small = LARGEST_SMALL
+    retired_for = 9, 3
+    retired_pages = 1
+    extended = 4 * KIB, 4
 
     def __init__(self, description: Mimalloc) -> None:
         super().__init__(description, Theap(record=None))
@@ -80,41 +79,12 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         asked = system_size(size, 4 * KIB)
         return slices_for(asked) * SLICE if asked <= LARGEST_IN_SEGMENT else round_up(asked, SLICE)
 
-    def end_thread(self) -> None:
-        """Free the thread's empty pages, and abandon the others."""
-        if not self._is_started:
-            self._start_program()
-        self._calls += 1
-        theap = self._theaps.pop(self.request.thread, None)
-        if theap is None:
-            return
-        for page in theap.all_pages():
-            page.delayed = Delayed.NEVER
-        self._take_delayed(theap)
-        self._collect_retired(theap, force=True)
-        for page in theap.all_pages():
-            page.collect_all()
-            if page.used == 0:
-                self._free_page(page)
-            else:
-                self._abandon(page)
-        self._collect_abandoned(theap)
-        self._segments.purge_cache(self._now)
-        if theap.record is not None:
-            self._give_record(theap.record)
-
     def give_back(self) -> None:
         """Collect everything that the thread can, and decommit all that waits."""
         self._calls += 1
         theap = self._theaps.get(self.request.thread)
         if theap is not None:
-            self._take_delayed(theap)
-            self._collect_retired(theap, force=True)
-            for page in theap.all_pages():
-                page.collect_all()
-                if page.used == 0:
-                    self._free_page(page)
-            self._collect_abandoned(theap, force=True)
+            self._collect(theap, ends=False)
         self._segments.purge_cache(self._now, force=True)
 
     def figures(self) -> dict[str, int]:
@@ -128,16 +98,27 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
 
     def listed(self) -> Iterable[int]:
         """Return the free blocks of all pages, what pages have never used, and free spans."""
-        for page in self._pages.values():
-            yield from (*page.free, *page.local, *page.remote)
-            if page.is_expandable:
-                yield page.first + page.capacity * page.block_size
+        yield from self._free_in_pages()
         for segment in {page.segment for page in self._pages.values()}:
             yield from segment.free_spans()
         for segment in self._segments.kept():
             yield segment.start + self._segments.first * SLICE
         for theap in self._theaps.values():
             yield from theap.delayed
+
+    def _end(self, theap: Theap) -> None:
+        for page in theap.all_pages():
+            page.delayed = Delayed.NEVER
+        self._collect(theap, ends=True)
+        self._segments.purge_cache(self._now)
+        if theap.record is not None:
+            self._give_record(theap.record)
+
+    def _collect(self, theap: Theap, *, ends: bool) -> None:
+        """Collect what a thread has for the last time, and what nobody has."""
+        self._take_delayed(theap)
+        self._collect_finally(theap, ends=ends)
+        self._collect_abandoned(theap, force=not ends)
 
     def _theap_of_caller(self) -> Theap:
         """Return what the request's thread has, which is made at its first malloc."""
@@ -164,39 +145,20 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         self.blocks.unmap_segment(record)
         self._segments.committed -= _RECORD
 
-    def _allocate(self, theap: Theap, size: int) -> int:
-        if size <= _SMALL:
-            pages = theap.queue(block_size(size))
-            if pages and pages[0].free:
-                self.visited = 1
-                return self._take(pages[0])
+    def _allocate_generic(self, theap: Theap, size: int) -> int:
         self.visited = 0
         self._take_delayed(theap)
         return self._take(self._find_page(theap, size))
 
     def _allocate_aligned(self, theap: Theap, size: int, alignment: int) -> int:
-        """Take a block that is aligned anyway, or is thought to be, or the end of a larger one."""
-        if alignment <= size <= _SMALL:
-            pages = theap.queue(block_size(size))
-            is_next = bool(pages and pages[0].free and pages[0].free[-1] % alignment == 0)
+        """Take a block that is aligned, or is thought to be, or the end of a larger one."""
+        if alignment <= size <= SMALL:
+            following = theap.next_block(block_size(size))
+            is_next = following is not None and following % alignment == 0
             is_multiple = size <= _ALIGNED_UP_TO and size % alignment == 0
             if size == lowest_bit(size) or is_next or is_multiple:
                 return self._allocate(theap, size)
-        address = self._allocate(theap, size + alignment - 1)
-        skipped = -address % alignment
-        if skipped:
-            self.blocks.mark(address, State.WASTE)
-            address = self.blocks.cut(address, skipped)
-            self.blocks.mark(address, State.ALLOCATED)
-        return address
-
-    def _take(self, page: Page) -> int:
-        address = page.free.pop()
-        page.used += 1
-        self.blocks.mark(address, State.ALLOCATED)
-        if self.request.is_zeroed:
-            self.touch(address, page.block_size)
-        return address
+        return self._align_inside(self._allocate(theap, size + alignment - 1), alignment)
 
     def _find_page(self, theap: Theap, size: int) -> Page:
         """Return a page with a free block for a request: the first not full, or a new one."""
@@ -204,7 +166,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             return self._new_single(theap, system_size(size, 4 * KIB))
         wanted = block_size(size)
         while True:
-            page = self._first_with_room(theap, theap.queue(wanted))
+            page = self._first_with_room(theap, theap.queue(wanted).pages)
             if page is None:
                 self._collect_retired(theap)
                 page = self._new_page(theap, wanted, slices_for(wanted))
@@ -223,7 +185,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
                 return page
             queue.remove(page)
             page.is_full = True
-            theap.full.append(page)
+            theap.queue_of(page).pages.append(page)
         return None
 
     def _new_single(self, theap: Theap, size: int) -> Page:
@@ -269,38 +231,17 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         start = segment.start + index * SLICE
         offset = first_offset(size) if self._mechanism else 0
         reserved = 1 if size > LARGEST_MEDIUM else (slices * SLICE - offset) // size
-        page = Page(segment, index, slices, size, start + offset, reserved)
-        page.owner = theap
+        page = Page(
+            start, slices, size, start + offset, reserved, segment=segment, index=index, owner=theap
+        )
         segment.spans[index] = slices, page
         segment.used += 1
-        theap.queue_of(page).insert(0, page)
+        theap.queue_of(page).pages.insert(0, page)
         self._pages[start] = page
         self._segments.touch_records(segment, index)
-        self._cut_ends(page, start, slices * SLICE)
+        self._cut_ends(page, State.WASTE)
         self._extend(page)
         return page
-
-    def _cut_ends(self, page: Page, start: int, size: int) -> None:
-        """Make blocks of what lies in front of a new page's blocks and behind them."""
-        blocks, end = self.blocks, page.first + page.reserved * page.block_size
-        if page.first > start:
-            blocks.mark(blocks.cut(start, page.first - start), State.FREE)
-            blocks.mark(start, State.WASTE)
-        if end < start + size:
-            blocks.mark(blocks.cut(page.first, end - page.first), State.WASTE)
-
-    def _extend(self, page: Page) -> None:
-        """Put the next blocks on the free list, 4 KiB or four; the lowest comes first."""
-        count = min(page.reserved - page.capacity, max(4, _EXTENDED // page.block_size))
-        at = page.first + page.capacity * page.block_size
-        blocks = [at + i * page.block_size for i in range(count)]
-        page.capacity += count
-        for address in blocks:
-            if address + page.block_size < page.first + page.reserved * page.block_size:
-                self.blocks.cut(address, page.block_size)
-            if self._mechanism:
-                self.touch(address, 8)
-        page.free = blocks[::-1]
 
     def _new_segment(self, theap: Theap) -> None:
         is_lazy = len(self._theaps) > 1 and theap.segments < self._options.eager_commit_delay
@@ -314,7 +255,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         """Make one block of a page, and a free span; give its segment back if it was the last."""
         segment, theap = page.segment, page.owner
         assert theap is not None, "somebody owns the page"
-        theap.queue_of(page).remove(page)
+        theap.queue_of(page).pages.remove(page)
         self._clear_page(page)
         if segment.used == 0:
             self._give_segment(segment)
@@ -370,10 +311,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
     def _free_for(self, theap: Theap | None, address: int) -> None:
         """Free a block on behalf of a thread."""
         page = self._page_of(address)
-        block = page.slot(address)
-        if block < address:
-            self.blocks.join(block)
-        self.blocks.mark(block, State.FREE)
+        block = self._free_block(page, address)
         if page.owner is not None and page.owner is theap:
             self._free_own(page, block)
         elif page.delayed is Delayed.USE:
@@ -386,15 +324,16 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             self.discard(block, page.block_size)
 
     def _free_own(self, page: Page, block: int) -> None:
+        theap = page.owner
+        assert theap is not None, "the owner frees a block"
         page.local.append(block)
         page.used -= 1
         if page.used == 0:
-            self._retire(page)
+            self._retire(theap, page)
         elif page.is_full:
-            assert page.owner is not None
-            page.owner.full.remove(page)
+            theap.queue_of(page).pages.remove(page)
             page.is_full = False
-            page.owner.queue_of(page).append(page)
+            theap.queue_of(page).pages.append(page)
 
     def _take_delayed(self, theap: Theap) -> None:
         """Free what other threads have freed of the thread's pages, the newest first."""
@@ -406,40 +345,11 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             page.collect()
             self._free_own(page, block)
 
-    def _retire(self, page: Page) -> None:
-        """Keep an empty page for a while if it is the only one of its queue; else free it."""
-        theap = page.owner
-        assert theap is not None
-        if page.is_single or page.is_full or len(theap.queue_of(page)) > 1:
-            self._free_page(page)
-            return
-        page.retire = 9 if page.block_size <= LARGEST_SMALL else 3
-        theap.note_retired(page.block_size)
-
-    def _collect_retired(self, theap: Theap, *, force: bool = False) -> None:
-        """Bring the retired pages nearer to their end, or with `force` to it."""
-        if theap.retired is None:
-            return
-        low, high = theap.retired
-        theap.retired = None
-        for size in sorted(size for size in theap.queues if low <= size <= high):
-            page = next(iter(theap.queues[size]), None)
-            if page is None or page.retire == 0:
-                continue
-            if page.used:
-                page.retire = 0
-                continue
-            page.retire = 0 if force else page.retire - 1
-            if page.retire:
-                theap.note_retired(size)
-            else:
-                self._free_page(page)
-
     def _abandon(self, page: Page) -> None:
         """Let nobody own a page, and its segment if that has no other."""
         theap, segment = page.owner, page.segment
         assert theap is not None
-        theap.queue_of(page).remove(page)
+        theap.queue_of(page).pages.remove(page)
         page.owner, page.is_full = None, False
         segment.abandoned += 1
         if segment.used == segment.abandoned:
@@ -525,7 +435,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             if page is not None:
                 segment.abandoned -= 1
                 page.owner, page.delayed = theap, Delayed.USE
-                theap.queue_of(page).insert(0, page)
+                theap.queue_of(page).pages.insert(0, page)
             elif not segment.is_huge:
                 index = self._merge_span(segment, index)
             index += segment.spans[index][0]

@@ -6,10 +6,12 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from simalloc.heap.reference.families.mimalloc.theap import Theap as SomeTheap
+from simalloc.heap.reference.families.mimalloc2.page import Page
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simalloc.heap.reference.families.mimalloc2.page import Page
     from simalloc.heap.reference.families.mimalloc2.segment import Segment
 
 _SPAN_ENDS: Final = (
@@ -20,43 +22,16 @@ _SPAN_ENDS: Final = (
 
 
 @dataclass(eq=False)
-class Theap:
+class Theap(SomeTheap[Page]):
     """What a thread has for itself."""
 
-    record: int | None
+    record: int | None = None
     """The mapping that holds it; the main thread's is part of the program."""
-    queues: dict[int, list[Page]] = field(default_factory=dict)
-    """The pages by size of block, but for the full ones and those of one block."""
-    full: list[Page] = field(default_factory=list)
-    singles: list[Page] = field(default_factory=list)
-    """The pages of one block."""
     spans: list[list[tuple[Segment, int]]] = field(default_factory=lambda: [[] for _ in _SPAN_ENDS])
     """The free spans by size, the newest first: their segments and first slices."""
     segments: int = 0
-    retired: tuple[int, int] | None = None
-    """The smallest and the largest size of blocks whose pages may be retired."""
     delayed: list[int] = field(default_factory=list)
     """Blocks that others freed, for the thread to free."""
-
-    def queue_of(self, page: Page) -> list[Page]:
-        """Return the queue in which a page of the thread's is, or would be."""
-        if page.is_full:
-            return self.full
-        return self.singles if page.is_single else self.queue(page.block_size)
-
-    def queue(self, block_size: int) -> list[Page]:
-        """Return the pages for blocks of a size."""
-        return self.queues.setdefault(block_size, [])
-
-    def all_pages(self) -> list[Page]:
-        """Return all pages, those of smaller blocks first, and last the full ones."""
-        pages = [page for size in sorted(self.queues) for page in self.queues[size]]
-        return [*pages, *self.singles, *self.full]
-
-    def note_retired(self, block_size: int) -> None:
-        """Let the range of sizes that may have retired pages take in one more."""
-        low, high = self.retired or (block_size, block_size)
-        self.retired = min(low, block_size), max(high, block_size)
 
     def add_span(self, segment: Segment, index: int, count: int) -> None:
         """Enter a free span as the newest of its queue."""

@@ -211,7 +211,7 @@ class Arenas:
         if isinstance(page.mapping, Arena):
             part = (page.start - page.mapping.start) // MAPPING_ALIGNMENT * MAPPING_ALIGNMENT
             index = (page.start - page.mapping.start - part) // SLICE
-            count = 1 if page.is_singleton else page.slices
+            count = 1 if page.is_single else page.slices
             self._heap.touch(page.mapping.start + part + index * size, count * size)
         elif not page.is_small:
             self._heap.touch(page.mapping.start, size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.families.mimalloc.heap import MimallocHeap
+from simalloc.heap.reference.families.mimalloc.heap import SMALL, MimallocHeap
 from simalloc.heap.reference.families.mimalloc.sizes import (
     KIB,
     SLICE,
@@ -16,22 +16,21 @@ from simalloc.heap.reference.families.mimalloc3.arena import Arena, Arenas
 from simalloc.heap.reference.families.mimalloc3.page import (
     HEADER,
     LARGEST_BLOCK,
+    LARGEST_SMALL,
     Page,
     first_block,
     natural_alignment,
     slices_for,
 )
-from simalloc.heap.reference.families.mimalloc3.theap import Queue, Theap
+from simalloc.heap.reference.families.mimalloc3.theap import Theap
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.mimalloc import ReclaimOnFree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from simalloc.heap.reference.families.mimalloc.theap import Queue
     from simalloc.policy.families.mimalloc import Mimalloc
-
-_SMALL = 1024
-"""Requests of up to so many bytes take a block of the first page without further ado."""
 
 _THOROUGH_FROM = 8 * KIB
 """Requests of so many bytes give up a page that they fill."""
@@ -40,17 +39,17 @@ _CALLS_TO_COLLECT = 1000
 
 _LARGEST_RECLAIMED = 128 * KIB
 
-_EXTENDED = 8 * KIB
-"""The blocks of a page are put on its list by so many bytes at a time."""
-
-_RETIRED_LOOKED_AT = 3
-
 _RECORDS = (112, 8904)
 """The sizes of a thread's own records."""
 
 
 class Mimalloc3Heap(MimallocHeap[Page, Theap]):
     """Pages of blocks of one size, given up when they are full and taken back when they are not."""
+
+    largest_small = LARGEST_SMALL
+    retired_for = 16, 4
+    retired_pages = 3
+    extended = 8 * KIB, 1
 
     def __init__(self, description: Mimalloc) -> None:
         super().__init__(description, Theap(sequence=0, full_retain=description.page_full_retain))
@@ -62,31 +61,12 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         """Return the size of the blocks that requests for `size` bytes get."""
         return block_size(size) if size <= LARGEST_BLOCK else system_size(size, SLICE)
 
-    def end_thread(self) -> None:
-        """Free the thread's empty pages, give up the others, and free its records."""
-        if not self._is_started:
-            self._start_program()
-        self._calls += 1
-        theap = self._theaps.pop(self.request.thread, None)
-        if theap is None:
-            return
-        self._collect_retired(theap, force=True)
-        for page in theap.all_pages():
-            page.collect_all()
-            self._abandon(page)
-        for address in reversed(theap.records):
-            self._free_for(None, address)
-
     def give_back(self) -> None:
         """Collect everything that the thread can, and give back all that waits."""
         self._calls += 1
         theap = self._theaps.get(self.request.thread)
         if theap is not None:
-            self._collect_retired(theap, force=True)
-            for page in theap.all_pages():
-                page.collect_all()
-                if page.used == 0:
-                    self._free_page(page)
+            self._collect_finally(theap, ends=False)
         self._arenas.purge(0 if theap is None else theap.sequence, self._now, force=True)
 
     def figures(self) -> dict[str, int]:
@@ -100,10 +80,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
 
     def listed(self) -> Iterable[int]:
         """Return the free blocks of all pages, what pages have never used, and free slices."""
-        for page in self._pages.values():
-            yield from (*page.free, *page.local, *page.remote)
-            if page.is_expandable:
-                yield page.first + page.capacity * page.block_size
+        yield from self._free_in_pages()
         for arena in self._arenas.arenas:
             yield from arena.free_runs()
 
@@ -111,7 +88,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         """Return what the request's thread has, which is made at its first malloc."""
         thread = self.request.thread
         if thread not in self._theaps:
-            theap = Theap(self._threads, self._options.page_full_retain)
+            theap = Theap(sequence=self._threads, full_retain=self._options.page_full_retain)
             self._threads += 1
             if self._mechanism:
                 theap.records = tuple(self._allocate(self._records, size) for size in _RECORDS)
@@ -121,53 +98,28 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
             self._theaps[thread] = theap
         return self._theaps[thread]
 
-    def _whole(self, page: Page, address: int) -> int:
-        """Return the page's block that an object has, of which it may have the high end only."""
-        block = page.slot(address)
-        if block < address:
-            self.blocks.join(block)
-        return block
-
-    def _allocate(self, theap: Theap, size: int) -> int:
-        if size <= _SMALL:
-            pages = theap.queue(block_size(size)).pages
-            if pages and pages[0].free:
-                self.visited = 1
-                return self._take(pages[0])
-        return self._allocate_generic(theap, size)
+    def _end(self, theap: Theap) -> None:
+        self._collect_finally(theap, ends=True)
+        for address in reversed(theap.records):
+            self._free_for(None, address)
 
     def _allocate_aligned(self, theap: Theap, size: int, alignment: int) -> int:
-        """Take a block that is aligned anyway, or the high end of a larger one."""
+        """Take a block that is aligned by itself, or the high end of a larger one."""
         if alignment > SLICE:
-            return self._allocate_generic(theap, max(size, _SMALL + 1), alignment)
+            return self._allocate_generic(theap, max(size, SMALL + 1), alignment)
         if size < alignment <= 4096:
             size = alignment
         wanted = self.rounded(size)
         if alignment <= size:
-            pages = theap.queue(wanted).pages if size <= _SMALL else []
-            if pages and pages[0].free and pages[0].free[-1] % alignment == 0:
-                self.visited = 1
-                return self._take(pages[0])
+            following = theap.next_block(wanted) if size <= SMALL else None
+            if following is not None and following % alignment == 0:
+                return self._allocate(theap, size)
             if alignment <= self._natural(wanted):
                 return self._allocate(theap, size)
-        address = self._allocate(theap, max(size, 16) + alignment - 1)
-        skipped = -address % alignment
-        if skipped:
-            self.blocks.mark(address, State.WASTE)
-            address = self.blocks.cut(address, skipped)
-            self.blocks.mark(address, State.ALLOCATED)
-        return address
+        return self._align_inside(self._allocate(theap, max(size, 16) + alignment - 1), alignment)
 
     def _natural(self, size: int) -> int:
         return natural_alignment(size) if self._mechanism else min(lowest_bit(size), SLICE)
-
-    def _take(self, page: Page) -> int:
-        address = page.free.pop()
-        page.used += 1
-        self.blocks.mark(address, State.ALLOCATED)
-        if self.request.is_zeroed and not page.is_zero:
-            self.touch(address, page.block_size)
-        return address
 
     def _allocate_generic(self, theap: Theap, size: int, alignment: int = 0) -> int:
         """Look at all pages for the size; now and then, and for large sizes, tidy up."""
@@ -211,7 +163,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         self._collect_retired(theap)
         return self._reclaim_for(theap, wanted) or self._new_page(theap, wanted)
 
-    def _search(self, theap: Theap, queue: Queue) -> Page | None:
+    def _search(self, theap: Theap, queue: Queue[Page]) -> Page | None:
         """Return the best of the first pages with room, and give up pages that are full."""
         retain = queue.score // 32
         if queue.pages[0].is_small:
@@ -249,7 +201,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         is_fuller = page.used >= candidate.used and page.unused > page.reserved // 8
         return page if is_fuller else candidate
 
-    def _prepare(self, queue: Queue, page: Page) -> Page:
+    def _prepare(self, queue: Queue[Page], page: Page) -> Page:
         """Bring a page with room to the front of its queue, with a free block."""
         if not page.free:
             self._extend(page)
@@ -282,39 +234,24 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         if self._mechanism and not alignment:
             offset = first_block(size, slices, self._arenas.absolute(mapping, start))
         reserved = 1 if size > LARGEST_BLOCK or alignment else (slices * SLICE - offset) // size
-        page = Page(mapping, start, slices, size, start + offset, reserved, is_new=run.is_new)
-        page.owner = page.former = theap
+        page = Page(
+            start,
+            slices,
+            size,
+            start + offset,
+            reserved,
+            mapping=mapping,
+            owner=theap,
+            former=theap,
+            is_new=run.is_new,
+        )
         theap.queue_of(page).pages.insert(0, page)
         self._pages[start] = page
         self._arenas.register(page)
-        self._cut_ends(page)
+        self._cut_ends(page, State.TABLE if page.is_small else State.WASTE)
+        self._arenas.touch_header(page, HEADER)
         self._extend(page)
         return page
-
-    def _cut_ends(self, page: Page) -> None:
-        """Make blocks of what lies in front of a new page's blocks and behind them."""
-        end = page.first + page.reserved * page.block_size
-        if page.first > page.start:
-            self.blocks.cut(page.start, page.first - page.start)
-            self.blocks.mark(page.start, State.TABLE if page.is_small else State.WASTE)
-        if end < page.start + page.slices * SLICE:
-            self.blocks.cut(page.first, end - page.first)
-        self.blocks.mark(page.first, State.FREE)
-        self._arenas.touch_header(page, HEADER)
-
-    def _extend(self, page: Page) -> None:
-        """Put the next blocks on the free list, 8 KiB or one; the lowest comes first."""
-        count = min(page.reserved - page.capacity, max(1, _EXTENDED // page.block_size))
-        at = page.first + page.capacity * page.block_size
-        blocks = [at + i * page.block_size for i in range(count)]
-        page.capacity += count
-        for address in blocks:
-            if address + page.block_size < page.first + page.reserved * page.block_size:
-                self.blocks.cut(address, page.block_size)
-            if self._mechanism:
-                self.touch(address, 8)
-        page.free = blocks[::-1]
-        page.is_zero = page.is_new
 
     def _free_page(self, page: Page) -> None:
         """Make one block of a page, and give its slices back."""
@@ -329,8 +266,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
     def _free_for(self, theap: Theap | None, address: int) -> None:
         """Free a block on behalf of a thread."""
         page = self._page_of(address)
-        block = self._whole(page, address)
-        self.blocks.mark(block, State.FREE)
+        block = self._free_block(page, address)
         if page.owner is None:
             page.remote.append(block)
             self._free_abandoned(theap, page)
@@ -344,7 +280,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
 
     def _free_abandoned(self, theap: Theap | None, page: Page) -> None:
         """Free, take over, or enter in the map a page that has no owner and a block more."""
-        page.collect(keep_newest=int(page.block_size <= _SMALL))
+        page.collect(keep_newest=int(page.block_size <= SMALL))
         if page.used == 1:
             page.collect()
         if page.used == 0:
@@ -392,31 +328,3 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         page.owner = None
         if page.unused and isinstance(page.mapping, Arena):
             self._arenas.mark(page)
-
-    def _retire(self, theap: Theap, page: Page) -> None:
-        """Keep an empty page for a while if the thread has few for its size; else free it."""
-        has = len(theap.queue_of(page).pages)
-        if page.is_singleton or has > _RETIRED_LOOKED_AT or (has > 1 and page.block_size >= _SMALL):
-            self._free_page(page)
-            return
-        page.retire = 16 if page.is_small else 4
-        theap.note_retired(page.block_size)
-
-    def _collect_retired(self, theap: Theap, *, force: bool = False) -> None:
-        """Bring the retired pages nearer to their end, or with `force` to it."""
-        if theap.retired is None:
-            return
-        low, high = theap.retired
-        theap.retired = None
-        for size in sorted(size for size in theap.queues if low <= size <= high):
-            for page in theap.queues[size].pages[:_RETIRED_LOOKED_AT]:
-                if page.retire == 0:
-                    break
-                if page.used:
-                    page.retire = 0
-                    continue
-                page.retire = 0 if force else page.retire - 1
-                if page.retire:
-                    theap.note_retired(size)
-                else:
-                    self._free_page(page)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.families.mimalloc.page import Page as SomePage
 from simalloc.heap.reference.families.mimalloc.sizes import KIB, SLICE, lowest_bit, round_up
 
 if TYPE_CHECKING:
@@ -30,36 +31,14 @@ FARTHEST_COLOUR = 448
 """The farthest that the first block of a small page is moved, so that caches are used evenly."""
 
 
-@dataclass(eq=False, slots=True)
-class Page:
-    """A page. Its lists have the block that comes next at their end."""
+@dataclass(eq=False, slots=True, kw_only=True)
+class Page(SomePage):
+    """A page, with where it was got."""
 
     mapping: Mapping
-    start: int
-    slices: int
-    block_size: int
-    first: int
-    """The address of the first block."""
-    reserved: int
-    """How many blocks there is room for."""
-    capacity: int = 0
-    """How many of them have ever been on a list."""
-    used: int = 0
-    """How many are allocated, or wait in `remote`."""
-    free: list[int] = field(default_factory=list)
-    local: list[int] = field(default_factory=list)
-    """Blocks that the owner freed."""
-    remote: list[int] = field(default_factory=list)
-    """Blocks that others freed, or anyone while nobody was the owner."""
-    retire: int = 0
-    """How many collections of retired pages an empty page has left; 0: it is not retired."""
-    owner: Theap | None = None
-    former: Theap | None = None
+    owner: Theap | None
+    former: Theap
     """The latest owner."""
-    is_new: bool = False
-    """Whether its slices were never used before, so that they are zero."""
-    is_zero: bool = False
-    """Whether the blocks that come next were never used."""
     is_marked: bool = False
     """Whether it is in its arena's map of abandoned pages."""
 
@@ -67,47 +46,6 @@ class Page:
     def is_small(self) -> bool:
         """Whether it is one slice, whose blocks have up to 10 KiB."""
         return self.block_size <= LARGEST_SMALL
-
-    @property
-    def is_singleton(self) -> bool:
-        """Whether it is for one block only, a large one or one that is aligned to more than 64K."""
-        return self.reserved == 1
-
-    @property
-    def is_expandable(self) -> bool:
-        """Whether blocks are left that were never on a list."""
-        return self.capacity < self.reserved
-
-    @property
-    def unused(self) -> int:
-        """How many blocks could still be allocated."""
-        return self.reserved - self.used
-
-    def slot(self, address: int) -> int:
-        """Return the start of the block in which an address lies."""
-        return address - (address - self.first) % self.block_size
-
-    def use_local(self) -> None:
-        """Let the blocks that the owner freed come next, if no other block does."""
-        if not self.free:
-            self.free, self.local = self.local, self.free
-            self.is_zero = False
-
-    def collect(self, keep_newest: int = 0) -> None:
-        """Take over what others freed, but for so many that came last."""
-        taken = len(self.remote) - keep_newest
-        self.local += self.remote[:taken]
-        del self.remote[:taken]
-        self.used -= taken
-        self.use_local()
-
-    def collect_all(self) -> None:
-        """Take over what others freed; the blocks that would have come next come last."""
-        self.collect()
-        if self.local:
-            self.free += self.local
-            self.local = []
-            self.is_zero = False
 
 
 def slices_for(size: int, *, mechanism: bool) -> int:
