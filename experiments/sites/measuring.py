@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from docs.examples.site_policies import LifetimeArenas, TwoEnds
 from experiments.bounds.knowing import knowing, long_lived
+from experiments.sites.fixing import fixes
 from simalloc.bound import best_possible
 from simalloc.heap import simulate
 from simalloc.measure.sites.lifetimes import foretold
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from experiments.mallocs import Progress
+    from experiments.sites.fixing import Fix
     from simalloc.measure.sites.lifetimes import Key
     from simalloc.policy import AnyPolicy
 
@@ -61,15 +63,22 @@ class Heaps:
         return (self.heaps[BEST_FIT] - self.heaps[what]) / room if room else None
 
 
-def measured(progress: Progress) -> list[Heaps]:
-    """Measure every recording, learning from the other one of its program."""
+class Measured(NamedTuple):
+    """Heaps of all recordings, and what a fix in the program does."""
+
+    heaps: list[Heaps]
+    fixes: list[Fix]
+
+
+def measured(progress: Progress) -> Measured:
+    """Measure every recording, learning from the other one of its program; and the fix."""
     found = []
     with progress("recordings", 2 * len(PROGRAMS)) as advance:
         for program in PROGRAMS:
             for one, other in (("a", "b"), ("b", "a")):
                 found.append(heaps_of(f"{program}-{one}", f"{program}-{other}"))
                 advance(1)
-    return found
+    return Measured(found, fixes())
 
 
 def heaps_of(name: str, training: str) -> Heaps:

@@ -11,24 +11,46 @@ from experiments.sites.measuring import ARENAS, BEST, BEST_FIT, ENDS, TRUTH
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.sites.measuring import Heaps
+    from experiments.sites.measuring import Measured
 
 PAGE: Final = "sites-policies.md"
 _WORDS: Final = Path(__file__).with_name("page.md")
 _SHOWN: Final = (BEST_FIT, *ENDS, TRUTH, ARENAS, BEST)
 
 
-def tables(measured: Sequence[Heaps]) -> dict[str, Table]:
+def tables(measured: Measured) -> dict[str, Table]:
     """Return the page's tables by name."""
+    heaps, fixes = measured
     return {
+        "fixes": Table(
+            "KiB resident at the end, and what an arena for sessions saves",
+            (
+                "program",
+                "proposed for",
+                "said",
+                "with the arena",
+                "saved",
+                "the process",
+                "with the arena",
+                "saved",
+            ),
+            [
+                (
+                    one.source,
+                    ", ".join(f"{each.function}:{each.line}" for each in one.proposal.frames),
+                    *map(_kibibytes, (said.together_bytes, said.apart_bytes, said.saved)),
+                    *map(_kibibytes, (one.resident, one.resident_apart, one.saved)),
+                )
+                for one in fixes
+                for said in (one.proposal.apart,)
+            ],
+        ),
         "heaps": Table(
             "Excess over peak live, percent",
             ("recording", "peak live", *_SHOWN),
             [
                 (one.name, one.live, *(_percent(one.excess(what), 2) for what in _SHOWN))
-                for one in measured
+                for one in heaps
             ],
         ),
         "foretold": Table(
@@ -46,29 +68,36 @@ def tables(measured: Sequence[Heaps]) -> dict[str, Table]:
                     *(_percent(one.found[by]) for by in ENDS),
                     *(_percent(one.wrong[by]) for by in ENDS),
                 )
-                for one in measured
+                for one in heaps
             ],
         ),
     }
 
 
-def page(measured: Sequence[Heaps], shown: dict[str, Table]) -> str:
+def page(measured: Measured, shown: dict[str, Table]) -> str:
     """Return the page as Markdown."""
+    heaps, fixes = measured
     gained = {
-        what: [share for one in measured if (share := one.gained(what)) is not None]
+        what: [share for one in heaps if (share := one.gained(what)) is not None]
         for what in (*ENDS, TRUTH, ARENAS)
     }
     facts = {
-        "recordings": len(measured),
-        "least": _spelled(min(one.excess(BEST_FIT) for one in measured), 1),
-        "most": _spelled(max(one.excess(BEST_FIT) for one in measured), 1),
+        "recordings": len(heaps),
+        "least": _spelled(min(one.excess(BEST_FIT) for one in heaps), 1),
+        "most": _spelled(max(one.excess(BEST_FIT) for one in heaps), 1),
         "gained": {what: _spelled(median(shares)) for what, shares in gained.items()},
         "helped": {what: sum(share > 0 for share in shares) for what, shares in gained.items()},
         "highest": {what: _spelled(max(shares)) for what, shares in gained.items()},
-        "found": {by: _spelled(median(one.found[by] for one in measured)) for by in ENDS},
-        "wrong": {by: _spelled(median(one.wrong[by] for one in measured)) for by in ENDS},
+        "found": {by: _spelled(median(one.found[by] for one in heaps)) for by in ENDS},
+        "young": [_spelled(end(one.young for one in heaps)) for end in (min, max)],
+        "off": _spelled(max(abs(one.saved / one.proposal.apart.saved - 1) for one in fixes)),
+        "wrong": {by: _spelled(median(one.wrong[by] for one in heaps)) for by in ENDS},
     }
     return fill_page(_WORDS, facts, shown)
+
+
+def _kibibytes(number: float) -> Rounded:
+    return Rounded(number / 1024, 0)
 
 
 def _percent(share: float, decimals: int = 1) -> Rounded:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.api.traces import read_trace
-from simalloc.errors import SimallocError
+from simalloc.measure.sites import Parting, events_of_best_apart, profile_of
 from simalloc.measure.sites import best_apart as best_of
-from simalloc.measure.sites import events_of_best_apart, profile_of
-from simalloc.measure.sites.apart import Parting
 from simalloc.policy import find_policy, spell
 from simalloc.progress import progress as any_progress
 
@@ -25,17 +23,16 @@ def sites(
     trace: Source,
     policy: AnyPolicy | None = None,
     *,
-    at: At | None = None,
+    at: At = "worst",
     page: int = 4096,
     wrappers: Sequence[str] | None = (),
     progress: bool | None = None,
 ) -> Profile:
     """Return what the code of a program asked for and, under a policy, what it pins.
 
-    The heap is looked at at its peak or at the end (`at`); without `at` at the end, or at the peak
-    if nothing is live at the end. Pages have `page` bytes. `wrappers` are patterns of functions
-    that allocate for others, beside those that are known; None leaves all in. What the measures
-    are: docs/sites.md. In a notebook it is a table.
+    The heap is looked at when most is wasted, at its peak or at the end (`at`). Pages have `page`
+    bytes. `wrappers` are patterns of functions that allocate for others, beside those that are
+    known; None leaves all in. What the measures are: docs/sites.md. In a notebook it is a table.
 
     Raises `SimallocError` if the trace does not say where its calls are.
     """
@@ -48,7 +45,7 @@ def sites(
 def draw_flame_graph(
     trace: Source,
     *policies: AnyPolicy,
-    at: At | None = None,
+    at: At = "worst",
     page: int = 4096,
     wrappers: Sequence[str] | None = (),
     progress: bool | None = None,
@@ -79,18 +76,12 @@ def apart(
 ) -> Apart:
     """Return what a heap of their own for the objects of a function would save.
 
-    The trace is replayed under the policy in one heap and in two. Raises `SimallocError` if no call
-    site is in such a function, or the trace does not say where its calls are.
+    The trace is replayed under the policy in one heap and in two, which are compared at their peaks
+    and when most is saved. Raises `SimallocError` if no call site is in such a function, or the
+    trace does not say where its calls are.
     """
     replayed = read_trace(trace, progress=progress)
-    profile = profile_of(replayed)
-    chosen = [
-        site
-        for path, site in zip(profile.paths, profile.sites, strict=True)
-        if path[0].function == function
-    ]
-    if not chosen:
-        raise SimallocError(f"no call site is in a function {function!r}")
+    chosen = profile_of(replayed).sites_in(function)
     with any_progress(replayed.name, 2 * len(replayed), shown=progress) as bar:
         return Parting(replayed, policy, bar).apart(chosen)
 

@@ -17,13 +17,13 @@ from simalloc.files import replacing
 from simalloc.measure.sites import (
     ASKED,
     HELD,
+    Parting,
     best_apart,
     events_of_best_apart,
     profile_of,
     rows_of,
     tree_of,
 )
-from simalloc.measure.sites.apart import Parting
 from simalloc.report import write_table
 from simalloc.report.profiles import writer_for
 from simalloc.report.sites import (
@@ -57,9 +57,10 @@ if TYPE_CHECKING:
 @click.option("-p", "--policy", metavar="NAME", help="The policy whose heap is looked at.")
 @click.option(
     "--at",
-    type=click.Choice(["peak", "end"]),
-    default=None,
-    help="When the heap is looked at. Default: at the end, or at its peak if nothing is live then.",
+    type=click.Choice(["worst", "peak", "end"]),
+    default="worst",
+    show_default=True,
+    help="When the heap is looked at: when most is wasted, at its peak, or at the end.",
 )
 @click.option(
     "--by",
@@ -121,7 +122,7 @@ if TYPE_CHECKING:
 def command(
     trace: str,
     policy: str | None,
-    at: At | None,
+    at: At,
     by: By,
     way: Way | None,
     measure: str | None,
@@ -144,6 +145,7 @@ def command(
     back to the system if those did not. Where objects of several lie in a page, each has a share.
     """
     writer = None if export is None else writer_for(export)
+    folded = None if unfolded else wrappers
     loaded = load(trace)
     with progress(loaded.name, 2 * len(loaded) if policy else 0) as advance:
         whole = profile_of(
@@ -151,7 +153,7 @@ def command(
             policy,
             at=at,
             page=page,
-            wrappers=None if unfolded else wrappers,
+            wrappers=folded,
             progress=advance,
         )
     measure = _measure(whole, measure)
@@ -166,7 +168,7 @@ def command(
     if parted:
         _try_apart(loaded, _named(policy, "--apart"), whole, parted)
     if propose:
-        _propose(loaded, _named(policy, "--propose"), wrappers, page)
+        _propose(loaded, _named(policy, "--propose"), folded, page)
 
 
 def _print_rows(name: str, profile: Profile, by: By, measure: str, most: int, form: Format) -> None:
@@ -177,7 +179,7 @@ def _print_rows(name: str, profile: Profile, by: By, measure: str, most: int, fo
     elif form == "csv":
         write_table(site_records_table(site_records(rows)), form, sys.stdout)
     else:
-        write_table(sites_table(name, rows, measure, most), form, sys.stdout)
+        write_table(sites_table(name, rows, measure, most, profile.event), form, sys.stdout)
 
 
 def _print_tree(name: str, tree: Tree, measure: str, least: float, form: Format) -> None:
@@ -221,25 +223,20 @@ def _named(policy: str | None, option: str) -> str:
 
 def _try_apart(trace: Trace, policy: str, profile: Profile, functions: Sequence[str]) -> None:
     """Say on stderr what each function's objects in a heap of their own would come to."""
-    by_name: dict[str, list[int]] = {function: [] for function in functions}
-    for path, site in zip(profile.paths, profile.sites, strict=True):
-        by_name.setdefault(path[0].function, []).append(site)
-    for function in functions:
-        if not by_name[function]:
-            raise SimallocError(f"no call site is in a function {function!r}")
+    chosen = [profile.sites_in(function) for function in functions]
     with progress(f"{trace.name}: apart", len(trace) * (1 + len(functions))) as advance:
         parting = Parting(trace, policy, advance)
-        found = [parting.apart(by_name[function]) for function in functions]
+        found = [parting.apart(sites) for sites in chosen]
     for function, one in zip(functions, found, strict=True):
         click.echo(
             f"{function} apart: {one.peak_resident_bytes:,.0f} to {one.peak_apart_bytes:,.0f} "
-            f"bytes resident at the peak, {one.final_resident_bytes:,.0f} to "
-            f"{one.final_apart_bytes:,.0f} at the end",
+            f"bytes resident at the peak, {one.then_resident_bytes:,.0f} to "
+            f"{one.then_apart_bytes:,.0f} when most is saved, after event {one.event:,}",
             err=True,
         )
 
 
-def _propose(trace: Trace, policy: str, wrappers: Sequence[str], page: int) -> None:
+def _propose(trace: Trace, policy: str, wrappers: Sequence[str] | None, page: int) -> None:
     """Say on stderr which functions' objects had best a heap of their own."""
     with progress(f"{trace.name}: apart", events_of_best_apart(trace)) as advance:
         found = best_apart(trace, policy, page=page, wrappers=wrappers, progress=advance)

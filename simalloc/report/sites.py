@@ -47,8 +47,13 @@ def site_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def sites_table(title: str, rows: Sequence[Row], measure: str, most: int) -> Table:
-    """Return the first rows, and the sum of all, as a table for people."""
+def sites_table(
+    title: str, rows: Sequence[Row], measure: str, most: int, event: int | None = None
+) -> Table:
+    """Return the first rows, and the sum of all, as a table for people.
+
+    `event` is the one after which the heap was looked at.
+    """
     shown = _columns(measure, rows[0].values if rows else {})
     whole = {name: sum(row.values[name] for row in rows) for name in shown}
     asked = "pinned_bytes" not in shown
@@ -64,7 +69,8 @@ def sites_table(title: str, rows: Sequence[Row], measure: str, most: int) -> Tab
     end = (None,) if asked else ()
     lines.append((f"all {len(rows):,}", None, *(round(whole[name]) for name in shown), *end))
     left = len(rows) - len(lines) + 1
-    notes = (f"{left:,} more; --most shows them.",) if left else ()
+    notes = [f"{left:,} more; --most shows them."] if left else []
+    notes += [] if event is None else [f"The heap is that after event {event:,}."]
     columns = ["function", "%", *(_WORDS[name] for name in shown), *(["lifetime"] if asked else [])]
     return Table(title, columns, lines, notes)
 
@@ -145,7 +151,7 @@ def apart_table(found: Apart) -> Table:
             (when, together, parted, together - parted)
             for when, together, parted in (
                 ("at the peak", found.peak_resident_bytes, found.peak_apart_bytes),
-                ("at the end", found.final_resident_bytes, found.final_apart_bytes),
+                ("when most is saved", found.then_resident_bytes, found.then_apart_bytes),
             )
         ],
     )
@@ -154,7 +160,7 @@ def apart_table(found: Apart) -> Table:
 def proposal_text(proposal: Proposal) -> str:
     """Return a proposal in words, without a full stop."""
     found, whose = proposal.apart, "their" if len(proposal.frames) > 1 else "its"
-    when = "at the end" if found.counts_at_end else "at the peak"
+    when = "when most is saved" if found.counts_then else "at the peak"
     shorter = proposal.events < proposal.of_events
     part = f" of the first {proposal.events:,} events" if shorter else ""
     return (

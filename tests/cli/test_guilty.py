@@ -9,15 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.sites.fixing import COMPILERS, PROGRAMS, command_of, fix_of
 from simalloc.trace import read_trace
 from simalloc.trace.stacks import path_of
 
-PROGRAMS = Path(__file__).parents[1] / "guilty"
-COMPILERS = {
-    "guilty.c": ["cc", "-O2", "-g"],
-    "guilty.cc": ["c++", "-O2", "-g"],
-    "guilty.rs": ["rustc", "-O", "-g"],
-}
+GUILTY = ("// guilty", "# guilty", "/* guilty */")
 
 PYTHON = """
 import threading
@@ -55,64 +51,64 @@ main()
 """
 
 
-def simalloc(*words):
+def run(*words, code=0, **options):
     done = subprocess.run(
-        [sys.executable, "-m", "simalloc", *map(str, words)],
-        check=False, capture_output=True, text=True,
+        [*map(str, words)], check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        **options,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return done
 
 
-def compiled(source, directory):
-    compiler, *options = COMPILERS[source]
+def simalloc(*words, code=0):
+    return run(sys.executable, "-m", "simalloc", *words, code=code)
+
+
+def program_of(source, directory):
+    compiler, *_ = COMPILERS[source] or [sys.executable]
     if shutil.which(compiler) is None:
         pytest.skip(f"there is no {compiler}")
-    program = directory / "program"
-    subprocess.run([compiler, *options, "-o", program, PROGRAMS / source], check=True)
-    return program
+    return command_of(source, directory)
 
 
-def assert_guilty(trace, source, *options):
-    """Check what the first record names, and that both kinds of call are there."""
-    text = (PROGRAMS / source).read_text().splitlines()
-    line = next(
-        number
-        for number, each in enumerate(text, 1)
-        if "guilty" in each.partition("#" if source.endswith("py") else "/")[2] and number > 2
-    )
-    records = json.loads(simalloc("sites", trace, "--format", "json", *options).stdout)
-    first = records[0]
-    assert first["function"].rpartition("::")[2] == "remember_session"
-    assert Path(first["file"]).name == source
-    assert first["line"] == line
-    assert first["live_bytes"] >= 2000 * 100
-    (buffer,) = [one for one in records if one["function"].rpartition("::")[2] == "temp_buffer"][:1]
-    assert buffer["allocations"] >= 2000
-    assert first["live_bytes"] > 10 * buffer["live_bytes"]
+def guilty_place(source):
+    text = (PROGRAMS / source).read_text("utf-8").splitlines()
+    return source, next(at for at, line in enumerate(text, 1) if line.endswith(GUILTY))
+
+
+def assert_guilty(trace, source):
+    """Check that buffers have most of the memory, and whose sessions pin what is left of it."""
+    held = json.loads(simalloc("sites", trace, "-p", "ptmalloc", "--format", "json").stdout)
+    most = max(held, key=lambda row: row["live_bytes"])
+    for row, function in ((held[0], "remember_session"), (most, "temp_buffer")):
+        assert row["function"].rpartition("::")[2] == function
+    assert (Path(held[0]["file"]).name, held[0]["line"]) == guilty_place(source)
+    assert held[0]["pinned_bytes"] > 2_000_000
 
 
 @pytest.mark.parametrize("source", COMPILERS)
 def test_a_recorded_program(tmp_path, source):
-    program = compiled(source, tmp_path)
-    simalloc("record", "--stacks", "-o", tmp_path / "out.npz", "--", program)
+    program = program_of(source, tmp_path)
+    python = ["--python"] * source.endswith("py")
+    done = simalloc("record", "--stacks", *python, "-o", tmp_path / "out.npz", "--", *program)
+    assert "--python" not in done.stderr
     assert_guilty(tmp_path / "out.npz", source)
-    subprocess.run(["strip", program], check=True)
-    done = simalloc("record", "--stacks", "-o", tmp_path / "stripped.npz", "--", program)
+
+
+def test_what_a_stripped_program_lacks_is_said(tmp_path):
+    (program,) = program_of("guilty.c", tmp_path)
+    run("strip", program)
+    done = simalloc("record", "--stacks", "-o", tmp_path / "out.npz", "--", program)
     assert f"places in {program} could not be named" in done.stderr
-    first = simalloc("sites", tmp_path / "out.npz", "--most", 1).stdout
-    assert "remember_session" in first
-    assert f"{source}:" in first
 
 
 @pytest.mark.parametrize("source", ["guilty.c", "guilty.cc"])
 @pytest.mark.parametrize("raw", [True, False])
 def test_the_same_program_read_from_heaptrack(tmp_path, source, raw):
-    program = compiled(source, tmp_path)
+    program = program_of(source, tmp_path)
     if shutil.which("heaptrack") is None:
         pytest.skip("there is no heaptrack")
-    words = ["heaptrack", *["--raw"] * raw, "-o", tmp_path / "log", program]
-    subprocess.run(words, check=True, capture_output=True)
+    run("heaptrack", *["--raw"] * raw, "-o", tmp_path / "log", *program)
     (log,) = tmp_path.glob("log.*")
     guess = [] if raw else ["--match-frees", "newest"]
     simalloc("import", log, "-o", tmp_path / "out.npz", *guess)
@@ -121,41 +117,36 @@ def test_the_same_program_read_from_heaptrack(tmp_path, source, raw):
 
 def test_a_python_program_read_from_memray(tmp_path):
     pytest.importorskip("memray")
-    words = [sys.executable, "-m", "memray", "run", "-q", "-o", "log", PROGRAMS / "guilty.py"]
-    subprocess.run(words, check=True, cwd=tmp_path)
+    memray = [sys.executable, "-m", "memray", "run", "-q", "-o", "log"]
+    run(*memray, PROGRAMS / "guilty.py", cwd=tmp_path)
     simalloc("import", tmp_path / "log", "-o", tmp_path / "out.npz", "--lenient")
     assert_guilty(tmp_path / "out.npz", "guilty.py")
 
 
+@pytest.mark.parametrize("source", ["guilty.c", "guilty.py"])
+def test_the_arena_that_is_proposed_saves_in_the_process_what_was_said(source):
+    fix = fix_of(source)
+    assert [frame.function for frame in fix.proposal.frames] == ["remember_session"]
+    assert fix.saved == pytest.approx(fix.proposal.apart.saved, rel=0.1)
+
+
 def test_a_sample_names_the_guilty_line_and_estimates_its_bytes(tmp_path):
-    program = compiled("guilty.c", tmp_path)
-    simalloc("record", "--stacks", "--every", "1K", "-o", tmp_path / "out.npz", "--", program)
-    trace = read_trace(tmp_path / "out.npz")
+    program, out = program_of("guilty.c", tmp_path), tmp_path / "out.npz"
+    simalloc("record", "--stacks", "--every", "1K", "-o", out, "--", *program)
+    trace = read_trace(out)
     assert trace.provenance["every"] == 1024
     assert trace.provenance["frees_of_unknown"] == 0
     assert trace.objects < 2500, "of 4,000"
-    first, *_ = json.loads(simalloc("sites", tmp_path / "out.npz", "--format", "json").stdout)
+    options = ("--measure", "final_bytes", "--format", "json")
+    first, *_ = json.loads(simalloc("sites", out, *options).stdout)
     assert first["function"] == "remember_session"
-    assert 0.6 < first["live_bytes"] / 209_000 < 1.4
+    assert 0.6 < first["final_bytes"] / 209_000 < 1.4
     assert 0.6 < first["never_freed"] / 2000 < 1.4
-    command = [
-        sys.executable,
-        "-m",
-        "simalloc",
-        "sites",
-        tmp_path / "out.npz",
-        "-p",
-        "first-fit-ao",
-    ]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert (done.returncode, "is a sample" in done.stderr) == (2, True)
+    assert "is a sample" in simalloc("sites", out, "-p", "first-fit-ao", code=2).stderr
 
 
-def test_a_recorded_python_program(tmp_path):
-    words = ["--", sys.executable, PROGRAMS / "guilty.py"]
-    done = simalloc("record", "--stacks", "--python", "-o", tmp_path / "out.npz", *words)
-    assert "--python" not in done.stderr
-    assert_guilty(tmp_path / "out.npz", "guilty.py")
+def test_of_python_unasked_it_is_said_what_is_missing(tmp_path):
+    words = ("--", sys.executable, "-c", "print(1)")
     plain = simalloc("record", "--stacks", "-o", tmp_path / "plain.npz", *words)
     assert "--python records each object" in plain.stderr
 

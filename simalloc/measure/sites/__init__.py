@@ -1,6 +1,6 @@
 """Which code: what each call site has live, and what of the free memory its objects pin."""
 
-from simalloc.measure.sites.apart import Apart, apart
+from simalloc.measure.sites.apart import Apart, Parting
 from simalloc.measure.sites.best import Proposal, best_apart, events_of_best_apart
 from simalloc.measure.sites.frames import WRAPPERS, Frame, folded, frames_of, guilty_frame
 from simalloc.measure.sites.holding import At, held_under
@@ -18,13 +18,13 @@ __all__ = [
     "By",
     "Frame",
     "Held",
+    "Parting",
     "Profile",
     "Proposal",
     "Row",
     "Tree",
     "Usage",
     "Way",
-    "apart",
     "best_apart",
     "events_of_best_apart",
     "folded",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
+from simalloc.measure.sites.holding import moments_of
 from simalloc.shown import ShownAsTable
 from simalloc.trace import Trace
 
@@ -22,29 +24,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Apart(ShownAsTable):
-    """The heap with everything together, and with some objects in a region of their own; bytes."""
+    """The heap with everything together, and with some objects in a region of their own; bytes.
+
+    At the peaks of both, and after the `event` when most is saved, of `holding.MOMENTS`.
+    """
 
     sites: tuple[int, ...]
+    event: int
     peak_resident_bytes: float
-    final_resident_bytes: float
+    then_resident_bytes: float
     peak_apart_bytes: float
-    final_apart_bytes: float
+    then_apart_bytes: float
 
     @property
-    def counts_at_end(self) -> bool:
-        """Whether more is saved at the end than at the peak."""
+    def counts_then(self) -> bool:
+        """Whether more is saved then than at the peak."""
         at_peak = self.peak_resident_bytes - self.peak_apart_bytes
-        return self.final_resident_bytes - self.final_apart_bytes >= at_peak
+        return self.then_resident_bytes - self.then_apart_bytes >= at_peak
 
     @property
     def together_bytes(self) -> float:
-        """What is resident with everything together, at the end or at the peak: where more goes."""
-        return self.final_resident_bytes if self.counts_at_end else self.peak_resident_bytes
+        """What is resident with everything together, when more is saved."""
+        return self.then_resident_bytes if self.counts_then else self.peak_resident_bytes
 
     @property
     def apart_bytes(self) -> float:
         """What is resident then with these objects elsewhere."""
-        return self.final_apart_bytes if self.counts_at_end else self.peak_apart_bytes
+        return self.then_apart_bytes if self.counts_then else self.peak_apart_bytes
 
     @property
     def saved(self) -> float:
@@ -67,6 +73,7 @@ class Parting:
     ) -> None:
         assert trace.site is not None, "the trace says where its calls are"
         self._trace, self._policy, self._progress = trace, policy, progress
+        self._moments = moments_of(trace)
         self._together = self._resident(np.ones(len(trace), bool))
         first = np.full(trace.objects, -1, np.int64)
         of_object = np.flatnonzero(trace.object >= 0)[::-1]
@@ -78,7 +85,9 @@ class Parting:
         number = self._trace.object
         own = (number >= 0) & np.isin(self._site_of_object, list(sites))[np.maximum(number, 0)]
         parted = self._resident(own) + self._resident(~own)
-        return Apart(tuple(sites), *_peak_and_end(self._together), *_peak_and_end(parted))
+        event = max(self._moments, key=lambda each: self._together[each] - parted[each])
+        bytes_ = ((float(one.max()), float(one[event])) for one in (self._together, parted))
+        return Apart(tuple(sites), event, *chain.from_iterable(bytes_))
 
     def _resident(self, mine: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the resident bytes after each event of a heap that has only some of them."""
@@ -99,15 +108,3 @@ class Parting:
             self._progress(len(sight.resident))
         found: NDArray[np.float64] = (np.concatenate(after) / setting.scale)[np.cumsum(mine)]
         return found
-
-
-def apart(trace: Trace, policy: AnyPolicy, sites: Collection[int]) -> Apart:
-    """Replay a trace with the objects that some sites allocate in a heap of their own.
-
-    Both heaps are of the same policy. Raises as `simulate` does.
-    """
-    return Parting(trace, policy).apart(sites)
-
-
-def _peak_and_end(resident: NDArray[np.float64]) -> tuple[float, float]:
-    return float(resident.max(initial=0)), float(resident[-1]) if len(resident) else 0.0

@@ -54,7 +54,7 @@ def best_apart(
     most: int = 3,
     events: int = TRIED_EVENTS,
     page: int = 4096,
-    wrappers: Sequence[str] = (),
+    wrappers: Sequence[str] | None = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[Proposal]:
     """Return whose objects had best a heap of their own; those proposals that save most first.
@@ -65,8 +65,8 @@ def best_apart(
     a replay in two heaps. Only the first `events` of the trace are replayed, and each proposal says
     how many those are. `progress` is called with the number of events done since its last call, of
     at most `events_of_best_apart`. `wrappers` are patterns of more functions that allocate for
-    others.
-    Raises as `simulate` does, and `SimallocError` for a policy that is not replayed event by event.
+    others; None leaves all in. Raises as `simulate` does, and `SimallocError` for a policy that is
+    not replayed event by event.
     """
     trace = source.prefix(events) if len(source) > events else source.in_memory()
     if trace.site is None or not len(trace) or sampled_every(trace.provenance):
@@ -106,14 +106,15 @@ def events_of_best_apart(source: EventSource, events: int = TRIED_EVENTS) -> int
 
 
 def _functions(
-    trace: Trace, holds: NDArray[np.float64], wrappers: Sequence[str]
+    trace: Trace, holds: NDArray[np.float64], wrappers: Sequence[str] | None
 ) -> list[tuple[Frame, tuple[int, ...]]]:
     """Return functions with their sites, those first that hold most; none that holds nothing."""
     sites: dict[str, list[int]] = {}
     frames: dict[str, Frame] = {}
     for site in (holds > 0).nonzero()[0].tolist():
         if site:  # the unknown is nobody's
-            frame = guilty_frame(frames_of(site_name(trace.provenance, site)), wrappers)
+            stack = frames_of(site_name(trace.provenance, site))
+            frame = stack[0] if wrappers is None else guilty_frame(stack, wrappers)
             sites.setdefault(frame.function, []).append(site)
             frames.setdefault(frame.function, frame)
     order = sorted(sites, key=lambda name: -holds[sites[name]].sum())

@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from simalloc.trace.sites import PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _PLACED: Final = re.compile(r"(?P<function>.*?) \((?P<file>[^()]*?):(?P<line>\d+)\)$", re.DOTALL)
 
 WRAPPERS: Final = (
-    r"(x|g_|xg_|ng_)?(m|c|re|val|mem|aligned_)?alloc\w*",
-    r"(x|g_)?(str|mem|wcs)n?dup\w*",
+    r"\w*([MmCc]|[Rr]e|[Zz]|[Vv]|val|[Mm]em_?|aligned_?|safesys\w)alloc\w*|_*alloc(ate|_?mem\w*)?",
+    r"\w*(str|mem|wcs)n?dup\w*|\w*memalign",
     r"g_(slice|memdup|strdup|new)\w*",
     r"operator new.*",
     r"(std|__gnu_cxx|__cxx11|__gnu_debug|boost|absl|eastl)::.*",
     r"<?(alloc|core|std|hashbrown)::.*|__rust_\w+|__rdl_\w+|<.* as (alloc|core)::.*",
     r"<(str|\[.*\])>::.*",
     r"Py(Mem|Object|DataMem|Mem_Raw)_\w*|_Py(Mem|Object)_\w*|PyType_GenericAlloc|_PyObject_GC_\w*",
-    r"Perl_safesys\w+|sqlite3\w*([Mm]alloc|[Rr]ealloc)\w*|sqlite3Mem\w+",
-    r"xmalloc|xcalloc|xrealloc|zmalloc\w*|zcalloc\w*|zrealloc\w*|emalloc|safe_malloc",
+    r"Perl_safesys\w+|sqlite3Mem\w+",
 )
 """Functions that allocate for others: who called them is meant."""
 
@@ -43,7 +42,12 @@ class Frame(NamedTuple):
 
 def is_wrapper(function: str, more: Sequence[str] = ()) -> bool:
     """Say whether a function allocates for others: by `WRAPPERS`, or by more patterns."""
-    return any(re.fullmatch(pattern, function) for pattern in (*WRAPPERS, *more))
+    return bool(_matching(tuple(more))(function))
+
+
+@lru_cache
+def _matching(more: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in (*WRAPPERS, *more))).fullmatch
 
 
 def frames_of(name: str) -> list[Frame]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap import Run, moment, simulate
+from simalloc.heap import HeapReplay, Moment, Run, event_or_peak, simulate
 from simalloc.measure.sites.pinned import held_by
 from simalloc.measure.sites.usage import sites_of
 from simalloc.trace.sample import sampled_every
@@ -19,36 +19,73 @@ if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy
     from simalloc.trace import Trace
 
-At = Literal["peak", "end"]
+At = Literal["worst", "peak", "end"]
 """When a heap is looked at."""
+
+MOMENTS: Final = 32
+"""The worst is that of the peak and of so many moments."""
 
 
 def held_under(
     trace: Trace,
     policy: AnyPolicy | Run,
     *,
-    at: At | None = None,
+    at: At = "worst",
     page: int = 4096,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Held:
-    """Return what each site holds of the heap under a policy: at its peak, or at the end.
+    """Return what each site holds of the heap under a policy, at its peak, at the end or at worst.
 
-    Without `at` it is the end, or the peak if nothing is live at the end. A run is not made anew.
-    `progress` is called with the number of events done since its last call, of twice as many as the
-    trace has, or once for a run. Raises `SimallocError` if the trace has no sites or is a sample,
-    and as `simulate` does.
+    At worst is when most is wasted, weighed by its share of the occupied pages: programs free much
+    before they end, and what pinned their heap until then is not seen at the end. A run is not made
+    anew. `progress` is called with the number of events done since its last call, of twice as many
+    as the trace has, or once for a run. Raises `SimallocError` if the trace has no sites or is a
+    sample, and as `simulate` does.
     """
-    column = sites_of(trace)
+    sites_of(trace)
     if sampled_every(trace.provenance):
         raise SimallocError(
             f"{trace.name} is a sample, which does not say what lies beside what in a heap; record "
             "without --every to ask what is pinned"
         )
     run = policy if isinstance(policy, Run) else simulate(trace, policy, progress=progress)
-    ends = at == "end" or (at is None and run.final_live_bytes > 0)
-    event = len(trace) - 1 if ends else run.peak_event
-    heap = moment(trace, run, event, progress=progress)
-    site = np.where(heap.since >= 0, column[np.maximum(heap.since, 0)], 0).astype(np.int64)
-    payload = run.policy.description.payload
-    sites = int(column.max(initial=0)) + 1
-    return held_by(heap, site, sites, scale=run.scale, page=page, payload=payload)
+    peak = event_or_peak(trace, run, None)
+    events = {"worst": {peak, *moments_of(trace)}, "peak": {peak}, "end": {len(trace) - 1}}
+    search = _Search(trace, run, page, sorted(events[at]))
+    HeapReplay(trace, run, [search], events=0, progress=progress).go()
+    return search.worst
+
+
+def moments_of(trace: Trace) -> list[int]:
+    """Return `MOMENTS` events of a trace, or all if it has fewer, evenly spaced up to the end."""
+    count = min(MOMENTS, len(trace))
+    return [(place + 1) * len(trace) // count - 1 for place in range(count)]
+
+
+class _Search:
+    """Looks at a heap after some events, and keeps what is held when that is most."""
+
+    worst: Held
+    _score = -1.0
+
+    def __init__(self, trace: Trace, run: Run, page: int, events: list[int]) -> None:
+        self.events = events
+        self._column = sites_of(trace)
+        self._sites = int(self._column.max(initial=0)) + 1
+        self._run, self._page = run, page
+
+    def look(self, heap: HeapReplay) -> None:
+        """Look at the whole heap."""
+        seen = Moment.joined(list(heap.parts()))
+        held = held_by(
+            seen,
+            np.where(seen.since >= 0, self._column[np.maximum(seen.since, 0)], 0).astype(np.int64),
+            self._sites,
+            scale=self._run.scale,
+            page=self._page,
+            payload=self._run.policy.description.payload,
+        )
+        pages = held.free_bytes + float(seen.requested.sum())
+        score = held.free_bytes**2 / pages if pages else 0.0
+        if score >= self._score:
+            self.worst, self._score = held, score

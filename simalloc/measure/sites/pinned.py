@@ -27,6 +27,8 @@ class Held:
     occupied pages.
     """
 
+    event: int
+    """After which this is so."""
     pinned_bytes: NDArray[np.float64]
     shared_bytes: NDArray[np.float64]
     rounding_bytes: NDArray[np.float64]
@@ -67,6 +69,7 @@ def held_by(
         return np.bincount(of, values, minlength=sites).astype(np.float64)
 
     return Held(
+        event=moment.event,
         pinned_bytes=total(pairs[1][alone], each[alone]),
         shared_bytes=total(pairs[1][~alone], each[~alone]),
         rounding_bytes=total(owner, (moment.exact_size[taken] - size) / scale),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from simalloc.errors import SimallocError
 from simalloc.measure.sites.frames import common_frame, folded, frames_of
 from simalloc.measure.sites.holding import held_under
 from simalloc.measure.sites.usage import usage_of
@@ -63,6 +64,8 @@ class Profile(ShownAsTable):
     sites: Sequence[int]
     """The numbers of the sites in the trace."""
     values: Mapping[str, NDArray[np.int64] | NDArray[np.float64]]
+    event: int | None = None
+    """After which it is held, under a policy."""
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -79,6 +82,14 @@ class Profile(ShownAsTable):
         """Return the sum over all paths."""
         return float(self.values[measure].sum())
 
+    def sites_in(self, function: str) -> list[int]:
+        """Return the sites of a function. Raises `SimallocError` if it has none."""
+        paths = zip(self.paths, self.sites, strict=True)
+        found = [site for path, site in paths if path[0].function == function]
+        if not found:
+            raise SimallocError(f"no call site is in a function {function!r}")
+        return found
+
     def where(self, keeps: Callable[[Sequence[Frame]], bool]) -> Profile:
         """Return the paths for which something is true."""
         chosen = [place for place, path in enumerate(self.paths) if keeps(path)]
@@ -87,6 +98,7 @@ class Profile(ShownAsTable):
             [self.stacks[place] for place in chosen],
             [self.sites[place] for place in chosen],
             {name: values[chosen] for name, values in self.values.items()},
+            self.event,
         )
 
 
@@ -114,7 +126,7 @@ def profile_of(
     trace: Trace,
     policy: AnyPolicy | Run | None = None,
     *,
-    at: At | None = None,
+    at: At = "worst",
     page: int = 4096,
     wrappers: Sequence[str] | None = (),
     progress: Callable[[int], None] = lambda _: None,
@@ -130,8 +142,10 @@ def profile_of(
     values: dict[str, NDArray[np.int64] | NDArray[np.float64]] = {
         name: getattr(usage, name)[used] for name in (*ASKED, "lived_events")
     }
+    event = None
     if policy is not None:
         held = held_under(trace, policy, at=at, page=page, progress=progress)
+        event = held.event
         values |= {
             "pinned_bytes": held.pinned_bytes[used],
             "shared_bytes": held.shared_bytes[used],
@@ -140,7 +154,7 @@ def profile_of(
         }
     stacks = [frames_of(site_name(trace.provenance, site)) for site in used.tolist()]
     paths = stacks if wrappers is None else [folded(stack, wrappers) for stack in stacks]
-    return Profile(paths, stacks, used.tolist(), values)
+    return Profile(paths, stacks, used.tolist(), values, event)
 
 
 def rows_of(profile: Profile, by: By, measure: str) -> list[Row]:

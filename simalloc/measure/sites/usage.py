@@ -56,10 +56,14 @@ def usage_of(trace: Trace) -> Usage:
     start, end = stays(trace)
     site, size = column[start].astype(np.int64), trace.size[start]
     count = int(column.max(initial=0)) + 1
-    peak = int(np.argmax(trace.replayed.live)) if len(trace) else 0
     ended = end < len(trace)
     every = sampled_every(trace.provenance)
     alike = blocks_like(size, every)
+    stands_for = size * alike if every else size
+    change = np.bincount(start, stands_for, len(trace) + 1) - np.bincount(
+        end, stands_for, len(trace) + 1
+    )
+    peak = int(np.argmax(change[:-1].cumsum())) if len(trace) else 0
 
     def total(values: NDArray[np.int64]) -> NDArray[np.int64]:
         if every:

@@ -107,8 +107,7 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
 _WORDS: Final = (
     "A page with a live byte in it cannot be given back to the system. Its free bytes are "
     "<em>pinned</em> by code if only its objects lie there; where those of several do, each has an "
-    "equal <em>share</em>. Both together are <em>wasted</em>. Seen at the end, or at the peak if "
-    "nothing is live at the end."
+    "equal <em>share</em>. Both together are <em>wasted</em>. Seen when most is wasted."
 )
 _WORDS_OF_SAMPLE: Final = (
     "The trace is a sample, which says which code has the memory, and not what lies beside what in "

@@ -8,7 +8,7 @@ import pytest
 from simalloc.errors import SimallocError
 from simalloc.heap import HOLE, moment, simulate
 from simalloc.measure.sites import (
-    apart,
+    Parting,
     best_apart,
     events_of_best_apart,
     frames_of,
@@ -204,11 +204,13 @@ def test_filters_leave_what_they_keep_as_it_is():
 
 def test_apart_says_what_the_heap_would_be():
     trace = sessions()
-    found = apart(trace, "first-fit-ao:growth=4K,trim=4K", [GUILTY])
-    assert found.final_resident_bytes > 1_400_000
-    assert found.final_apart_bytes < 120_000
-    assert found.saved == found.final_resident_bytes - found.final_apart_bytes
-    together = apart(trace, "first-fit-ao:growth=4K,trim=4K", [])
+    parting = Parting(trace, "first-fit-ao:growth=4K,trim=4K")
+    found = parting.apart([GUILTY])
+    assert found.event == len(trace) - 1
+    assert found.then_resident_bytes > 1_400_000
+    assert found.then_apart_bytes < 120_000
+    assert found.saved == found.then_resident_bytes - found.then_apart_bytes
+    together = parting.apart([])
     assert together.peak_apart_bytes == together.peak_resident_bytes
 
 
@@ -216,7 +218,7 @@ def test_the_best_to_put_apart_are_those_that_save_most():
     trace, policy = sessions(), "first-fit-ao:growth=4K,trim=4K"
     (best, *others) = best_apart(trace, policy)
     assert [tuple(frame) for frame in best.frames] == [("remember_session", "session.c", 7)]
-    assert best.apart == apart(trace, policy, [GUILTY])
+    assert best.apart == Parting(trace, policy).apart([GUILTY])
     assert all(best.apart.saved >= other.apart.saved > 0 for other in others)
     assert (best.events, best.of_events) == (len(trace), len(trace))
 
@@ -228,7 +230,7 @@ def test_of_a_long_trace_the_first_events_are_tried():
     number[-2:] += 1_000_000
     trace = Trace.from_events(op, number, size, site=site, provenance=short.provenance)
     (best, *_) = best_apart(trace, "first-fit-ao:growth=4K,trim=4K", events=len(short))
-    assert best.apart == apart(short, "first-fit-ao:growth=4K,trim=4K", [GUILTY])
+    assert best.apart == Parting(short, "first-fit-ao:growth=4K,trim=4K").apart([GUILTY])
     assert "of the first 1,500 events" in proposal_text(best)
 
 

@@ -1,0 +1,94 @@
+"""The fix made in the program: what `simalloc sites --propose` says of it, and what comes of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from simalloc.measure.sites import best_apart
+from simalloc.trace import read_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simalloc.measure.sites import Proposal
+
+PROGRAMS: Final = Path(__file__).with_name("programs")
+COMPILERS: Final = {
+    "guilty.c": ("cc", "-O2", "-g"),
+    "guilty.cc": ("c++", "-std=c++17", "-O2", "-g"),
+    "guilty.rs": ("rustc", "-O", "-g"),
+    "guilty.py": (),
+}
+APART: Final = "apart"
+"""The argument with which the programs have the fix."""
+_POLL_SECONDS: Final = 0.02
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A program and its fix: the best proposal, and the anonymous memory of the process."""
+
+    source: str
+    proposal: Proposal
+    resident: int
+    """At its end, as it is."""
+    resident_apart: int
+    """At its end, with the arena that was proposed."""
+
+    @property
+    def saved(self) -> int:
+        """What the process holds less."""
+        return self.resident - self.resident_apart
+
+
+def fixes() -> list[Fix]:
+    """Measure the program in each language that there is a compiler for."""
+    there = (source for source, compiler in COMPILERS.items() if not compiler or which(compiler[0]))
+    return [fix_of(source) for source in there]
+
+
+def fix_of(source: str) -> Fix:
+    """Record a program, ask what to put apart, and run it without the recorder both ways."""
+    with TemporaryDirectory() as folder:
+        command = command_of(source, Path(folder))
+        path = Path(folder) / "program.npz"
+        python = ["--python"] * source.endswith(".py")
+        record = ["-m", "simalloc", "record", "--stacks", *python, "-o", str(path), "--"]
+        subprocess.run(  # noqa: S603 - programs of ours
+            [sys.executable, *record, *command],
+            check=True,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+        )
+        best, *_ = best_apart(read_trace(path), "pymalloc" if python else "ptmalloc")
+        return Fix(source, best, _resident(command), _resident([*command, APART]))
+
+
+def command_of(source: str, folder: Path) -> list[str]:
+    """Return the command that runs a program, which is compiled into a folder if need be."""
+    compiler = COMPILERS[source]
+    if not compiler:
+        return [sys.executable, str(PROGRAMS / source)]
+    program = folder / "program"
+    subprocess.run([*compiler, "-o", program, PROGRAMS / source], check=True)  # noqa: S603 - ours
+    return [str(program)]
+
+
+def _resident(command: Sequence[str]) -> int:
+    """Return the anonymous resident bytes of a program of ours when it waits for input."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # noqa: S603
+        here = Path("/proc") / str(process.pid)
+        while (here / "stat").read_text().rpartition(")")[2].split()[0] != "S":
+            time.sleep(_POLL_SECONDS)
+        _, resident, shared, *_ = map(int, (here / "statm").read_text().split())
+        assert process.stdin is not None
+        process.stdin.close()
+    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
