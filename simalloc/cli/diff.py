@@ -12,6 +12,7 @@ import click
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.report import writable_pages
+from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
 from simalloc.measure.before_after import before_after
 from simalloc.report import write_table
@@ -68,6 +69,8 @@ def command(
     if output is not None:
         keep_apart(output, map(find_trace, (before, after)))
     traces = [load(before), load(after)]
+    if any(trace.is_of_device for trace in traces) and policy is None:
+        raise SimallocError("a device's memory has no malloc; name a policy, such as -p pytorch")
     with progress("before and after", sum(map(len, traces))) as advance:
         found = before_after(traces[0], traces[1], policy, progress=advance)
     if output is not None:

@@ -97,8 +97,8 @@ def command(
                     raise KeyboardInterrupt
                 findings.append(pages.look_at_device(whole, given, found))
                 continue
-            if len(trace) > pages.WHOLE_EVENTS:
-                click.echo(_left_out(trace, pages.WHOLE_EVENTS), err=True)
+            if len(trace) > pages.SHORT_EVENTS:
+                click.echo(_left_out(trace, pages.SHORT_EVENTS), err=True)
             findings.append(
                 pages.find_out(
                     trace,
@@ -106,7 +106,7 @@ def command(
                     chosen=policies,
                     scale=scale,
                     realloc=realloc,
-                    natives=_natives(trace, pages.WHOLE_EVENTS) if native else [],
+                    natives=_natives(trace, pages.SHORT_EVENTS) if native else [],
                     stage=progress,
                 )
             )
@@ -191,10 +191,9 @@ def _natives(source: EventSource, most: int) -> list[NativeRun]:
 
 def _left_out(source: EventSource, most: int) -> str:
     return (
-        f"simalloc: {source.name} has more than {most:,} events, so it is read piece by piece: "
-        "left out are real allocators (`simalloc native` replays it in memory), and unless -p "
-        "names them the best possible heap, which takes it whole, and trees that are never "
-        "balanced, which may take hours"
+        f"simalloc: {source.name} has more than {most:,} events; left out are real allocators "
+        "(`simalloc native` replays it) and, unless -p names them, the best possible heap and "
+        "trees that are never balanced"
     )
 
 

@@ -17,6 +17,7 @@ from simalloc.measure.settings import (
     IN_MEMORY,
     advise,
     candidates,
+    events_of_advice,
     held_arenas,
     in_use,
     is_worth,
@@ -99,6 +100,8 @@ def command(
     records: list[dict[str, object]] = []
     for name in traces:
         source = open_source(name)
+        if source.is_of_device:
+            raise SimallocError(f"{name} is of a device's memory: `simalloc device` is for that")
         python = python_of(source)
         given = [own_candidate(text, python) for text in own]
         tried = [*candidates(search=search, python=python), *given]
@@ -145,8 +148,8 @@ def _print(
         _print_arenas(source.in_memory(), used, form)
     if used not in kept:
         click.echo("What the program uses is not below the budget.")
-    with progress(f"{source.name}: what is left to chance", None):
-        advice = advise(trace, settings if kept == settings else kept, process)
+    with progress(f"{source.name}: what is left to chance", events_of_advice(source)) as advance:
+        advice = advise(trace, kept, process, progress=advance)
     click.echo(advice.text)
     _print_apart(source, used)
     if advice.line:

@@ -61,6 +61,13 @@ def test_what_cannot_be(trace, arguments, complaint):
     assert complaint in done.stderr
 
 
+def test_a_devices_memory_is_not_given_to_malloc(tmp_path):
+    (tmp_path / "steps.txt").write_text("m 0 2000000 0\nf 0\n")
+    done = simalloc(str(tmp_path / "steps.txt"))
+    assert done.returncode == 2
+    assert "`simalloc device`" in done.stderr
+
+
 def test_the_verdict_says_what_to_put_apart(tmp_path):
     """Sessions that stay between buffers that go: glibc gives back the end of its heap alone."""
     count = 1000

@@ -1,6 +1,13 @@
 """Which malloc, and which setting: the same trace under what people install and what they set."""
 
-from simalloc.measure.settings.advice import Advice, advise, counted, in_use, is_worth, mebibytes
+from simalloc.measure.settings.advice import (
+    Advice,
+    advise,
+    counted,
+    events_of_advice,
+    in_use,
+    is_worth,
+)
 from simalloc.measure.settings.arenas import Arena, HeldArenas, held_arenas
 from simalloc.measure.settings.candidates import (
     Candidate,
@@ -24,12 +31,12 @@ __all__ = [
     "advise",
     "candidates",
     "counted",
+    "events_of_advice",
     "first_candidates",
     "held_arenas",
     "in_use",
     "installed_release",
     "is_worth",
-    "mebibytes",
     "own_candidate",
     "python_of",
     "recorded",

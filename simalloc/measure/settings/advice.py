@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap import simulate
 from simalloc.measure.settings.candidates import PYTHONS_OWN, TRIM
-from simalloc.measure.settings.perturbed import perturbed
+from simalloc.measure.settings.perturbed import PERTURBED, perturbed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from simalloc.measure.settings.outcomes import Setting
     from simalloc.measure.settings.recorded import Recorded
-    from simalloc.trace import Trace
+    from simalloc.trace import EventSource, Trace
 
 LEAST_GAIN: Final = 0.05
 """Less than this share of the resident bytes is no reason to change anything: the model, the
@@ -48,12 +49,19 @@ class Advice:
     """Whether what counts is resident at the end, and not at the peak."""
 
 
-def advise(source: Trace | None, settings: Sequence[Setting], process: Recorded) -> Advice:
+def advise(
+    source: Trace | None,
+    settings: Sequence[Setting],
+    process: Recorded,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Advice:
     """Return the verdict on settings, of which one is what the program uses.
 
     What counts is the resident bytes: at the end, if most of the live data have been freed by then
     and most of the memory has not been given back; else at the peak. The `source` is replayed with
-    what is left to chance; None: it is too long.
+    what is left to chance; None: it is too long. `progress` is called with the number of events
+    done since its last call, of at most `events_of_advice`.
     """
     now = in_use(settings, process)
     at_end = (
@@ -63,13 +71,16 @@ def advise(source: Trace | None, settings: Sequence[Setting], process: Recorded)
     ranked = sorted(settings, key=lambda one: counted(one, at_end=at_end))
     able = [one for one in ranked if one is now or _is_advisable(one, now)]
     best = able[0]
-    spread = 0.0 if source is None else _spread(source, (now, best), at_end=at_end)
+    spread = (
+        0.0 if source is None else _spread(source, (now, best), at_end=at_end, progress=progress)
+    )
     holds, less = (counted(one, at_end=at_end) for one in (now, best))
     gain = 1 - less / max(holds, 1)
     if gain <= max(LEAST_GAIN, spread) or holds - less < LEAST_BYTES:
         text, line = _leave(now, best, gain, spread, at_end=at_end), ""
     else:
-        text, line = _change(now, best, able, spread, at_end=at_end), best.candidate.line
+        text, line = _change(now, best, able, spread, at_end=at_end), _line(best, now)
+        text += _unsure(source, best)
     text += _not_advised(now, best, ranked, at_end=at_end)
     return Advice(text, line, spread, now, best, at_end)
 
@@ -95,6 +106,14 @@ def _is_advisable(setting: Setting, now: Setting) -> bool:
     return setting.candidate.can_be_set and not _waits(setting, now)
 
 
+def _line(setting: Setting, now: Setting) -> str:
+    """Return what to type; whoever has another malloc preloaded or linked must be given glibc's."""
+    line = setting.candidate.line
+    if setting.candidate.below == "glibc" and now.candidate.below != "glibc":
+        return f"export LD_PRELOAD=libc.so.6 {line.removeprefix('export ')}".rstrip()
+    return line
+
+
 def _waits(setting: Setting, now: Setting) -> bool:
     """Whether threads would want one arena at once clearly more often than now."""
     return (setting.at_once or 0) > (now.at_once or 0) + MORE_AT_ONCE
@@ -108,7 +127,7 @@ def _leave(now: Setting, best: Setting, gain: float, spread: float, *, at_end: b
     holds, live = counted(now, at_end=at_end), _live(now, at_end=at_end)
     share = f", and live data are {live / holds:.0%} of it" if holds else ""
     more = holds - counted(best, at_end=at_end)
-    near = f"within {gain:.0%} of the best of these"
+    near = f"within {max(1, ceil(100 * gain))}% of the best of these"
     if best is now:
         near = "the best of these"
     elif more < LEAST_BYTES:
@@ -117,7 +136,7 @@ def _leave(now: Setting, best: Setting, gain: float, spread: float, *, at_end: b
     mostly = holds and live > MOSTLY_LIVE * holds
     see = " See which code has them: `simalloc sites`." if mostly else ""
     return (
-        f"Leave it: {now.candidate.name} is {near}{_moved(spread)}. {where} {mebibytes(holds)} "
+        f"Leave it: {now.candidate.name} is {near}{_moved(spread)}. {where} {_spelled(holds)} "
         f"are resident{share}.{see}"
     )
 
@@ -128,14 +147,27 @@ def _change(
     where = "At the end" if at_end else "At its peak"
     holds, live = counted(now, at_end=at_end), _live(now, at_end=at_end)
     text = (
-        f"You run {now.candidate.name}. {where} it holds {mebibytes(holds)} for "
-        f"{mebibytes(live)} of live data. `{best.candidate.line}` would hold "
-        f"{mebibytes(counted(best, at_end=at_end))}"
+        f"You run {now.candidate.name}. {where} it holds {_spelled(holds)} for "
+        f"{_spelled(live)} of live data. `{_line(best, now)}` would hold "
+        f"{_spelled(counted(best, at_end=at_end))}"
     )
     other = next((one for one in able if one.candidate.allocator != best.candidate.allocator), now)
-    if other.candidate.line and counted(other, at_end=at_end) < holds:
-        text += f"; `{other.candidate.line}` {mebibytes(counted(other, at_end=at_end))}"
+    if other is not now and counted(other, at_end=at_end) < holds:
+        text += f"; `{_line(other, now)}` {_spelled(counted(other, at_end=at_end))}"
     return f"{text}{_moved(spread)}."
+
+
+def _unsure(source: Trace | None, best: Setting) -> str:
+    """Say what is not known of a change that is advised."""
+    text = ""
+    if source is None:
+        text += " By how much chance moves that was not looked at: the trace is long."
+    if best.at_once is None and best.run.threads > 1 and best.candidate.below != "mimalloc":
+        text += (
+            " How often its threads would wait for one arena is not known: measure its time first, "
+            "or record it with --times."
+        )
+    return text
 
 
 def _moved(spread: float) -> str:
@@ -148,30 +180,41 @@ def _not_advised(now: Setting, best: Setting, ranked: Sequence[Setting], *, at_e
     gain = counted(best, at_end=at_end) - counted(least, at_end=at_end)
     if least is best or not is_worth(counted(now, at_end=at_end), gain):
         return ""
-    holds = mebibytes(counted(least, at_end=at_end))
+    holds = _spelled(counted(least, at_end=at_end))
     if TRIM in least.candidate.values:
         every = f"{least.candidate.trims_every:,}"
         return f" If the program called malloc_trim(0) every {every} requests, it would be {holds}."
     if not least.candidate.can_be_set:
         return f" Another Python ({least.candidate.name}) would hold {holds}."
     return (
-        f" `{least.candidate.line}` would hold {holds}, but {least.at_once or 0:.0%} of the "
+        f" `{_line(least, now)}` would hold {holds}, but {least.at_once or 0:.0%} of the "
         f"requests would want an arena that another thread has just then (now "
         f"{now.at_once or 0:.0%}): measure its time first."
     )
 
 
-def mebibytes(number: float) -> str:
-    """Spell bytes as a verdict does."""
-    return f"{number / (1 << 20):,.1f} MiB"
+def _spelled(number: float) -> str:
+    unit, name = (1 << 20, "MiB") if number >= 100 << 10 else (1 << 10, "KiB")
+    return f"{number / unit:,.1f} {name}"
 
 
-def _spread(trace: Trace, settings: Sequence[Setting], *, at_end: bool) -> float:
+def events_of_advice(source: EventSource) -> int:
+    """Return how many events `advise` replays at most."""
+    return PERTURBED * 2 * len(source)
+
+
+def _spread(
+    trace: Trace,
+    settings: Sequence[Setting],
+    *,
+    at_end: bool,
+    progress: Callable[[int], None] | None,
+) -> float:
     """Return by how much what is left to chance moves the resident bytes, at most."""
     moved = [0.0]
     for other in perturbed(trace):
         for setting in {id(one): one for one in settings}.values():
-            run = simulate(other, setting.run.policy, resident=True)
+            run = simulate(other, setting.run.policy, resident=True, progress=progress)
             assert run.resident is not None, "it has been asked for"
             came = run.resident.final_bytes if at_end else run.resident.peak_bytes
             expected = counted(setting, at_end=at_end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -10,6 +10,10 @@ from simalloc.trace import Op, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+PERTURBED: Final = 4
+"""So many traces `perturbed` yields at most."""
 
 
 def perturbed(trace: Trace) -> Iterator[Trace]:

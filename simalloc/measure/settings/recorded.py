@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
+
+_LIBRARY: Final = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc)[^/]*$")
+"""The file of a malloc that is none of the C library's, as a recording names it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,4 +44,6 @@ def recorded(provenance: Mapping[str, Any]) -> Recorded:
     samples = np.array(provenance.get("resident") or np.empty((0, 4)), np.int64).reshape(-1, 4)
     served = str(provenance.get("malloc", "glibc"))
     allocator, _, version = served.partition(" ")
+    if library := _LIBRARY.search(allocator):
+        allocator = library[1]
     return Recorded(allocator, version, *samples.T)

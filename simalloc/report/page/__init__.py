@@ -1,12 +1,12 @@
 """A report on traces as one HTML page that needs nothing else, no network least of all."""
 
 from simalloc.report.page.device_findings import DeviceFindings, look_at_device
-from simalloc.report.page.findings import WHOLE_EVENTS, Findings, find_out
+from simalloc.report.page.findings import SHORT_EVENTS, Findings, find_out
 from simalloc.report.page.page import MAX_BYTES, page
 
 __all__ = [
     "MAX_BYTES",
-    "WHOLE_EVENTS",
+    "SHORT_EVENTS",
     "DeviceFindings",
     "Findings",
     "find_out",

@@ -16,6 +16,7 @@ from simalloc.measure.pins import PinSearch
 from simalloc.measure.settings import (
     advise,
     candidates,
+    events_of_advice,
     first_candidates,
     python_of,
     recorded,
@@ -46,7 +47,8 @@ COLUMNS: Final = 1600
 WHOLE_EVENTS: Final = 10_000_000
 """Up to so many events a trace is also looked at by what holds all of it: 165 bytes an event."""
 SHORT_EVENTS: Final = 1_000_000
-"""Up to so many events a trace is replayed under every setting that people try, and perturbed."""
+"""Up to so many events a trace is replayed under every setting that people try, and perturbed;
+by real mallocs too; and the best possible heap is searched for, which takes as long as all else."""
 _ROOM: Final = 400_000_000
 """Bytes for the heaps of all policies that are replayed at a time."""
 _LIVE_BYTES: Final = 64
@@ -60,6 +62,8 @@ class Mapped:
     """One malloc or policy looked at closely; `role` says why."""
 
     role: str
+    name: str
+    """What it is called on the page: as a malloc and its settings, or as a policy."""
     run: Run
     map: HeapMap
     stays: Stays
@@ -124,7 +128,7 @@ def find_out(
 
     Looked at closely are what the program uses, the best that can be installed, and the chosen.
     `given` is what a command is to be given for
-    the trace. A trace file is read as it is replayed; of one with more than `WHOLE_EVENTS` the best
+    the trace. A trace file is read as it is replayed; of one with more than `SHORT_EVENTS` the best
     possible heap is not searched for, and trees that are never balanced are not replayed, unless
     they are chosen. Raises `SimallocError` for a trace
     without events, `PlanError` for a policy that does not exist.
@@ -139,16 +143,15 @@ def find_out(
     # Of equal heaps the better average first; the catalogue's order after that.
     runs.sort(key=lambda run: (run.peak_heap_bytes, fragmentation(run).mean))
     closely = {spell(policy) for policy in (expand_policies(chosen) if chosen else ())}
-    roles = [("what the program uses now", advice.now.run)]
+    roles = [("what the program uses now", advice.now.candidate.name, advice.now.run)]
     if advice.best is not advice.now:
-        roles.append(("the best that can be installed", advice.best.run))
-    roles += [("chosen", run) for run in runs if spell(run.policy) in closely]
-    if possible is not None and spell(possible.policy) in closely:
-        roles.append(("possible", possible))
-    online = [run for _, run in roles if run.found is None]
+        best = advice.best
+        roles.append(("the best that can be installed", best.candidate.name, best.run))
+    roles += [("chosen", spell(run.policy), run) for run in both if spell(run.policy) in closely]
+    online = [run for *_, run in roles if run.found is None]
     code = look_at_code(trace, online, stage) if len(trace) <= WHOLE_EVENTS else None
-    mapped = [_look_closely(trace, run, role, code, stage) for role, run in roles]
-    wastes = [*_wastes(trace, [run for _, run in roles], stage), *map(real_waste, natives)]
+    mapped = [_look_closely(trace, *each, code, stage) for each in roles]
+    wastes = [*_wastes(trace, [run for *_, run in roles], stage), *map(real_waste, natives)]
     with stage(f"{trace.name}: statistics", 1.0) as advance:
         described = describe(trace, progress=advance)
     with stage(f"{trace.name}: lives", len(trace)) as advance:
@@ -180,8 +183,9 @@ def _advised(trace: EventSource, process: Recorded, stage: Stage) -> tuple[list[
         for some in _hands(trace, tried):
             settings += settings_of(trace, some, progress=advance)
     settings.sort(key=lambda one: tried.index(one.candidate))
-    with stage(f"{trace.name}: what is left to chance", 1.0):
-        return settings, advise(trace.in_memory() if is_short else None, settings, process)
+    whole = trace.in_memory() if is_short else None
+    with stage(f"{trace.name}: what is left to chance", events_of_advice(trace)) as advance:
+        return settings, advise(whole, settings, process, progress=advance)
 
 
 def coarser(findings: Findings) -> Findings:
@@ -201,11 +205,11 @@ def coarser(findings: Findings) -> Findings:
 def _policies_of(trace: EventSource, chosen: Sequence[str]) -> list[Policy]:
     """Return @default, the best possible and the chosen policies, as far as they suit a trace.
 
-    Of a long one those are left out that hold it in memory, and those of which an event may take
-    longer the more free blocks there are: on a hundred million events that is hours.
+    Of a long one those are left out that take the whole of it, and those of which an event may take
+    longer the more free blocks there are.
     """
     everything = expand_policies(["@default", "best-possible", *chosen])
-    if len(trace) <= WHOLE_EVENTS:
+    if len(trace) <= SHORT_EVENTS:
         return list(everything)
     kept = {spell(policy) for policy in (expand_policies(chosen) if chosen else ())}
     return [
@@ -267,7 +271,7 @@ def _wastes(trace: EventSource, looked_at: Sequence[Run], stage: Stage) -> list[
 
 
 def _look_closely(
-    trace: EventSource, run: Run, role: str, code: Code | None, stage: Stage
+    trace: EventSource, role: str, name: str, run: Run, code: Code | None, stage: Stage
 ) -> Mapped:
     """Return what is shown of a run, for which it is made twice more."""
     search, classes = PinSearch(trace, run, apart=run.resident is not None), FreeClasses(run)
@@ -279,7 +283,7 @@ def _look_closely(
             by_code.append(SiteDrawing(trace.in_memory(), run, code.leading, top, **size))
         return by_code
 
-    with stage(f"{trace.name}: map of {spell(run.policy)}", 2 * len(trace)) as advance:
+    with stage(f"{trace.name}: map of {name}", 2 * len(trace)) as advance:
         drawn, stays = folded_map(
             trace,
             run,
@@ -292,6 +296,7 @@ def _look_closely(
         )
     return Mapped(
         role=role,
+        name=name,
         run=run,
         map=drawn,
         stays=stays,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from simalloc.policy import spell
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
 from simalloc.report.page.code import code_map_data
 from simalloc.trace.sites import short_name
@@ -28,7 +27,7 @@ def map_data(mapped: Mapped, findings: Findings, oldest: float, top: float) -> d
     """Return one map for the script; `oldest` and `top` are shared by maps that are compared."""
     return {
         **_code_of(mapped, findings),
-        "policy": spell(mapped.run.policy),
+        "policy": mapped.name,
         "events": mapped.run.events,
         "top": top,
         "oldest": oldest,

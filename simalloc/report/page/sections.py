@@ -14,15 +14,14 @@ from simalloc.report.browser.cells import shared_scales
 from simalloc.report.figures.footprints import draw_footprints
 from simalloc.report.figures.free_sizes import draw_free_sizes
 from simalloc.report.figures.lives import draw_lives
-from simalloc.report.figures.style import PALETTES
 from simalloc.report.figures.waste import draw_waste
 from simalloc.report.html import html, with_code
 from simalloc.report.page.code import code_section
 from simalloc.report.page.device_findings import DeviceFindings, device_sections
-from simalloc.report.page.findings import SHORT_EVENTS, WHOLE_EVENTS
+from simalloc.report.page.findings import SHORT_EVENTS
 from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import ranking_table
-from simalloc.report.page.svg import png, svg
+from simalloc.report.page.svg import svg
 from simalloc.report.page.words import about_trace, holds, theory
 from simalloc.report.runs import threads_notes
 from simalloc.report.settings import footprints_table, settings_table
@@ -97,9 +96,7 @@ def _verdict(findings: Findings) -> str:
 def _footprints(findings: Findings) -> str:
     shown = [one for one in findings.mapped if one.run.resident is not None]
     runs = [one.run for one in shown]
-    figure = draw_footprints(
-        runs, [spell(run.policy) for run in runs], findings.process, theme="page"
-    )
+    figure = draw_footprints(runs, [one.name for one in shown], findings.process, theme="page")
     label = "Live, resident and mapped bytes over time"
     table = html(footprints_table(findings.settings, findings.advice, findings.natives))
     process = (
@@ -142,10 +139,9 @@ def _ranking(findings: Findings) -> str:
     real = "".join(f"<p>{escape(note)}</p>" for note in threads_notes(findings.runs))
     if findings.possible is None:
         real += (
-            f"<p>The trace has more than {WHOLE_EVENTS:,} events, so it is read piece by piece: "
-            "neither the best possible heap nor real allocators are shown, which take it whole. "
-            "Trees that are never balanced are not shown either unless -p names them, for they "
-            "may take hours.</p>"
+            f"<p>The trace has more than {SHORT_EVENTS:,} events: unless they are asked for, "
+            "neither the best possible heap nor real allocators are shown, nor trees that are "
+            "never balanced.</p>"
         )
     return (
         f"<p>{escape(theory(findings))} Here all bytes are mapped, sizes are scaled by {run.scale} "
@@ -165,7 +161,7 @@ def _maps(findings: Findings, key: str) -> str:
         [
             map_figure(
                 f"{key}-map-{place}",
-                spell(mapped.run.policy),
+                mapped.name,
                 f"({mapped.role}): {holds(mapped.run)}",
                 map_data(mapped, findings, oldest, top),
             )
@@ -178,7 +174,7 @@ def _pins(mapped: Mapped, key: str) -> str:
     found = mapped.pins
     share = found.free_bytes / found.heap_bytes if found.heap_bytes else 0.0
     return (
-        f"<h4>{escape(spell(mapped.run.policy))} ({mapped.role})</h4>\n"
+        f"<h4>{escape(mapped.name)} ({mapped.role})</h4>\n"
         f"<p>When the heap first has its peak, after event {found.event:,}, it has "
         f"{spell_bytes(found.heap_bytes)}, of which {spell_bytes(found.live_bytes)} are live and "
         f"{spell_bytes(found.free_bytes)} free ({spell_percent(share)}).</p>\n"
@@ -236,18 +232,14 @@ def _wastes(findings: Findings) -> str:
 
 
 def _free_blocks(findings: Findings) -> str:
-    runs = [one.run for one in findings.mapped[:2]]
-    titles = [spell(run.policy) for run in runs]
-    free = [one.free for one in findings.mapped[:2]]
-    light, dark = (png(draw_free_sizes(free, titles, theme=theme)) for theme in PALETTES)
-    image = (
-        f'<picture><source srcset="{dark}" media="(prefers-color-scheme: dark)">'
-        f'<img src="{light}" alt="Sizes of free blocks over time"></picture>'
-    )
+    shown = findings.mapped[:2]
+    titles = [one.name for one in shown]
+    free = [one.free for one in shown]
+    image = svg(draw_free_sizes(free, titles, theme="page"), "Sizes of free blocks over time")
     counts = "; ".join(
-        f"{escape(spell(run.policy))} has {run.counters.free_blocks_mean:,.0f} on average and "
-        f"{run.counters.free_blocks_peak:,} at most"
-        for run in runs
+        f"{escape(one.name)} has {one.run.counters.free_blocks_mean:,.0f} on average and "
+        f"{one.run.counters.free_blocks_peak:,} at most"
+        for one in shown
     )
     return f"<p>Free blocks: {counts}.</p>\n{_figure(image)}"
 

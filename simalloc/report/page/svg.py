@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import re
 from typing import TYPE_CHECKING
@@ -32,10 +31,3 @@ def svg(figure: Figure, label: str) -> str:
                   rf'<svg role="img" aria-label="{label}" viewBox="\1" '
                   'xmlns="http://www.w3.org/2000/svg" '
                   'xmlns:xlink="http://www.w3.org/1999/xlink">', text, count=1)  # fmt: skip
-
-
-def png(figure: Figure, dpi: int = 144) -> str:
-    """Return a figure as the data of an image."""
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=dpi, metadata={"Software": None})
-    return f"data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}"

@@ -55,6 +55,17 @@ def test_the_verdict_names_a_line_that_helps(idle):
     assert advice.text.startswith("You run glibc. At the end it holds ")
     assert advice.line == "export MALLOC_ARENA_MAX=1"
     assert f"`{advice.line}` would hold" in advice.text
+    assert "or record it with --times" in advice.text
+
+
+def test_a_program_that_is_linked_with_another_malloc_must_be_given_glibcs(idle):
+    trace, settings = idle
+    process = recorded({"malloc": "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"})
+    assert process.allocator == "jemalloc"
+    names = {"jemalloc", "glibc:arena_max=1"}
+    advice = advise(trace, [one for one in settings if one.candidate.name in names], process)
+    assert advice.text.startswith("You run jemalloc. ")
+    assert advice.line == "export LD_PRELOAD=libc.so.6 MALLOC_ARENA_MAX=1"
 
 
 def test_where_nothing_is_to_be_gained_it_says_so():
