@@ -84,7 +84,7 @@ def _fill(
         for place, findings in enumerate(all_findings)
     )
     return Template(_asset("page.html")).substitute(
-        title=escape(f"Which malloc, and which setting, for {_listed(names)}"),
+        title=escape(f"{_question(all_findings)} for {_listed(names)}"),
         style=f"{asset(BROWSER, 'heap_map.css', 'flame.css')}\n{_asset('page.css')}",
         light=css_variables(PALETTES["light"]),
         dark=css_variables(PALETTES["dark"]),
@@ -96,6 +96,11 @@ def _fill(
         version=escape(code_version()),
         about="\n".join(_about(all_findings)),
     )
+
+
+def _question(all_findings: Sequence[Findings | DeviceFindings]) -> str:
+    on_devices = all(isinstance(each, DeviceFindings) for each in all_findings)
+    return "Which setting" if on_devices else "Which malloc, and which setting,"
 
 
 def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
