@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from simalloc.heap import FREE, MAPPED_FROM, event_or_peak
+from simalloc.measure.sites.frames import short_name
 from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsTable
-from simalloc.trace.sites import short_name
 from simalloc.trace.source import entries_at
 
 if TYPE_CHECKING:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 PATH: Final = " < "
 """Stands between a call's place and the one that it was called from."""
 
-FRAMES: Final = 5
-"""Places of a call path that are shown where there is little room, the innermost first."""
-
 _MOST: Final = 1 << 16
 _MOST_BYTES: Final = 1 << 23
 _LONGEST: Final = 500  # characters
@@ -64,11 +61,6 @@ def site_name(provenance: Mapping[str, Any], number: int) -> str:
     if number and isinstance(names, list) and number < len(names) and names[number]:
         return str(names[number])
     return f"site {number}" if number else "unknown"
-
-
-def short_name(provenance: Mapping[str, Any], number: int) -> str:
-    """Return the name of a site with the innermost `FRAMES` places of its path."""
-    return PATH.join(site_name(provenance, number).split(PATH)[:FRAMES])
 
 
 def spelled(frame: Frame) -> str:

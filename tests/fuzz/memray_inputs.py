@@ -11,7 +11,6 @@ from pathlib import Path
 from select import select
 
 from simalloc.trace.formats import memray as memray_format
-from simalloc.trace.sites import FRAMES
 
 START = 20
 """Bytes of a file that say what it is: magic, versions of the format and of Python, flags."""
@@ -99,7 +98,7 @@ class Server:
         self.put("file", samples()[1])
         program = Path(__file__).with_name("memray_server.py")
         self.process = subprocess.Popen(
-            [sys.executable, "-I", program, memray_format.CHILD, "file", "names", str(FRAMES)],
+            [sys.executable, "-I", program, memray_format.CHILD, "file", "names", "5"],
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from simalloc.measure.sites.frames import short_name
 from simalloc.trace.lives import lives_of
-from simalloc.trace.sites import short_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

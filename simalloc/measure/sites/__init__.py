@@ -2,7 +2,7 @@
 
 from simalloc.measure.sites.apart import Apart, Parting
 from simalloc.measure.sites.best import Proposal, best_apart, events_of_best_apart
-from simalloc.measure.sites.frames import WRAPPERS, Frame, folded, frames_of, guilty_frame
+from simalloc.measure.sites.frames import WRAPPERS, Frame, call_path, folded
 from simalloc.measure.sites.holding import At, held_under
 from simalloc.measure.sites.pinned import Held, held_by
 from simalloc.measure.sites.profile import ASKED, HELD, By, Profile, Row, profile_of, rows_of
@@ -26,10 +26,9 @@ __all__ = [
     "Usage",
     "Way",
     "best_apart",
+    "call_path",
     "events_of_best_apart",
     "folded",
-    "frames_of",
-    "guilty_frame",
     "held_by",
     "held_under",
     "profile_of",

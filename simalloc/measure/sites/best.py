@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from simalloc.measure.sites.apart import Apart, Parting
-from simalloc.measure.sites.frames import frames_of, guilty_frame
+from simalloc.measure.sites.frames import call_path, folded
 from simalloc.measure.sites.holding import held_under
 from simalloc.shown import ShownAsTable
 from simalloc.trace.sample import sampled_every
-from simalloc.trace.sites import site_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,8 +112,8 @@ def _functions(
     frames: dict[str, Frame] = {}
     for site in (holds > 0).nonzero()[0].tolist():
         if site:  # the unknown is nobody's
-            stack = frames_of(site_name(trace.provenance, site))
-            frame = stack[0] if wrappers is None else guilty_frame(stack, wrappers)
+            stack = call_path(trace.provenance, site)
+            frame = stack[0] if wrappers is None else folded(stack, wrappers)[0]
             sites.setdefault(frame.function, []).append(site)
             frames.setdefault(frame.function, frame)
     order = sorted(sites, key=lambda name: -holds[sites[name]].sum())

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from simalloc.trace.sites import PATH
+from simalloc.trace.sites import PATH, site_name, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _PLACED: Final = re.compile(r"(?P<function>.*?) \((?P<file>[^()]*?):(?P<line>\d+)\)$", re.DOTALL)
 
 WRAPPERS: Final = (
-    r"\w*([MmCc]|[Rr]e|[Zz]|[Vv]|val|[Mm]em_?|aligned_?|safesys\w)alloc\w*|_*alloc(ate|_?mem\w*)?",
+    r"(\w+::)*\w*([MmCc]|[Rr]e|[Zz]|[Vv]|val|[Mm]em_?|aligned_?|safesys\w)alloc\w*|_*alloc(ate|_?mem\w*)?",
     r"\w*(str|mem|wcs)n?dup\w*|\w*memalign",
     r"g_(slice|memdup|strdup|new)\w*",
     r"operator new.*",
@@ -26,6 +26,12 @@ WRAPPERS: Final = (
 )
 """Functions that allocate for others: who called them is meant."""
 
+_LIBRARIES: Final = re.compile(r".*/include/c\+\+/.*|/rustc/\w+/library/.*").match
+"""Files of the languages' own libraries, whose functions may lack their `std::`."""
+
+_SHORT: Final = 5
+"""Frames of a call path that are shown where there is little room."""
+
 
 class Frame(NamedTuple):
     """One function of a call path; `file` is empty and `line` 0 where they are not known."""
@@ -34,15 +40,10 @@ class Frame(NamedTuple):
     file: str = ""
     line: int = 0
 
-    @property
-    def is_wrapper(self) -> bool:
-        """Whether the function allocates for others."""
-        return is_wrapper(self.function)
 
-
-def is_wrapper(function: str, more: Sequence[str] = ()) -> bool:
-    """Say whether a function allocates for others: by `WRAPPERS`, or by more patterns."""
-    return bool(_matching(tuple(more))(function))
+def is_wrapper(frame: Frame, more: Sequence[str] = ()) -> bool:
+    """Say whether a function allocates for others: by `WRAPPERS`, its file, or more patterns."""
+    return bool(_matching(tuple(more))(frame.function) or _LIBRARIES(frame.file))
 
 
 @lru_cache
@@ -50,9 +51,14 @@ def _matching(more: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in (*WRAPPERS, *more))).fullmatch
 
 
-def frames_of(name: str) -> list[Frame]:
-    """Return the frames of a site's name, the innermost first."""
-    return [_frame(part) for part in name.split(PATH)]
+def call_path(provenance: Mapping[str, Any], site: int) -> list[Frame]:
+    """Return the frames of a site, the innermost first."""
+    return [_frame(part) for part in site_name(provenance, site).split(PATH)]
+
+
+def short_name(provenance: Mapping[str, Any], site: int) -> str:
+    """Return the name of a site with a few frames, from the innermost on that is no wrapper."""
+    return PATH.join(spelled(frame) for frame in folded(call_path(provenance, site))[:_SHORT])
 
 
 @lru_cache(maxsize=1 << 16)
@@ -65,13 +71,8 @@ def _frame(part: str) -> Frame:
 
 def folded(path: Sequence[Frame], more: Sequence[str] = ()) -> Sequence[Frame]:
     """Return a path from its innermost frame on that is no wrapper; the whole if all are."""
-    inner = next((place for place, each in enumerate(path) if not is_wrapper(each[0], more)), 0)
+    inner = next((place for place, each in enumerate(path) if not is_wrapper(each, more)), 0)
     return path[inner:]
-
-
-def guilty_frame(path: Sequence[Frame], more: Sequence[str] = ()) -> Frame:
-    """Return the innermost frame that is no wrapper; the innermost if all are."""
-    return folded(path, more)[0]
 
 
 def common_frame(frames: Iterable[Frame]) -> Frame:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from simalloc.measure.sites.frames import folded, frames_of
+from simalloc.measure.sites.frames import call_path, folded
 from simalloc.measure.sites.usage import sites_of
-from simalloc.trace.sites import site_name
 from simalloc.trace.statistics import lives_of
 
 if TYPE_CHECKING:
@@ -60,5 +59,5 @@ def _kinds(trace: Trace, by: Key, kinds: dict[Hashable, int]) -> NDArray[np.int6
 
 
 def _code(trace: Trace, site: int, by: Key) -> Hashable:
-    path = frames_of(site_name(trace.provenance, site))
+    path = call_path(trace.provenance, site)
     return folded(path)[0] if by == "site" else tuple(path)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.measure.sites.frames import common_frame, folded, frames_of
+from simalloc.measure.sites.frames import call_path, common_frame, folded
 from simalloc.measure.sites.holding import held_under
 from simalloc.measure.sites.usage import usage_of
 from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
-from simalloc.trace.sites import site_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -152,7 +151,7 @@ def profile_of(
             "wasted_bytes": (held.pinned_bytes + held.shared_bytes)[used],
             "rounding_bytes": held.rounding_bytes[used],
         }
-    stacks = [frames_of(site_name(trace.provenance, site)) for site in used.tolist()]
+    stacks = [call_path(trace.provenance, site) for site in used.tolist()]
     paths = stacks if wrappers is None else [folded(stack, wrappers) for stack in stacks]
     return Profile(paths, stacks, used.tolist(), values, event)
 

@@ -8,11 +8,11 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from simalloc.measure import fragmentation, pins
+from simalloc.measure.sites.frames import short_name
 from simalloc.policy import spell
 from simalloc.report.apart import beside
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
 from simalloc.report.units import spell_percent
-from simalloc.trace.sites import short_name
 
 if TYPE_CHECKING:
     from simalloc.heap import Run

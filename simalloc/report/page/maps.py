@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from simalloc.measure.sites.frames import short_name
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
 from simalloc.report.page.code import code_map_data
-from simalloc.trace.sites import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

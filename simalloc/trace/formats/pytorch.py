@@ -20,7 +20,7 @@ from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.formats.pytorch_history import History, live_blocks, max_split, settings_text
 from simalloc.trace.formats.pytorch_start import segments_at_start, told_start
 from simalloc.trace.shapes import ReadEvents
-from simalloc.trace.sites import FRAMES, PATH
+from simalloc.trace.sites import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _EVENTS: Final = 1 << 16
 _LARGEST: Final = 1 << 30  # bytes of a snapshot
+_FRAMES: Final = 5  # of a call path, the innermost
 _LONGEST_TEXT: Final = 100
 
 
@@ -186,7 +187,7 @@ class _Places:
         """Return the number of an entry's frames."""
         path = PATH.join(
             f"{_short(frame.get('name'))} ({_short(frame.get('filename'))}:{frame['line']})"
-            for frame in frames[:FRAMES]
+            for frame in frames[:_FRAMES]
             if isinstance(frame, dict) and type(frame.get("line")) is int
         )
         if not path:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simalloc.trace.symbols.plain import plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 Frame = tuple[str, str, int]
 """A function, its file and line; "" and 0 where they are not known."""
@@ -35,13 +35,25 @@ def frames_in(tool: str, path: str, offsets: Sequence[int]) -> list[list[Frame]]
     An entry is empty where the function is not known, and all are if the tool fails.
     """
     command, read = _TOOLS[tool]
-    lines = "".join(f"{offset:#x}\n" for offset in offsets)
-    done = subprocess.run(  # noqa: S603 - a tool of the system, found by name
-        [tool, *command, path], input=lines, capture_output=True, text=True, check=False,
-        errors="replace",
-    )  # fmt: skip
-    found = read(done.stdout)
-    return found if len(found) == len(offsets) else [[] for _ in offsets]
+    found = read(_run([tool, *command, path], (f"{offset:#x}" for offset in offsets)))
+    return _demangled(found) if len(found) == len(offsets) else [[] for _ in offsets]
+
+
+def _run(command: Sequence[str], lines: Iterable[str]) -> str:
+    return subprocess.run(  # noqa: S603 - a tool of the system, found by name
+        command, input="".join(f"{line}\n" for line in lines), capture_output=True, text=True,
+        check=False, errors="replace",
+    ).stdout  # fmt: skip
+
+
+def _demangled(found: list[list[Frame]]) -> list[list[Frame]]:
+    """Demangle what the symbolizer could not: LLVM's knows fewer templates than the binutils."""
+    mangled = sorted({frame[0] for frames in found for frame in frames if frame[0][:2] == "_Z"})
+    if not mangled or not shutil.which("c++filt"):
+        return found
+    plain = map(plain_name, _run(["c++filt"], mangled).splitlines())
+    names = dict(zip(mangled, plain, strict=False))
+    return [[(names.get(name, name), file, line) for name, file, line in each] for each in found]
 
 
 def _read_llvm(output: str) -> list[list[Frame]]:

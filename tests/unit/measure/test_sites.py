@@ -10,9 +10,9 @@ from simalloc.heap import HOLE, moment, simulate
 from simalloc.measure.sites import (
     Parting,
     best_apart,
+    call_path,
     events_of_best_apart,
-    frames_of,
-    guilty_frame,
+    folded,
     held_by,
     held_under,
     profile_of,
@@ -131,7 +131,7 @@ def test_the_guilty_function_comes_first_although_both_allocate_by_xmalloc(by):
     guilty, innocent = rows_of(profile, by, "pinned_bytes")
     line = 0 if by == "function" else 7
     assert (guilty.frame.function, guilty.frame.file) == ("remember_session", "session.c")
-    assert guilty.stack == frames_of(NAMES[GUILTY])
+    assert guilty.stack == call_path({"sites": NAMES}, GUILTY)
     assert site_records([guilty])[0]["line"] == (line or 7)  # it allocates at one line
     assert guilty.values["pinned_bytes"] > 1_400_000
     assert innocent.values["pinned_bytes"] == 0
@@ -264,19 +264,21 @@ def test_progress_of_proposals_comes_to_what_was_announced(seed):
         (["xmalloc", "work (a.c:3)"], ("work", "a.c", 3)),
         (["operator new(unsigned long)", "std::vector<int>::reserve (v.h:9)", "f() (f.cc:1)"],
          ("f()", "f.cc", 1)),
+        (["vector (/usr/include/c++/12/bits/stl_vector.h:9)", "f (f.cc:1)"], ("f", "f.cc", 1)),
         (["__rust_alloc", "alloc::vec::Vec<T>::push", "app::run (src/main.rs:8)"],
          ("app::run", "src/main.rs", 8)),
+        (["port::aligned_alloc", "Reader::Reader"], ("Reader::Reader", "", 0)),
         (["malloc"], ("malloc", "", 0)),
     ],
 )  # fmt: skip
 def test_wrappers_are_folded(path, guilty):
-    assert tuple(guilty_frame(frames_of(PATH.join(path)))) == guilty
+    assert folded(call_path({"sites": ["", PATH.join(path)]}, 1))[0] == guilty
 
 
 def test_wrappers_of_ones_own():
-    frames = frames_of(PATH.join(["pool_get", "work"]))
-    assert guilty_frame(frames).function == "pool_get"
-    assert guilty_frame(frames, ["pool_.*"]).function == "work"
+    frames = call_path({"sites": ["", PATH.join(["pool_get", "work"])]}, 1)
+    assert folded(frames)[0].function == "pool_get"
+    assert folded(frames, ["pool_.*"])[0].function == "work"
 
 
 def test_a_trace_without_sites_says_how_to_record_them():
