@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.heap import simulate
 from simalloc.measure.settings.candidates import PYTHONS_OWN, TRIM
 from simalloc.measure.settings.perturbed import PERTURBED, perturbed
+from simalloc.measure.settings.thread_arenas import thread_arenas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +27,9 @@ LEAST_BYTES: Final = 256 << 10
 
 MOSTLY_LIVE: Final = 0.9
 """From this share on, what is resident is live data, and no malloc can help."""
+
+OF_ARENAS: Final = 0.25
+"""From this share of what is not live on, what is in the arenas of threads is named."""
 
 MORE_AT_ONCE: Final = 0.01
 """What makes more threads want one arena at once, by this share of the requests, is not advised."""
@@ -74,12 +78,14 @@ def advise(
     spread = (
         0.0 if source is None else _spread(source, (now, best), at_end=at_end, progress=progress)
     )
+    where = "" if source is None else _in_arenas(source, now, at_end=at_end, progress=progress)
     holds, less = (counted(one, at_end=at_end) for one in (now, best))
     gain = 1 - less / max(holds, 1)
     if gain <= max(LEAST_GAIN, spread) or holds - less < LEAST_BYTES:
-        text, line = _leave(now, best, gain, spread, at_end=at_end), ""
+        text, line = _leave(now, best, gain, spread, where, at_end=at_end), ""
     else:
-        text, line = _change(now, best, able, spread, at_end=at_end), _line(best, now)
+        text, line = _change(now, best, able, where, at_end=at_end), _line(best, now)
+        text += f"{_moved(spread)}."
         text += _unsure(source, best)
     text += _not_advised(now, best, ranked, at_end=at_end)
     return Advice(text, line, spread, now, best, at_end)
@@ -123,7 +129,9 @@ def _live(setting: Setting, *, at_end: bool) -> float:
     return setting.run.final_live_bytes if at_end else setting.run.max_live_bytes
 
 
-def _leave(now: Setting, best: Setting, gain: float, spread: float, *, at_end: bool) -> str:
+def _leave(
+    now: Setting, best: Setting, gain: float, spread: float, where: str, *, at_end: bool
+) -> str:
     holds, live = counted(now, at_end=at_end), _live(now, at_end=at_end)
     share = f", and live data are {live / holds:.0%} of it" if holds else ""
     more = holds - counted(best, at_end=at_end)
@@ -132,29 +140,45 @@ def _leave(now: Setting, best: Setting, gain: float, spread: float, *, at_end: b
         near = "the best of these"
     elif more < LEAST_BYTES:
         near = f"only {more / 1024:,.0f} KiB above the best of these"
-    where = "At the end" if at_end else "At its peak"
+    when = "At the end" if at_end else "At its peak"
     mostly = holds and live > MOSTLY_LIVE * holds
     see = " See which code has them: `simalloc sites`." if mostly else ""
     return (
-        f"Leave it: {now.candidate.name} is {near}{_moved(spread)}. {where} {_spelled(holds)} "
-        f"are resident{share}.{see}"
+        f"Leave it: {now.candidate.name} is {near}{_moved(spread)}. {when} {_spelled(holds)} "
+        f"are resident{share}{where}.{see}"
     )
 
 
 def _change(
-    now: Setting, best: Setting, able: Sequence[Setting], spread: float, *, at_end: bool
+    now: Setting, best: Setting, able: Sequence[Setting], where: str, *, at_end: bool
 ) -> str:
-    where = "At the end" if at_end else "At its peak"
+    when = "At the end" if at_end else "At its peak"
     holds, live = counted(now, at_end=at_end), _live(now, at_end=at_end)
     text = (
-        f"You run {now.candidate.name}. {where} it holds {_spelled(holds)} for "
-        f"{_spelled(live)} of live data. `{_line(best, now)}` would hold "
+        f"You run {now.candidate.name}. {when} it holds {_spelled(holds)} for "
+        f"{_spelled(live)} of live data{where}. `{_line(best, now)}` would hold "
         f"{_spelled(counted(best, at_end=at_end))}"
     )
     other = next((one for one in able if one.candidate.allocator != best.candidate.allocator), now)
     if other is not now and counted(other, at_end=at_end) < holds:
         text += f"; `{_line(other, now)}` {_spelled(counted(other, at_end=at_end))}"
-    return f"{text}{_moved(spread)}."
+    return text
+
+
+def _in_arenas(
+    trace: Trace, now: Setting, *, at_end: bool, progress: Callable[[int], None] | None
+) -> str:
+    """Say how much of what is not live is in arenas of threads under glibc, if that is much."""
+    if now.candidate.allocator != "glibc" or now.run.threads == 1:
+        return ""
+    event = len(trace) - 1 if at_end else now.resident.peak_event
+    found = thread_arenas(trace, now.run.policy, event, progress=progress or (lambda _: None))
+    holds = counted(now, at_end=at_end)
+    unused = holds - _live(now, at_end=at_end)
+    if found.bytes < OF_ARENAS * unused or not is_worth(holds, found.bytes):
+        return ""
+    idle = f", {found.idle} of them idle ({_spelled(found.idle_bytes)})" if found.idle else ""
+    return f": {_spelled(found.bytes)} of the rest are in {found.arenas} arenas of threads{idle}"
 
 
 def _unsure(source: Trace | None, best: Setting) -> str:
@@ -200,7 +224,7 @@ def _spelled(number: float) -> str:
 
 def events_of_advice(source: EventSource) -> int:
     """Return how many events `advise` replays at most."""
-    return PERTURBED * 2 * len(source)
+    return (PERTURBED * 2 + 1) * len(source)
 
 
 def _spread(

@@ -84,13 +84,13 @@ def held_arenas(
         progress(len(sight.mapped))
     if event is None:
         event = int(np.argmax(unused - trace.replayed.live)) if done else -1
-    entered = _entered(trace, event)
-    entered = entered[arena[entered] >= 0]
+    last = entered(trace, event)
+    last = last[arena[last] >= 0]
     pool = cast("Pymalloc", setting.policy.description).pool
-    return _held(trace, event, _POOLS * pool, entered, arena[entered])
+    return _held(trace, event, _POOLS * pool, last, arena[last])
 
 
-def _entered(trace: Trace, event: int) -> NDArray[np.int64]:
+def entered(trace: Trace, event: int) -> NDArray[np.int64]:
     """Return the events by which the objects that are live after an event are where they are."""
     last = np.full(trace.objects, -1, np.int64)
     events = np.flatnonzero(trace.object[: event + 1] >= 0)

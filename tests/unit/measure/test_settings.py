@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from simalloc.errors import SimallocError
+from simalloc.heap import simulate
 from simalloc.measure.settings import advise, candidates, own_candidate, recorded, settings_of
 from simalloc.measure.settings.outcomes import with_trims
 from simalloc.measure.settings.perturbed import in_another_order
+from simalloc.measure.settings.thread_arenas import thread_arenas
 from simalloc.trace import Op, Trace
 
 JEMALLOC = "export LD_PRELOAD=libjemalloc.so.2"
@@ -56,6 +58,18 @@ def test_the_verdict_names_a_line_that_helps(idle):
     assert advice.line == "export MALLOC_ARENA_MAX=1"
     assert f"`{advice.line}` would hold" in advice.text
     assert "or record it with --times" in advice.text
+    assert " arenas of threads, " in advice.text
+
+
+def test_which_arenas_hold_what_is_not_live():
+    trace = idle_threads()
+    run = simulate(trace, "ptmalloc:version=2.36", resident=True)
+    held = thread_arenas(trace, run.policy, len(trace) - 1)
+    assert (held.arenas, held.idle) == (7, 6)
+    unused = run.resident.final_bytes - run.final_live_bytes
+    assert 0.8 * unused < held.bytes < unused
+    assert 0.8 * held.bytes < held.idle_bytes < held.bytes
+    assert thread_arenas(trace, run.policy, 10).arenas == 0
 
 
 def test_a_program_that_is_linked_with_another_malloc_must_be_given_glibcs(idle):
