@@ -98,7 +98,7 @@ def advised(program: Path) -> Advised:
 
 
 def _row(program: Path, setting: Setting, advice: Advice, nothing: int) -> Row:
-    line = setting.candidate.line
+    line = setting.line
     return Row(
         program.name,
         setting.candidate.name,

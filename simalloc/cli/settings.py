@@ -146,7 +146,7 @@ def _print(
     used = in_use(settings, process)
     if used.candidate.python and len(source) <= IN_MEMORY:
         _print_arenas(source.in_memory(), used, form)
-    if used not in kept:
+    if used not in kept and process.has_model:
         click.echo("What the program uses is not below the budget.")
     with progress(f"{source.name}: what is left to chance", events_of_advice(source)) as advance:
         advice = advise(trace, kept, process, progress=advance)

@@ -106,12 +106,14 @@ def footprints_table(
 
     Real mallocs that have replayed the trace stand below the models.
     """
-    shown: dict[int, tuple[str, Setting]] = {id(advice.now): ("now", advice.now)}
+    now = "now" if advice.is_known else ""
+    shown: dict[int, tuple[str, Setting]] = {id(advice.now): (now, advice.now)}
     for allocator in dict.fromkeys(one.candidate.allocator for one in settings):
         of_it = [one for one in settings if one.candidate.allocator == allocator]
         best = min(of_it, key=lambda one: counted(one, at_end=advice.at_end))
         shown.setdefault(id(best), ("best of it", best))
-    shown[id(advice.best)] = ("now, the best" if advice.best is advice.now else "best", advice.best)
+    both = advice.best is advice.now and advice.is_known
+    shown[id(advice.best)] = ("now, the best" if both else "best", advice.best)
     run = advice.now.run
     rows: list[Sequence[Value]] = [
         ("live bytes", "", *_bytes_of(run.max_live_bytes, _mean_live(run), run.final_live_bytes),
@@ -160,7 +162,7 @@ def settings_records(trace: str, settings: Sequence[Setting]) -> list[dict[str, 
             "system_calls": one.run.costs.system_calls if one.run.costs else None,
             "faults": one.run.costs.faults if one.run.costs else None,
             "at_once": one.at_once,
-            "line": one.candidate.line,
+            "line": one.line,
         }
         for one in settings
     ]

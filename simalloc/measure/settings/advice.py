@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap import simulate
@@ -39,9 +40,10 @@ MORE_AT_ONCE: Final = 0.01
 class Advice:
     """The verdict: `text` in words, and `line` to paste (empty: leave everything as it is).
 
-    `now` is what the program uses, `best` the least of what is advisable: with as few threads that
-    want one arena at once. `spread` is by how much the resident bytes that count move, as a
-    fraction, in replays in which threads come in other orders and the heap begins elsewhere.
+    `now` is what the program uses, if that `is_known`, `best` the least of what is advisable: with
+    as few threads that want one arena at once. `spread` is by how much the resident bytes that
+    count move, as a fraction, in replays in which threads come in other orders and the heap begins
+    elsewhere.
     """
 
     text: str
@@ -51,6 +53,7 @@ class Advice:
     best: Setting
     at_end: bool
     """Whether what counts is resident at the end, and not at the peak."""
+    is_known: bool
 
 
 def advise(
@@ -82,13 +85,14 @@ def advise(
     holds, less = (counted(one, at_end=at_end) for one in (now, best))
     gain = 1 - less / max(holds, 1)
     if gain <= max(LEAST_GAIN, spread) or holds - less < LEAST_BYTES:
-        text, line = _leave(now, best, gain, spread, where, at_end=at_end), ""
+        near = _near(now, best, gain, at_end=at_end)
+        text = f"{_no_model(process, ':') or 'Leave it:'} {near}{_moved(spread)}."
+        text, line = text + _resident(now, where, at_end=at_end), ""
     else:
-        text, line = _change(now, best, able, where, at_end=at_end), _line(best, now)
-        text += f"{_moved(spread)}."
-        text += _unsure(source, best)
+        text = _held(now, process, where, at_end=at_end) + _change(now, best, able, at_end=at_end)
+        text, line = f"{text}{_moved(spread)}.{_unsure(source, best)}", best.line
     text += _not_advised(now, best, ranked, at_end=at_end)
-    return Advice(text, line, spread, now, best, at_end)
+    return Advice(text, line, spread, now, best, at_end, process.has_model)
 
 
 def in_use(settings: Sequence[Setting], process: Recorded) -> Setting:
@@ -112,14 +116,6 @@ def _is_advisable(setting: Setting, now: Setting) -> bool:
     return setting.candidate.can_be_set and not _waits(setting, now)
 
 
-def _line(setting: Setting, now: Setting) -> str:
-    """Return what to type; whoever has another malloc preloaded or linked must be given glibc's."""
-    line = setting.candidate.line
-    if setting.candidate.below == "glibc" and now.candidate.below != "glibc":
-        return f"export LD_PRELOAD=libc.so.6 {line.removeprefix('export ')}".rstrip()
-    return line
-
-
 def _waits(setting: Setting, now: Setting) -> bool:
     """Whether threads would want one arena at once clearly more often than now."""
     return (setting.at_once or 0) > (now.at_once or 0) + MORE_AT_ONCE
@@ -129,40 +125,52 @@ def _live(setting: Setting, *, at_end: bool) -> float:
     return setting.run.final_live_bytes if at_end else setting.run.max_live_bytes
 
 
-def _leave(
-    now: Setting, best: Setting, gain: float, spread: float, where: str, *, at_end: bool
-) -> str:
-    holds, live = counted(now, at_end=at_end), _live(now, at_end=at_end)
-    share = f", and live data are {live / holds:.0%} of it" if holds else ""
-    more = holds - counted(best, at_end=at_end)
+def _no_model(process: Recorded, end: str) -> str:
+    """Say that it is not known what the program holds now; empty if it is."""
+    if process.has_model:
+        return ""
+    return f"There is no model of {PurePath(process.allocator).name}, which served the program{end}"
+
+
+def _near(now: Setting, best: Setting, gain: float, *, at_end: bool) -> str:
+    """Say how near what is used now comes to the best, if by a share that changes nothing."""
+    more = counted(now, at_end=at_end) - counted(best, at_end=at_end)
     near = f"within {max(1, ceil(100 * gain))}% of the best of these"
     if best is now:
         near = "the best of these"
     elif more < LEAST_BYTES:
         near = f"only {more / 1024:,.0f} KiB above the best of these"
-    when = "At the end" if at_end else "At its peak"
+    return f"{now.candidate.name} is {near}"
+
+
+def _resident(now: Setting, where: str, *, at_end: bool) -> str:
+    holds, live = counted(now, at_end=at_end), _live(now, at_end=at_end)
+    share = f", and live data are {live / holds:.0%} of it" if holds else ""
     mostly = holds and live > MOSTLY_LIVE * holds
     see = " See which code has them: `simalloc sites`." if mostly else ""
+    return f" {_when(at_end=at_end)} {_spelled(holds)} are resident{share}{where}.{see}"
+
+
+def _held(now: Setting, process: Recorded, where: str, *, at_end: bool) -> str:
+    when, name = _when(at_end=at_end), now.candidate.name
+    no_model = _no_model(process, f". {when} {name} would hold")
     return (
-        f"Leave it: {now.candidate.name} is {near}{_moved(spread)}. {when} {_spelled(holds)} "
-        f"are resident{share}{where}.{see}"
+        f"{no_model or f'You run {name}. {when} it holds'} "
+        f"{_spelled(counted(now, at_end=at_end))} for {_spelled(_live(now, at_end=at_end))} of "
+        f"live data{where}."
     )
 
 
-def _change(
-    now: Setting, best: Setting, able: Sequence[Setting], where: str, *, at_end: bool
-) -> str:
-    when = "At the end" if at_end else "At its peak"
-    holds, live = counted(now, at_end=at_end), _live(now, at_end=at_end)
-    text = (
-        f"You run {now.candidate.name}. {when} it holds {_spelled(holds)} for "
-        f"{_spelled(live)} of live data{where}. `{_line(best, now)}` would hold "
-        f"{_spelled(counted(best, at_end=at_end))}"
-    )
+def _change(now: Setting, best: Setting, able: Sequence[Setting], *, at_end: bool) -> str:
+    text = f" `{best.line}` would hold {_spelled(counted(best, at_end=at_end))}"
     other = next((one for one in able if one.candidate.allocator != best.candidate.allocator), now)
-    if other is not now and counted(other, at_end=at_end) < holds:
-        text += f"; `{_line(other, now)}` {_spelled(counted(other, at_end=at_end))}"
+    if other is not now and counted(other, at_end=at_end) < counted(now, at_end=at_end):
+        text += f"; `{other.line}` {_spelled(counted(other, at_end=at_end))}"
     return text
+
+
+def _when(*, at_end: bool) -> str:
+    return "At the end" if at_end else "At its peak"
 
 
 def _in_arenas(
@@ -211,7 +219,7 @@ def _not_advised(now: Setting, best: Setting, ranked: Sequence[Setting], *, at_e
     if not least.candidate.can_be_set:
         return f" Another Python ({least.candidate.name}) would hold {holds}."
     return (
-        f" `{_line(least, now)}` would hold {holds}, but {least.at_once or 0:.0%} of the "
+        f" `{least.line}` would hold {holds}, but {least.at_once or 0:.0%} of the "
         f"requests would want an arena that another thread has just then (now "
         f"{now.at_once or 0:.0%}): measure its time first."
     )

@@ -186,6 +186,15 @@ class Candidate:
             return line
         return f"export PYTHONMALLOC=malloc {line.removeprefix('export ')}".rstrip()
 
+    def line_where(self, served: str) -> str:
+        """Return what to type for a program that another malloc has `served`.
+
+        Whoever has that preloaded or linked must be given glibc's.
+        """
+        if self.below == "glibc" != served and self.can_be_set:
+            return f"export LD_PRELOAD=libc.so.6 {self.line.removeprefix('export ')}".rstrip()
+        return self.line
+
     def _own_line(self) -> str:
         values = {name: value for name, value in self.values.items() if name != "version"}
         if values.pop(TRIM, None):

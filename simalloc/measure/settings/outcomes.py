@@ -28,10 +28,11 @@ IN_MEMORY: Final = 10_000_000
 
 @dataclass(frozen=True)
 class Setting:
-    """A candidate and the run of its model."""
+    """A candidate, the run of its model, and what to type to have it."""
 
     candidate: Candidate
     run: Run
+    line: str
     at_once: float | None = None
     """The share of requests that would want an arena that another thread has; None: not known."""
 
@@ -63,7 +64,10 @@ def settings_of(
         runs = simulate_all(trace, policies, resident=True, progress=progress)
         found |= dict(zip(some, runs, strict=True))
     together = at_once(source.in_memory(), found) if len(source) <= IN_MEMORY else {}
-    return [Setting(each, found[each], together.get(each)) for each in tried]
+    return [
+        Setting(each, found[each], each.line_where(process.allocator), together.get(each))
+        for each in tried
+    ]
 
 
 def version_for(candidate: Candidate, process: Recorded) -> str:

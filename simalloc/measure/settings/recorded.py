@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from simalloc.measure.settings.candidates import MODELS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -32,6 +34,11 @@ class Recorded:
     time: NDArray[np.int64]
     resident: NDArray[np.int64]
     mapped: NDArray[np.int64]
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model of the malloc that served the program."""
+        return self.allocator in MODELS
 
     @property
     def has_samples(self) -> bool:

@@ -143,7 +143,8 @@ def find_out(
     # Of equal heaps the better average first; the catalogue's order after that.
     runs.sort(key=lambda run: (run.peak_heap_bytes, fragmentation(run).mean))
     closely = {spell(policy) for policy in (expand_policies(chosen) if chosen else ())}
-    roles = [("what the program uses now", advice.now.candidate.name, advice.now.run)]
+    uses = "what the program uses now" if advice.is_known else "for want of a model of its own"
+    roles = [(uses, advice.now.candidate.name, advice.now.run)]
     if advice.best is not advice.now:
         best = advice.best
         roles.append(("the best that can be installed", best.candidate.name, best.run))

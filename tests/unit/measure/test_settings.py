@@ -1,5 +1,7 @@
 """Which malloc and which setting: what is tried, what it comes to, and the verdict."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from simalloc.measure.settings import advise, candidates, own_candidate, recorde
 from simalloc.measure.settings.outcomes import with_trims
 from simalloc.measure.settings.perturbed import in_another_order
 from simalloc.measure.settings.thread_arenas import thread_arenas
+from simalloc.report.settings import settings_records
 from simalloc.trace import Op, Trace
 
 JEMALLOC = "export LD_PRELOAD=libjemalloc.so.2"
@@ -72,14 +75,30 @@ def test_which_arenas_hold_what_is_not_live():
     assert thread_arenas(trace, run.policy, 10).arenas == 0
 
 
-def test_a_program_that_is_linked_with_another_malloc_must_be_given_glibcs(idle):
-    trace, settings = idle
-    process = recorded({"malloc": "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"})
-    assert process.allocator == "jemalloc"
-    names = {"jemalloc", "glibc:arena_max=1"}
-    advice = advise(trace, [one for one in settings if one.candidate.name in names], process)
+def verdict_on(malloc, tried, events=idle_threads):
+    trace = replace(events(), provenance={"malloc": f"/usr/lib/x86_64-linux-gnu/{malloc}"})
+    settings = settings_of(trace, [own_candidate(name) for name in tried])
+    records = settings_records("mine", settings)
+    return advise(trace, settings, recorded(trace.provenance)), records
+
+
+def test_a_program_that_is_linked_with_another_malloc_must_be_given_glibcs():
+    advice, records = verdict_on("libjemalloc.so.2", ["jemalloc", "glibc:arena_max=1"])
     assert advice.text.startswith("You run jemalloc. ")
     assert advice.line == "export LD_PRELOAD=libc.so.6 MALLOC_ARENA_MAX=1"
+    assert [row["line"] for row in records] == [JEMALLOC, advice.line]
+
+
+def test_of_a_malloc_without_a_model_nothing_is_said():
+    tried = ["glibc", "glibc:arena_max=1"]
+    advice, _ = verdict_on("libhoard.so", tried)
+    assert advice.text.startswith("There is no model of libhoard.so, which served the program")
+    assert " At the end glibc would hold " in advice.text
+    assert "You run" not in advice.text
+    assert advice.line == "export LD_PRELOAD=libc.so.6 MALLOC_ARENA_MAX=1"
+    advice, _ = verdict_on("libhoard.so", tried[:1], nothing_to_gain)
+    assert "Leave it" not in advice.text
+    assert ": glibc is the best of these. At its peak " in advice.text
 
 
 def test_where_nothing_is_to_be_gained_it_says_so():
