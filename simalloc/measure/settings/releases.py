@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError
-from simalloc.heap.real import find_allocator
+from simalloc.heap.real import GLIBC, find_allocator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,8 @@ def library_of(allocator: str, release: str) -> str:
 @cache
 def installed_release(allocator: str) -> str:
     """Return the release of a malloc that this system has, as far as its library tells, else ""."""
+    if allocator == GLIBC.name:
+        return _glibc()
     if allocator not in _LIBRARIES:
         return ""
     try:
@@ -49,6 +52,14 @@ def installed_release(allocator: str) -> str:
     path = _path_of(library)
     said = _SAID[allocator].search(path.read_bytes()) if path else None
     return said[1].decode() if said else ""
+
+
+def _glibc() -> str:
+    """Return the release of glibc that Python runs with; another C library's is of no use."""
+    try:
+        return (os.confstr("CS_GNU_LIBC_VERSION") or "").removeprefix("glibc ")
+    except (ValueError, OSError):
+        return ""
 
 
 def _path_of(library: str) -> Path | None:

@@ -1,5 +1,6 @@
 """Which malloc and which setting: what is tried, what it comes to, and the verdict."""
 
+import platform
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +8,15 @@ import pytest
 
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
-from simalloc.measure.settings import advise, candidates, own_candidate, recorded, settings_of
-from simalloc.measure.settings.outcomes import with_trims
+from simalloc.measure.settings import (
+    advise,
+    candidates,
+    installed_release,
+    own_candidate,
+    recorded,
+    settings_of,
+)
+from simalloc.measure.settings.outcomes import version_for, with_trims
 from simalloc.measure.settings.perturbed import in_another_order
 from simalloc.measure.settings.thread_arenas import thread_arenas
 from simalloc.report.settings import settings_records
@@ -144,6 +152,15 @@ def test_lines_to_paste(text, line):
 def test_the_release_that_served_the_program_is_modelled(recorded_as, modelled):
     assert own_candidate("glibc").policy(recorded_as) == f"ptmalloc:version={modelled}"
     assert own_candidate("glibc:version=2.43").policy(recorded_as) == "ptmalloc:version=2.43"
+
+
+def test_a_malloc_that_is_not_recorded_is_the_one_that_is_installed():
+    release = installed_release("glibc")
+    assert platform.libc_ver() in {("glibc", release), ("", "")}
+    unknown = version_for(own_candidate("glibc"), recorded({}))
+    assert (unknown, version_for(own_candidate("glibc"), recorded({"malloc": "glibc 2.41"}))) == (
+        release, "2.41",
+    )  # fmt: skip
 
 
 def test_a_search_tries_every_combination():
