@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 _BARS: Final = 60
 """Bars that a line over time is made of."""
 
-_TIMED: Final = 10_000
-"""Of fewer events the time of a real malloc is noise."""
-
 _AT_ONCE: Final = (
     "at once: of the requests, those that want an arena less than a microsecond after another "
     "thread."
@@ -46,7 +43,7 @@ def settings_table(
     Live bytes and, where it is known, the `possible` heap of one who knows the future come first.
     `natives` are real mallocs at their defaults, whose time stands in the rows of their models.
     """
-    real = {run.allocator: run.nanoseconds for run in natives if run.events >= _TIMED}
+    real = {run.allocator: run.nanoseconds for run in natives}
     named: dict[str, list[Value]] = {
         "malloc": [one.candidate.allocator for one in settings],
         "settings": [one.candidate.shown_settings for one in settings],

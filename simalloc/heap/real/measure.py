@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from simalloc.heap.real.allocators import Allocator
     from simalloc.heap.real.process import Columns, Memory
 
+_TIMED: Final = 10_000
+"""Of fewer events the time says nothing."""
+
 REPEATS: Final = 5
 
 
@@ -60,8 +63,8 @@ class NativeRun:
 
     @property
     def nanoseconds(self) -> float | None:
-        """Nanoseconds an event, the median of the passes; None without events."""
-        return 1e9 * median(self.seconds) / self.events if self.events else None
+        """Nanoseconds an event, the median of the passes; None of so few that it is noise."""
+        return 1e9 * median(self.seconds) / self.events if self.events >= _TIMED else None
 
 
 def replay_natively(

@@ -112,6 +112,7 @@ def test_glibc_takes_what_its_chunks_add_up_to():
     (run,) = replay_natively(growing(20_000, 1000), [GLIBC], repeats=1)
     assert run.resident.peak_bytes == pytest.approx(20_000 * 1008, abs=4 * PAGE)
     assert run.mapped.peak_bytes == pytest.approx(20_000 * 1008, abs=33 * PAGE)
+    assert run.nanoseconds > 0
 
 
 @pytest.mark.parametrize("allocator", installed(), ids=lambda allocator: allocator.name)
@@ -124,7 +125,7 @@ def test_each_installed_allocator_replays_every_kind_of_event(allocator):
     assert run.resident.peak_bytes >= 100_000 - 2 * 4096  # a process at rest is known to two pages
     assert len(run.seconds) == 2
     assert min(run.seconds) > 0
-    assert run.nanoseconds > 0
+    assert run.nanoseconds is None, "so few events say nothing of the time"
     assert seen == [1] * passes(2)
     assert ("libc.so" in run.library) == (allocator is GLIBC)
 
