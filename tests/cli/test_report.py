@@ -57,6 +57,7 @@ def test_the_page_answers_the_question(page):
                  "Every malloc and setting", "What pins the heap", "Again, by yourself",
                  "first-fit-fifo:growth=64K", "dlmalloc-2.8.6", "SHA-256"):  # fmt: skip
         assert part in text
+    assert "ptmalloc:" not in text.partition("Where the bytes are")[2].partition("<h3>")[0]
     assert text.count("<canvas tabindex") == 2
     assert not re.search(r"\$\w", text), "every placeholder is filled"
 

@@ -152,7 +152,7 @@ def find_out(
     online = [run for *_, run in roles if run.found is None]
     code = look_at_code(trace, online, stage) if len(trace) <= WHOLE_EVENTS else None
     mapped = [_look_closely(trace, *each, code, stage) for each in roles]
-    wastes = [*_wastes(trace, [run for *_, run in roles], stage), *map(real_waste, natives)]
+    wastes = [*_wastes(trace, roles, stage), *map(_really, natives)]
     with stage(f"{trace.name}: statistics", 1.0) as advance:
         described = describe(trace, progress=advance)
     with stage(f"{trace.name}: lives", len(trace)) as advance:
@@ -261,14 +261,22 @@ def _never_merges(policy: Policy) -> bool:
     return getattr(policy.description, "coalescing", None) is Coalescing.NONE
 
 
-def _wastes(trace: EventSource, looked_at: Sequence[Run], stage: Stage) -> list[Waste]:
-    """Return what the heaps' peaks consist of, with mechanism, at scale 1."""
-    policies = [run.policy for run in looked_at if run.scale != 1]
+def _really(native: NativeRun) -> Waste:
+    return replace(real_waste(native), policy=f"{native.allocator}, really")
+
+
+def _wastes(
+    trace: EventSource, looked_at: Sequence[tuple[str, str, Run]], stage: Stage
+) -> list[Waste]:
+    """Return what the heaps' peaks consist of, with mechanism, at scale 1, by their names."""
+    names = {spell(run.policy): name for _, name, run in looked_at}
+    policies = [run.policy for *_, run in looked_at if run.scale != 1]
     policies = [one for one in with_and_without_mechanism(policies) if one.description.mechanism]
-    runs = [run for run in looked_at if run.scale == 1]
+    runs = [run for *_, run in looked_at if run.scale == 1]
     runs += _all_runs(trace, policies, 1, "in-place", stage)
     with stage(f"{trace.name}: waste", len(runs) * len(trace)) as advance:
-        return [waste(trace, run, progress=advance) for run in runs]
+        found = [waste(trace, run, progress=advance) for run in runs]
+    return [replace(one, policy=names.get(one.policy, one.policy)) for one in found]
 
 
 def _look_closely(
