@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simalloc.heap import fragmentation, simulate
-from simalloc.measure.settings import own_candidate, recorded
+from simalloc.measure.settings import policy_in_use, recorded
 from simalloc.measure.sites import profile_of, rows_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,12 @@ def before_after(
     for a policy that there is not.
     """
     runs = [
-        simulate(trace, policy or _own_malloc(trace), resident=True, progress=progress)
+        simulate(
+            trace,
+            policy or policy_in_use(recorded(trace.provenance)),
+            resident=True,
+            progress=progress,
+        )
         for trace in (before, after)
     ]
     first, second = (_figures(trace, run) for trace, run in zip((before, after), runs, strict=True))
@@ -76,11 +81,6 @@ def before_after(
         [Change(name, first[name], second[name]) for name in first],
         None if before.site is None or after.site is None else _sites(before, after),
     )
-
-
-def _own_malloc(trace: Trace) -> str:
-    process = recorded(trace.provenance)
-    return own_candidate(process.allocator).policy(process.version)
 
 
 def _figures(trace: Trace, run: Run) -> Mapping[str, float | None]:

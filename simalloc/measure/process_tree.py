@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.heap import simulate
-from simalloc.measure.settings import own_candidate, recorded
+from simalloc.measure.settings import policy_in_use, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.heap import Run
-    from simalloc.measure.settings import Recorded
     from simalloc.trace import Trace
 
 MOMENTS: Final = 600
@@ -126,8 +125,7 @@ def _process(
     seconds: NDArray[np.float64],
     progress: Callable[[int], None] | None,
 ) -> Process:
-    served: Recorded = recorded(trace.provenance)
-    policy = own_candidate(served.allocator).policy(served.version)
+    policy = policy_in_use(recorded(trace.provenance))
     run = simulate(trace, policy, resident=True, progress=progress)
     assert run.resident is not None, "it has been asked for"
     mapped, resident = run.mapped.timeline, run.resident.timeline

@@ -15,7 +15,7 @@ from simalloc.measure.settings.candidates import (
     first_candidates,
     own_candidate,
 )
-from simalloc.measure.settings.outcomes import IN_MEMORY, Setting, settings_of
+from simalloc.measure.settings.outcomes import IN_MEMORY, Setting, policy_in_use, settings_of
 from simalloc.measure.settings.python import python_of
 from simalloc.measure.settings.recorded import Recorded, recorded
 from simalloc.measure.settings.releases import installed_release
@@ -38,6 +38,7 @@ __all__ = [
     "installed_release",
     "is_worth",
     "own_candidate",
+    "policy_in_use",
     "python_of",
     "recorded",
     "settings_of",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.heap import simulate_all
+from simalloc.measure.settings.candidates import Candidate
 from simalloc.measure.settings.contention import at_once
 from simalloc.measure.settings.recorded import recorded
 from simalloc.measure.settings.releases import installed_release
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from simalloc.heap import Footprint, Run
-    from simalloc.measure.settings.candidates import Candidate
     from simalloc.measure.settings.recorded import Recorded
     from simalloc.trace import EventSource
 
@@ -78,6 +78,15 @@ def version_for(candidate: Candidate, process: Recorded) -> str:
     if candidate.below == process.allocator and process.version:
         return process.version
     return installed_release(candidate.below)
+
+
+def policy_in_use(process: Recorded) -> str:
+    """Return the text of the policy that is nearest to what served a program.
+
+    It is glibc's malloc if that has no model.
+    """
+    candidate = Candidate(process.allocator if process.has_model else "glibc")
+    return candidate.policy(version_for(candidate, process))
 
 
 def with_trims(trace: Trace, every: int) -> Trace:

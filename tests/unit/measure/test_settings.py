@@ -13,6 +13,7 @@ from simalloc.measure.settings import (
     candidates,
     installed_release,
     own_candidate,
+    policy_in_use,
     recorded,
     settings_of,
 )
@@ -161,6 +162,18 @@ def test_a_malloc_that_is_not_recorded_is_the_one_that_is_installed():
     assert (unknown, version_for(own_candidate("glibc"), recorded({"malloc": "glibc 2.41"}))) == (
         release, "2.41",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("malloc", "policy"),
+    [
+        ("glibc 2.42", "ptmalloc:version=2.41"),
+        ("/opt/libjemalloc.so.2 5.3.0", "jemalloc:version=5.3.0"),
+        ("/opt/libhoard.so", own_candidate("glibc").policy(installed_release("glibc"))),
+    ],
+)
+def test_what_a_trace_is_replayed_under_where_nothing_is_chosen(malloc, policy):
+    assert policy_in_use(recorded({"malloc": malloc})) == policy
 
 
 def test_a_search_tries_every_combination():
