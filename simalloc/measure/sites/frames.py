@@ -17,7 +17,7 @@ WRAPPERS: Final = (
     r"(\w+::)*\w*([MmCc]|[Rr]e|[Zz]|[Vv]|val|[Mm]em_?|aligned_?|safesys\w)alloc\w*|_*alloc(ate|_?mem\w*)?",
     r"\w*(str|mem|wcs)n?dup\w*|\w*memalign",
     r"g_(slice|memdup|strdup|new)\w*",
-    r"operator new.*",
+    r"operator new.*|__cxa_allocate_exception|.*/lib(std)?c\+\+\.so.*",
     r"(std|__gnu_cxx|__cxx11|__gnu_debug|boost|absl|eastl)::.*",
     r"<?(alloc|core|std|hashbrown)::.*|__rust_\w+|__rdl_\w+|<.* as (alloc|core)::.*",
     r"<(str|\[.*\])>::.*",

@@ -146,11 +146,10 @@ def convert(
         _append(raw.chunks(), raw.columns, clock, writer)
         resident = sorted([*resident, *raw.looks.tolist()])
         kept = [list(each) for each in thinned(map(Sample._make, resident))]
-        if len(raw.places) > _MANY_PLACES:
-            tell(f"naming the functions of {counted(len(raw.places) - 1, 'place')}")
-        writer.provenance = {**_provenance(raw), **({"resident": kept} if kept else {})}
+        stacks = _stacks(raw, tell) if raw.depth else {}
+        writer.provenance = {**_provenance(raw), **stacks, **({"resident": kept} if kept else {})}
     totals = Totals.of(writer.table, writer.events)
-    unnamed = _unnamed(raw, writer.provenance)
+    unnamed = _unnamed(raw, writer.provenance) if raw.depth else {}
     return Recorded(output, raw.process, raw.executable, is_main, totals, raw.counts, unnamed)
 
 
@@ -179,9 +178,7 @@ def _append(
 
 
 def _unnamed(raw: RawRecording, provenance: Mapping[str, Any]) -> Mapping[str, int]:
-    if raw.depth == 0:
-        return {}
-    named = zip(raw.places, provenance["stacks"]["places"], strict=True)
+    named = zip(dict.fromkeys(raw.places), provenance["stacks"]["places"], strict=True)
     return Counter(
         place.path
         for place, frames in islice(named, 1, None)
@@ -208,7 +205,14 @@ def _provenance(raw: RawRecording) -> Mapping[str, Any]:
     }
     if raw.every:
         provenance["every"] = raw.every
-    if raw.depth == 0:
-        return provenance
-    stacks = told(raw.places, raw.sites.tolist())
-    return {**provenance, "depth": raw.depth, "stacks": stacks}
+    return provenance
+
+
+def _stacks(raw: RawRecording, tell: Callable[[str], None]) -> Mapping[str, Any]:
+    """Name the call paths; what has two numbers, as a library was loaded twice, has one then."""
+    met = raw.places
+    places = {place: number for number, place in enumerate(dict.fromkeys(met))}
+    if len(places) > _MANY_PLACES:
+        tell(f"naming the functions of {counted(len(places) - 1, 'place')}")
+    sites = [(parent, places[met[place]]) for parent, place in raw.sites.tolist()]
+    return {"depth": raw.depth, "stacks": told(list(places), sites)}

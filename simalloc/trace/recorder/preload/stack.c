@@ -132,10 +132,12 @@ __attribute__((noinline)) size_t stack_from(const void *caller, uintptr_t *addre
             addresses[0] = (uintptr_t)caller;
             return 1;
         }
-    do
-        addresses[count++] = place.ip;
-    while (count < most && go_up(&place));
-    return count;
+    for (;;) { /* a place is named by the byte before it, which is where a call is */
+        addresses[count++] = place.ip + place.exact;
+        if (count == most || !go_up(&place))
+            return count;
+        addresses[count - 1] += place.exact; /* the frame of a signal handler's end has no call */
+    }
 }
 
 #else
