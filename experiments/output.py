@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, replace
 from io import StringIO
@@ -84,7 +85,7 @@ def fill_page(words: Path, facts: Mapping[str, Any], shown: Mapping[str, Table |
         for name, one in shown.items()
     }
     text = words.read_text(encoding="utf-8").format_map({**facts, "tables": tables})
-    return "\n\n".join(map(wrapped, text.split("\n\n")))
+    return "\n\n".join(map(wrapped, re.split("\n\n+", text)))
 
 
 def listed(items: Sequence[str]) -> str:
