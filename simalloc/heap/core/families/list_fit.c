@@ -136,6 +136,8 @@ DEFINE_RULE(first_address, FIT_FIRST, ORDER_ADDRESS, FORM_TREE)
 DEFINE_RULE(next_lifo, FIT_NEXT, ORDER_LIFO, FORM_TREE)
 DEFINE_RULE(next_fifo, FIT_NEXT, ORDER_FIFO, FORM_TREE)
 DEFINE_RULE(next_address, FIT_NEXT, ORDER_ADDRESS, FORM_TREE)
+DEFINE_RULE(flat_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_FLAT)
+DEFINE_RULE(flat_first_address, FIT_FIRST, ORDER_ADDRESS, FORM_FLAT)
 DEFINE_RULE(aged_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_AGED)
 DEFINE_RULE(aged_first_fifo, FIT_FIRST, ORDER_FIFO, FORM_AGED)
 DEFINE_RULE(walked_first_lifo, FIT_FIRST, ORDER_LIFO, FORM_WALK)
@@ -149,6 +151,7 @@ static const struct layer *layer_of(struct list_rule rule)
     static const struct layer *const of[FORMS][2][3] = {
         [FORM_TREE] = {[FIT_FIRST] = {&layer_first_lifo, &layer_first_fifo, &layer_first_address},
                        [FIT_NEXT] = {&layer_next_lifo, &layer_next_fifo, &layer_next_address}},
+        [FORM_FLAT] = {[FIT_FIRST] = {NULL, &layer_flat_first_fifo, &layer_flat_first_address}},
         [FORM_AGED] = {[FIT_FIRST] = {&layer_aged_first_lifo, &layer_aged_first_fifo}},
         [FORM_WALK] = {[FIT_FIRST] = {&layer_walked_first_lifo, &layer_walked_first_fifo},
                        [FIT_NEXT] = {&layer_walked_next_lifo, &layer_walked_next_fifo,

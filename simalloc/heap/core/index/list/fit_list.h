@@ -1,11 +1,11 @@
 /* The list of a first or next fit, in the form that costs less.
  *
  * Where searches visit few blocks the list is walked: half the time of a tree. Where they visit
- * many, first fit keeps it by age if that is its order. Otherwise, or when it is very long, it is
- * in a tree. All forms know how many a walk visits; before each batch of events that is held
- * against what another form is worth, and whether the list is walked changes when that has been
- * wrong for as long as the change itself takes. First fit in address order is never walked, which
- * would not pay.
+ * many, that of a first fit is flat while it is short, unless it is LIFO; when it is long, it is
+ * kept by age if that is its order. Otherwise, or when it is very long, it is in a tree. All forms
+ * know how many a walk visits; before each batch of events that is held against what another form
+ * is worth, and whether the list is walked changes when that has been wrong for as long as the
+ * change itself takes. First fit in address order is never walked, which would not pay.
  *
  * Each form is a file in forms/, with functions of the same names: insert, remove, change and
  * search, and pass where next fit can have it. What a caller needs is here, and calls those of the
@@ -14,6 +14,7 @@
 #define SIMALLOC_FIT_LIST_H
 
 #include "index/list/forms/aged.h"
+#include "index/list/forms/flat.h"
 #include "index/list/forms/tree.h"
 #include "index/list/forms/walk.h"
 
@@ -31,6 +32,7 @@ const char *list_check(const struct list_fit *state);
 /* Calls a function of the form; which one is known when the code is compiled. */
 #define OF_FORM(rule, function, ...)                           \
     ((rule).form == FORM_WALK   ? walk_##function(__VA_ARGS__) \
+     : (rule).form == FORM_FLAT ? flat_##function(__VA_ARGS__) \
      : (rule).form == FORM_AGED ? aged_##function(__VA_ARGS__) \
                                 : tree_##function(__VA_ARGS__))
 

@@ -8,9 +8,21 @@
 enum { FAIR_VISITS = 6 };
 enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
 
+/* How many blocks a list has at most that stays flat. */
+enum { MOST_FLAT = 192 };
+
 static bool can_walk(struct list_rule rule)
 {
     return rule.fit == FIT_NEXT || rule.order != ORDER_ADDRESS;
+}
+
+/* Whether a list of at most so many blocks may be flat for a batch of events. */
+static bool may_be_flat(const struct list_fit *state, uint64_t most)
+{
+    const struct list_rule *rule = &state->rule;
+    return rule->fit == FIT_FIRST && rule->order != ORDER_LIFO &&
+           state->heap.counters.free_blocks <= most &&
+           flat_list_fits(&state->flat, state->heap.brk, rule->order == ORDER_ADDRESS);
 }
 
 /* Whether a list of at most so many blocks may be kept by age. */
@@ -24,6 +36,8 @@ static bool may_be_aged(const struct list_fit *state, uint64_t most)
 bool list_may_be(const struct list_fit *state, enum form form)
 {
     switch (form) {
+    case FORM_FLAT:
+        return may_be_flat(state, FLAT_BLOCKS);
     case FORM_AGED:
         return may_be_aged(state, AGED_BLOCKS);
     case FORM_WALK:
@@ -82,6 +96,8 @@ enum form list_due_form(struct list_fit *state)
         return form;
     if (can_walk(state->rule) && walks(state))
         return FORM_WALK;
+    if (may_be_flat(state, form == FORM_FLAT ? MOST_FLAT : MOST_FLAT / 2))
+        return FORM_FLAT;
     return may_be_aged(state, form == FORM_AGED ? AGED_BLOCKS : AGED_BLOCKS / 2) ? FORM_AGED
                                                                                  : FORM_TREE;
 }

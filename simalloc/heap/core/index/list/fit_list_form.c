@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+/* By how many a flat list may have more empty slots than blocks. */
+enum { MOST_EMPTY = 64 };
+
 void list_init(struct list_fit *state, enum fit fit, enum order order)
 {
     struct list_rule rule = {fit, order, FORM_WALK};
@@ -12,6 +15,8 @@ void list_init(struct list_fit *state, enum fit fit, enum order order)
     state->balance = 0;
     state->searches = state->visited = state->passed = 0;
     state->walk = (struct walked_list){.front = NO_BLOCK};
+    state->flat.granule = state->tree.granule;
+    flat_list_clear(&state->flat);
     state->rover = NO_BLOCK;
 }
 
@@ -41,6 +46,15 @@ static void link_tree(struct list_fit *state)
     block_list_clear(tree);
 }
 
+static void link_flat(struct list_fit *state)
+{
+    uint32_t blocks[FLAT_SLOTS];
+    flat_list_blocks(&state->flat, state->rule.order == ORDER_ADDRESS, blocks);
+    for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++)
+        block_ring_insert(&state->walk.front, state->heap.blocks, blocks[i], false);
+    flat_list_clear(&state->flat);
+}
+
 static void link_aged(struct list_fit *state)
 {
     struct aged_list *aged = state->aged;
@@ -59,6 +73,8 @@ static void make_walk(struct list_fit *state)
         return;
     if (state->rule.form == FORM_TREE)
         link_tree(state);
+    else if (state->rule.form == FORM_FLAT)
+        link_flat(state);
     else
         link_aged(state);
     if (state->rule.fit == FIT_NEXT)
@@ -76,7 +92,9 @@ static void leave_walk(struct list_fit *state, enum form form)
     uint32_t id = newest_last && front != NO_BLOCK ? blocks[front].index_slot : front;
     for (uint64_t i = 0; i < state->heap.counters.free_blocks; i++) {
         uint32_t next = newest_last ? blocks[id].index_slot : blocks[id].family_data;
-        if (form == FORM_AGED)
+        if (form == FORM_FLAT)
+            flat_list_insert(&state->flat, blocks, id, ordered);
+        else if (form == FORM_AGED)
             aged_list_insert(state->aged, blocks, id);
         else
             block_list_insert(&state->tree, blocks,
@@ -115,10 +133,18 @@ static bool make(struct list_fit *state, enum form form)
     return true;
 }
 
+/* Whether a flat list should be made anew: it has many empty slots, or keys run out. */
+static bool is_worn(const struct list_fit *state)
+{
+    const struct flat_list *flat = &state->flat;
+    return flat->steps * FLAT_STEP > 2 * state->heap.counters.free_blocks + MOST_EMPTY ||
+           flat->clock >= FLAT_KEYS - 3 * BATCH;
+}
+
 bool list_choose_form(struct list_fit *state)
 {
     enum form form = list_due_form(state);
-    if (form != state->rule.form)
+    if (form != state->rule.form || (form == FORM_FLAT && is_worn(state)))
         return make(state, form);
     if (form == FORM_AGED && !aged_list_is_roomy(state->aged, state->heap.counters.free_blocks))
         aged_list_pack(state->aged, state->heap.blocks);
@@ -170,6 +196,8 @@ const char *list_check(const struct list_fit *state)
 {
     if (state->rule.form == FORM_WALK)
         return check_walk(state);
+    if (state->rule.form == FORM_FLAT)
+        return flat_list_check(&state->flat, &state->heap, state->rule.order == ORDER_ADDRESS);
     if (state->rule.form == FORM_AGED)
         return aged_list_check(state->aged, &state->heap);
     return check_tree(state);

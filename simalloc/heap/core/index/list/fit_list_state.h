@@ -4,10 +4,11 @@
 
 #include "index/list/aged_list.h"
 #include "index/list/block_list_edit.h"
+#include "index/list/flat_list.h"
 #include "index/list/walked_list.h"
 #include "index/order.h"
 
-enum form { FORM_TREE, FORM_AGED, FORM_WALK, FORMS };
+enum form { FORM_TREE, FORM_FLAT, FORM_AGED, FORM_WALK, FORMS };
 
 /* Known when the code is compiled, so that only its own branches are left. */
 struct list_rule {
@@ -27,6 +28,7 @@ struct list_fit {
     struct block_list tree;  /* but first fit LIFO the other way round, so that the newest block
                                 comes last and enters without moving others */
     uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
+    struct flat_list flat;
     struct aged_list *aged; /* NULL: the list has never had this form */
 };
 
