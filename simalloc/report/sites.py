@@ -183,11 +183,6 @@ def spell_frame(frame: Frame) -> str:
     return f"{frame.function} ({place})"
 
 
-def short_frame(frame: Frame) -> str:
-    """Return a frame where there is little room: its file without folders."""
-    return spell_frame(frame._replace(file=frame.file.rpartition("/")[2]))
-
-
 def _place(frame: Frame) -> dict[str, Any]:
     return {
         "function": frame.function,

@@ -23,6 +23,7 @@ WRAPPERS: Final = (
     r"<(str|\[.*\])>::.*",
     r"Py(Mem|Object|DataMem|Mem_Raw)_\w*|_Py(Mem|Object)_\w*|PyType_GenericAlloc|_PyObject_GC_\w*",
     r"Perl_safesys\w+|sqlite3Mem\w+",
+    r"_(_GI__)?IO_\w+|allocate_(dtv|stack)|_dl_allocate_tls",
 )
 """Functions that allocate for others: who called them is meant."""
 
@@ -39,6 +40,11 @@ class Frame(NamedTuple):
     function: str
     file: str = ""
     line: int = 0
+
+    @property
+    def short(self) -> Frame:
+        """It for where there is little room: its file without folders."""
+        return self._replace(file=self.file.rpartition("/")[2])
 
 
 def is_wrapper(frame: Frame, more: Sequence[str] = ()) -> bool:
@@ -58,7 +64,8 @@ def call_path(provenance: Mapping[str, Any], site: int) -> list[Frame]:
 
 def short_name(provenance: Mapping[str, Any], site: int) -> str:
     """Return the name of a site with a few frames, from the innermost on that is no wrapper."""
-    return PATH.join(spelled(frame) for frame in folded(call_path(provenance, site))[:_SHORT])
+    path = folded(call_path(provenance, site))[:_SHORT]
+    return PATH.join(spelled(frame.short) for frame in path)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,7 @@ from simalloc.report.browser.flame import flame_data, flame_figure
 from simalloc.report.figures.live_by_code import draw_live_by_code
 from simalloc.report.html import html
 from simalloc.report.page.svg import svg
-from simalloc.report.sites import proposal_text, short_frame, sites_table
+from simalloc.report.sites import proposal_text, sites_table, spell_frame
 from simalloc.trace.sample import sampled_every
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Code:
     @property
     def names(self) -> list[str]:
         """What each group is called."""
-        return [*map(short_frame, self.leading.frames), "all others"]
+        return [*(spell_frame(frame.short) for frame in self.leading.frames), "all others"]
 
 
 def look_at_code(source: EventSource, runs: Sequence[Run], stage: Stage) -> Code | None:
@@ -89,7 +89,8 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
         )
     name, profile = next(iter(code.profiles.items()))
     measure = "pinned_bytes" if name else "live_bytes"
-    table = html(sites_table("", rows_of(profile, "site", measure), measure, _ROWS))
+    rows = [replace(row, frame=row.frame.short) for row in rows_of(profile, "site", measure)]
+    table = html(sites_table("", rows, measure, _ROWS))
     apart = "".join(f"<p>{escape(proposal_text(one))}.</p>" for one in code.proposals)
     figure = draw_live_by_code(code.events, code.live, code.names, theme="page")
     return (

@@ -268,6 +268,8 @@ def test_progress_of_proposals_comes_to_what_was_announced(seed):
         (["__rust_alloc", "alloc::vec::Vec<T>::push", "app::run (src/main.rs:8)"],
          ("app::run", "src/main.rs", 8)),
         (["port::aligned_alloc", "Reader::Reader"], ("Reader::Reader", "", 0)),
+        (["_IO_file_doallocate", "__GI__IO_doallocbuf", "_IO_new_file_xsputn", "puts", "main"],
+         ("puts", "", 0)),
         (["malloc"], ("malloc", "", 0)),
     ],
 )  # fmt: skip
