@@ -58,7 +58,8 @@ def best_apart(
 ) -> list[Proposal]:
     """Return whose objects had best a heap of their own; those proposals that save most first.
 
-    At most `most` of them, none that saves less than 1 %; and none at all if the trace does not say
+    At most `most` of them, none that saves less than 1 % or that moves more than a better one and
+    all that it moves; and none at all if the trace does not say
     where its calls are, or is a sample. Of the functions that hold most of the free memory of the
     heap under `policy` four are tried alone, and the first two and three in one arena, each time by
     a replay in two heaps. Only the first `events` of the trace are replayed, and each proposal says
@@ -80,7 +81,13 @@ def best_apart(
         frames = tuple(frame for frame, _ in some)
         found.append(Proposal(frames, parting.apart(sites), len(trace), len(source)))
     found.sort(key=lambda one: -_gain(one))
-    return [one for one in found[:most] if _gain(one) >= _WORTH]
+    better = [one for at, one in enumerate(found) if not _is_enough(found[:at], one)]
+    return [one for one in better[:most] if _gain(one) >= _WORTH]
+
+
+def _is_enough(better: Sequence[Proposal], one: Proposal) -> bool:
+    """Whether a better proposal moves only functions that this one moves too."""
+    return any(set(each.frames) <= set(one.frames) for each in better)
 
 
 def _tries(functions: int) -> list[tuple[int, int]]:
