@@ -138,7 +138,8 @@ def command(
     finally:
         teller.end_line()
     _summarize(outcome.recorded)
-    if not python and any(_is_python(one) for one in outcome.recorded):
+    told = python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
+    if not told and any(_is_python(one) for one in outcome.recorded):
         _say(_PYTHON)
     if wanted.depth and symbolizer() is None:
         _say("there is neither llvm-symbolizer nor addr2line, so places have no files and lines")
