@@ -10,8 +10,9 @@ import numpy as np
 
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
+from simalloc.measure.sites.frames import call_path, folded
 from simalloc.trace import Op
-from simalloc.trace.sites import site_name
+from simalloc.trace.sites import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,25 +107,27 @@ def _held(
     numbers, index, blocks = np.unique(arena, return_inverse=True, return_counts=True)
     sizes = np.bincount(index, trace.size[entered], len(numbers)).astype(np.int64)
     sites = trace.site[entered] if trace.site is not None else np.zeros(len(entered), np.int64)
-    code: list[Counter[int]] = [Counter() for _ in numbers]
+    code: list[Counter[str]] = [Counter() for _ in numbers]
+    names = {site: _name(trace, site) for site in np.unique(sites).tolist()}
     for place, site in zip(index.tolist(), sites.tolist(), strict=True):
-        code[place][site] += 1
+        code[place][names[site]] += 1
     order = np.argsort(sizes, kind="stable").tolist()
     arenas = tuple(
-        Arena(int(numbers[i]), int(blocks[i]), int(sizes[i]), _name(trace, code[i])) for i in order
+        Arena(int(numbers[i]), int(blocks[i]), int(sizes[i]), code[i].most_common(1)[0][0])
+        for i in order
     )
     sparse = [code[i] for i in order if sizes[i] <= SPARSE * arena_bytes]
-    total = sum(sparse, Counter[int]())
+    total = sum(sparse, Counter[str]())
     places = tuple(
-        (_name(trace, Counter([site])), count, sum(site in each for each in sparse))
-        for site, count in total.most_common()
+        (name, count, sum(name in each for each in sparse))
+        for name, count in total.most_common()
         if trace.site is not None
     )
     return HeldArenas(event, arena_bytes, arenas, places)
 
 
-def _name(trace: Trace, sites: Counter[int]) -> str:
-    """Return the name of the most frequent of some sites."""
+def _name(trace: Trace, site: int) -> str:
+    """Return the innermost function of a site that does not allocate for others."""
     if trace.site is None:
         return ""
-    return site_name(trace.provenance, sites.most_common(1)[0][0])
+    return spelled(folded(call_path(trace.provenance, site))[0].short)
