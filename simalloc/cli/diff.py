@@ -89,11 +89,15 @@ def _write_page(
     output: Path, given: tuple[str, str], traces: list[Trace], found: BeforeAfter
 ) -> None:
     pages = writable_pages()
-    names = ("before", "after") if traces[0].name == traces[1].name else map(str, given)
+    if traces[0].name == traces[1].name:
+        traces = [
+            trace.renamed(f"{trace.name} ({when})")
+            for trace, when in zip(traces, ("before", "after"), strict=True)
+        ]
     with replacing(output) as stream:
         findings = [
-            pages.find_out(trace.renamed(f"{trace.name} ({name})"), given=one, stage=progress)
-            for trace, one, name in zip(traces, given, names, strict=True)
+            pages.find_out(trace, given=one, stage=progress)
+            for trace, one in zip(traces, given, strict=True)
         ]
         words = f"simalloc diff {given[0]} {given[1]} -o {output.name}"
         stream.write(pages.page(findings, words, before_after=found))
