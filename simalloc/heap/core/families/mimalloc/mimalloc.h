@@ -87,7 +87,7 @@ struct theap {
     uint64_t full_retain; /* how many full pages a search leaves in their queue */
     uint64_t calls; /* generic mallocs since the last collection */
     uint64_t collected; /* and before that, since the last full one */
-    bool is_new; /* malloc was not called yet */
+    bool is_new; /* its thread, not the main one, has not called malloc yet */
 };
 
 struct mimalloc;

@@ -69,7 +69,7 @@ static void begin_thread(struct mimalloc *mi, struct theap *theap)
     theap->identity = ++state->identities;
     theap->sequence = state->sequences++;
     theap->full_retain = state->page_full_retain;
-    theap->is_new = true;
+    theap->is_new = mi->is_started;
     const struct counters before = heap->counters;
     for (unsigned i = 0; i < RECORDS && mi->is_started && heap->setting.mechanism; i++) {
         uint32_t id = allocate_for(mi, state->keeper, record_sizes[i]);

@@ -54,7 +54,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
     def __init__(self, description: Mimalloc) -> None:
         super().__init__(description, Theap(sequence=0, full_retain=description.page_full_retain))
         self._arenas = Arenas(self, description)
-        self._records = Theap(sequence=0, full_retain=2, is_new=False)
+        self._records = Theap(sequence=0, full_retain=2)
         self._threads = 1
 
     def rounded(self, size: int) -> int:
@@ -88,7 +88,8 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         """Return what the request's thread has, which is made at its first malloc."""
         thread = self.request.thread
         if thread not in self._theaps:
-            theap = Theap(sequence=self._threads, full_retain=self._options.page_full_retain)
+            retain = self._options.page_full_retain
+            theap = Theap(sequence=self._threads, full_retain=retain, is_new=True)
             self._threads += 1
             if self._mechanism:
                 theap.records = tuple(self._allocate(self._records, size) for size in _RECORDS)

@@ -22,5 +22,5 @@ class Theap(SomeTheap[Page]):
     """The generic mallocs before that, since the last full collection."""
     records: tuple[int, ...] = ()
     """The blocks that hold the thread's own records."""
-    is_new: bool = True
-    """Whether the thread has not called malloc yet."""
+    is_new: bool = False
+    """Whether the thread, not the main one, has not called malloc yet."""
