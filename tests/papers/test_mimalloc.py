@@ -29,11 +29,12 @@ SETTINGS = {
     "ret0": {"page_full_retain": 0},
     "gc1000": {"generic_collect": 1000},
     "d0": {"decommit_delay": 0},
+    "reserve": {"reserve_os_memory": "1G"},
     "dd0": {"decommit_delay": 0, "segment_decommit_delay": 0},
 }
 CASES = sorted(str(path.relative_to(MEASURED)) for path in MEASURED.glob("*/*.csv.zst"))
 THREADED = ["2.0.9/mt2@dd0.csv.zst", "3.6.0/al3.csv.zst", "3.6.0/mt2.csv.zst"]
-BRIEF = [case for case in CASES if "/end@" in case or "/collect@" in case]
+BRIEF = [case for case in CASES if case.split("/")[1].startswith(("collect@", "end@", "huge@"))]
 
 
 def measured(case):

@@ -468,6 +468,7 @@ NOT_DRAWN = {
 OLDER = {
     Mimalloc: {
         "version": st.just(MimallocVersion.V2_0_9),
+        "reserve_os_memory": st.sampled_from([0, 32 << 20, 96 << 20]),
         "mechanism": st.booleans(),
         "tick": st.sampled_from([0, 10**6, 10**9]),
         "decommit_delay": st.sampled_from([0, 3]),

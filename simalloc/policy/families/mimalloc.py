@@ -34,6 +34,7 @@ _OF_2: Final = frozenset(
         "eager_commit",
         "eager_commit_delay",
         "page_reset",
+        "reserve_os_memory",
     }
 )
 """The parameters of 2.0.9 alone."""
@@ -169,6 +170,11 @@ class Mimalloc(Family):
         bool,
         "2.0.9: whether the system may take the pages of freed spans; until then they stay.",
     ] = False
+    reserve_os_memory: Annotated[
+        int,
+        Range(0, 64 * _CHUNK, _CHUNK),
+        "2.0.9: what is mapped and committed at the start; segments come from there first.",
+    ] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

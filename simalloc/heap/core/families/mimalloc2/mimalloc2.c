@@ -108,7 +108,7 @@ static void free_remote(struct mimalloc *mi, struct theap *theap, uint32_t numbe
         page->remote = id;
         page->remote_count++;
     }
-    if (page->segment->is_huge)
+    if (page->segment->is_huge && !page->segment->is_reserved)
         heap_discard(heap, heap->blocks[id].address, page->block_size);
 }
 
@@ -185,6 +185,7 @@ static const struct parameter parameters[] = {
     PARAMETER(struct mimalloc2, allow_decommit, 0, 1),
     PARAMETER(struct mimalloc2, eager_commit, 0, 1),
     SIZE_PARAMETER(struct mimalloc2, eager_commit_delay),
+    PARAMETER(struct mimalloc2, reserve_os_memory, 0, MOST_RESERVED * SEGMENT),
 };
 
 const struct family mimalloc2 = {

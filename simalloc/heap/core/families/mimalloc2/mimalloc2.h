@@ -7,6 +7,7 @@
 enum {
     SLICES = 512, /* of a segment */
     KEPT_SEGMENTS = 1024,
+    MOST_RESERVED = 64, /* segments; in more the library looks for room in another order */
     LARGEST_SMALL = 16 * 1024, /* of blocks in a page of one slice */
     LARGEST_MEDIUM = 128 * 1024, /* above this each block has a page of its own */
 };
@@ -47,6 +48,7 @@ struct segment {
     uint32_t abandoned; /* pages that nobody owns */
     uint32_t visits;    /* since nobody owns it */
     bool is_huge;       /* it is for one block only */
+    bool is_reserved;   /* it is in the reserve, where everything stays committed */
     struct span spans[SLICES];
     uint16_t first_of[SLICES]; /* by a span's last slice, its first one */
 };
@@ -54,6 +56,15 @@ struct segment {
 struct kept {
     struct segment *segment;
     uint64_t expire; /* when it is to be decommitted; 0: never */
+};
+
+/* What is reserved at the start, in parts of a segment's size. */
+struct reserve {
+    uint64_t start;
+    uint64_t count;     /* 0: nothing is mapped yet */
+    uint64_t used;      /* parts, as bits */
+    uint64_t ever_used; /* the same */
+    uint32_t block_at[MOST_RESERVED]; /* that begins at a part, if it is free parts */
 };
 
 struct mimalloc2 {
@@ -64,7 +75,9 @@ struct mimalloc2 {
     uint64_t allow_decommit;
     uint64_t eager_commit;
     uint64_t eager_commit_delay;
+    uint64_t reserve_os_memory;
 
+    struct reserve reserve;
     struct segment **segments; /* by number; the first one is none */
     uint32_t segment_count;
     uint32_t segment_capacity;
@@ -82,6 +95,12 @@ ALWAYS_INLINE struct span *span_at(const struct mimalloc2 *state, uint32_t place
 {
     return &state->segments[place / SLICES]->spans[place % SLICES];
 }
+
+/* The lowest free parts of the reserve for `size` bytes, which are used now, and whether any was used
+ * before; NO_BLOCK: there are none, or the heap has failed. */
+uint32_t reserve_take(struct mimalloc2 *state, uint64_t size, bool *was_used);
+/* Frees parts that have become one block. */
+void reserve_give(struct mimalloc2 *state, uint32_t id);
 
 /* A segment for a thread, all of it one free span in its queue; NULL, with the heap's failure set,
  * if that cannot be. */

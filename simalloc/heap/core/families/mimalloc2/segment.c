@@ -98,7 +98,7 @@ static void let_wait(struct mimalloc2 *state, struct segment *segment, uint32_t 
 void segment_leave(struct mimalloc2 *state, struct segment *segment, uint32_t index,
                    uint32_t count)
 {
-    if (!state->allow_decommit || segment->is_huge)
+    if (!state->allow_decommit || segment->is_huge || segment->is_reserved)
         return;
     if (state->decommit_delay == 0)
         decommit(state, segment, index, count);
@@ -114,16 +114,22 @@ void segment_decommit_due(struct mimalloc2 *state, struct segment *segment, bool
     decommit_bits(state, segment, segment->waiting);
 }
 
-/* Maps a segment, whose spans are still to be made; NULL, with the heap's failure set, if that
- * cannot be. Its free part is in `block`. */
+/* Takes a segment for `size` bytes of the reserve, or maps one; its spans are still to be made. NULL,
+ * with the heap's failure set, if that cannot be. Its free part is in `block`. */
 static struct segment *map(struct mimalloc2 *state, uint64_t size, bool is_huge, uint32_t *block)
 {
     struct heap *heap = &state->mi.heap;
     struct segment *segment = calloc(1, sizeof *segment);
     bool has_room = TABLE_SPARE(state->segments, state->segment_count, 1, UINT32_MAX,
                                 state->segment_capacity);
-    uint32_t id = NO_BLOCK;
-    if (heap_needs(heap, segment != NULL && has_room))
+    /* So far a header is cleared where something was before, even beyond its own slice. */
+    uint64_t header = HEADER_START + (round_up(size, SLICE) / SLICE + 1) * SLICE_RECORD;
+    size = system_size(size, 4 * KIB);
+    bool is_written = false;
+    bool is_ready = heap_needs(heap, segment != NULL && has_room);
+    uint32_t id = is_ready ? reserve_take(state, size, &is_written) : NO_BLOCK;
+    bool is_reserved = id != NO_BLOCK;
+    if (!is_reserved && heap->failure == NULL)
         id = heap_map_segment(heap, size, SEGMENT);
     if (id == NO_BLOCK) {
         free(segment);
@@ -138,16 +144,21 @@ static struct segment *map(struct mimalloc2 *state, uint64_t size, bool is_huge,
         .number = number,
         .start = heap->blocks[id].address,
         .relative = state->mi.hint,
-        .size = size,
+        .size = heap->blocks[id].size,
         .is_huge = is_huge,
+        .is_reserved = is_reserved,
     };
-    state->mi.hint += round_up(size, SEGMENT);
-    heap->counters.growths++;
+    if (is_reserved) {
+        segment->relative = segment->start - state->reserve.start;
+    } else {
+        state->mi.hint += round_up(size, SEGMENT);
+        heap->counters.growths++;
+    }
     if (state->first > 0) {
         segment->header = id;
         id = heap_cut_off(heap, id, SLICE);
         heap_mark(heap, segment->header, STATE_TABLE);
-        heap_touch(heap, segment->start, HEADER_START);
+        heap_touch(heap, segment->start, is_written ? header : HEADER_START);
     }
     heap_mark(heap, id, STATE_FREE);
     *block = id;
@@ -181,7 +192,9 @@ struct segment *segment_take(struct mimalloc2 *state, struct theap *theap)
         segment = map(state, SEGMENT, false, &block);
         if (segment == NULL)
             return NULL;
-        if (state->eager_commit && !is_lazy)
+        if (segment->is_reserved)
+            bits_set(segment->committed, 0, SLICES);
+        else if (state->eager_commit && !is_lazy)
             commit(state, segment, 0, SLICES);
         else if (state->first > 0) /* what was committed by itself is cleared by writing */
             heap_touch(&state->mi.heap, segment->start, HEADER);
@@ -201,10 +214,10 @@ struct segment *segment_take_huge(struct mimalloc2 *state, struct theap *theap, 
     uint64_t room = round_up(size, SLICE);
     uint64_t front = state->first * SLICE;
     uint32_t block;
-    struct segment *segment = map(state, system_size(size + front, 4 * KIB), true, &block);
+    struct segment *segment = map(state, size + front, true, &block);
     if (segment == NULL)
         return NULL;
-    state->mi.committed += segment->size;
+    state->mi.committed += segment->is_reserved ? 0 : segment->size;
     segment->owner = theap;
     if (segment->size > front + room)
         heap_mark(&state->mi.heap, heap_cut_off(&state->mi.heap, block, room), STATE_WASTE);
@@ -225,40 +238,43 @@ static void unmap(struct mimalloc2 *state, struct segment *segment)
         heap_mark(heap, segment->header, STATE_WASTE);
         heap_join_previous(heap, id);
     }
-    if (heap->blocks[id].next != heap->blocks[id].previous)
+    if (heap->blocks[id].size < segment->size)
         heap_join_next(heap, id);
-    heap_unmap_segment(heap, id);
+    if (segment->is_reserved)
+        reserve_give(state, id);
+    else
+        heap_unmap_segment(heap, id);
     state->segments[segment->number] = NULL;
     free(segment);
 }
 
 static void keep(struct mimalloc2 *state, struct segment *segment, uint32_t slot)
 {
-    uint64_t committed = count_bits(segment->committed);
-    if (state->allow_decommit && state->segment_decommit_delay == 0)
+    bool is_going = count_bits(segment->committed) > 0 && !segment->is_reserved;
+    if (is_going && state->allow_decommit && state->segment_decommit_delay == 0)
         decommit_bits(state, segment, segment->committed);
     bits_set(state->filled, slot, 1);
     state->kept[slot].segment = segment;
     state->kept[slot].expire = 0;
-    if (committed > 0 && state->segment_decommit_delay > 0)
+    if (is_going && state->segment_decommit_delay > 0)
         state->kept[slot].expire = clock_of(&state->mi) + state->segment_decommit_delay;
 }
 
 void segment_give(struct mimalloc2 *state, struct segment *segment)
 {
     segment->owner = NULL;
+    uint64_t slices = count_bits(segment->committed);
     if (segment->is_huge) {
-        state->mi.committed -= (state->first + segment->spans[state->first].count) * SLICE;
-        unmap(state, segment);
-        return;
+        slices = state->first + segment->spans[state->first].count;
+    } else {
+        segments_purge(state, false);
+        uint32_t slot = lowest_slot(state, false);
+        if (slot < KEPT_SEGMENTS) {
+            keep(state, segment, slot);
+            return;
+        }
     }
-    segments_purge(state, false);
-    uint32_t slot = lowest_slot(state, false);
-    if (slot < KEPT_SEGMENTS) {
-        keep(state, segment, slot);
-        return;
-    }
-    state->mi.committed -= count_bits(segment->committed) * SLICE;
+    state->mi.committed -= segment->is_reserved ? 0 : slices * SLICE;
     unmap(state, segment);
 }
 

@@ -103,6 +103,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             yield from segment.free_spans()
         for segment in self._segments.kept():
             yield segment.start + self._segments.first * SLICE
+        yield from self._segments.free_parts()
         for theap in self._theaps.values():
             yield from theap.delayed
 
@@ -320,7 +321,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             page.delayed = Delayed.NO
         else:
             page.remote.append(block)
-        if page.segment.is_huge and page.owner is not theap:
+        if page.segment.is_huge and not page.segment.is_reserved and page.owner is not theap:
             self.discard(block, page.block_size)
 
     def _free_own(self, page: Page, block: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.families.mimalloc.sizes import MIB, SLICE, round_up, system_size
+from simalloc.heap.reference.families.mimalloc2.reserve import Reserve
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class Segment:
         """The slices that are to be decommitted, as bits."""
         self.expire = 0
         """When that is due, in milliseconds; 0: nothing is, or at once."""
-        self.is_in_arena = False
+        self.is_reserved = False
+        """Whether it is in the reserve, where everything stays committed."""
 
     def pages(self) -> list[Page]:
         """Return the pages, by address."""
@@ -113,6 +115,7 @@ class Segments:
         self._options = description
         self._hint = 0
         self._cache: dict[int, tuple[Segment, int]] = {}
+        self._reserve: Reserve | None = None
 
     def take(self, *, is_eager: bool) -> Segment:
         """Return a segment that is one free span: one that is kept, or a new one."""
@@ -121,8 +124,13 @@ class Segments:
             self._heap.touch(segment.start, _HEADER_SIZE if self.first else 0)
         else:
             segment = self._map(SEGMENT, is_huge=False)
-            self._begin(segment, SEGMENT // SLICE if is_eager else self.first)
-            if not is_eager and self.first:  # what is committed by itself is cleared by writing
+            if segment.is_reserved:
+                segment.committed = bits(0, SEGMENT // SLICE)
+            else:
+                self._begin(segment, SEGMENT // SLICE if is_eager else self.first)
+            if (
+                not (is_eager or segment.is_reserved) and self.first
+            ):  # what is committed by itself is cleared by writing
                 self._heap.touch(segment.start, _HEADER_SIZE)
         self._commit(segment, bits(0, self.first))
         segment.expire = 0
@@ -133,8 +141,8 @@ class Segments:
     def take_huge(self, size: int) -> Segment:
         """Return a segment that is one span, for a block of `size` bytes."""
         whole = size + self.first * SLICE
-        segment = self._map(system_size(whole, 4096), is_huge=True)
-        self.committed += segment.size
+        segment = self._map(whole, is_huge=True)
+        self.committed += 0 if segment.is_reserved else segment.size
         slices = round_up(size, SLICE) // SLICE
         segment.spans = {self.first: (slices, None)}
         start = segment.start + self.first * SLICE
@@ -147,20 +155,20 @@ class Segments:
         """Take back a segment without pages: it is kept, or unmapped if it is a huge one."""
         segment.owner = None
         if segment.is_huge:
-            slices = self.first + sum(count for count, _ in segment.spans.values())
-            self.committed -= slices * SLICE
-            self._unmap(segment)
+            self._unmap(segment, self.first + sum(count for count, _ in segment.spans.values()))
             return
         self.purge_cache(now)
         slot = min(set(range(_CACHE_SLOTS)) - self._cache.keys(), default=None)
         if slot is None:
-            self.committed -= segment.committed.bit_count() * SLICE
-            self._unmap(segment)
+            self._unmap(segment, segment.committed.bit_count())
             return
         delay = self._options.segment_decommit_delay
-        if self._options.allow_decommit and segment.committed and delay == 0:
+        if segment.is_reserved or not segment.committed:
+            self._cache[slot] = segment, 0
+            return
+        if self._options.allow_decommit and delay == 0:
             self._decommit(segment, segment.committed)
-        self._cache[slot] = segment, now + delay if segment.committed else 0
+        self._cache[slot] = segment, now + delay
 
     def purge_cache(self, now: int, *, force: bool = False) -> None:
         """Decommit segments that have been kept for long, of a few slots or with `force` of all."""
@@ -193,7 +201,7 @@ class Segments:
 
     def leave(self, segment: Segment, index: int, count: int, now: int) -> None:
         """Decommit slices that have become free, or let them wait for it."""
-        if not self._options.allow_decommit or segment.is_huge:
+        if not self._options.allow_decommit or segment.is_huge or segment.is_reserved:
             return
         delay, extend = self._options.decommit_delay, self._options.decommit_extend_delay
         if delay == 0:
@@ -234,25 +242,58 @@ class Segments:
         """Return the segments that nobody uses."""
         return [segment for segment, _ in self._cache.values()]
 
+    def free_parts(self) -> list[int]:
+        """Return where free parts of the reserve begin."""
+        return self._reserve.free_runs() if self._reserve else []
+
     def _map(self, size: int, *, is_huge: bool) -> Segment:
         blocks = self._heap.blocks
-        start = blocks.map_segment(size, SEGMENT)
-        self._heap.growths += 1
-        segment = Segment(start, self._hint, size, is_huge=is_huge)
-        self._hint += round_up(size, SEGMENT)
+        # So far a header is cleared where something was before, even beyond its own slice.
+        header = _HEADER_START + _SLICE_RECORD * (round_up(size, SLICE) // SLICE + 1)
+        size = system_size(size, 4096)
+        start, was_used = self._take_reserved(size) or (None, False)
+        if start is not None:
+            assert self._reserve is not None
+            segment = Segment(
+                start, start - self._reserve.start, blocks.size[start], is_huge=is_huge
+            )
+            segment.is_reserved = True
+        else:
+            start = blocks.map_segment(size, SEGMENT)
+            self._heap.growths += 1
+            segment = Segment(start, self._hint, size, is_huge=is_huge)
+            self._hint += round_up(size, SEGMENT)
         if self.first:
             free = blocks.cut(start, SLICE)
             blocks.mark(start, State.TABLE)
-            self._heap.touch(start, _HEADER_START)
+            self._heap.touch(start, header if was_used else _HEADER_START)
             start = free
         blocks.mark(start, State.FREE)
         return segment
 
-    def _unmap(self, segment: Segment) -> None:
+    def _take_reserved(self, size: int) -> tuple[int, bool] | None:
+        """Take so many bytes of the reserve, which is mapped at the first time."""
+        reserved = self._options.reserve_os_memory
+        if not reserved:
+            return None
+        if self._reserve is None:
+            self._reserve = Reserve(self._heap, reserved, record=bool(self.first))
+            self._heap.growths += 1
+            self._hint += reserved
+            self.committed += self._reserve.committed
+        return self._reserve.take(size)
+
+    def _unmap(self, segment: Segment, slices: int) -> None:
+        """Give a segment back, of which so many slices are believed to be committed."""
         blocks = self._heap.blocks
         while blocks.size[segment.start] < segment.size:
             blocks.join(segment.start)
-        blocks.unmap_segment(segment.start)
+        if segment.is_reserved:
+            assert self._reserve is not None
+            self._reserve.give(segment.start)
+        else:
+            self.committed -= slices * SLICE
+            blocks.unmap_segment(segment.start)
 
     def _begin(self, segment: Segment, slices: int) -> None:
         segment.committed = bits(0, slices)

@@ -1,0 +1,76 @@
+"""What mimalloc 2 reserves at its start: segments come from there before the system is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simalloc.heap.reference.families.mimalloc.sizes import MIB
+from simalloc.heap.reference.space import State
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.heap import Heap
+
+_PART = 32 * MIB
+
+_RECORD = 4096
+"""Bytes in which the library notes what of it is used."""
+
+
+class Reserve:
+    """Memory that stays committed, in parts of a segment's size."""
+
+    def __init__(self, heap: Heap, size: int, *, record: bool) -> None:
+        blocks = heap.blocks
+        if record:
+            note = blocks.map_segment(_RECORD)
+            blocks.mark(note, State.TABLE)
+            heap.touch(note, _RECORD)
+        self.committed = size + _RECORD * record
+        self.size = size
+        self.start = blocks.map_segment(size, _PART)
+        blocks.mark(self.start, State.FREE)
+        self._blocks = blocks
+        self._free = dict.fromkeys(range(size // _PART), True)
+        """By part, whether it is free."""
+        self._used: set[int] = set()
+        """The parts that were ever used."""
+
+    def take(self, size: int) -> tuple[int, bool] | None:
+        """Use the lowest free parts that hold so many bytes, if any do.
+
+        Returns where they are, and whether one was used before.
+        """
+        count = -(-size // _PART)
+        for index in range(len(self._free) - count + 1):
+            parts = range(index, index + count)
+            if not all(self._free[part] for part in parts):
+                continue
+            address = self.start + index * _PART
+            if self._blocks.size[address] > count * _PART:
+                self._blocks.cut(address, count * _PART)
+            self._free.update(dict.fromkeys(parts, False))
+            was_used = not self._used.isdisjoint(parts)
+            self._used.update(parts)
+            return address, was_used
+        return None
+
+    def give(self, address: int) -> None:
+        """Take back parts that have become one block."""
+        blocks = self._blocks
+        first = (address - self.start) // _PART
+        end = first + blocks.size[address] // _PART
+        self._free.update(dict.fromkeys(range(first, end), True))
+        blocks.mark(address, State.FREE)
+        if self._free.get(end):
+            blocks.join(address)
+        if self._free.get(first - 1):
+            while not blocks.size.get(self.start + (first - 1) * _PART):
+                first -= 1
+            blocks.join(self.start + (first - 1) * _PART)
+
+    def free_runs(self) -> list[int]:
+        """Return where free parts begin that follow none."""
+        starts = [
+            part for part, free in self._free.items() if free and not self._free.get(part - 1)
+        ]
+        return [self.start + part * _PART for part in starts]
