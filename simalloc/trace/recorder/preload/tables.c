@@ -200,6 +200,98 @@ static void restore(struct state *state, uint64_t number, const struct state *fi
     }
 }
 
+/* Each of the next three carries out an instruction, whose number may be in its code, if it is one
+ * of its kind: true. This one goes to a later address. */
+static bool go_on(uint8_t code, uint64_t number, const uint8_t **at, const struct common *common,
+                  uintptr_t *address)
+{
+    switch (code) {
+    case 0x40: /* advance_loc, and with one, two and four bytes */
+        *address += number * common->step;
+        return true;
+    case 0x02:
+    case 0x03:
+    case 0x04:
+        *address += fixed(at, (size_t)1 << (code - 0x02)) * common->step;
+        return true;
+    case 0x01: /* set_loc */
+        *address = pointer(at, common->form);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Says where a register is. */
+static bool change_register(uint8_t code, uint64_t number, const uint8_t **at, int64_t measure,
+                            const struct state *first, struct state *state)
+{
+    uint64_t length;
+    if (code < 0x40)
+        number = unsigned_number(at);
+    switch (code) {
+    case 0x80: /* offset, and extended, and signed */
+    case 0x05:
+        save(state, number, (int64_t)unsigned_number(at) * measure);
+        return true;
+    case 0x11:
+        save(state, number, signed_number(at) * measure);
+        return true;
+    case 0xc0: /* restore, and extended */
+    case 0x06:
+        restore(state, number, first);
+        return true;
+    case 0x07: /* undefined: without a return address there is no caller */
+        state->end = number == RETURN_ADDRESS ? END_OF_STACK : state->end;
+        return true;
+    case 0x08: /* same_value */
+        save(state, number, 0);
+        return true;
+    case 0x10: /* expression */
+        length = unsigned_number(at);
+        if (number == BP)
+            save_by_expression(state, *at, *at + length);
+        else
+            state->lost |= number == RETURN_ADDRESS;
+        *at += length;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Says where the frame ends. */
+static bool change_end(uint8_t code, const uint8_t **at, int64_t measure, struct state *state)
+{
+    uint64_t number;
+    switch (code) {
+    case 0x0c: /* def_cfa, and its parts, and signed */
+        number = unsigned_number(at);
+        define_end(state, number, (int64_t)unsigned_number(at));
+        return true;
+    case 0x12:
+        number = unsigned_number(at);
+        define_end(state, number, signed_number(at) * measure);
+        return true;
+    case 0x0d:
+        define_end(state, unsigned_number(at), state->offset);
+        return true;
+    case 0x0e:
+        state->offset = (int64_t)unsigned_number(at);
+        return true;
+    case 0x13:
+        state->offset = signed_number(at) * measure;
+        return true;
+    case 0x0f: /* def_cfa_expression */
+        number = unsigned_number(at);
+        define_by_expression(state, *at, *at + number);
+        *at += number;
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Carries out instructions up to the one that is for a later address than `instruction`. */
 static void carry_out(struct program program, const struct common *common, uintptr_t address,
                       uintptr_t instruction, struct state *state)
@@ -209,95 +301,23 @@ static void carry_out(struct program program, const struct common *common, uintp
     const uint8_t *at = program.at;
     while (at < program.end && address <= instruction && !state->lost) {
         uint8_t code = *at++;
-        uint64_t number = code & 0x3f, length;
-        switch (code & 0xc0 ? code & 0xc0 : code) {
-        case 0x00: /* nothing */
-            break;
-        case 0x40: /* advance_loc, and with one, two and four bytes */
-            address += number * common->step;
-            break;
-        case 0x02:
-            address += fixed(&at, 1) * common->step;
-            break;
-        case 0x03:
-            address += fixed(&at, 2) * common->step;
-            break;
-        case 0x04:
-            address += fixed(&at, 4) * common->step;
-            break;
-        case 0x01: /* set_loc */
-            address = pointer(&at, common->form);
-            break;
-        case 0x80: /* offset, and extended, and signed */
-            save(state, number, (int64_t)unsigned_number(&at) * common->measure);
-            break;
-        case 0x05:
-            number = unsigned_number(&at);
-            save(state, number, (int64_t)unsigned_number(&at) * common->measure);
-            break;
-        case 0x11:
-            number = unsigned_number(&at);
-            save(state, number, signed_number(&at) * common->measure);
-            break;
-        case 0xc0: /* restore, and extended */
-            restore(state, number, &first);
-            break;
-        case 0x06:
-            restore(state, unsigned_number(&at), &first);
-            break;
-        case 0x07: /* undefined: without a return address there is no caller */
-            number = unsigned_number(&at);
-            if (number == RETURN_ADDRESS)
-                state->end = END_OF_STACK;
-            break;
-        case 0x08: /* same_value */
-            save(state, unsigned_number(&at), 0);
-            break;
-        case 0x0a: /* remember_state, restore_state */
+        uint64_t number = code & 0x3f;
+        code = code & 0xc0 ? code & 0xc0 : code;
+        if (code == 0x00) /* nothing */
+            continue;
+        if (code == 0x2e) { /* GNU_args_size */
+            unsigned_number(&at);
+        } else if (code == 0x0a) { /* remember_state */
             state->lost = depth == MOST_REMEMBERED;
             if (!state->lost)
                 remembered[depth++] = *state;
-            break;
-        case 0x0b:
+        } else if (code == 0x0b) { /* restore_state */
             state->lost = depth == 0;
             if (!state->lost)
                 *state = remembered[--depth];
-            break;
-        case 0x0c: /* def_cfa, and its parts, and signed */
-            number = unsigned_number(&at);
-            define_end(state, number, (int64_t)unsigned_number(&at));
-            break;
-        case 0x12:
-            number = unsigned_number(&at);
-            define_end(state, number, signed_number(&at) * common->measure);
-            break;
-        case 0x0d:
-            define_end(state, unsigned_number(&at), state->offset);
-            break;
-        case 0x0e:
-            state->offset = (int64_t)unsigned_number(&at);
-            break;
-        case 0x13:
-            state->offset = signed_number(&at) * common->measure;
-            break;
-        case 0x0f: /* def_cfa_expression */
-            length = unsigned_number(&at);
-            define_by_expression(state, at, at + length);
-            at += length;
-            break;
-        case 0x10: /* expression */
-            number = unsigned_number(&at);
-            length = unsigned_number(&at);
-            if (number == BP)
-                save_by_expression(state, at, at + length);
-            else
-                state->lost |= number == RETURN_ADDRESS;
-            at += length;
-            break;
-        case 0x2e: /* GNU_args_size */
-            unsigned_number(&at);
-            break;
-        default:
+        } else if (!go_on(code, number, &at, common, &address) &&
+                   !change_end(code, &at, common->measure, state) &&
+                   !change_register(code, number, &at, common->measure, &first, state)) {
             state->lost = true;
         }
     }

@@ -1,0 +1,260 @@
+/* What is recorded of each call, written into the stream of its thread. */
+#include "next.h"
+#include "process.h"
+#include "sample.h"
+#include "stream.h"
+#include "stream_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t time_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint8_t *put_time(struct codec *codec, uint8_t *out)
+{
+    uint64_t time = time_now();
+    uint64_t passed = time > codec->time ? time - codec->time : 0;
+    codec->time += passed;
+    return put_number(out, passed);
+}
+
+static always_inline uint8_t *put_before(uint8_t *out, struct event event)
+{
+    if (event.alignment != 0)
+        out = put_number(put_special(out, SPECIAL_ALIGNMENT), event.alignment);
+    if (event.zeroed)
+        out = put_special(out, SPECIAL_ZEROED);
+    if (event.address % (1 << GRANULE_SHIFT) != 0)
+        out = put_number(put_special(out, SPECIAL_OFFSET), event.address % (1 << GRANULE_SHIFT));
+    return out;
+}
+
+/* Whether an event asks for a block, so that its site is recorded. */
+static always_inline bool asks(struct event event)
+{
+    return event.kind == KIND_MALLOC || event.kind == KIND_REALLOC;
+}
+
+static __attribute__((noinline)) uint32_t site_of_event(struct stream *stream, struct event event)
+{
+    struct trail *trail = &stream->trail;
+    size_t count = event.aside ? 0 : python_places(&stream->python, trail->taken, stream->depth);
+    if (count > 0)
+        return site_of_places(stream, trail, count);
+    return site_of(stream, trail, event.caller, stream->depth, !event.aside);
+}
+
+static always_inline void put_event(struct stream *stream, struct event event)
+{
+    struct codec *codec = &stream->codec;
+    uint32_t site = stream->depth > 0 && asks(event) ? site_of_event(stream, event) : 0;
+    uint8_t *out = put_before(stream->cursor, event);
+    uint64_t gap = fold(event.sequence - codec->next_sequence);
+    unsigned tag = event.kind | (gap != 0 ? TAG_GAP : 0);
+    codec->next_sequence = event.sequence + 1;
+
+    if (event.kind == KIND_SPECIAL)
+        *out++ = (uint8_t)(tag | event.special << TAG_SPECIAL_SHIFT);
+    if (event.kind == KIND_FREE || event.kind == KIND_REALLOC)
+        out = put_address(codec, out, tag, event.address >> GRANULE_SHIFT, &codec->released);
+    else if (event.kind == KIND_MALLOC || event.special == SPECIAL_MOVED)
+        out = put_address(codec, out, tag, event.address >> GRANULE_SHIFT, &codec->allocated);
+    if (gap != 0)
+        out = put_number(out, gap);
+    if (event.kind == KIND_MALLOC || event.kind == KIND_REALLOC)
+        out = put_number(out, event.size);
+    if (event.kind == KIND_SPECIAL && event.special == SPECIAL_MEMORY) {
+        out = put_number(out, time_now() - stream->process->header->clock);
+        out = put_number(put_number(out, event.address), event.size);
+    }
+    if (stream->columns != 0 && event.kind != KIND_SPECIAL) {
+        out = stream->columns & COLUMN_TIME ? put_time(codec, out) : out;
+        out = stream->depth > 0 && asks(event) ? put_number(out, site) : out;
+    }
+    commit(stream, out);
+}
+
+/* A signal handler allocates in the middle of a record: it is written when that is done. Handlers
+ * may interrupt one another here. */
+static __attribute__((noinline)) void put_aside(struct stream *stream, struct event event)
+{
+    int place = __atomic_fetch_add(&stream->aside_count, 1, __ATOMIC_RELAXED);
+    if (place < ASIDE) {
+        event.aside = true;
+        stream->aside[place] = event;
+        return;
+    }
+    __atomic_fetch_sub(&stream->aside_count, 1, __ATOMIC_RELAXED);
+    process_lose(event.sequence, EOVERFLOW);
+}
+
+/* The stream is busy, so that more may be put aside meanwhile. */
+static __attribute__((noinline)) void put_what_is_aside(struct stream *stream)
+{
+    int done = 0, count;
+    do {
+        for (; done < stream->aside_count; done++)
+            if (stream->cursor < stream->limit || ready_stream() == stream)
+                put_event(stream, stream->aside[done]);
+        count = done;
+    } while (!__atomic_compare_exchange_n(&stream->aside_count, &count, 0, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+}
+
+static always_inline void set_busy(struct stream *stream, int busy)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    stream->busy = busy;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* After all destructors, a thread that ends may free what glibc kept for threads that ended before
+ * it. That is written as the ended thread's, into its stream, which nobody needs so soon. */
+static __attribute__((noinline)) void record_late(struct event event)
+{
+    sigset_t all, before;
+    int error = errno;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    struct stream *stream = late_stream();
+    if (stream != NULL) {
+        event.sequence = __atomic_fetch_add(stream->sequence, 1, __ATOMIC_SEQ_CST);
+        put_event(stream, event);
+        lay_idle(stream);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+}
+
+static always_inline void record(struct event event)
+{
+    struct stream *stream = current;
+    if (!likely(stream != NULL && stream->cursor < stream->limit)) {
+        if (ended.stream != NULL) {
+            record_late(event);
+            return;
+        }
+        stream = ready_stream();
+        if (stream == NULL)
+            return;
+    }
+    event.sequence = __atomic_fetch_add(stream->sequence, 1, __ATOMIC_SEQ_CST);
+    if (!likely(!stream->busy)) {
+        put_aside(stream, event);
+        return;
+    }
+    set_busy(stream, 1);
+    put_event(stream, event);
+    set_busy(stream, 0);
+    while (!likely(stream->aside_count == 0)) {
+        set_busy(stream, 1);
+        put_what_is_aside(stream);
+        set_busy(stream, 0);
+    }
+}
+
+void record_thread_end(void)
+{
+    record((struct event){.kind = KIND_SPECIAL, .special = SPECIAL_THREAD_END});
+}
+
+/* Records what the process holds now, all of it. */
+static __attribute__((noinline)) void record_memory(void)
+{
+    char text[64];
+    int error = errno, descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t length = descriptor < 0 ? -1 : read(descriptor, text, sizeof text - 1);
+    if (descriptor >= 0)
+        close(descriptor);
+    errno = error;
+    if (length <= 0)
+        return;
+    text[length] = '\0';
+    char *rest;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), mapped = strtoull(text, &rest, 10);
+    record((struct event){.kind = KIND_SPECIAL,
+                          .special = SPECIAL_MEMORY,
+                          .address = strtoull(rest, NULL, 10) * page,
+                          .size = mapped * page});
+}
+
+/* Counts the bytes of a block that has been allocated, or (-1) is about to be freed. Of each
+ * thread some are not told, so that threads seldom meet over it. */
+static always_inline void count_bytes(const void *address, int64_t sign)
+{
+    enum { FEW = 16 << 10 };
+    struct stream *stream = current;
+    if (stream == NULL || next.usable_size == NULL)
+        return;
+    stream->untold += sign * (int64_t)next.usable_size((void *)(uintptr_t)address);
+    if (likely(stream->untold < FEW && stream->untold > -FEW))
+        return;
+    int64_t bytes = stream->untold;
+    stream->untold = 0;
+    if (process_peaks(stream->process, bytes))
+        record_memory();
+}
+
+/* Whether a block is to be recorded. */
+static always_inline bool is_wanted(const void *address, size_t size)
+{
+    return likely(sample_every() == 0) || sample_takes(address, size);
+}
+
+void record_malloc(const void *address, size_t size, size_t alignment, const void *caller)
+{
+    if (!is_wanted(address, size))
+        return;
+    record((struct event){.kind = KIND_MALLOC,
+                          .address = (uintptr_t)address,
+                          .size = size,
+                          .alignment = alignment,
+                          .caller = caller});
+    count_bytes(address, 1);
+}
+
+void record_calloc(const void *address, size_t size, const void *caller)
+{
+    if (!is_wanted(address, size))
+        return;
+    record((struct event){.kind = KIND_MALLOC,
+                          .address = (uintptr_t)address,
+                          .size = size,
+                          .zeroed = true,
+                          .caller = caller});
+    count_bytes(address, 1);
+}
+
+void record_free(const void *address)
+{
+    if (sample_every() != 0 && !sample_drops(address))
+        return;
+    record((struct event){.kind = KIND_FREE, .address = (uintptr_t)address});
+    count_bytes(address, -1);
+}
+
+void record_realloc_begin(const void *address, size_t size, const void *caller)
+{
+    record((struct event){.kind = KIND_REALLOC,
+                          .address = (uintptr_t)address,
+                          .size = size,
+                          .caller = caller});
+    count_bytes(address, -1);
+}
+
+void record_realloc_end(enum special what, const void *address)
+{
+    record((struct event){.kind = KIND_SPECIAL,
+                          .special = what,
+                          .address = what == SPECIAL_MOVED ? (uintptr_t)address : 0});
+    if (address != NULL)
+        count_bytes(address, 1);
+}
