@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from experiments.shipped import shipped
 from simalloc.heap import simulate_all
+from simalloc.heap.run import PAGE
 from simalloc.policy import CATALOGUE
 from simalloc.trace.catalogue import open_source
 
 if TYPE_CHECKING:
     from experiments.mallocs import Progress
-    from simalloc.heap import Run
+    from simalloc.heap import Footprint, Run
 
 TICK: Final = 1000
 """Nanoseconds that the clock goes an event: the shipped traces have no times."""
@@ -27,12 +28,19 @@ MALLOCS: Final = tuple(
 YARDSTICK: Final = "first-fit-ao"
 """Johnstone & Wilson's answer, of which only the policy is measured."""
 
+BEST: Final = "best-possible"
+"""What one needs who knows the whole trace: one range of addresses, whose pages nobody tells."""
+
 HUGE: Final = "mimalloc, huge pages"
 """mimalloc as it is by default: it asks the system for pages of 2 MiB. No other model has them."""
 
 WHOLE: Final = (*MALLOCS, HUGE)
 """What is measured with its mechanism."""
 
+ALONE: Final = (BEST, YARDSTICK, *MALLOCS)
+"""What is measured as a policy alone."""
+
+_LARGE: Final = 1 << 20
 _CLOCKED: Final = ("jemalloc", "mimalloc", "scudo")
 
 
@@ -41,58 +49,67 @@ class Measured:
     """One trace: with mechanism, and the policy alone, each malloc's run by its name."""
 
     program: str
-    live: int
-    final_live: int
+    mean_live: float
     whole: dict[str, Run]
     alone: dict[str, Run]
-    yardstick: Run
+
+    @property
+    def live(self) -> int:
+        """The most live bytes."""
+        return self.alone[YARDSTICK].max_live_bytes
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the program shows a malloc's policy, not only its first pages."""
+        return self.live >= _LARGE
+
+    @property
+    def final_live(self) -> int:
+        """The live bytes after the last event."""
+        return self.alone[YARDSTICK].final_live_bytes
+
+    def resident(self, malloc: str) -> Footprint:
+        """Return what is resident with mechanism."""
+        resident = self.whole[malloc].resident
+        assert resident is not None, "it has been asked for"
+        return resident
 
     def peak(self, malloc: str) -> float:
         """Return the resident bytes at the peak over the most live bytes, less 1."""
-        resident = self.whole[malloc].resident
-        assert resident is not None, "it has been asked for"
-        return resident.peak_bytes / self.live - 1
+        return self.resident(malloc).peak_bytes / self.live - 1
 
-    def final(self, malloc: str) -> float:
-        """Return the resident bytes at the end."""
-        resident = self.whole[malloc].resident
-        assert resident is not None, "it has been asked for"
-        return resident.final_bytes
-
-    def policy_alone(self, malloc: str) -> float:
+    def policy_alone(self, policy: str) -> float:
         """Return the peak of occupied pages without mechanism over the most live bytes, less 1."""
-        return self.alone[malloc].occupied[4096].peak_bytes / self.live - 1
+        return self.alone[policy].occupied[PAGE].peak_bytes / self.live - 1
 
 
-def text_of(malloc: str, *, mechanism: bool) -> str:
+def text_of(malloc: str, *, mechanism: bool = True) -> str:
     """Return the text of the policy."""
+    if malloc in (YARDSTICK, BEST):
+        return malloc
     name = "mimalloc" if malloc == HUGE else malloc
     clock = f",tick={TICK}" if name in _CLOCKED else ""
-    pages = ",allow_thp=0" if malloc == "mimalloc" and mechanism else ""
+    pages = ",allow_thp=0" if malloc == "mimalloc" else ""
     return f"{name}:mechanism={'on' if mechanism else 'off'}{clock}{pages}"
 
 
-def measure(progress: Progress) -> list[Measured]:
+def replays(progress: Progress) -> list[Measured]:
     """Replay every shipped trace under each malloc, whole and without its mechanism."""
     found = []
-    policies = [text_of(malloc, mechanism=True) for malloc in WHOLE]
-    policies += [text_of(malloc, mechanism=False) for malloc in MALLOCS]
+    policies = [text_of(malloc) for malloc in WHOLE]
+    policies += [text_of(policy, mechanism=False) for policy in ALONE]
     for name in shipped():
-        source = open_source(name)
-        with progress(name, len(source) * (len(policies) + 1)) as advance:
+        source = open_source(name).in_memory()
+        with progress(name, len(source) * len(policies)) as advance:
             runs = simulate_all(
-                source, policies, scale=1, resident=True, occupied=[4096], progress=advance
+                source, policies, scale=1, resident=True, occupied=[PAGE], progress=advance
             )
-            (yardstick,) = simulate_all(source, [YARDSTICK], occupied=[4096], progress=advance)
-        count = len(WHOLE)
         found.append(
             Measured(
                 name,
-                yardstick.max_live_bytes,
-                yardstick.final_live_bytes,
-                dict(zip(WHOLE, runs[:count], strict=True)),
-                dict(zip(MALLOCS, runs[count:], strict=True)),
-                yardstick,
+                float(source.replayed.live.mean()),
+                dict(zip(WHOLE, runs, strict=False)),
+                dict(zip(ALONE, runs[len(WHOLE) :], strict=True)),
             )
         )
     return found

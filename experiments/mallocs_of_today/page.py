@@ -6,43 +6,63 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from experiments.mallocs_of_today.measuring import HUGE, MALLOCS, TICK, WHOLE, YARDSTICK
+from experiments.mallocs_of_today.maps import CLASSES
+from experiments.mallocs_of_today.measuring import HUGE, MALLOCS, TICK, YARDSTICK
+from experiments.mallocs_of_today.seeds import SEEDS
+from experiments.mallocs_of_today.tables import tables
 from experiments.output import fill_page, listed
+from simalloc.heap.run import PAGE as OS_PAGE
 from simalloc.policy import CATALOGUE
-from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-    from experiments.mallocs_of_today.measuring import Measured
-    from simalloc.report.table import Value
+    from experiments.mallocs_of_today.maps import Drawn
+    from experiments.mallocs_of_today.running import Results
+    from simalloc.measure.waste import Waste
+    from simalloc.report import Table
+
+__all__ = ["PAGE", "page", "pictures", "tables"]
 
 PAGE: Final = "mallocs-of-today.md"
+PICTURE: Final = "mallocs-of-today-{}.png"
 
 _WORDS: Final = Path(__file__).with_name("page.md")
-_LARGE: Final = 1 << 20
-"""With less live data at the peak, a program shows a malloc's first pages, not its policy."""
 
 
-def tables(measured: Sequence[Measured]) -> dict[str, Table]:
-    """Return the tables of the page: with mechanism, the policy alone, and the end."""
-    return {"whole": _whole(measured), "alone": _alone(measured), "final": _final(measured)}
+def pictures(results: Results) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of the heap maps."""
+    yield PICTURE.format("lose"), results.loses.image
+    yield PICTURE.format("win"), results.wins.image
 
 
-def page(measured: Sequence[Measured], shown: dict[str, Table]) -> str:
+def page(results: Results, shown: dict[str, Table]) -> str:
     """Return the page as Markdown."""
-    large = [one for one in measured if one.live >= _LARGE]
-    best = {name: sum(_best(one) == name for one in large) for name in MALLOCS}
+    large = [one for one in results.replays if one.is_large]
+    best = [min(MALLOCS, key=one.peak) for one in large]
     facts = {
-        "traces": len(measured),
+        "traces": len(results.replays),
         "large": len(large),
         "tick": TICK,
         "releases": listed([f"{name} {_release(name)}" for name in MALLOCS]),
-        "leads": ", ".join(f"{name} on {count}" for name, count in best.items()),
-        "huge": f"{100 * median(one.peak(HUGE) for one in large):.1f}",
+        "leads": ", ".join(f"{name} on {best.count(name)}" for name in MALLOCS),
         "medians": _medians({name: [one.peak(name) for one in large] for name in MALLOCS}),
+        "huge": f"{100 * median(one.peak(HUGE) for one in large):.1f}",
         "alone": _medians({name: [one.policy_alone(name) for one in large] for name in MALLOCS}),
-        "yardstick": f"{100 * median(_yardstick(one) for one in large):.1f}",
+        "live_pages": _medians(
+            {
+                name: [one.whole[name].occupied[OS_PAGE].peak_bytes / one.live - 1 for one in large]
+                for name in MALLOCS
+            }
+        ),
+        "yardstick": f"{100 * median(one.policy_alone(YARDSTICK) for one in large):.1f}",
+        "worst_yardstick": f"{100 * max(one.policy_alone(YARDSTICK) for one in large):.1f}",
+        "fewer": sum(one.policy_alone(CLASSES) < one.policy_alone(YARDSTICK) for one in large),
+        "classes": CLASSES,
+        "loses": _facts(results.loses),
+        "wins": _facts(results.wins),
+        "seeds": SEEDS,
+        "mapped": f"{100 * max(one.mapped for one in results.seeds):.1f}",
     }
     return fill_page(_WORDS, facts, shown)
 
@@ -54,44 +74,20 @@ def _release(malloc: str) -> str:
     return version.value if version else row.source.partition(",")[0].rpartition(" ")[2]
 
 
-def _best(one: Measured) -> str:
-    return min(MALLOCS, key=one.peak)
-
-
-def _yardstick(one: Measured) -> float:
-    return one.yardstick.occupied[4096].peak_bytes / one.live - 1
-
-
 def _medians(values: dict[str, list[float]]) -> str:
     return ", ".join(f"{name} {100 * median(each):.1f}" for name, each in values.items())
 
 
-def _percent(value: float) -> Rounded:
-    return Rounded(100 * value, 1)
+def _facts(drawn: Drawn) -> dict[str, str]:
+    """Return where the bytes of a program are, in percent of what is live then."""
 
+    def percent(of: Waste, value: float) -> str:
+        return f"{100 * value / of.live:.1f}"
 
-def _whole(measured: Sequence[Measured]) -> Table:
-    rows: list[Sequence[Value]] = [
-        (one.program, one.live, *(_percent(one.peak(name)) for name in WHOLE)) for one in measured
-    ]
-    return Table("Resident at the peak, % over peak live", ("trace", "peak live", *WHOLE), rows)
-
-
-def _alone(measured: Sequence[Measured]) -> Table:
-    rows: list[Sequence[Value]] = [
-        (
-            one.program,
-            _percent(_yardstick(one)),
-            *(_percent(one.policy_alone(name)) for name in MALLOCS),
-        )
-        for one in measured
-    ]
-    title = "The policy alone: pages with a live byte at the peak, % over peak live"
-    return Table(title, ("trace", YARDSTICK, *MALLOCS), rows)
-
-
-def _final(measured: Sequence[Measured]) -> Table:
-    rows: list[Sequence[Value]] = [
-        (one.program, one.final_live, *(int(one.final(name)) for name in WHOLE)) for one in measured
-    ]
-    return Table("Resident bytes at the end", ("trace", "live at the end", *WHOLE), rows)
+    first, classes = drawn.first_fit, drawn.classes
+    return {
+        "program": drawn.program,
+        "rounding": percent(classes, classes.rounding),
+        "free": percent(classes, classes.cached + classes.free_inside + classes.free_at_top),
+        "holes": percent(first, first.free_inside + first.free_at_top),
+    }

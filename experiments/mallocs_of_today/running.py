@@ -1,0 +1,30 @@
+"""All that the page is made of, in one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from experiments.mallocs_of_today.maps import Drawn, draw, extremes
+from experiments.mallocs_of_today.measuring import Measured, replays
+from experiments.mallocs_of_today.seeds import Seeded, seeds
+
+if TYPE_CHECKING:
+    from experiments.mallocs import Progress
+
+
+@dataclass(frozen=True)
+class Results:
+    """The replays, the maps of two programs, and what seeds move."""
+
+    replays: list[Measured]
+    loses: Drawn
+    wins: Drawn
+    seeds: list[Seeded]
+
+
+def measure(progress: Progress) -> Results:
+    """Run all of it."""
+    found = replays(progress)
+    loses, wins = (draw(program, progress) for program in extremes(found))
+    return Results(found, loses, wins, seeds(progress))

@@ -1,0 +1,130 @@
+"""The tables of the page: one for each question over all programs, and some by program."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from experiments.mallocs_of_today.measuring import ALONE, HUGE, MALLOCS, WHOLE, YARDSTICK
+from experiments.mallocs_of_today.seeds import RANDOM
+from simalloc.heap.run import PAGE
+from simalloc.report import Rounded, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from experiments.mallocs_of_today.measuring import Measured
+    from experiments.mallocs_of_today.running import Results
+    from experiments.mallocs_of_today.seeds import Seeded
+    from simalloc.heap import Footprint, Run
+    from simalloc.report.table import Value
+
+_TIMES: Final = ("peak", "mean", "end")
+
+
+def tables(results: Results) -> dict[str, Table]:
+    """Return the tables of the page."""
+    measured = results.replays
+    large = [one for one in measured if one.is_large]
+    return {
+        # what is one range that only grows is resident as a whole
+        "resident": _summary("Resident", large, lambda run: run.resident or run.mapped),
+        "mapped": _summary("Mapped", large, lambda run: run.mapped),
+        "pages": _summary("Pages with a live byte", large, lambda run: run.occupied.get(PAGE)),
+        "musl": _musl(large),
+        "whole": _whole(measured),
+        "alone": _alone(measured),
+        "final": _final(measured),
+        "seeds": _seeds(results.seeds),
+    }
+
+
+def _percent(value: float) -> Rounded:
+    return Rounded(100 * value, 1)
+
+
+def _times(footprint: Footprint) -> tuple[float, float, float]:
+    return footprint.peak_bytes, footprint.mean_bytes, footprint.final_bytes
+
+
+def _summary(
+    what: str, measured: Sequence[Measured], of: Callable[[Run], Footprint | None]
+) -> Table:
+    """Return the medians over programs of what `of` looks at, beside those of what is live."""
+
+    def medians(runs: Sequence[Run | None]) -> Sequence[Value]:
+        footprints = [of(run) for run in runs if run is not None]
+        told = [
+            [value / one.live for value in _times(footprint)]
+            for one, footprint in zip(measured, footprints, strict=False)
+            if footprint is not None
+        ]
+        return [_percent(median(values)) for values in zip(*told, strict=True)] or [None] * 3
+
+    lives = [(1.0, one.mean_live / one.live, one.final_live / one.live) for one in measured]
+    live = [_percent(median(values)) for values in zip(*lives, strict=True)]
+    rows: list[Sequence[Value]] = [("live", *live, *live)]
+    for name in (*ALONE, HUGE):
+        whole = medians([one.whole.get(name) for one in measured])
+        alone = medians([one.alone.get(name) for one in measured])
+        if any(value is not None for value in (*whole, *alone)):
+            rows.append((name, *whole, *alone))
+    columns = ("", *_TIMES, *(f"policy alone: {time}" for time in _TIMES))
+    return Table(f"{what}, % of peak live, medians", columns, rows)
+
+
+def _musl(measured: Sequence[Measured]) -> Table:
+    """Return what musl has resident of what glibc has: at the peak, in the mean, at the end."""
+    rows: list[Sequence[Value]] = []
+    for place, time in enumerate(_TIMES):
+        ratios = {
+            one.program: _times(one.resident("musl"))[place]
+            / _times(one.resident("ptmalloc"))[place]
+            for one in measured
+        }
+        least, most = min(ratios, key=ratios.__getitem__), max(ratios, key=ratios.__getitem__)
+        less = sum(ratio < 1 for ratio in ratios.values())
+        extremes = (f"{100 * ratios[name]:.1f} ({name})" for name in (least, most))
+        rows.append((time, _percent(median(ratios.values())), *extremes, less))
+    columns = ("", "median", "least", "most", "programs with less")
+    return Table("Resident under musl, % of that under glibc's malloc", columns, rows)
+
+
+def _whole(measured: Sequence[Measured]) -> Table:
+    rows: list[Sequence[Value]] = [
+        (one.program, one.live, *(_percent(one.peak(name)) for name in WHOLE)) for one in measured
+    ]
+    return Table("Resident at the peak, % over peak live", ("trace", "peak live", *WHOLE), rows)
+
+
+def _alone(measured: Sequence[Measured]) -> Table:
+    names = (YARDSTICK, *MALLOCS)
+    rows: list[Sequence[Value]] = [
+        (one.program, *(_percent(one.policy_alone(name)) for name in names)) for one in measured
+    ]
+    title = "The policy alone: pages with a live byte at the peak, % over peak live"
+    return Table(title, ("trace", *names), rows)
+
+
+def _final(measured: Sequence[Measured]) -> Table:
+    rows: list[Sequence[Value]] = [
+        (
+            one.program,
+            _percent(one.final_live / one.live),
+            *(_percent(one.resident(name).final_bytes / one.live) for name in WHOLE),
+        )
+        for one in measured
+    ]
+    return Table("Resident at the end, % of peak live", ("trace", "live", *WHOLE), rows)
+
+
+def _seeds(found: Sequence[Seeded]) -> Table:
+    rows: list[Sequence[Value]] = [
+        (
+            one.program,
+            *(" to ".join(f"{100 * end:.1f}" for end in one.ranges[name]) for name in RANDOM),
+        )
+        for one in found
+    ]
+    columns = ("trace", *RANDOM)
+    return Table("Resident peaks under other seeds, % of that of the model's own", columns, rows)
