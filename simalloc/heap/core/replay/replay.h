@@ -103,6 +103,8 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
             uint64_t size = scaled((uint64_t)events->size[i], scale);
             if (UNLIKELY(has_overhead))
                 size = overhead_gross(&heap->setting, size);
+            if (UNLIKELY((op | block) != 0))
+                heap->request.size = (uint64_t)events->size[i]; /* for families that reallocate */
             block = replay_request(replay, heap, op, block, size, allocate, layer);
             *object = block;
             if (UNLIKELY(heap->heap_changed) && !note_change(batch, i, heap))

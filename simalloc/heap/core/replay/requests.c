@@ -7,7 +7,9 @@
 bool requests_are_needed(const struct replay *replay, const struct events *events)
 {
     const struct heap *heap = replay->heap;
-    bool has_columns = events->alignment != NULL || events->thread != NULL;
+    bool has_columns = events->alignment != NULL || events->thread != NULL ||
+                       events->time != NULL || events->site != NULL || events->stream != NULL ||
+                       events->pool != NULL;
     bool looks = replay->family->columns != 0;
     return heap->pymalloc != NULL ||
            (looks && (has_columns || !replay->family->needs_columns_only)) ||

@@ -3,7 +3,6 @@
 #include "families/jemalloc/jemalloc.h"
 
 #include "families/jemalloc/report.h"
-#include "replay/requests.h"
 
 /* Returns an object, out of the thread's cache if there are some of its class. */
 ALWAYS_INLINE uint32_t allocate_object(struct jemalloc *state, struct thread *thread, uint64_t size,
@@ -186,16 +185,6 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
 DEFINE_ONLY_LAYER(jemalloc, true, allocate, release, heap_reserve, .resize = resize,
                   .reallocate = resize_or_move, .rounded = rounded)
 
-/* Without columns, and but for the end of a thread, a batch is one of sizes. */
-static size_t replay_columns(struct replay *replay, const struct events *events)
-{
-    bool has_columns = events->alignment != NULL || events->thread != NULL ||
-                       events->time != NULL || replay->measures.series_count > 0 ||
-                       memchr(events->op, OP_THREAD_END, events->count) != NULL;
-    return has_columns ? replay_requests(replay, events)
-                       : replay->heap->front->replay(replay, events);
-}
-
 /* The thread leaves its arena, whose pages are purged if it was the last there. */
 static void end_thread(struct heap *heap)
 {
@@ -310,8 +299,8 @@ const struct family jemalloc = {
     FAMILY_OF(struct jemalloc),
     .blocks_an_event = 32,
     .cached = count_cached,
-    .replay_requests = replay_columns,
     .columns = COLUMN_ALIGNMENT | COLUMN_THREAD | COLUMN_TIME,
+    .needs_columns_only = true,
     .writes_itself = true,
     .end_thread = end_thread,
     FIGURES(figure_names),

@@ -214,7 +214,8 @@ extern const char *const mimalloc_figures[1];
 
 #define MIMALLOC_FAMILY                                                                          \
     PARAMETERS(parameters), .blocks_an_event = BLOCKS_AN_EVENT,                                  \
-        .columns = COLUMN_ALIGNMENT | COLUMN_THREAD | COLUMN_TIME, .writes_itself = true,        \
+        .columns = COLUMN_ALIGNMENT | COLUMN_THREAD | COLUMN_TIME,                               \
+        .needs_columns_only = true, .writes_itself = true,                                       \
         .end_thread = mimalloc_end_thread, .give_back = mimalloc_give_back,                      \
         FIGURES(mimalloc_figures), .report = mimalloc_report, .locate = mimalloc_locate,         \
         .init = init, .release = mimalloc_release, .next_layer = mimalloc_layer,                 \

@@ -272,6 +272,7 @@ const struct family musl = {
     FAMILY_OF(struct musl),
     FIGURES(figure_names),
     .columns = COLUMN_ALIGNMENT,
+    .needs_columns_only = true,
     .writes_itself = true,
     .writes_objects = true,
     .blocks_an_event = BLOCKS_AN_EVENT,

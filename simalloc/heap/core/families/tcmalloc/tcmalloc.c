@@ -315,6 +315,7 @@ const struct family tcmalloc = {
     FAMILY_OF(struct tcmalloc),
     FIGURES(figure_names),
     .columns = COLUMN_ALIGNMENT | COLUMN_THREAD,
+    .needs_columns_only = true,
     .writes_itself = true,
     .blocks_an_event = BLOCKS_AN_EVENT,
     .end_thread = end_thread,
