@@ -286,16 +286,11 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot module_slots[] = {
-    {0, NULL},
-};
-
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_core",
     .m_doc = "Offline placements, and their verification, in C.",
     .m_methods = methods,
-    .m_slots = module_slots,
 };
 
 PyMODINIT_FUNC PyInit__core(void)

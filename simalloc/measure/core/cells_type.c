@@ -1,5 +1,6 @@
 /* Cells: the cells of a heap map for Python, which stays cover a run at a time. */
 #include "../../core/columns.h"
+#include "../../core/extension.h"
 #include "cells.h"
 #include "types.h"
 
@@ -48,8 +49,7 @@ static PyObject *cells_type_new(PyTypeObject *type, PyObject *args, PyObject *ke
     unsigned long long scale;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&K", names, map_shape, &map, &scale))
         return NULL;
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    Cells *self = (Cells *)allocate(type, 0);
+    Cells *self = object_new(type);
     if (self == NULL)
         return NULL;
     self->map = map;
@@ -64,11 +64,8 @@ static PyObject *cells_type_new(PyTypeObject *type, PyObject *args, PyObject *ke
 
 static void cells_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free(((Cells *)object)->sums);
-    release(object);
-    Py_DECREF(type);
+    object_free(object);
 }
 
 static PyObject *cells_cover_method(PyObject *object, PyObject *args)

@@ -1,6 +1,7 @@
 /* simalloc.measure._core: heap maps for Python. */
 #define PY_SSIZE_T_CLEAN
 #include "../../core/columns.h"
+#include "../../core/extension.h"
 #include "types.h"
 #include "window.h"
 
@@ -82,26 +83,7 @@ static PyMethodDef methods[] = {
 
 static int module_exec(PyObject *module)
 {
-    PyObject *type = PyType_FromSpec(&cells_spec);
-    int status = type == NULL ? -1 : PyModule_AddObjectRef(module, "Cells", type);
-    Py_XDECREF(type);
-    return status;
+    return add_type(module, &cells_spec);
 }
 
-static PyModuleDef_Slot module_slots[] = {
-    {Py_mod_exec, module_exec},
-    {0, NULL},
-};
-
-static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_core",
-    .m_doc = "Measures that look at every event, in C.",
-    .m_methods = methods,
-    .m_slots = module_slots,
-};
-
-PyMODINIT_FUNC PyInit__core(void)
-{
-    return PyModuleDef_Init(&module);
-}
+EXTENSION_MODULE(_core, "Measures that look at every event, in C.", methods, module_exec)

@@ -1,5 +1,6 @@
 /* Decoder: struct decoder for Python. */
 #include "../../core/columns.h"
+#include "../../core/extension.h"
 #include "decoder.h"
 #include "types.h"
 
@@ -24,12 +25,11 @@ static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &given) ||
         !columns_hold(&ring, &given, 1, &entries))
         return NULL;
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Decoder *self = NULL;
     if (entries < 1 || (entries & (entries - 1)) != 0)
         PyErr_Format(PyExc_ValueError, "ring: %zd entries are no power of two", entries);
     else
-        self = (Decoder *)allocate(type, 0);
+        self = object_new(type);
     if (self == NULL) {
         columns_release(&ring, 1);
         return NULL;
@@ -44,14 +44,11 @@ static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 
 static void decoder_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     Decoder *self = (Decoder *)object;
     decoder_release(&self->decoder);
     columns_release(self->chunk, INPUTS);
     columns_release(&self->ring, 1);
-    release(object);
-    Py_DECREF(type);
+    object_free(object);
 }
 
 /* Planes are an array of bytes of shape (width, count). */

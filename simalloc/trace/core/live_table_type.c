@@ -1,5 +1,6 @@
 /* LiveTable: struct live_table for Python. */
 #include "../../core/columns.h"
+#include "../../core/extension.h"
 #include "live_table.h"
 #include "types.h"
 
@@ -13,8 +14,7 @@ static PyObject *live_table_new(PyTypeObject *type, PyObject *args, PyObject *ke
     static char *names[] = {NULL};
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "", names))
         return NULL;
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    LiveTable *self = (LiveTable *)allocate(type, 0);
+    LiveTable *self = object_new(type);
     if (self != NULL && !live_table_init(&self->table)) {
         Py_DECREF(self);
         return PyErr_NoMemory();
@@ -24,11 +24,8 @@ static PyObject *live_table_new(PyTypeObject *type, PyObject *args, PyObject *ke
 
 static void live_table_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     live_table_release(&((LiveTable *)object)->table);
-    release(object);
-    Py_DECREF(type);
+    object_free(object);
 }
 
 static PyObject *live_table_enter_method(PyObject *object, PyObject *args)

@@ -1,5 +1,6 @@
 /* Lives: struct lives for Python. */
 #include "../../core/columns.h"
+#include "../../core/extension.h"
 #include "lives.h"
 #include "types.h"
 
@@ -16,8 +17,7 @@ static PyObject *lives_new(PyTypeObject *type, PyObject *args, PyObject *keyword
         return NULL;
     if (slots < 0 || slots >= UINT32_MAX)
         return PyErr_Format(PyExc_ValueError, "there cannot be %zd slots", slots);
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    Lives *self = (Lives *)allocate(type, 0);
+    Lives *self = object_new(type);
     if (self != NULL && !lives_init(&self->lives, (size_t)slots)) {
         Py_DECREF(self);
         return PyErr_NoMemory();
@@ -27,11 +27,8 @@ static PyObject *lives_new(PyTypeObject *type, PyObject *args, PyObject *keyword
 
 static void lives_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     lives_release(&((Lives *)object)->lives);
-    release(object);
-    Py_DECREF(type);
+    object_free(object);
 }
 
 enum { ENDED, COMPLETED, TOLD };

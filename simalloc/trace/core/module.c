@@ -1,5 +1,6 @@
 /* simalloc.trace._core: the hot loops over a trace's columns, for Python. */
 #include "../../core/columns.h"
+#include "../../core/extension.h"
 #include "live_bytes.h"
 #include "pickle_objects.h"
 #include "scan.h"
@@ -175,38 +176,12 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static int add_type(PyObject *module, const char *name, PyType_Spec *spec)
-{
-    PyObject *type = PyType_FromSpec(spec);
-    if (type == NULL)
-        return -1;
-    int status = PyModule_AddObjectRef(module, name, type);
-    Py_DECREF(type);
-    return status;
-}
-
 static int module_exec(PyObject *module)
 {
-    if (add_type(module, "LiveTable", &live_table_spec) < 0 ||
-        add_type(module, "Decoder", &decoder_spec) < 0)
+    if (add_type(module, &live_table_spec) < 0 ||
+        add_type(module, &decoder_spec) < 0)
         return -1;
-    return add_type(module, "Lives", &lives_spec);
+    return add_type(module, &lives_spec);
 }
 
-static PyModuleDef_Slot module_slots[] = {
-    {Py_mod_exec, module_exec},
-    {0, NULL},
-};
-
-static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_core",
-    .m_doc = "The hot loops over a trace's columns.",
-    .m_methods = functions,
-    .m_slots = module_slots,
-};
-
-PyMODINIT_FUNC PyInit__core(void)
-{
-    return PyModuleDef_Init(&module);
-}
+EXTENSION_MODULE(_core, "The hot loops over a trace's columns.", functions, module_exec)

@@ -1,6 +1,8 @@
 /* simalloc.heap._core: the simulation for Python. */
 #include "python/python_policy.h"
+#include "binding/find_family.h"
 #include "binding/simulation_type.h"
+#include "core/extension.h"
 
 /* Figures of speed name what they were compiled with. */
 #ifdef __clang__
@@ -11,29 +13,9 @@
 
 static int module_exec(PyObject *module)
 {
-    PyObject *type = PyType_FromSpec(&simulation_spec);
-    if (type == NULL)
-        return -1;
-    int status = PyModule_AddObjectRef(module, "Simulation", type);
-    Py_DECREF(type);
-    if (status < 0 || !add_python_policy(module) || !add_compiled_twice(module))
+    if (add_type(module, &simulation_spec) < 0 || !add_python_policy(module) || !add_compiled_twice(module))
         return -1;
     return PyModule_AddStringConstant(module, "COMPILER", COMPILER);
 }
 
-static PyModuleDef_Slot module_slots[] = {
-    {Py_mod_exec, module_exec},
-    {0, NULL},
-};
-
-static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_core",
-    .m_doc = "The simulation in C.",
-    .m_slots = module_slots,
-};
-
-PyMODINIT_FUNC PyInit__core(void)
-{
-    return PyModuleDef_Init(&module);
-}
+EXTENSION_MODULE(_core, "The simulation in C.", NULL, module_exec)

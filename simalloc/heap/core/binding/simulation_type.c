@@ -2,30 +2,14 @@
 
 #include <stdlib.h>
 
+#include "binding/find_family.h"
 #include "binding/parameters.h"
-#include "families/outside.h"
+#include "core/extension.h"
 #include "python/python_policy.h"
 #include "replay/free_cache.h"
 #include "replay/pymalloc.h"
 #include "replay/free_counting.h"
 #include "space/residence.h"
-
-#if defined(HAVE_AVX2)
-#define EITHER(name) {&name, &name##_avx2}
-#define CPU_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
-#else
-#define EITHER(name) {&name, &name}
-#define CPU_HAS_AVX2 0
-#endif
-#define TWICE(family) EITHER(family),
-#define ONCE(family) {&family, &family},
-
-/* Every family, for any processor and for those with AVX2. */
-static const struct family *const families[][2] = {
-#include "families/all.h"
-    {&python_policy, &python_policy},
-};
-static measure_function *const measure_functions[2] = EITHER(measure);
 
 static const char *const realloc_rules[] = {[REALLOC_FREE_FIRST] = "free-first",
                                             [REALLOC_MOVE] = "move",
@@ -133,55 +117,6 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
     return false;
 }
 
-static const struct core_functions core_functions = {
-#define FUNCTION(result, name, parameters, arguments) .name = name,
-#include "families/functions.h"
-#undef FUNCTION
-};
-
-/* The family in a capsule, or NULL with an exception set. */
-static const struct family *outside_family(PyObject *capsule)
-{
-    const struct outside_family *outside = PyCapsule_GetPointer(capsule, OUTSIDE_CAPSULE);
-    if (outside == NULL)
-        return NULL;
-    if (outside->layout != OUTSIDE_LAYOUT) {
-        PyErr_SetString(PyExc_ValueError, "this family was compiled for another release of "
-                                          "simalloc: compile it again");
-        return NULL;
-    }
-    *outside->core = &core_functions;
-    return outside->family;
-}
-
-/* A family by its name, or in a capsule; NULL, with an exception set, if there is none. */
-static const struct family *find_family(PyObject *given, bool vectors)
-{
-    if (!PyUnicode_Check(given))
-        return outside_family(given);
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (PyUnicode_CompareWithASCIIString(given, families[i][0]->name) == 0)
-            return families[i][vectors];
-    PyErr_Format(PyExc_ValueError, "there is no family %U", given);
-    return NULL;
-}
-
-bool add_compiled_twice(PyObject *module)
-{
-    PyObject *names = PySet_New(NULL);
-    for (size_t i = 0; names != NULL && i < sizeof families / sizeof *families; i++) {
-        if (families[i][0] == families[i][1])
-            continue;
-        PyObject *name = PyUnicode_FromString(families[i][0]->name);
-        if (name == NULL || PySet_Add(names, name) < 0)
-            Py_CLEAR(names);
-        Py_XDECREF(name);
-    }
-    int status = names == NULL ? -1 : PyModule_AddObjectRef(module, "COMPILED_TWICE", names);
-    Py_XDECREF(names);
-    return status == 0;
-}
-
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"family", "events", "scale", "realloc", "checked", "portable",
@@ -208,7 +143,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
                                      &writes, &goes_on, &keeps_mappings, &policy) ||
         !find_choice("realloc", rule_name, realloc_rules, 3, &rule))
         return NULL;
-    const bool vectors = !portable && CPU_HAS_AVX2;
+    const bool vectors = !portable && cpu_has_vectors();
     const struct family *family = find_family(given, vectors);
     if (family == NULL)
         return NULL;
@@ -222,16 +157,15 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     replay->family = family;
     replay->realloc_rule = (enum realloc_rule)rule;
     replay->checked = checked;
-    replay->measure = measure_functions[vectors];
+    replay->measure = find_measure(vectors);
     replay->measures.scale = scale;
     timeline_init(&replay->measures.mapped.timeline, count);
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Simulation *self = NULL;
     struct tracking tracking = {
         .page = page, .resident = resident, .keeps_mappings = keeps_mappings};
     if (read_sizes(occupied, &tracking) &&
         make_heap(replay, family, scale, count, &tracking, parameters, policy))
-        self = (Simulation *)allocate(type, 0);
+        self = object_new(type);
     if (self == NULL) {
         free_replay(replay);
         return NULL;
@@ -245,11 +179,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
 
 static void simulation_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_replay(((Simulation *)object)->replay);
-    release(object);
-    Py_DECREF(type);
+    object_free(object);
 }
 
 struct replay *simulation_idle(PyObject *object)

@@ -14,10 +14,6 @@ typedef struct {
 
 extern PyType_Spec simulation_spec;
 
-/* Names the families whose portable code is another than that for this processor: COMPILED_TWICE;
- * false, with an exception set, if that cannot be. */
-bool add_compiled_twice(PyObject *module);
-
 /* The replay of an object that no other thread is using just now; or NULL, with an exception set. */
 struct replay *simulation_idle(PyObject *object);
 

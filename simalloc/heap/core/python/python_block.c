@@ -27,8 +27,7 @@ PyObject *block_of(struct python_policy *policy, uint32_t id)
     if (policy->pooled > 0) {
         made = (struct block_object *)policy->pool[--policy->pooled];
     } else {
-        allocfunc allocate = (allocfunc)PyType_GetSlot(block_type, Py_tp_alloc);
-        made = (struct block_object *)allocate(block_type, 0);
+        made = object_new(block_type);
         if (made == NULL)
             return NULL;
     }
@@ -152,14 +151,6 @@ static PyObject *block_repr(PyObject *self)
                                 states[block->family_data]);
 }
 
-static void block_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    release(self);
-    Py_DECREF(type);
-}
-
 static PyGetSetDef block_attributes[] = {
     {"address", get_address, NULL, "Where it begins, in scaled bytes.", NULL},
     {"size", get_size, NULL, "Its scaled bytes.", NULL},
@@ -171,7 +162,7 @@ static PyGetSetDef block_attributes[] = {
 };
 
 static PyType_Slot block_slots[] = {
-    {Py_tp_dealloc, block_dealloc},
+    {Py_tp_dealloc, object_free},
     {Py_tp_repr, block_repr},
     {Py_tp_getset, block_attributes},
     {Py_tp_doc, "A block of the heap; the same object for as long as the block exists."},

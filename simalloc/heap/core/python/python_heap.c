@@ -70,16 +70,8 @@ static PyGetSetDef heap_attributes[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static void heap_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    release(self);
-    Py_DECREF(type);
-}
-
 static PyType_Slot heap_slots[] = {
-    {Py_tp_dealloc, heap_dealloc},
+    {Py_tp_dealloc, object_free},
     {Py_tp_methods, heap_methods},
     {Py_tp_getset, heap_attributes},
     {Py_tp_doc, "The heap, as a policy in Python sees it: see simalloc.policy.python.Heap."},

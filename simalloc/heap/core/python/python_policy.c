@@ -301,8 +301,7 @@ static bool init(void *memory)
     policy->decide_malloc = PyObject_GetAttrString(policy->decider, "malloc");
     policy->decide_free = PyObject_GetAttrString(policy->decider, "free");
     policy->decide_resize = PyObject_GetAttrString(policy->decider, "resize");
-    allocfunc make = (allocfunc)PyType_GetSlot(heap_type, Py_tp_alloc);
-    policy->heap_object = make(heap_type, 0);
+    policy->heap_object = object_new(heap_type);
     if (policy->decide_malloc == NULL || policy->decide_free == NULL ||
         policy->decide_resize == NULL || policy->heap_object == NULL)
         return false;

@@ -1,5 +1,6 @@
 /* simalloc.trace.recorder._reader: raw recordings, for Python. */
 #include "../../../core/columns.h"
+#include "../../../core/extension.h"
 #include "reader.h"
 
 typedef struct {
@@ -39,8 +40,7 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     PyObject *path;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&", names, PyUnicode_FSConverter, &path))
         return NULL;
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    PyObject *self = allocate(type, 0);
+    PyObject *self = object_new(type);
     if (self != NULL) {
         const char *name = PyBytes_AsString(path);
         enum reader_answer answer = reader_open(reader_of(self), name);
@@ -56,12 +56,9 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 
 static void reader_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     if (((Reader *)object)->open)
         reader_close(reader_of(object));
-    release(object);
-    Py_DECREF(type);
+    object_free(object);
 }
 
 static PyObject *reader_refresh_method(PyObject *object, PyObject *unused)
@@ -237,27 +234,7 @@ static PyType_Spec reader_spec = {
 
 static int module_exec(PyObject *module)
 {
-    PyObject *type = PyType_FromSpec(&reader_spec);
-    if (type == NULL)
-        return -1;
-    int status = PyModule_AddObjectRef(module, "Reader", type);
-    Py_DECREF(type);
-    return status;
+    return add_type(module, &reader_spec);
 }
 
-static PyModuleDef_Slot module_slots[] = {
-    {Py_mod_exec, module_exec},
-    {0, NULL},
-};
-
-static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_reader",
-    .m_doc = "Raw recordings, read in the global order.",
-    .m_slots = module_slots,
-};
-
-PyMODINIT_FUNC PyInit__reader(void)
-{
-    return PyModuleDef_Init(&module);
-}
+EXTENSION_MODULE(_reader, "Raw recordings, read in the global order.", NULL, module_exec)

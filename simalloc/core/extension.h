@@ -1,0 +1,44 @@
+/* What each extension module, and each type of objects in one, has to say to Python. */
+#ifndef SIMALLOC_EXTENSION_H
+#define SIMALLOC_EXTENSION_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* A new object, all zero; NULL, with an exception set, if memory is exhausted. */
+static inline void *object_new(PyTypeObject *type)
+{
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    return allocate(type, 0);
+}
+
+/* Frees an object whose own parts have been released. */
+static inline void object_free(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(object);
+    Py_DECREF(type);
+}
+
+/* Gives a module a type, under the last part of its name; -1, with an exception set, if it
+ * cannot. */
+static inline int add_type(PyObject *module, PyType_Spec *spec)
+{
+    PyObject *type = PyType_FromSpec(spec);
+    int status = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
+    Py_XDECREF(type);
+    return status;
+}
+
+/* The module `name`; `methods` may be NULL, and `exec` fills it. */
+#define EXTENSION_MODULE(name, doc, methods, exec)                                                 \
+    static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, exec}, {0, NULL}};                     \
+    static struct PyModuleDef module = {                                                           \
+        PyModuleDef_HEAD_INIT, #name, doc, 0, methods, module_slots, NULL, NULL, NULL};            \
+    PyMODINIT_FUNC PyInit_##name(void)                                                             \
+    {                                                                                              \
+        return PyModuleDef_Init(&module);                                                          \
+    }
+
+#endif
