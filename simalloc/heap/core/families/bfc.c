@@ -60,7 +60,7 @@ static bool init(void *memory)
     return device_init_single(memory);
 }
 
-DEVICE_LAYER(allocate, regions_release)
+DEVICE_LAYER(allocate, device_free)
 
 static const struct parameter parameters[] = {
     {"capacity", offsetof(struct bfc, regions.device.capacity), 0, INT64_MAX, NULL},

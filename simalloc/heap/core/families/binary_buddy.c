@@ -49,25 +49,16 @@ static bool grow(struct heap *heap, unsigned class)
     }
 }
 
-static const char *check(const void *memory)
+static const char *check_block(const struct block *block, bool above_is_like_it)
 {
-    const struct heap *heap = memory;
-    const char *wrong = buddy_check(memory);
-    if (wrong != NULL)
-        return wrong;
-    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
-        const struct block *block = &heap->blocks[id];
-        if ((block->size & (block->size - 1)) != 0 || (block->address & (block->size - 1)) != 0)
-            return "a buddy is not a power of two, or not aligned to its size";
-        if (is_free(block) && (block->address & block->size) == 0 &&
-            heap_is_free(heap, block->next) && heap->blocks[block->next].size == block->size)
-            return "two free buddies have not merged";
-    }
+    if ((block->address & (block->size - 1)) != 0)
+        return "a buddy is not aligned to its size";
+    if (above_is_like_it && (block->address & block->size) == 0)
+        return "two free buddies have not merged";
     return NULL;
 }
 
 const struct family binary_buddy = {
     .name = "binary buddy",
-    .check = check,
     POWER_BUDDY,
 };

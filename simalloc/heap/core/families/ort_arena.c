@@ -64,7 +64,7 @@ static bool init(void *state)
     return device_init_single(state);
 }
 
-DEVICE_LAYER(allocate, regions_release)
+DEVICE_LAYER(allocate, device_free)
 
 static const struct parameter parameters[] = {
     {"capacity", offsetof(struct ort_arena, regions.device.capacity), 0, INT64_MAX, NULL},

@@ -121,16 +121,6 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-static void release(struct heap *heap, uint32_t id)
-{
-    struct device *device = (struct device *)heap;
-    uint64_t coalescings = heap->counters.coalescings;
-    device_take_back(device, id);
-    device_merge(device, id);
-    device_put(device, id);
-    count_deallocation(heap, 0, coalescings);
-}
-
 static bool init(void *state)
 {
     struct rmm *rmm = state;
@@ -142,7 +132,7 @@ static bool init(void *state)
     return true;
 }
 
-DEVICE_LAYER(allocate, release)
+DEVICE_LAYER(allocate, device_free)
 
 static const struct parameter parameters[] = {
     CAPACITY_PARAMETER(rmm),

@@ -15,6 +15,8 @@ struct power_buddy {
 /* The family's own. */
 ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind);
 static bool grow(struct heap *heap, unsigned class);
+/* What is wrong with a block; the one above it may be free as well, and of its size. */
+static const char *check_block(const struct block *block, bool above_is_like_it);
 
 ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)
 {
@@ -55,6 +57,21 @@ static void release_all(void *memory)
     buddy_release(memory);
 }
 
+static const char *check(const void *memory)
+{
+    const struct heap *heap = memory;
+    const char *wrong = buddy_check(memory);
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK && wrong == NULL;
+         id = heap->blocks[id].next) {
+        const struct block *block = &heap->blocks[id];
+        bool above_is_like_it = is_free(block) && heap_is_free(heap, block->next) &&
+                                heap->blocks[block->next].size == block->size;
+        wrong = (block->size & (block->size - 1)) != 0 ? "a buddy is not a power of two"
+                                                       : check_block(block, above_is_like_it);
+    }
+    return wrong;
+}
+
 static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct power_buddy, order, order_names),
     UNIT_PARAMETER(struct power_buddy, growth),
@@ -62,6 +79,7 @@ static const struct parameter parameters[] = {
 
 #define POWER_BUDDY                                                                        \
     .state_size = sizeof(struct power_buddy), PARAMETERS(parameters), .blocks_an_event = 64, \
-    .init = init, .release = release_all, .next_layer = next_layer, .change_form = change_form
+    .init = init, .release = release_all, .next_layer = next_layer, .change_form = change_form, \
+    .check = check
 
 #endif

@@ -244,6 +244,16 @@ uint64_t device_merge(struct device *device, uint32_t id)
     return heap->blocks[id].size - before;
 }
 
+void device_free(struct heap *heap, uint32_t id)
+{
+    struct device *device = (struct device *)heap;
+    uint64_t coalescings = heap->counters.coalescings;
+    device_take_back(device, id);
+    device_merge(device, id);
+    device_put(device, id);
+    count_deallocation(heap, 0, coalescings);
+}
+
 uint32_t device_cut(struct device *device, uint32_t id, uint64_t size)
 {
     uint32_t rest = heap_cut_off(&device->heap, id, size);

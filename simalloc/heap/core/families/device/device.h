@@ -147,6 +147,9 @@ void device_take(struct device *device, uint32_t id);
  * returns their bytes. It is in none. */
 uint64_t device_merge(struct device *device, uint32_t id);
 
+/* Frees a block at once: merged with its neighbours, it is in its list. */
+void device_free(struct heap *heap, uint32_t id);
+
 /* Shortens a block in no list, and returns what was behind, which is a block of the same kind. */
 uint32_t device_cut(struct device *device, uint32_t id, uint64_t size);
 /* The same for an allocation: the rest goes into its list. */

@@ -16,16 +16,6 @@ uint32_t regions_allocate(struct regions *regions, uint64_t rounded, uint64_t re
     return id;
 }
 
-void regions_release(struct heap *heap, uint32_t id)
-{
-    struct device *device = (struct device *)heap;
-    uint64_t coalescings = heap->counters.coalescings;
-    device_take_back(device, id);
-    device_merge(device, id);
-    device_put(device, id);
-    count_deallocation(heap, 0, coalescings);
-}
-
 uint64_t regions_room(const struct regions *regions)
 {
     return (regions->limit - regions->device.heap.mapped) / REGION_UNIT * REGION_UNIT;

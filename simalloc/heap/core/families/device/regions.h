@@ -16,7 +16,6 @@ struct regions {
 
 /* Hands out the low end of the best fit; NO_BLOCK if there is none. */
 uint32_t regions_allocate(struct regions *regions, uint64_t rounded, uint64_t requested);
-void regions_release(struct heap *heap, uint32_t id);
 
 /* What may still be reserved, in whole units. */
 uint64_t regions_room(const struct regions *regions);
