@@ -149,7 +149,7 @@ def _print(
     if used not in kept and process.has_model:
         click.echo("What the program uses is not below the budget.")
     with progress(f"{source.name}: what is left to chance", events_of_advice(source)) as advance:
-        advice = advise(trace, kept, process, progress=advance)
+        advice = advise(source, kept, process, perturb=trace is not None, progress=advance)
     click.echo(advice.text)
     _print_apart(source, used)
     if advice.line:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.heap.setting import Setting
+    from simalloc.trace import ReplayedEvents
 
 
 _FIGURES: Final = 1 << 20
@@ -74,9 +75,10 @@ class Watched:
 
     def sights(self) -> Generator[Sight]:
         """Yield what is seen, some events at a time, up to the program's end."""
-        return self._of_reference() if self._in_python else self._of_core()
+        return self._of_reference() if self._in_python else (sight for _, sight in self.seen())
 
-    def _of_core(self) -> Generator[Sight]:
+    def seen(self) -> Generator[tuple[ReplayedEvents, Sight]]:
+        """Yield the events too; the core's alone."""
         room = max(1, _FIGURES // max(1, len(self.names)))
         with closing(
             strides(self._setting.source, self._setting.columns, self._setting.policy)
@@ -87,7 +89,7 @@ class Watched:
                     sight = Sight.empty(len(events.op), len(self.names))
                     columns = sight._asdict()
                     done = replay(self.simulation, events, columns.pop("address"), columns)
-                    yield Sight(*(column[:done] for column in sight))
+                    yield events.part(0, done), Sight(*(column[:done] for column in sight))
                     if done < len(events.op):
                         return
 

@@ -65,12 +65,7 @@ def before_after(
     for a policy that there is not.
     """
     runs = [
-        simulate(
-            trace,
-            policy or policy_in_use(recorded(trace.provenance)),
-            resident=True,
-            progress=progress,
-        )
+        simulate(trace, policy or policy_in_use(trace), resident=True, progress=progress)
         for trace in (before, after)
     ]
     first, second = (_figures(trace, run) for trace, run in zip((before, after), runs, strict=True))

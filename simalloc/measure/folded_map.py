@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 CHUNK: Final = 16 << 10
 """Bytes, scaled as the run's: what of a chunk is used shows all of it."""
+_KEPT_EVENTS: Final = 1_000_000
+"""Of a trace of up to so many all stays are kept, 64 bytes each, instead of replaying it again."""
 
 
 class Folding(NamedTuple):
@@ -62,17 +64,24 @@ def folded_map(
     """Return the map of a run, folded, and the `named` stays in it that took most for longest.
 
     A cell counts as memory from the first event on that puts something in its chunk. The trace is
-    replayed twice for it, of which `progress` is told as `watch` does; `observers` look at the heap
-    in the first replay. `further` is given the height in bytes, and returns who else is told of the
-    stays at folded addresses. Raises as `watch` does.
+    replayed for it, a long one twice, and `progress` told of twice its events, as `watch` does;
+    `observers` look at the heap in the first replay. `further` is given the height in bytes, and
+    returns who else is told of the stays at folded addresses. Raises as `watch` does.
     """
-    seen = _Chunks(run.scale)
-    watch(source, run, [seen], observers, progress=progress)
+    seen, kept = _Chunks(run.scale), _Kept()
+    is_short = len(source) <= _KEPT_EVENTS
+    watch(source, run, [seen, kept] if is_short else [seen], observers, progress=progress)
     folding = seen.folding()
     top = folding.height / run.scale
     drawing = Drawing(run, addresses=(0, top), columns=columns, rows=rows)
     longest = Longest(run, named)
-    watch(source, run, [_Folded(folding, [drawing, longest, *further(top)])], progress=progress)
+    folded = _Folded(folding, [drawing, longest, *further(top)])
+    if is_short:
+        for stays in kept.stays:
+            folded.see(stays)
+        progress(len(source))
+    else:
+        watch(source, run, [folded], progress=progress)
     drawn = drawing.map()
     return (
         replace(drawn, heap=np.full(len(drawn.heap), top), mapped=_used(drawn, folding, run.scale)),
@@ -101,6 +110,16 @@ class _Chunks:
 
     def folding(self) -> Folding:
         return Folding(self._chunk, self._since)
+
+
+class _Kept:
+    """Keeps all stays, as they were told."""
+
+    def __init__(self) -> None:
+        self.stays: list[Ended] = []
+
+    def see(self, stays: Ended) -> None:
+        self.stays.append(stays)
 
 
 class _Folded:

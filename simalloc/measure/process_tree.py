@@ -125,7 +125,7 @@ def _process(
     seconds: NDArray[np.float64],
     progress: Callable[[int], None] | None,
 ) -> Process:
-    policy = policy_in_use(recorded(trace.provenance))
+    policy = policy_in_use(trace)
     run = simulate(trace, policy, resident=True, progress=progress)
     assert run.resident is not None, "it has been asked for"
     mapped, resident = run.mapped.timeline, run.resident.timeline

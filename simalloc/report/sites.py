@@ -171,7 +171,7 @@ def proposal_text(proposal: Proposal) -> str:
 
 
 def _listed(frames: Sequence[Frame]) -> str:
-    *others, last = map(spell_frame, frames)
+    *others, last = (spell_frame(frame.short) for frame in frames)
     return f"{', '.join(others)} and {last} allocate" if others else f"{last} allocates"
 
 

@@ -74,6 +74,6 @@ def test_a_page_has_what_has_changed_above_both(paths, tmp_path):
     page = tmp_path / "page.html"
     assert diff(*paths, "-o", str(page)).exit_code == 0
     text = Path(page).read_text("utf-8")
-    assert "Before and after" in text
-    assert text.index("Before and after") < text.index("Memory over time")
+    assert "<h1>Before and after: " in text
+    assert text.index("What has changed") < text.index("Memory over time")
     assert text.count("Memory over time") == 2

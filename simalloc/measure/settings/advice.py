@@ -57,18 +57,19 @@ class Advice:
 
 
 def advise(
-    source: Trace | None,
+    source: EventSource,
     settings: Sequence[Setting],
     process: Recorded,
     *,
+    perturb: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Advice:
     """Return the verdict on settings, of which one is what the program uses.
 
     What counts is the resident bytes: at the end, if most of the live data have been freed by then
-    and most of the memory has not been given back; else at the peak. The `source` is replayed with
-    what is left to chance; None: it is too long. `progress` is called with the number of events
-    done since its last call, of at most `events_of_advice`.
+    and most of the memory has not been given back; else at the peak. With `perturb` the `source` is
+    held in memory and replayed with what is left to chance. `progress` is called with the number of
+    events done since its last call, of at most `events_of_advice`.
     """
     now = in_use(settings, process)
     at_end = (
@@ -79,9 +80,11 @@ def advise(
     able = [one for one in ranked if one is now or _is_advisable(one, now)]
     best = able[0]
     spread = (
-        0.0 if source is None else _spread(source, (now, best), at_end=at_end, progress=progress)
+        _spread(source.in_memory(), (now, best), at_end=at_end, progress=progress)
+        if perturb
+        else 0.0
     )
-    where = "" if source is None else _in_arenas(source, now, at_end=at_end, progress=progress)
+    where = _in_arenas(source, now, at_end=at_end, progress=progress)
     holds, less = (counted(one, at_end=at_end) for one in (now, best))
     gain = 1 - less / max(holds, 1)
     if gain <= max(LEAST_GAIN, spread) or holds - less < LEAST_BYTES:
@@ -90,7 +93,7 @@ def advise(
         text, line = text + _resident(now, where, at_end=at_end), ""
     else:
         text = _held(now, process, where, at_end=at_end) + _change(now, best, able, at_end=at_end)
-        text, line = f"{text}{_moved(spread)}.{_unsure(source, best)}", best.line
+        text, line = f"{text}{_moved(spread)}.{_unsure(best, perturb=perturb)}", best.line
     text += _not_advised(now, best, ranked, at_end=at_end)
     return Advice(text, line, spread, now, best, at_end, process.has_model)
 
@@ -174,13 +177,13 @@ def _when(*, at_end: bool) -> str:
 
 
 def _in_arenas(
-    trace: Trace, now: Setting, *, at_end: bool, progress: Callable[[int], None] | None
+    source: EventSource, now: Setting, *, at_end: bool, progress: Callable[[int], None] | None
 ) -> str:
     """Say how much of what is not live is in arenas of threads under glibc, if that is much."""
     if now.candidate.allocator != "glibc" or now.run.threads == 1:
         return ""
-    event = len(trace) - 1 if at_end else now.resident.peak_event
-    found = thread_arenas(trace, now.run.policy, event, progress=progress or (lambda _: None))
+    event = len(source) - 1 if at_end else now.resident.peak_event
+    found = thread_arenas(source, now.run.policy, event, progress=progress or (lambda _: None))
     holds = counted(now, at_end=at_end)
     unused = holds - _live(now, at_end=at_end)
     if found.bytes < OF_ARENAS * unused or not is_worth(holds, found.bytes):
@@ -189,10 +192,10 @@ def _in_arenas(
     return f": {_spelled(found.bytes)} of the rest are in {found.arenas} arenas of threads{idle}"
 
 
-def _unsure(source: Trace | None, best: Setting) -> str:
+def _unsure(best: Setting, *, perturb: bool) -> str:
     """Say what is not known of a change that is advised."""
     text = ""
-    if source is None:
+    if not perturb:
         text += " By how much chance moves that was not looked at: the trace is long."
     if best.at_once is None and best.run.threads > 1 and best.candidate.below != "mimalloc":
         text += (

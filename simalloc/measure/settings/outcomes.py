@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from simalloc.heap import simulate_all
-from simalloc.measure.settings.candidates import Candidate
+from simalloc.measure.settings.candidates import PYTHONS_OWN, Candidate
 from simalloc.measure.settings.contention import at_once
+from simalloc.measure.settings.python import python_of
 from simalloc.measure.settings.recorded import recorded
 from simalloc.measure.settings.releases import installed_release
 from simalloc.trace import Op, Trace
@@ -80,12 +81,15 @@ def version_for(candidate: Candidate, process: Recorded) -> str:
     return installed_release(candidate.below)
 
 
-def policy_in_use(process: Recorded) -> str:
-    """Return the text of the policy that is nearest to what served a program.
+def policy_in_use(source: EventSource) -> str:
+    """Return the text of the policy that is nearest to what served a trace's program.
 
-    It is glibc's malloc if that has no model.
+    It is Python's own allocator if that serves the trace's small objects, and glibc's malloc if
+    what did has no model.
     """
-    candidate = Candidate(process.allocator if process.has_model else "glibc")
+    process, python = recorded(source.provenance), python_of(source)
+    malloc = process.allocator if process.has_model else "glibc"
+    candidate = Candidate(PYTHONS_OWN, python=python) if python else Candidate(malloc)
     return candidate.policy(version_for(candidate, process))
 
 

@@ -10,14 +10,16 @@ import numpy as np
 
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
-from simalloc.measure.settings.arenas import entered
-from simalloc.trace.events import allocates
+from simalloc.heap.stepping import replay, strides
+from simalloc.trace.events import Op, allocates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simalloc.policy import Policy
-    from simalloc.trace import Trace
+    from numpy.typing import NDArray
+
+    from simalloc.policy import AnyPolicy
+    from simalloc.trace import EventSource
 
 _LAST: Final = 0.1
 """An arena is idle if it has served no request among this share of the events, the last ones."""
@@ -35,8 +37,8 @@ class ThreadArenas:
 
 
 def thread_arenas(
-    trace: Trace,
-    policy: Policy,
+    source: EventSource,
+    policy: AnyPolicy,
     event: int,
     *,
     progress: Callable[[int], None] = lambda _: None,
@@ -45,25 +47,39 @@ def thread_arenas(
 
     `progress` is called with the number of events done since its last call.
     """
-    watched = Watched(Setting.of(trace, policy, None, None, resident=True))
-    arena = np.full(len(trace), -1)
+    arena, size = np.full(source.slots, -1), np.zeros(source.slots, np.int64)
+    recent: set[int] = set()
     done = 0
-    with closing(watched.sights()) as sights:
+    # One replay tells who is where, another what is resident: after each event that takes long.
+    with closing(Watched(Setting.of(source, policy, None, None)).seen()) as seen:
         while done <= event:
-            sight = next(sights)
-            arena[done : done + len(sight.region)] = sight.region
-            figures = sight.figures[min(event - done, len(sight.region) - 1)]
+            events, sight = next(seen)
+            events, region = events.part(0, event + 1 - done), sight.region[: event + 1 - done]
+            asks = allocates(events.op)
+            moves = asks | (events.op == Op.FREE)
+            arena[events.slot[moves]] = region[moves]  # of several events in a slot the last stays
+            size[events.slot[moves]] = np.where(asks, events.size, 0)[moves]
+            late = max(0, int((1 - _LAST) * event) - done)
+            recent.update(np.unique(region[late:][asks[late:]]).tolist())
             done += len(sight.region)
-            progress(len(sight.region))
-    told = dict(zip(watched.names, figures.tolist(), strict=True))
-    count = told["arenas"]
-    resident = np.array([told[f"resident.{number}"] for number in range(count)])
-    last = entered(trace, event)
-    last = last[arena[last] >= 0]
-    unused = resident - np.bincount(arena[last], trace.size[last], count).astype(np.int64)
-    recent = np.arange(int((1 - _LAST) * event), event + 1)
-    is_idle = ~np.isin(np.arange(count), arena[recent[allocates(trace.op[recent])]])
+            progress(len(events.op))
+    resident = _resident(Setting.of(source, policy, None, None, resident=True), event)
+    count = len(resident)
+    held = arena >= 0
+    unused = resident - np.bincount(arena[held], size[held], count).astype(np.int64)
+    is_idle = ~np.isin(np.arange(count), list(recent))
     is_idle[:1] = False
     return ThreadArenas(
         max(0, count - 1), int(unused[1:].sum()), int(is_idle.sum()), int(unused[is_idle].sum())
     )
+
+
+def _resident(setting: Setting, event: int) -> NDArray[np.int64]:
+    """Return the resident bytes of each arena after an event."""
+    simulation = setting.simulation()
+    left = event + 1
+    with closing(strides(setting.source, setting.columns)) as parts:
+        while left > 0:
+            left -= replay(simulation, next(parts).part(0, left))
+    told = dict(zip(simulation.figure_names(), simulation.report(), strict=True))
+    return np.array([told[f"resident.{number}"] for number in range(told["arenas"])], np.int64)

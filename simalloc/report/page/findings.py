@@ -184,9 +184,8 @@ def _advised(trace: EventSource, process: Recorded, stage: Stage) -> tuple[list[
         for some in _hands(trace, tried):
             settings += settings_of(trace, some, progress=advance)
     settings.sort(key=lambda one: tried.index(one.candidate))
-    whole = trace.in_memory() if is_short else None
     with stage(f"{trace.name}: what is left to chance", events_of_advice(trace)) as advance:
-        return settings, advise(whole, settings, process, progress=advance)
+        return settings, advise(trace, settings, process, perturb=is_short, progress=advance)
 
 
 def coarser(findings: Findings) -> Findings:

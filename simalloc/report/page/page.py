@@ -52,7 +52,8 @@ def page(
     columns = COLUMNS
     shown = list(all_findings)
     above = _changes(before_after) + _together(tree)
-    while len(text := _encoded(_fill(shown, command, above))) >= MAX_BYTES:
+    title = _title(shown, is_diff=before_after is not None)
+    while len(text := _encoded(_fill(shown, command, title, above))) >= MAX_BYTES:
         columns //= 2
         if columns < _FEWEST_COLUMNS:
             raise SimallocError(
@@ -76,15 +77,15 @@ def _coarser(findings: Findings | DeviceFindings) -> Findings | DeviceFindings:
 def _fill(
     all_findings: Sequence[Findings | DeviceFindings],
     command: str,
+    title: str,
     above: str,
 ) -> str:
-    names = [findings.trace.name for findings in all_findings]
     articles = (
-        article(findings, f"trace-{place}", titled=len(names) > 1)
+        article(findings, f"trace-{place}", titled=len(all_findings) > 1)
         for place, findings in enumerate(all_findings)
     )
     return Template(_asset("page.html")).substitute(
-        title=escape(f"{_question(all_findings)} for {_listed(names)}"),
+        title=escape(title),
         style=f"{asset(BROWSER, 'heap_map.css', 'flame.css')}\n{_asset('page.css')}",
         light=css_variables(PALETTES["light"]),
         dark=css_variables(PALETTES["dark"]),
@@ -98,9 +99,13 @@ def _fill(
     )
 
 
-def _question(all_findings: Sequence[Findings | DeviceFindings]) -> str:
+def _title(all_findings: Sequence[Findings | DeviceFindings], *, is_diff: bool) -> str:
+    names = _listed([findings.trace.name for findings in all_findings])
+    if is_diff:
+        return f"Before and after: {names}"
     on_devices = all(isinstance(each, DeviceFindings) for each in all_findings)
-    return "Which setting" if on_devices else "Which malloc, and which setting,"
+    question = "Which setting" if on_devices else "Which malloc, and which setting,"
+    return f"{question} for {names}"
 
 
 def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
@@ -139,7 +144,7 @@ def _changes(found: BeforeAfter | None) -> str:
         f'<div class="wide">{html(replace(each, notes=()))}</div>'
         for each in before_after_tables(found)
     )
-    return f"<section><h2>Before and after</h2>\n{tables}</section>"
+    return f"<section><h2>What has changed</h2>\n{tables}</section>"
 
 
 def _overview(all_findings: Sequence[Findings | DeviceFindings]) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from simalloc.report.figures.style import PAGE_COLOURS
 
@@ -19,8 +20,12 @@ _FONTS = "'DejaVu Sans', Verdana, system-ui, sans-serif"
 def svg(figure: Figure, label: str) -> str:
     """Return a figure, drawn in the theme `page`, as an SVG element that says what it shows."""
     stream = io.StringIO()
+    for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
+        patch.set_facecolor("none")
     with mpl.rc_context({"svg.fonttype": "none"}):
-        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
+        # `savefig` would draw the figure once more, for its layout alone
+        canvas: Any = FigureCanvasSVG(figure)
+        canvas.print_svg(stream, metadata={"Date": None})
     text = stream.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, count=1, flags=re.DOTALL)

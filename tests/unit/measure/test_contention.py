@@ -63,8 +63,8 @@ def test_a_line_that_makes_threads_wait_is_named_and_not_advised():
         thread=np.repeat(np.arange(1, 9), 2 * each),
     )
     glibc, single = settings_of(trace, TRIED[:2])
-    assert advise(None, [glibc, single], recorded({})).line == "export MALLOC_ARENA_MAX=1"
+    assert advise(trace, [glibc, single], recorded({})).line == "export MALLOC_ARENA_MAX=1"
     waiting = replace(single, at_once=0.6)
-    advice = advise(None, [glibc, waiting], recorded({}))
+    advice = advise(trace, [glibc, waiting], recorded({}))
     assert advice.line == ""
     assert "but 60% of the requests would want an arena that another thread has" in advice.text
