@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from drawn_parameters import NOT_DRAWN, OLDER, PARAMETERS
 from hypothesis import given, note
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from simalloc.policy import GROUPS, HEAP_POLICIES, find_policy
 from simalloc.policy.families.base import parameter_types, shared_defaults
 from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
-from traces import NOT_DRAWN, OLDER, ONLINE, PARAMETERS, cases
+from traces import ONLINE, cases
 
 PREFIX = 1000
 
