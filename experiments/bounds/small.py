@@ -112,7 +112,7 @@ def _lowest(life: Span, placed: Sequence[Placed]) -> int:
 
 
 def compare_many(instances: int, seed: int, advance: Callable[[float], None]) -> str:
-    """Compare both searches on so many instances, and say what came out.
+    """Compare both searches on this many instances, and say what came out.
 
     Raises `SimallocError` if a heap is found that is lower than can be.
     """

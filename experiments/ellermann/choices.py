@@ -95,7 +95,7 @@ def gains(walks: Mapping[tuple[Choice, int, str], float], choice: Choice) -> lis
 def choices_table(walks: Walks, nanoseconds: float, printed_us: float) -> Table:
     """Return a row a choice: the walks of first and next fit, and what their difference costs.
 
-    A block looked at is said to take so many `nanoseconds`; `printed_us` are the microseconds that
+    To look at a block is said to take `nanoseconds`; `printed_us` are the microseconds that
     print gives for an allocation of small sizes. More than one seed: the least and the most.
     """
     first, following = dict.fromkeys(text for _, _, text in walks)

@@ -49,7 +49,7 @@ class Closeness:
     """Points of percent, without signs."""
 
     def within(self, points: float) -> int:
-        """Return how many cells lie within so many points."""
+        """Return how many cells lie within this many points."""
         return sum(distance <= points for distance in self.distances)
 
 

@@ -34,7 +34,7 @@ ROWS: Final = ("first-fit-ao", "next-fit-ao")
 REQUEST: Final = 372_552
 """The event whose request raises the break in the paper's runs: the second of 38,496 bytes."""
 _STARTUP: Final = 128
-"""At every one of so many first events the object was tried,"""
+"""The object was tried at each of this many first events,"""
 _STRIDE: Final = 2000
 """and at every so-manieth from there to the request."""
 PLACES: Final = (*range(_STARTUP), *range(_STARTUP, REQUEST, _STRIDE))

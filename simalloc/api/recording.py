@@ -41,7 +41,7 @@ def record(
     the trace is kept in that file, and those of the processes that the command starts beside it.
     `times` records when each call was made, `sites` where in the program, `stacks` by which call
     path, of 32 places or as many as it says. `every` records a sample: blocks that hold one of the
-    bytes that are drawn, on average one in so many. `python` has Python serve its objects from
+    bytes that are drawn, on average one in `every`. `python` has Python serve its objects from
     malloc, and Python functions stand in call paths. Interrupt the kernel, or press Ctrl-C, to end
     the command; what it did until then is returned. `progress` shows how far it is; None: in
     notebooks.

@@ -29,13 +29,13 @@ class Tiers(NamedTuple):
 
 
 def by_size(steps: int) -> Tiers:
-    """Return the tiers of so many to a doubling of the size."""
+    """Return the tiers, `steps` to a doubling of the size."""
     words = f"by size, {steps} to a doubling"
     return Tiers(words, lambda table: _falling(steps * np.log2(table.size)))
 
 
 def by_area(steps: int) -> Tiers:
-    """Return the tiers of so many to a doubling of the size times the lifetime in events."""
+    """Return the tiers, `steps` to a doubling of the size times the lifetime in events."""
 
     def of(table: Timetable) -> NDArray[np.uint32]:
         lifetime = table.died - table.born

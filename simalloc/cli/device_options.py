@@ -33,7 +33,7 @@ def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> 
         ) from None
     for text, size in zip(given, sizes, strict=True):
         if size < _LEAST:
-            raise click.BadParameter(f"{text} is {size:,} bytes; {text}G are so many GiB")
+            raise click.BadParameter(f"{text} is {size:,} bytes; {text}G is {text} GiB")
     if not all(size < 1 << 50 for size in sizes):
         raise click.BadParameter("a capacity is less than 1024T")
     return sizes

@@ -74,7 +74,7 @@ class _WithStacks(click.Command):
     type=parse_size,
     default="0",
     metavar="BYTES",
-    help="Record a sample: blocks that hold one of the bytes drawn, on average one in so many.",
+    help="Record a sample: blocks that hold one of the bytes drawn, on average one in this many.",
 )
 @click.option(
     "--python",

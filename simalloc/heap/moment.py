@@ -24,7 +24,7 @@ MAPPED_FROM: Final = 1 << 62
 
 LOWEST_POWER: Final = -64
 SIZE_POWERS: Final = 128
-"""Sizes are told apart by their power of two, in bytes of the program: so many from the lowest."""
+"""Sizes are told apart by their power of two, in bytes of the program: the number of classes."""
 
 
 class Tiling(NamedTuple):
@@ -37,7 +37,7 @@ class Tiling(NamedTuple):
 
     @classmethod
     def empty(cls, count: int) -> Tiling:
-        """Return room for so many blocks."""
+        """Return room for this many blocks."""
         return cls(*(np.empty(count, np.int64) for _ in cls._fields))
 
 

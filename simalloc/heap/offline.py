@@ -102,7 +102,7 @@ class OfflineHeap:
         self.go_to(0)
 
     def go_to(self, events: int) -> None:
-        """Be the heap after so many events."""
+        """Be the heap after this many events."""
         self._done = events
         self._tiling: Tiling | None = None
 

@@ -100,7 +100,7 @@ class Setting:
         keeps_mappings: bool = False,
         events: int | None = None,
     ) -> Simulation:
-        """Return an empty heap of the C core, for the events of the source or so many.
+        """Return an empty heap of the C core, for the events of the source or `events`.
 
         `checked` verifies the whole heap after each event; `portable` renounces vector code;
         `keeps_mappings` keeps what was mapped and unmapped when.
@@ -148,7 +148,7 @@ def find_realloc(rule: Realloc | str | None, policy: Policy) -> Realloc:
 
 
 def check_page(page: int) -> None:
-    """Raise `SimallocError` unless a page may have so many bytes: a power of two from 1K to 1G."""
+    """Raise `SimallocError` unless a page may have these bytes: a power of two from 1K to 1G."""
     if not 1 << 10 <= page <= 1 << 30 or page & (page - 1):
         raise SimallocError(f"page is {page}; it takes a power of two from 1K to 1G, such as 4K")
 

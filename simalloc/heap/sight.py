@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _FIGURES: Final = 1 << 20
-"""At most so many are held at once."""
+"""At most this many are held at once."""
 
 
 class Sight(NamedTuple):
@@ -44,7 +44,7 @@ class Sight(NamedTuple):
 
     @classmethod
     def empty(cls, events: int, figures: int) -> Sight:
-        """Return room for so many events."""
+        """Return room for this many events."""
         columns = {name: np.empty(events, np.int64) for name in cls._fields[:-1]}
         return cls(**columns, figures=np.empty((events, figures), np.int64))
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CHUNK: Final = 16 << 10
 """Bytes, scaled as the run's: what of a chunk is used shows all of it."""
 _KEPT_EVENTS: Final = 1_000_000
-"""Of a trace of up to so many all stays are kept, 64 bytes each, instead of replaying it again."""
+"""All stays of this many events at most are kept, 64 bytes each, instead of replaying it again."""
 
 
 class Folding(NamedTuple):

@@ -56,7 +56,7 @@ FREE_PARTS: Final[Mapping[str, str]] = MappingProxyType(
 """What is cached or free, by the pages that it lies in: their names in `Waste`, in words."""
 
 _LONGEST_MARK: Final = 32
-"""A table of at most so many bytes at the break marks the heap's end; growth begins where it is."""
+"""A table of at most these bytes at the break marks the heap's end; growth begins where it is."""
 
 
 @dataclass(frozen=True)

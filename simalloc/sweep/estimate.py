@@ -37,7 +37,7 @@ class Estimate:
 
 
 def estimate(tasks: Sequence[Task], seconds: float = SECONDS) -> Estimate:
-    """Measure a random sample of the runs for so many seconds, and reckon the rest from it.
+    """Measure a random sample of the runs for this many seconds, and reckon the rest from it.
 
     A policy that the sample misses is taken to be as fast as the mean of the others. The traces'
     beginnings stand for the whole, so that traces whose heaps grow take longer than estimated.

@@ -17,7 +17,7 @@ class Observer:
         """Take note of the runs that are to be done."""
 
     def advanced(self, events: int) -> None:
-        """Take note that so many more events were replayed; called from any thread."""
+        """Take note that this many more events were replayed; called from any thread."""
 
     def finished(self, outcome: Outcome) -> None:
         """Take note of a run that has ended and is safe in the file of results."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from simalloc.sweep.pivot import Pivot
 
 EXACT_TRACES: Final = 12
-"""Up to so many traces every assignment of signs is tried."""
+"""Up to this many traces every assignment of signs is tried."""
 DRAWN: Final = 2000
 """Assignments of signs drawn for more traces."""
 SEED: Final = 0

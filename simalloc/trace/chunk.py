@@ -42,7 +42,7 @@ def pack(
 
 
 def check_packed(packed: Packed, events: int) -> None:
-    """Raise `TraceError` unless the chunk is the only way to pack so many events."""
+    """Raise `TraceError` unless the chunk is the only way to pack this many events."""
     if packed.op.shape != (1, events):
         raise TraceError(f"it has {packed.op.size} bytes of ops for {events} events")
     check_planes(packed.size, "size")

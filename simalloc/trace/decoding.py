@@ -38,7 +38,7 @@ class Decoding:
         self._events = 0
 
     def begin(self, packed: Packed, events: int, columns: Mapping[str, NDArray[np.uint8]]) -> None:
-        """Take the next chunk, of so many events, to hand, and digest it with the columns given.
+        """Take the next chunk, of this many events, to hand, and digest it with the columns given.
 
         Raises `TraceError` if it is not the only way to pack them.
         """

@@ -37,7 +37,7 @@ class EarlierChunks:
     def changed(
         self, packed: Packed, events: int, columns: Mapping[str, NDArray[np.uint8]]
     ) -> Packed:
-        """Return a chunk of so many events as it is packed now.
+        """Return a chunk of this many events as it is packed now.
 
         Raises `TraceError` if it does not have as many ops, or as many ages as these need.
         """

@@ -41,7 +41,7 @@ _BYTES_TO_REPLAY: Final = 9
 
 
 def bytes_in_memory(events: int, columns: Iterable[str], *, replayed: bool = False) -> int:
-    """Return what a trace of so many events takes with these optional columns."""
+    """Return what a trace of this many events takes with these optional columns."""
     each = _BYTES_AN_EVENT + sum(OPTIONAL_COLUMNS[name].itemsize for name in columns)
     return events * (each + _BYTES_TO_REPLAY * replayed)
 

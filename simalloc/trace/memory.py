@@ -24,7 +24,7 @@ _kept: list[mmap.mmap] = []
 
 
 def borrow(length: int) -> NDArray[np.uint8]:
-    """Return so many bytes, whatever is in them; they are used again when no view of them is left.
+    """Return memory, whatever is in it; they are used again when no view of them is left.
 
     More than a piece is fresh memory each time.
     """

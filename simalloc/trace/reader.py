@@ -33,7 +33,7 @@ SUFFIX: Final = ".npz"
 _HEADER_LIMIT: Final = 1 << 24
 
 REPLAYED_EVENTS: Final = PIECE // BYTES_AN_EVENT // SPAN_EVENTS * SPAN_EVENTS
-"""So many at most are decoded at a time: their columns fit a piece of memory to be used again."""
+"""This many at most are decoded at a time: their columns fit a piece of memory to be used again."""
 
 
 class TraceReader:

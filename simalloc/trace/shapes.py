@@ -171,5 +171,5 @@ class ReplayedEvents(NamedTuple):
 
 
 def empty_spans(count: int) -> NDArray[np.void]:
-    """Return so many spans to be filled."""
+    """Return this many spans to be filled."""
     return np.empty(count, f"V{_SPAN_BYTES}")

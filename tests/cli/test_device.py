@@ -251,7 +251,7 @@ def test_a_table_says_that_memory_was_out(snapshot):
         (["--settings", f"large_segment_size_mb:{10**18}"], "it takes 11 to"),
         (["--settings", f"roundup_power2_divisions:{2**64}"], "is not a power of two or 0"),
         (["--capacity", "much"], "is not a size"),
-        (["--capacity", "24"], "24 is 24 bytes; 24G are so many GiB"),
+        (["--capacity", "24"], "24 is 24 bytes; 24G is 24 GiB"),
         (["--capacity", "1024T"], "less than 1024T"),
         (["--device", "3"], "has no events of device 3"),
     ],

@@ -30,7 +30,7 @@ def codes(name):
 
 
 def in_changing_forms(trace, name, between, *, portable, **options):
-    """Return the run for which the form was changed every so many events."""
+    """Return the run for which the form was changed after each `every` events."""
     setting = Setting.of(
         trace, name, options.get("scale", 16), options.get("realloc", Realloc.FREE_FIRST)
     )
@@ -201,7 +201,7 @@ def many_twice():
     ("name", "portable"), [*((name, False) for name in BINS_BY_ADDRESS), (BINS_BY_ADDRESS[0], True)]
 )
 def test_when_bins_come_to_hold_many_blocks(name, portable):
-    """So many that they are arrays, of which some are full, and few again."""
+    """Enough of them to be arrays, of which some are full, and few again."""
     own = assert_long_forms_agree(name, many_twice(), portable, every=250_000)
     assert own.figures()["peak_free_blocks"] > 1 << 18
 

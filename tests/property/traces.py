@@ -79,7 +79,7 @@ class Script:
                 self.realloc(place, self.size(number))
 
     def comb(self, count, number, every, other):
-        """Fill with one size, free every so many, and fill the gaps with another size."""
+        """Fill with one size, free one in `every`, and fill the gaps with another size."""
         first = len(self.live)
         self.fill(count, [number])
         teeth = range(first, first + count, every)
@@ -126,7 +126,7 @@ class Script:
                 self.realloc(place, min(max(size + sign * self.size(number), 0), LARGEST))
 
     def storm(self, seed, count, population):
-        """Malloc, free and realloc at random around so many live objects."""
+        """Malloc, free and realloc at random around this many live objects."""
         random = Random(seed)
         for _ in range(count):
             place, number = random.randrange(1 << 16), random.randrange(1 << 16)

@@ -160,7 +160,7 @@ class Heap(ABC):
         return 0
 
     def count_deallocation(self, visited: int, *, merged: bool) -> None:
-        """Count a deallocation whose search for the block's place has looked at so many blocks."""
+        """Count a deallocation whose search for its block's place looked at this many blocks."""
         self.deallocations += 1
         self.coalescing_frees += merged
         self.visited_at_free += visited

@@ -23,7 +23,7 @@ At = Literal["worst", "peak", "end"]
 """When a heap is looked at."""
 
 MOMENTS: Final = 32
-"""The worst is that of the peak and of so many moments."""
+"""The worst is that of the peak and of this many moments."""
 
 
 def held_under(

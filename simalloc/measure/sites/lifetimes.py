@@ -27,7 +27,7 @@ def foretold(
 ) -> NDArray[np.bool_]:
     """Return for each event of a trace whether what it allocates is foretold to die young.
 
-    Young is: before so many bytes of `age` have been allocated after it. A kind of objects is
+    Young is: before this many bytes of `age` have been allocated after it. A kind of objects is
     foretold to die young if at least a `share` of those in the `training` did; one that is not
     there is not. Sites are the same if their names are. Raises
     `SimallocError` if one of the traces has no sites, unless it goes by size alone.

@@ -51,7 +51,7 @@ class PyTorch(Device):
     fraction: Annotated[
         float, "`per_process_memory_fraction`: the share of the capacity that may be reserved."
     ] = 1.0
-    max_split_size_mb: Annotated[int, "Blocks of so many MiB are never split; 0: all are."] = 0
+    max_split_size_mb: Annotated[int, "Blocks of this many MiB are never split; 0: all are."] = 0
     max_non_split_rounding_mb: Annotated[
         int, "How many MiB larger a block that is not split may be; 0: as the large segment."
     ] = 0

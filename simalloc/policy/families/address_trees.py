@@ -40,7 +40,7 @@ class AddressTrees(Splitting, Family):
     ] = 64
     coalescing: Coalescing = Coalescing.NONE
     rebalance: Annotated[
-        Amount, "After so many deallocations all trees are built anew, balanced; 0: never."
+        Amount, "After this many deallocations all trees are built anew, balanced; 0: never."
     ] = 0
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 8192
     count_tail: Annotated[

@@ -139,13 +139,13 @@ class Mimalloc(Family):
         Amount, "How many pages a search looks at once it has found one with room."
     ] = 4
     page_max_reclaim: Annotated[
-        Amount, "A thread takes its own page back if it has at most so many of that size."
+        Amount, "A thread takes its own page back if it has at most this many of that size."
     ] = 1 << 40
     page_cross_thread_max_reclaim: Annotated[
-        Amount, "A thread takes another's page over if it has at most so many of that size."
+        Amount, "A thread takes another's page over if it has at most this many of that size."
     ] = 32
     generic_collect: Annotated[
-        Amount, "A thread collects and purges after so many mallocs beyond the fast path."
+        Amount, "A thread collects and purges after this many mallocs beyond the fast path."
     ] = 10000
     disallow_arena_alloc: Annotated[bool, "Whether each page is mapped by itself."] = False
 
@@ -164,7 +164,7 @@ class Mimalloc(Family):
     )
     eager_commit_delay: Annotated[
         Amount,
-        "2.0.9: so many first segments of each thread are not, if there are several threads.",
+        "2.0.9: nor this many first segments of each thread, if there are several threads.",
     ] = 1
     page_reset: Annotated[
         bool,

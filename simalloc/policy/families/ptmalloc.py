@@ -74,7 +74,7 @@ class Ptmalloc(Family):
     arena_test: Annotated[
         int,
         Range(1, 1 << 16),
-        "Up to so many arenas are made without a look at the number of cores.",
+        "Up to this many arenas are made without a look at the number of cores.",
     ] = 8
     cores: Annotated[int, Range(1, 1 << 13), "The processors that are online."] = 8
     tcache_count: Annotated[

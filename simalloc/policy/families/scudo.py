@@ -9,7 +9,7 @@ from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Amount, Overhead, Range
 
 _FIRST_SLOT: Final = 7
-"""So many figures come before those of the slots."""
+"""This many figures come before those of the slots."""
 
 
 class Config(Enum):

@@ -34,7 +34,7 @@ struct decoder {
     struct cursor ages;
 };
 
-/* What came of some events: so many `done`, and why no more. */
+/* What came of some events: how many are `done`, and why no more. */
 struct decoding {
     size_t done;
     enum reason why; /* if it is not valid, event `done` has this object and size */
@@ -42,7 +42,7 @@ struct decoding {
     bool sound; /* the chunk has as many sizes and ages as its ops ask for */
 };
 
-/* The `ring` (recent.h) has so many entries, a power of two; it stays where it is. */
+/* The `ring` (recent.h) has this many entries, a power of two; it stays where it is. */
 bool decoder_init(struct decoder *decoder, uint32_t *ring, size_t entries);
 void decoder_release(struct decoder *decoder);
 

@@ -22,7 +22,7 @@ class Wanted:
 
     `depth` is the most return addresses of a call site: 0 records no sites, 1 the caller alone.
     `every` records a sample alone: the blocks that hold one of the bytes that are drawn, on average
-    one in so many; 0 records all. `python` has Python serve its objects from malloc, and its own
+    one in `every`; 0 records all. `python` has Python serve its objects from malloc, and its own
     functions stand in call paths.
     """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simalloc.trace.shapes import ReplayedEvents
 
 PART_EVENTS: Final = 1 << 16
-"""At most so many at a time: what is computed of them stays in the processor's caches."""
+"""At most this many at a time: what is computed of them stays in the processor's caches."""
 
 _ENDED: Final = np.dtype(
     [

@@ -67,7 +67,7 @@ class Peaks:
 
 
 class Curve:
-    """Draws live bytes over time in at most `spans` spans, of a trace of so many events."""
+    """Draws live bytes over time in at most `spans` spans, of a trace of this many events."""
 
     def __init__(self, events: int, spans: int = 60) -> None:
         spans = min(spans, events)

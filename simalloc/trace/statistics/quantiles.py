@@ -16,7 +16,7 @@ SHARES: Final = (0.9, 0.99, 0.999)
 """The shares that tables 5 to 7 of Johnstone and Wilson 1998 are printed for."""
 
 _BITS: Final = 18
-"""So many bits of a quantile are found each time through the values."""
+"""This many bits of a quantile are found each time through the values."""
 
 
 @dataclass

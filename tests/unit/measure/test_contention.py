@@ -11,7 +11,7 @@ TRIED = [own_candidate(name) for name in ("glibc", "glibc:arena_max=1", "mimallo
 
 
 def two_threads(apart, size=5000):
-    """Two threads that take turns; each event comes so many nanoseconds after the one before."""
+    """Two threads that take turns; each event comes this many nanoseconds after the one before."""
     events = 2000
     return Trace.from_events(
         [Op.MALLOC] * events,

@@ -15,7 +15,7 @@ M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
 @st.composite
 def traces(draw, most=30, acts="mmfr"):
-    """Draw a trace of small objects: up to so many events, each malloc, free or realloc."""
+    """Draw a trace of small objects: up to this many events, each malloc, free or realloc."""
     events, live = [], []
     for number in range(draw(st.integers(1, most))):
         act = draw(st.sampled_from(acts)) if live else "m"

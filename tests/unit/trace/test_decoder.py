@@ -11,7 +11,7 @@ from simalloc.trace.chunk import pack
 from simalloc.trace.events import Reason
 
 RING = 1 << 14
-"""What outlives so many others is found elsewhere than in the ring."""
+"""What outlives this many others is found elsewhere than in the ring."""
 
 TOTALS = (
     "objects",
@@ -60,7 +60,7 @@ def check(trace, chunk_events=1 << 20, part_events=1 << 17):
 
 
 def lives(lifetimes, sizes, reallocs):
-    """A trace in which an object is allocated each turn and freed so many turns later.
+    """A trace in which an object is allocated each turn and freed this many turns later.
 
     Of `reallocs` objects, if not 0, one is given its size anew halfway.
     """

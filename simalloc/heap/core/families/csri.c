@@ -13,7 +13,7 @@ struct csri {
     struct heap heap;
     uint64_t growth;
     uint64_t minimum_split;
-    uint64_t least;            /* what is split off has so many bytes */
+    uint64_t least;            /* what is split off has this many bytes */
     unsigned granule;          /* log2 of 8 words */
     uint32_t end; /* the block behind the last that may be free: the end tag, or the break's edge */
     struct bin bins[BIN_COUNT];

@@ -73,7 +73,7 @@ struct family {
     /* What the allocator itself reports, by its own names; NULL: nothing. */
     const char *const *figure_names;
     size_t figure_count;
-    /* Those that are lists, in entries for so many arenas as the heap says: NAME.0, NAME.1, ... */
+    /* Those that are lists, in entries for as many arenas as the heap says: NAME.0, NAME.1, ... */
     const char *const *list_names;
     size_t list_count;
     void (*report)(const struct heap *heap, uint64_t *figures);

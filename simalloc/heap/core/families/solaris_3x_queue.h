@@ -23,7 +23,7 @@ struct solaris_3x {
     uint64_t cells;
     uint64_t growth;
     uint64_t minimum_split;
-    uint64_t least;  /* what is split off has so many bytes */
+    uint64_t least;  /* what is split off has this many bytes */
     uint64_t unit;   /* two words */
     uint64_t header;
     uint64_t tag;    /* bytes of the table block where memory ends */

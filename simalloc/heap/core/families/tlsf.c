@@ -9,7 +9,7 @@ struct tlsf {
     struct heap heap;
     uint64_t growth;
     uint64_t minimum_split;
-    uint64_t least;           /* what is split off has so many bytes */
+    uint64_t least;           /* what is split off has this many bytes */
     uint64_t header;          /* of a block, besides what it holds */
     uint64_t levels;          /* bit l: a list of level l has a block */
     uint32_t in_level[LEVELS]; /* bit i of level l: list 32 * l + i has one */

@@ -14,7 +14,7 @@ struct classed_heap {
     struct splitting splitting;
     struct trimming trimming;
     uint64_t coalescing; /* enum merging */
-    uint64_t least;      /* what is split off has so many bytes */
+    uint64_t least;      /* what is split off has this many bytes */
 };
 
 /* What a family has of its own; the last three add the blocks that were looked at to `visited`. */

@@ -15,7 +15,7 @@ ALWAYS_INLINE bool overhead_is_on(const struct setting *setting)
     return setting->header + setting->footer > 0 || setting->alignment > 1 || setting->minimum > 1;
 }
 
-/* The size of the block for so many scaled bytes. */
+/* The size of the block for this many scaled bytes. */
 ALWAYS_INLINE uint64_t overhead_gross(const struct setting *setting, uint64_t size)
 {
     uint64_t gross = round_up(size + setting->header + setting->footer, setting->alignment);

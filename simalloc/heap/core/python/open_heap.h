@@ -46,7 +46,7 @@ ALWAYS_INLINE void open_heap_begin(struct open_heap *open)
 struct free_index *open_heap_index(struct open_heap *open, enum free_order order);
 /* Makes the unit as small as a size demands. */
 bool open_heap_refine(struct open_heap *open, uint64_t size);
-/* The smallest size of a block that holds so many bytes. */
+/* The smallest size of a block that holds this many bytes. */
 uint64_t open_heap_least(const struct open_heap *open, uint64_t size);
 
 /* Raises the break and returns the new block, unsearchable; NO_BLOCK beyond the limit or when

@@ -16,7 +16,7 @@ struct refusals {
     int64_t live_after[BATCH]; /* the same after each event of a batch */
 };
 
-/* Makes sure that there are so many slots; false when memory is exhausted. */
+/* Makes sure that there are this many slots; false when memory is exhausted. */
 bool refusals_reserve(struct refusals *refusals, uint64_t slots);
 void refusals_release(struct refusals *refusals);
 

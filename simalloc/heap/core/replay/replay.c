@@ -68,7 +68,7 @@ static void tell(const struct replay *replay, const struct events *event, uint32
         family->report(heap, &sight->figures[row * report_width(family, heap)]);
 }
 
-/* Verifies the heap after an event, which has taken so many new ids for blocks. */
+/* Verifies the heap after an event, which has taken this many new ids for blocks. */
 static const char *verify(const struct replay *replay, uint32_t taken)
 {
     struct heap *heap = replay->heap;

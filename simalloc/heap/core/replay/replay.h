@@ -38,7 +38,7 @@ uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
  * if each is watched. False, with the heap's failure set, when memory is exhausted. */
 bool replay_begin(struct replay *replay, const struct events *events, size_t first,
                   reserve_function *reserve, struct events *part);
-/* Measures what a batch has left behind, before which so many block ids were in use; returns how
+/* Measures what a batch has left behind, before which this many block ids were in use; returns how
  * many events it has done. */
 size_t replay_end(struct replay *replay, const struct events *part, struct batch *batch,
                   uint32_t used);

@@ -1,6 +1,6 @@
 /* Live bytes and heap over time in a fixed number of intervals that keep their extremes.
  *
- * An interval is 2**k events, the fewest with which so many intervals are enough. */
+ * An interval is 2**k events, the fewest with which the intervals are enough. */
 #ifndef SIMALLOC_TIMELINE_H
 #define SIMALLOC_TIMELINE_H
 
@@ -22,7 +22,7 @@ struct timeline {
     uint64_t left;    /* events still to come in the current one, which is empty if all are */
 };
 
-/* Begins a timeline of at most so many events. */
+/* Begins a timeline of at most this many events. */
 void timeline_init(struct timeline *timeline, uint64_t events);
 
 /* Begins the next interval. */

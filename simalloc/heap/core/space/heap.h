@@ -17,7 +17,7 @@
  *              across them
  *   neighbour  the block before or after in the segment, reached by links, so that coalescing
  *              needs no headers
- *   page       so many bytes, resident since one of them was written until they are given back
+ *   page       some bytes, resident since one of them was written until they are given back
  *   id         what a block is called: its place in the block table, kept while it exists
  *   edge       a block of no bytes that stands beyond both ends of its segment, the neighbour above
  *              the last block and below the first, so that every block has two; it is never
@@ -177,7 +177,7 @@ struct heap {
 /* Events are carried out by the batch, before which memory for all of them is made sure of. */
 enum { BATCH = 256 };
 
-/* So many blocks are thought to stay in the caches by themselves: 512 kB. */
+/* This many blocks are thought to stay in the caches by themselves: 512 kB. */
 enum { NEAR_BLOCKS = 1 << 14 };
 
 bool heap_grow_table(struct heap *heap, uint64_t spare);
@@ -418,7 +418,7 @@ ALWAYS_INLINE void forget_searches(struct heap *heap, const struct counters *bef
     heap->counters.visited_worst = before->visited_worst;
 }
 
-/* Counts a deallocation whose search for the block's place has looked at so many blocks; there were
+/* Counts a deallocation whose search for its block's place looked at this many blocks; there were
  * `coalescings` before it. */
 ALWAYS_INLINE void count_deallocation(struct heap *heap, uint64_t visited, uint64_t coalescings)
 {

@@ -16,13 +16,13 @@
 bool table_grow(void *table, size_t width, uint32_t used, uint64_t spare, uint32_t most,
                 uint32_t *capacity);
 
-/* Gives a table so many entries, of which those that it had are kept. */
+/* Gives a table this many entries, of which those that it had are kept. */
 bool table_resize(void *table, size_t width, uint32_t *capacity, uint32_t wanted);
 
 /* Gives a table more entries than a number, all of them zero that are new. */
 bool table_cover(void *table, size_t width, uint32_t *capacity, uint32_t number);
 
-/* Makes a table of so many entries that are all zero; NULL when memory is exhausted. */
+/* Makes a table of this many entries that are all zero; NULL when memory is exhausted. */
 void *table_make(size_t width, uint32_t count);
 
 void table_release(void *entries);

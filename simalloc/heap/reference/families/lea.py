@@ -16,7 +16,7 @@ _BINS = ((512, 3), (2560, 6), (10752, 9), (43520, 12), (174592, 15), (698880, 18
 """Below each size, bins are that power of two wide; all larger blocks share one."""
 
 _MOST_MAPPED = 64
-"""At most so many blocks lie in segments of their own at a time."""
+"""At most this many blocks lie in segments of their own at a time."""
 
 
 class LeaHeap(Heap):

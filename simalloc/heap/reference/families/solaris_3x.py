@@ -113,7 +113,7 @@ class Solaris3xHeap(Heap):
         return cell
 
     def _new_holder(self, size: int) -> HoldingBlock:
-        """Make an ordinary block of so many cells, behind what it keeps for itself."""
+        """Make an ordinary block of this many cells, behind what it keeps for itself."""
         kept = self._header + 6 * self._word if self._tables else 0
         cells = self._ordinary(round_up(kept + self._cells * size, self._grain if kept else 1))
         if kept:

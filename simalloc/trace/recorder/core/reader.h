@@ -27,7 +27,7 @@ struct site {
     uint32_t place;
 };
 
-/* What the process held after so many events; bytes. */
+/* What the process held after this many events; bytes. */
 struct look {
     uint64_t events, time, resident, mapped;
 };

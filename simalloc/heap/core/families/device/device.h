@@ -1,4 +1,4 @@
-/* What the allocators of a device's memory share: a device that grants so many bytes and no more,
+/* What the allocators of a device's memory share: a device that grants its capacity and no more,
  * free blocks by pool and stream, and what is counted as torch.cuda.memory_stats calls it.
  *
  * A device grants multiples of 2 MiB, each at the next higher address. Its blocks are those of the
@@ -132,7 +132,7 @@ void device_give_segment_back(struct device *device, uint32_t id);
 /* A new range of addresses, a hole in no list; NO_BLOCK, with the heap's failure set, if there is
  * none. */
 uint32_t device_take_range(struct device *device, struct device_stream *stream, uint64_t size);
-/* Whether the device has room for so many bytes. */
+/* Whether the device has room for this many bytes. */
 bool device_can_grant(const struct device *device, uint64_t size);
 /* Maps a hole that is in no list, for which there is room. */
 void device_map(struct device *device, uint32_t id);

@@ -61,7 +61,7 @@ void scudo_drop_batch(struct scudo *state, uint32_t batch)
     state->batch_unused = batch;
 }
 
-/* Makes room for the groups of so many bytes of a region. */
+/* Makes room for the groups of this many bytes of a region. */
 static bool reserve_groups(struct scudo *state, struct region *region, uint64_t mapped)
 {
     uint32_t last = (uint32_t)(mapped >> state->configuration->group_bits);

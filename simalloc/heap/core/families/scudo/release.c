@@ -17,7 +17,7 @@ static bool is_small(const struct region *region)
     return region->block < SMALL_BELOW;
 }
 
-/* Whether a look at the groups is worth while, when so many bytes are free. */
+/* Whether a look at the groups is worth while, when this many bytes are free. */
 static bool is_due(const struct scudo *state, struct region *region, uint64_t free_bytes,
                    enum release_kind kind, uint64_t now)
 {

@@ -44,7 +44,7 @@ void aged_list_pack(struct aged_list *list, struct block *blocks)
     list->used = count;
 }
 
-/* The first, or last, slot of a row whose block has at least so many bytes, all of them large; SLOTS
+/* The first, or last, slot of a row whose block has at least `size` bytes, all of them large; SLOTS
  * if there is none, of which the row takes note. */
 static uint32_t large_in_row(struct aged_list *list, const struct heap *heap, uint32_t row,
                              uint64_t size, bool last)

@@ -71,9 +71,9 @@ enum { SPARE_LEAVES = 4 * BATCH, SPARE_INNERS = 4 * BATCH };
 /* The largest power of two in `unit` divides all sizes of blocks. */
 bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
 void block_list_release(struct block_list *list);
-/* Makes the tables larger, by so many nodes at least; false when memory is exhausted. */
+/* Makes the tables larger, by this many nodes at least; false when memory is exhausted. */
 bool block_list_grow_tables(struct block_list *list, uint64_t more_leaves, uint64_t more_inners);
-/* Makes sure that an empty list finds nodes for so many blocks, entering one behind the other, and
+/* Makes sure that an empty list finds nodes for `blocks` blocks, entering one behind the other, and
  * for a batch of events; false when memory is exhausted. */
 bool block_list_reserve_for(struct block_list *list, uint64_t blocks);
 /* Takes all blocks out, whose homes are the caller's to set. */

@@ -58,7 +58,7 @@ ALWAYS_INLINE bool inner_note(const struct block_list *list, struct inner *inner
     return !same;
 }
 
-/* Tells the nodes above a leaf that it has got a block of so many bytes. */
+/* Tells the nodes above a leaf that it has got a block of this many bytes. */
 ALWAYS_INLINE void block_list_promise(struct block_list *list, const struct leaf *leaf,
                                       uint64_t size)
 {

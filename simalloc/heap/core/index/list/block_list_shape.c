@@ -120,7 +120,7 @@ static void raise_root(struct block_list *list)
 
 static void split_inner(struct block_list *list, uint32_t level, uint32_t id);
 
-/* Makes `child`, into which the later blocks of node `id` have gone, so many, its right neighbour. */
+/* Makes `child`, which got the last `blocks` of node `id`, its right neighbour. */
 static void insert_sibling(struct block_list *list, uint32_t level, uint32_t id, uint32_t child,
                            uint32_t key, uint32_t blocks)
 {
@@ -184,7 +184,7 @@ static void take_all(const struct leaf *leaf, struct row *row)
     }
 }
 
-/* Which slot the i-th of so many blocks gets when the empty slots are spread among them. */
+/* Which slot the i-th of `count` blocks gets when the empty slots are spread among them. */
 static uint32_t spread_slot(uint32_t i, uint32_t count)
 {
     if (i < count)

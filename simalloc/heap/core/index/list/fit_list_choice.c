@@ -16,7 +16,7 @@ static bool can_walk(struct list_rule rule)
     return rule.fit == FIT_NEXT || rule.order != ORDER_ADDRESS;
 }
 
-/* Whether a list of at most so many blocks may be flat for a batch of events. */
+/* Whether a list of at most this many blocks may be flat for a batch of events. */
 static bool may_be_flat(const struct list_fit *state, uint64_t most)
 {
     const struct list_rule *rule = &state->rule;
@@ -25,7 +25,7 @@ static bool may_be_flat(const struct list_fit *state, uint64_t most)
            flat_list_fits(&state->flat, state->heap.brk, rule->order == ORDER_ADDRESS);
 }
 
-/* Whether a list of at most so many blocks may be kept by age. */
+/* Whether a list of at most this many blocks may be kept by age. */
 static bool may_be_aged(const struct list_fit *state, uint64_t most)
 {
     const struct list_rule *rule = &state->rule;

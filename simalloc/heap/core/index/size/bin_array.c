@@ -64,7 +64,7 @@ static void sink(const struct heap_array *heap, uint32_t hole, struct bin_entry 
     put(heap, hole, entry);
 }
 
-/* The room that is due to so many entries. */
+/* The room that is due to this many entries. */
 static size_t room_for(size_t count)
 {
     size_t room = LEAST_ROOM;

@@ -14,7 +14,7 @@
 
 #include "index/size/bin.h"
 
-/* So many free blocks are worth arrays, and no longer when no more than a quarter is left. Most
+/* This many free blocks are worth arrays, and no longer when no more than a quarter is left. Most
  * programs soon use the blocks again that they have freed, which linked heaps have near their first
  * ones: of the shipped traces those with the most, up to 240,000, go 20 to 40 % slower in arrays. */
 enum { ARRAYS_FROM = 1 << 18, ARRAYS_TO = ARRAYS_FROM / 4 };

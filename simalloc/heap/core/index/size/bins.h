@@ -44,7 +44,7 @@ ALWAYS_INLINE bool bins_remove_first(uint32_t *bins, const struct bin_tables *ta
     return block_ring_remove_front(&bins[number], blocks);
 }
 
-/* Keeps bins by address in the kind that is due to so many free blocks, and makes sure that a batch
+/* Keeps bins by address in the kind that is due to their number, and makes sure that a batch
  * of events finds room enough; false when memory is exhausted. */
 bool bins_choose_form(uint32_t *bins, uint32_t count, struct bin_tables *tables,
                       struct block *blocks, uint64_t free_blocks);

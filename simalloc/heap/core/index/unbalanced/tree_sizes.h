@@ -56,7 +56,7 @@ struct treap_place tree_sizes_best(const struct tree_sizes *sizes, uint64_t size
 /* Whether a node stands in both orders where it belongs. */
 bool tree_sizes_has(const struct tree_sizes *sizes, uint32_t id, uint64_t largest);
 
-/* Returns what is wrong with the orders of a tree of so many nodes, or NULL. */
+/* Returns what is wrong with the orders of a tree of this many nodes, or NULL. */
 const char *tree_sizes_check(const struct tree_sizes *sizes, uint64_t count);
 
 #endif

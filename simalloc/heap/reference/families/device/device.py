@@ -124,7 +124,7 @@ class DeviceHeap(Heap):
         assert self.of.keys() == self.blocks.size.keys(), "all is known of every block"
 
     def has_room(self, size: int) -> bool:
-        """Say whether the device grants so many bytes."""
+        """Say whether the device grants this many bytes."""
         return self.taken + round_up(size, GRANULE) <= self.capacity
 
     def take_segment(self, pool: Pool, stream: int, size: int) -> int | None:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _SMALL: Final = len(SMALL_CLASSES)
 _GC_INTERVAL: Final = 10_000_000
-"""Collections of 5.3.1 are at least so many nanoseconds apart."""
+"""Collections of 5.3.1 are at least this many nanoseconds apart."""
 _SMALL_COLLECTED: Final = 4
-"""So many small classes one collection of 5.3.1 flushes, and one large one."""
+"""This many small classes one collection of 5.3.1 flushes, and one large one."""
 
 
 def capacities(description: Jemalloc) -> list[int]:
@@ -120,7 +120,7 @@ class ThreadCache:
     ) -> None:
         """Make the stacks, whose table lies at `table`.
 
-        `flush` leaves so many in a stack; `span_of` has where the slab lies that a class takes
+        `flush` leaves this many in a stack; `span_of` has where the slab lies that a class takes
         from, and `place_of` where an object lies, both as Linux would have placed them.
         """
         end = table + 8

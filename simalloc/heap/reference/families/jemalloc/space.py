@@ -19,7 +19,7 @@ _TOP: Final = 0x7FFFE5800000
 _WINDOW: Final = 1 << 30
 """Segments lie where Linux would put them but for multiples of this."""
 _LEAF_SPAN: Final = 1 << 30
-"""A leaf of the tree of addresses has so many."""
+"""The entries of a leaf of the tree of addresses."""
 _LEAF_BYTES: Final = 2 << 20
 
 

@@ -22,7 +22,7 @@ _THREAD_BLOCK = 288
 """The bytes that the C library allocates for each thread that it is to start."""
 
 SMALL = 1024
-"""Requests of up to so many bytes take a block of the first page without further ado."""
+"""Requests of up to this many bytes take a block of the first page without further ado."""
 
 PageT = TypeVar("PageT", bound=Page)
 TheapT = TypeVar("TheapT", bound=Theap[Any])

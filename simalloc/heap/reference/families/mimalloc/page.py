@@ -60,7 +60,7 @@ class Page:
             self.is_zero = False
 
     def collect(self, keep_newest: int = 0) -> None:
-        """Take over what others freed, but for so many that came last."""
+        """Take over what others freed, but for this many that came last."""
         taken = len(self.remote) - keep_newest
         self.local += self.remote[:taken]
         del self.remote[:taken]

@@ -6,7 +6,7 @@ KIB = 1024
 MIB = 1024 * KIB
 
 SLICE = 64 * KIB
-"""Pages, spans and arenas are made of slices of so many bytes."""
+"""Pages, spans and arenas are made of slices of this many bytes."""
 
 
 def round_up(number: int, unit: int) -> int:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from simalloc.policy.families.mimalloc import Mimalloc
 
 _ALIGNED_UP_TO = 128
-"""Blocks of up to so many bytes are taken to be aligned as their size is."""
+"""Blocks of up to this many bytes are taken to be aligned as their size is."""
 
 _TRIED_TO_RECLAIM = 8
 """How many abandoned segments are looked at before a thread gets another one."""
@@ -410,7 +410,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
 
     @staticmethod
     def _serves(segment: Segment, size: int, slices: int) -> bool:
-        """Say whether a segment has a free span of so many slices, or a page with room."""
+        """Say whether a segment has a free span of this many slices, or a page with room."""
         return any(
             count >= slices
             if page is None

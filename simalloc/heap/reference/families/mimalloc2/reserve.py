@@ -36,7 +36,7 @@ class Reserve:
         """The parts that were ever used."""
 
     def take(self, size: int) -> tuple[int, bool] | None:
-        """Use the lowest free parts that hold so many bytes, if any do.
+        """Use the lowest free parts that hold this many bytes, if any do.
 
         Returns where they are, and whether one was used before.
         """

@@ -32,7 +32,7 @@ _LINK_WRITTEN = 32
 """What is written of those of others, which lead to the first."""
 
 _MOST_LINKED = 255
-"""So many slices of a page lead to its first one, and its last does."""
+"""This many slices of a page lead to its first one, and its last does."""
 
 _HEADER_SIZE = _HEADER_START + _SLICE_RECORD * (SEGMENT // SLICE + 1)
 
@@ -43,7 +43,7 @@ _SLOTS_LOOKED_AT = 16
 """How many of them are looked at when another comes, for what is to be decommitted."""
 
 _MOST_PURGED = 4
-"""More than so many are not decommitted then."""
+"""More than this many are not decommitted then."""
 
 
 class Segment:
@@ -272,7 +272,7 @@ class Segments:
         return segment
 
     def _take_reserved(self, size: int) -> tuple[int, bool] | None:
-        """Take so many bytes of the reserve, which is mapped at the first time."""
+        """Take this many bytes of the reserve, which is mapped at the first time."""
         reserved = self._options.reserve_os_memory
         if not reserved:
             return None
@@ -284,7 +284,7 @@ class Segments:
         return self._reserve.take(size)
 
     def _unmap(self, segment: Segment, slices: int) -> None:
-        """Give a segment back, of which so many slices are believed to be committed."""
+        """Give a segment back, of which this many slices are believed to be committed."""
         blocks = self._heap.blocks
         while blocks.size[segment.start] < segment.size:
             blocks.join(segment.start)

@@ -14,7 +14,7 @@ CHUNK = 512
 """The slices of a chunk, in which a search looks for a run."""
 
 _GROUP = 64
-"""Chunks are looked at in groups of so many."""
+"""Chunks are looked at in groups of this many."""
 
 _ALL = (1 << CHUNK) - 1
 

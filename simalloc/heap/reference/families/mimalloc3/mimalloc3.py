@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from simalloc.policy.families.mimalloc import Mimalloc
 
 _THOROUGH_FROM = 8 * KIB
-"""Requests of so many bytes give up a page that they fill."""
+"""Requests of this many bytes give up a page that they fill."""
 
 _CALLS_TO_COLLECT = 1000
 

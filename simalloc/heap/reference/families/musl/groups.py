@@ -18,7 +18,7 @@ class Memory:
         self._bytes = {place: bytearray(size // _UNIT) for place in _TELLING}
 
     def fill(self, at: int, size: int, value: int) -> None:
-        """Write a value into so many bytes."""
+        """Write a value into this many bytes."""
         for place, values in self._bytes.items():
             first, end = _units(at, size, place)
             values[first:end] = bytes([value]) * (end - first)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class ThreadCache:
-    """Freed blocks of each size, the newest first, up to so many in a list.
+    """Freed blocks of each size, the newest first, up to this many in a list.
 
     A size of up to `small` bytes has a list of its own; larger ones share one with all sizes up to
     the next power of two. Sizes above `most` are not kept.

@@ -97,7 +97,7 @@ class PtmallocMemory(Heap):
         self._raise_break(round_up(size + self._top_pad + self._keep - have, self._page))
 
     def _raise_break(self, pages: int) -> None:
-        """Let so many bytes join the top of the main arena, or be it."""
+        """Let this many bytes join the top of the main arena, or be it."""
         new = self._grow(pages)
         self._arenas.main.system += pages
         self._add_to_top(self._arenas.main, new)

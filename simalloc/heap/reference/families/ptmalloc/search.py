@@ -18,7 +18,7 @@ _TRIM_FROM = 65536
 """Freeing a block that has become so large trims the arena."""
 
 _MOST_SORTED = 10000
-"""One search sorts at most so many blocks into their bins."""
+"""One search sorts at most this many blocks into their bins."""
 
 
 class PtmallocSearch(PtmallocMemory):

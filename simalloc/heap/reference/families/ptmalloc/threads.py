@@ -78,7 +78,7 @@ class PtmallocThreads(PtmallocSearch):
         self.request = request
 
     def _arena(self, asked: int) -> Arena:
-        """Return the arena of the thread, which gets one for a request of so many bytes."""
+        """Return the arena of the thread, which gets one for a request of this many bytes."""
         if self._thread.arena is None:
             self._thread.arena = self._arenas.attach(lambda arena: self._make_arena(arena, asked))
         return self._thread.arena

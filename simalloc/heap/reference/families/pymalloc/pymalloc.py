@@ -21,13 +21,13 @@ _LARGEST = 512
 _POOL_HEADER = 48
 _LINK = 8
 _POOLS = 64
-"""So many pools fit an arena that begins where a pool may."""
+"""This many pools fit an arena that begins where a pool may."""
 
 _SMALL_POOL = 4096
 
 _SLOT = 48
 _FIRST_SLOTS = 16
-"""The table of arenas begins with room for so many, of so many bytes each."""
+"""The table of arenas begins with room for this many entries, of this many bytes each."""
 
 _NODES = ((49, 34, 262144), (34, 20, 131072))
 """The nodes of the tree of arenas: the bits of addresses from which on, and those to which each

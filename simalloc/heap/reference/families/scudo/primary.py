@@ -84,7 +84,7 @@ class Memory:
         return range(start, start + size, self.block)
 
     def _grow(self, size: int) -> bool:
-        """Make `size` more bytes accessible; say whether the region has so many."""
+        """Make `size` more bytes accessible; say whether the region has this many."""
         if self._is_full or self.mapped + size > self._limit:
             self._is_full = True
             return False
@@ -145,7 +145,7 @@ class Region:
             self._enter(cache, number, list(members))
 
     def pop(self, cache: LocalCache, most: int) -> list[int]:
-        """Return blocks of the lowest group's newest batch, at most so many; [] if memory is out.
+        """Return blocks of the lowest group's newest batch, at most this many; [] if memory is out.
 
         They are cached now.
         """

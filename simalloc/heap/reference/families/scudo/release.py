@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MILLISECOND = 1_000_000
 _RIPE_PAGES = 8
-"""Blocks of more than a page do not wait once so many pages more of them are free."""
+"""Blocks of more than a page do not wait once this many pages more of them are free."""
 
 
 class Kind(Enum):

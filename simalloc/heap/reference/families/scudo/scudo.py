@@ -38,7 +38,7 @@ _UPTIME = 1_000_000_000_000
 """What the system's clock shows at the start, in nanoseconds."""
 
 _MOST_SLOTS = 50
-"""The figures have room for so many slots."""
+"""The figures have room for this many slots."""
 
 _MARKER = 8
 """The bytes in front of an aligned block that say where its header is."""

@@ -18,7 +18,7 @@ _MAPPING_HEADER = 48
 """The bytes in front of a large block's header that say how it is mapped."""
 
 _MOST_FULL = 5
-"""So many mappings that find the cache full empty it."""
+"""This many mappings that find the cache full empty it."""
 
 _MOST_SKIPPED = 4 * PAGE
 """A cached mapping serves only if the block begins that near to its start."""

@@ -23,7 +23,7 @@ _LISTED_BYTES = 1 << 20
 """Free spans up to this size have a list for each length; it is also the least growth."""
 
 _FORCED_INTERVAL = 128 << 20
-"""Each time that the heap grows past so many bytes more, it may first give all free pages back."""
+"""Each time that the heap has grown by this many bytes, it may first give all free pages back."""
 
 _DELAY = 1 << 18
 """Pages freed between two looks for something to give back, if the last one found nothing."""
@@ -149,7 +149,7 @@ class SpanHeap(Heap):
             self._delay = min(int(1000 / self._rate * released), _LONGEST_DELAY)
 
     def release_spans(self, least: int) -> int:
-        """Give at least so many pages to the system, if there are; return how many."""
+        """Give at least this many pages to the system, if there are; return how many."""
         released = 0
         while released < least and self.free_pages(Kind.NORMAL):
             span = self._next_to_release()
@@ -241,7 +241,7 @@ class SpanHeap(Heap):
             self.free_span(address)
 
     def _is_within_limit(self, pages: int) -> bool:
-        """Say whether so many more pages may be held, after giving others back if need be."""
+        """Say whether this many more pages may be held, after giving others back if need be."""
         if not self._has_room(pages):
             self.release_spans(self._held() + pages - self._limit)
         return self._has_room(pages)
