@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from benchmarks.built import built
 from benchmarks.command import policies_named, run, say, table_option, write_json
 from benchmarks.contest import hold
 from benchmarks.instructions import EVENTS, count
-from benchmarks.standings import headline, nanoseconds, ratios, standings
+from benchmarks.standings import headline, nanoseconds, ratios, standings, times_the_real
 from simalloc.heap.real import GLIBC, installed
 from simalloc.report import write_table
 from simalloc.trace.catalogue import load
@@ -49,15 +50,18 @@ def main(
 ) -> None:
     """Time the replay of traces under policies, and through the allocators that are installed."""
     described = policies_named(policies)
-    others = [allocator for allocator in installed() if allocator != GLIBC]
-    contests = [
-        contest
-        for name in traces.split(",")
-        for contest in hold(load(name), described, others, repeats, say)
-    ]
+    with built() as to_compare:
+        others = [*(allocator for allocator in installed() if allocator != GLIBC), *to_compare]
+        contests = [
+            contest
+            for name in traces.split(",")
+            for contest in hold(load(name), described, others, repeats, say)
+        ]
+    beside = times_the_real(contests)
     tables = [
         standings("Nanoseconds of CPU an event, median", nanoseconds(contests), 1),
         standings("Times glibc's, median of the passes side by side", ratios(contests), 2),
+        *([standings("Models, times the allocators that they model", beside, 2)] if beside else []),
     ]
     counted = _count(traces.split(","), described) if instructions else {}
     if counted:

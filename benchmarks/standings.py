@@ -46,6 +46,20 @@ def nanoseconds(contests: Sequence[Contest]) -> Cells:
     return cells
 
 
+def times_the_real(contests: Sequence[Contest]) -> Cells:
+    """Return the median time of each model by that of the real allocator, where both were timed."""
+    cells = nanoseconds(contests)
+    real = {
+        name: "glibc" if name == "ptmalloc" else f"real {name}"
+        for name in map(_plain, dict.fromkeys(name for name, _ in cells))
+    }
+    return {
+        (name, trace): time / cells[real[_plain(name)], trace]
+        for (name, trace), time in cells.items()
+        if (real[_plain(name)], trace) in cells
+    }
+
+
 def standings(title: str, cells: Cells, decimals: int) -> Table:
     """Return a row a contestant and a column a trace, with means and the worst cell.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ctypes.util import find_library
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -17,18 +18,22 @@ if TYPE_CHECKING:
 
     from simalloc.heap.real.settings import Settings
 
+PROGRAM: Final = str(files("simalloc.heap.real") / "simalloc-native")
+
 
 @dataclass(frozen=True)
 class Allocator:
     """A library whose malloc can take the place of the C library's, and how it is set.
 
     `preload` is what the dynamic linker is asked to load first: the library's path, or its name
-    where the linker looks for it; empty for the C library's own malloc.
+    where the linker looks for it; empty for the C library's own malloc. `program` replays traces if
+    it is not the one that is installed: one that was linked with another C library.
     """
 
     name: str
     preload: str
     settings: Settings = ()
+    program: str = PROGRAM
 
     def __str__(self) -> str:
         given = dict(self.settings)

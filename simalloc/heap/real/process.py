@@ -9,7 +9,6 @@ import subprocess
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
@@ -17,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap.real.allocators import PROGRAM
 from simalloc.heap.real.room import room
 from simalloc.waiting import LOOK_SECONDS
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from simalloc.heap.real.allocators import Allocator
     from simalloc.trace import Trace
-
-PROGRAM: Final = str(files("simalloc.heap.real") / "simalloc-native")
 
 _FAILURES: Final = {
     "refused": "{allocator} has no memory for event {event}, which asks for {size} bytes",
@@ -119,7 +117,7 @@ def _numbered(trace: Trace) -> tuple[NDArray[np.uint32], int]:
 
 
 def replay_command(
-    columns: Columns, samples: IO[bytes], *, touch: bool, most: int = 0
+    columns: Columns, samples: IO[bytes], *, touch: bool, most: int = 0, program: str = PROGRAM
 ) -> list[str]:
     """Return the command of a process that replays; it has to inherit both files.
 
@@ -129,7 +127,7 @@ def replay_command(
     after_max = int(np.argmax(live)) if len(live) else 0
     measuring = (samples.fileno(), most, after_max)
     numbers = (columns.file.fileno(), *columns.shape, int(touch), *measuring)
-    return [PROGRAM, *map(str, numbers)]
+    return [program, *map(str, numbers)]
 
 
 @contextmanager
@@ -155,7 +153,9 @@ def native_process(
         )
         with _ctrl_c_waits():
             process = subprocess.Popen(  # noqa: S603 - our own program, and numbers
-                replay_command(columns, samples, touch=touch, most=free or 0),
+                replay_command(
+                    columns, samples, touch=touch, most=free or 0, program=allocator.program
+                ),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=complaints,

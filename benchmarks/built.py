@@ -1,0 +1,48 @@
+"""Real allocators that no library has to be preloaded: musl's and Python's own, built first."""
+
+from __future__ import annotations
+
+import subprocess
+import sysconfig
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from simalloc.errors import SimallocError
+from simalloc.heap.real import Allocator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SOURCES: Final = Path(__file__).parents[1] / "simalloc/heap/real/program"
+
+
+@contextmanager
+def built() -> Iterator[list[Allocator]]:
+    """Build musl's malloc and this Python's own, where their compilers are; gone with the block."""
+    with TemporaryDirectory(prefix="simalloc-") as folder:
+        musl, pymalloc = Path(folder) / "musl", Path(folder) / "pymalloc.so"
+        allocators = []
+        if which("musl-gcc"):
+            sources = map(str, sorted(_SOURCES.glob("*.c")))
+            _compile("musl-gcc", "-D_GNU_SOURCE", "-fno-builtin", *sources, "-o", str(musl))
+            allocators.append(Allocator("musl", "", program=str(musl)))
+        if which("cc") and sysconfig.get_config_var("Py_ENABLE_SHARED"):
+            library, where, include = map(
+                sysconfig.get_config_var, ("LDLIBRARY", "LIBDIR", "INCLUDEPY")
+            )
+            options = (f"-I{include}", f"{where}/{library}", f"-Wl,-rpath,{where}")
+            source = str(Path(__file__).with_name("pymalloc.c"))
+            _compile("cc", "-shared", "-fPIC", source, *options, "-o", str(pymalloc))
+            allocators.append(Allocator("pymalloc", str(pymalloc)))
+        yield allocators
+
+
+def _compile(compiler: str, *arguments: str) -> None:
+    done = subprocess.run(
+        [compiler, "-O3", *arguments], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise SimallocError(f"{compiler} failed: {done.stderr.strip()}")
