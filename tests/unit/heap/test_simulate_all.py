@@ -51,6 +51,14 @@ def test_addresses_are_kept_side_by_side_too(file):
     assert all(run.addresses is None for run in simulate_all(file, policies))
 
 
+@pytest.mark.parametrize("policy", ["ptmalloc", "jemalloc"])
+def test_a_stride_of_the_first_thread_alone_is_not_the_thread_before_s(policy):
+    thread = (np.arange(len(TRACE)) < 300).astype(np.uint32)
+    threaded = dataclasses.replace(TRACE, thread=thread)
+    core, reference = (simulate(threaded, policy, engine=each) for each in ("core", "reference"))
+    assert core.counters == reference.counters
+
+
 def test_side_by_side_is_one_by_one(file):
     alone = [simulate(TRACE, one, scale=4, realloc="move") for one in HEAP_POLICIES.values()]
     for source in (TRACE, file):

@@ -62,7 +62,7 @@ struct family {
     /* Carries out events of which more is looked at than sizes; NULL: replay_requests(). */
     replay_function *replay_requests;
     unsigned columns;   /* that it looks at, COLUMN_... together */
-    bool needs_columns_only; /* of traces without them only the sizes of reallocs are told */
+    bool needs_columns_only; /* of traces without them only the sizes are told */
     bool writes_itself; /* notes by itself which bytes it writes, those that calloc zeroes too */
     bool writes_objects; /* and those that the program writes: they begin anywhere in a block */
     bool refuses; /* may an allocation return NO_BLOCK, and no failure: there is no room? */

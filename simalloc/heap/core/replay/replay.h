@@ -100,11 +100,10 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
             if (free_may_shrink && UNLIKELY(heap->heap_changed) && !note_change(batch, i, heap))
                 break;
         } else {
-            uint64_t size = scaled((uint64_t)events->size[i], scale);
+            heap->request.size = (uint64_t)events->size[i];
+            uint64_t size = scaled(heap->request.size, scale);
             if (UNLIKELY(has_overhead))
                 size = overhead_gross(&heap->setting, size);
-            if (UNLIKELY((op | block) != 0))
-                heap->request.size = (uint64_t)events->size[i]; /* for families that reallocate */
             block = replay_request(replay, heap, op, block, size, allocate, layer);
             *object = block;
             if (UNLIKELY(heap->heap_changed) && !note_change(batch, i, heap))

@@ -7,12 +7,11 @@
 bool requests_are_needed(const struct replay *replay, const struct events *events)
 {
     const struct heap *heap = replay->heap;
+    const struct family *family = replay->family;
     bool has_columns = events->alignment != NULL || events->thread != NULL ||
                        events->time != NULL || events->site != NULL || events->stream != NULL ||
                        events->pool != NULL;
-    bool looks = replay->family->columns != 0;
-    return heap->pymalloc != NULL ||
-           (looks && (has_columns || !replay->family->needs_columns_only)) ||
+    return (family->columns != 0 && (has_columns || !family->needs_columns_only)) ||
            heap->setting.columns != 0 || replay->measures.series_count > 0 ||
            (heap->setting.memalign && events->alignment != NULL);
 }
