@@ -101,6 +101,15 @@ def _range(values: Sequence[int]) -> str:
     return f"{min(values):,} to {max(values):,}"
 
 
+def _resident(worst: Compared) -> str:
+    """Say how near resident peaks of the model come to glibc's, given the farthest."""
+    percent = 100 * abs(worst.model.peak_bytes / worst.real.peak_bytes - 1)
+    if not percent:
+        return "so are all resident ones"
+    where = f"{worst.program}, {worst.settings}"
+    return f"resident ones differ by at most {percent:.2f} percent ({where})"
+
+
 def _megabytes(values: Sequence[int]) -> str:
     return f"{min(values) / 1e6:.2f} to {max(values) / 1e6:.2f}"
 
@@ -137,9 +146,7 @@ def page(measured: Measured, shown: Mapping[str, Table]) -> str:
         "picture": PICTURE,
         "trimmed_model": f"{apart.trimmed[0] / 1e6:.2f}",
         "trimmed_real": f"{apart.trimmed[1] / 1e6:.2f}",
-        "worst": worst.program,
-        "worst_setting": worst.settings,
-        "worst_percent": f"{100 * abs(worst.model.peak_bytes / worst.real.peak_bytes - 1):.2f}",
+        "resident": _resident(worst),
     }
     heaps = {(one.compared.program, one.compared.settings): one.process.heap for one in found}
     facts |= {
