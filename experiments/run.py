@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
-from experiments.output import print_tables, write_text
+from experiments.output import print_tables, write_tables, write_text
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from experiments.mallocs import Progress
+    from experiments.output import Exhibit
     from simalloc.report import Table
 
 EXIT_ERROR: Final = 2
@@ -76,6 +77,14 @@ def page_command(
     return experiment(f"python -m experiments.{name} --out docs")(
         out_option("out", "the page")(command)
     )
+
+
+def publish(shown: Mapping[str, Exhibit], title: str, text: str, out: Path, file: str) -> None:
+    """Write the tables and the page of a paper to a folder, and print the tables."""
+    write_tables(shown, out, title)
+    write_text(text, out / file)
+    print_tables(exhibit.table for exhibit in shown.values())
+    click.echo(f"Written to {out}/; {out / file} says what agrees and what does not.", err=True)
 
 
 def run_command(command: click.Command) -> int:

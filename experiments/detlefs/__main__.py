@@ -5,13 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
 from experiments.detlefs.exhibits import exhibits
 from experiments.detlefs.measuring import measure
 from experiments.detlefs.page import PAGE, page
-from experiments.output import print_tables, write_tables, write_text
-from experiments.run import experiment, out_option, run_command
+from experiments.run import experiment, out_option, publish, run_command
 from simalloc.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -29,10 +26,7 @@ def command(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     results = measure(progress)
     shown = exhibits(results)
-    write_tables(shown, out, "Detlefs, Dosser & Zorn 1993")
-    write_text(page(results, shown), out / PAGE)
-    print_tables(exhibit.table for exhibit in shown.values())
-    click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
+    publish(shown, "Detlefs, Dosser & Zorn 1993", page(results, shown), out, PAGE)
 
 
 if __name__ == "__main__":

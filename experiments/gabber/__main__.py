@@ -22,8 +22,8 @@ from experiments.gabber.runs import (
     outcomes_table,
     read_outcomes,
 )
-from experiments.output import print_tables, write_csv, write_tables, write_text
-from experiments.run import experiment, out_option, run_command
+from experiments.output import write_csv
+from experiments.run import experiment, out_option, publish, run_command
 from simalloc.cli.progress import progress
 from simalloc.report.figures.saving import save_figure
 
@@ -87,10 +87,7 @@ def command(
             _draw(runs, out)
     measured = results()
     shown = exhibits(measured)
-    write_tables(shown, out, "Gabber et al. 2001")
-    write_text(page(measured, shown), out / PAGE)
-    print_tables(exhibit.table for exhibit in shown.values())
-    click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
+    publish(shown, "Gabber et al. 2001", page(measured, shown), out, PAGE)
 
 
 def _outcomes(runs: Runs) -> GabberRuns:

@@ -6,14 +6,12 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-import click
-
 from experiments.johnstone_wilson import figure
 from experiments.johnstone_wilson.exhibits import exhibits
 from experiments.johnstone_wilson.measuring import measure
 from experiments.johnstone_wilson.page import FIGURE, PAGE, page
-from experiments.output import print_tables, write_figure, write_tables, write_text
-from experiments.run import experiment, out_option, run_command
+from experiments.output import write_figure
+from experiments.run import experiment, out_option, publish, run_command
 from simalloc.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -31,12 +29,9 @@ def command(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     results = measure(progress)
     shown = exhibits(results)
-    write_tables(shown, out, "Johnstone & Wilson 1998")
     run = results.runs[figure.JOB]
     write_figure(partial(figure.draw, run, results.traces[figure.JOB.program]), out / FIGURE)
-    write_text(page(results, shown), out / PAGE)
-    print_tables(exhibit.table for exhibit in shown.values())
-    click.echo(f"Written to {out}/; {out / PAGE} says what agrees and what does not.", err=True)
+    publish(shown, "Johnstone & Wilson 1998", page(results, shown), out, PAGE)
 
 
 if __name__ == "__main__":

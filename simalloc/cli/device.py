@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from simalloc.cli.device_options import device_options, explored
-from simalloc.cli.options import format_option
+from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.progress import progress
-from simalloc.errors import SimallocError
 from simalloc.files import keep_apart
 from simalloc.measure import device_map
 from simalloc.report import write_table
@@ -21,6 +19,7 @@ from simalloc.trace.catalogue import find_trace, load_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from simalloc.measure import WhatIf
     from simalloc.report import Format
@@ -36,12 +35,7 @@ if TYPE_CHECKING:
 @click.argument("snapshots", nargs=-1, required=True, metavar="SNAPSHOT...")
 @device_options
 @click.option("--lenient", is_flag=True, help="Skip and count what is wrong in a snapshot.")
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Draw the memory of one snapshot over time. A .png, .svg or .pdf file.",
-)
+@plot_option("Draw the memory of one snapshot over time.")
 @format_option
 def command(
     snapshots: Sequence[str],
@@ -94,10 +88,8 @@ def _write(found: Sequence[WhatIf], table_format: Format) -> None:
 
 
 def _draw(trace: Trace, found: WhatIf, target: Path) -> None:
-    try:
-        from simalloc.report.figures.device_map import draw_device_maps  # noqa: PLC0415 - an extra
-        from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise SimallocError("--plot needs matplotlib: pip install 'simalloc[plot]'") from error
+    from simalloc.report.figures.device_map import draw_device_maps  # noqa: PLC0415 - an extra
+    from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - an extra
+
     texts = dict.fromkeys((found.settings, found.best.settings))
     save_figure(draw_device_maps([device_map(trace, text) for text in texts]), target)

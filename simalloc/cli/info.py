@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from simalloc.cli.options import format_option
+from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.progress import progress
-from simalloc.errors import SimallocError
 from simalloc.files import keep_apart
 from simalloc.report import write_table
 from simalloc.report.statistics import (
@@ -25,6 +23,7 @@ from simalloc.trace.statistics import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from simalloc.report import Format
     from simalloc.trace import EventSource
@@ -47,12 +46,7 @@ if TYPE_CHECKING:
     metavar="BYTES",
     help="Added to each size before it is put into a class (8 in Johnstone & Wilson's table 2).",
 )
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Draw one trace: live bytes over time, sizes, lifetimes. A .png, .svg or .pdf file.",
-)
+@plot_option("Draw one trace: live bytes over time, sizes, lifetimes.")
 @click.option("--dark", is_flag=True, help="Draw it light on dark.")
 @click.option("--all", "everything", is_flag=True, help="Print every figure, not five.")
 @format_option
@@ -91,11 +85,9 @@ def _draw(
     theme: Literal["light", "dark"],
     advance: Callable[[float], None],
 ) -> None:
-    try:
-        from simalloc.report.figures.portrait import draw_portrait  # noqa: PLC0415 - an extra
-        from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise SimallocError("--plot needs matplotlib: pip install 'simalloc[plot]'") from error
+    from simalloc.report.figures.portrait import draw_portrait  # noqa: PLC0415 - an extra
+    from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - an extra
+
     save_figure(draw_portrait(trace, statistics, theme=theme, progress=advance), target)
 
 

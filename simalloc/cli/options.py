@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from simalloc.errors import SimallocError
 from simalloc.report import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 format_option: Final = click.option(
     "--format",
@@ -16,3 +22,20 @@ format_option: Final = click.option(
     show_default=True,
     help="How the table is printed.",
 )
+
+
+def plot_option(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command --plot, which is refused before any work where matplotlib is missing."""
+    return click.option(
+        "--plot",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        callback=_drawable,
+        help=f"{what} A .png, .svg or .pdf file.",
+    )
+
+
+def _drawable(_context: Any, _parameter: Any, path: Path | None) -> Path | None:
+    if path is not None and find_spec("matplotlib") is None:
+        raise SimallocError("--plot needs matplotlib: pip install 'simalloc[plot]'")
+    return path

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from simalloc.cli.options import format_option
+from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
-from simalloc.errors import SimallocError
 from simalloc.heap import simulate_all
 from simalloc.policy import expand_policies
 from simalloc.policy.parts import parse_size
@@ -22,6 +20,7 @@ from simalloc.trace.catalogue import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from simalloc.heap import Run
     from simalloc.report import Format
@@ -46,11 +45,7 @@ if TYPE_CHECKING:
 )
 @scale_option
 @realloc_option
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw bars for each policy. A .png, .svg or .pdf file.",
-)
+@plot_option("Draw bars for each policy.")
 @format_option
 def command(
     traces: Sequence[str],
@@ -87,9 +82,7 @@ def command(
 
 
 def _plot(runs: Sequence[Run], path: Path) -> None:
-    try:
-        from simalloc.report.figures.pages import draw_pages  # noqa: PLC0415 - needs an extra
-        from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - the same
-    except ImportError as error:
-        raise SimallocError("a picture needs matplotlib: pip install 'simalloc[plot]'") from error
+    from simalloc.report.figures.pages import draw_pages  # noqa: PLC0415 - needs an extra
+    from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - the same
+
     save_figure(draw_pages(runs), path)

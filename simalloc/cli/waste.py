@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from simalloc.cli.options import format_option
+from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option, write_option
-from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, simulate_all
 from simalloc.heap.real import MODELS, find_allocators, installed, passes, replay_natively
 from simalloc.measure import real_waste, waste
@@ -23,6 +21,7 @@ from simalloc.trace.catalogue import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from simalloc.heap import Run
     from simalloc.heap.real import Allocator
@@ -71,11 +70,7 @@ if TYPE_CHECKING:
 )
 @page_option
 @write_option
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw one stacked bar for each heap. A .png, .svg or .pdf file.",
-)
+@plot_option("Draw one stacked bar for each heap.")
 @format_option
 def command(
     trace: str,
@@ -147,9 +142,7 @@ def _real_wastes(trace: Trace, allocators: Sequence[Allocator]) -> list[Waste]:
 
 
 def _plot(wastes: Sequence[Waste], path: Path) -> None:
-    try:
-        from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - needs an extra
-        from simalloc.report.figures.waste import draw_waste  # noqa: PLC0415 - the same
-    except ImportError as error:
-        raise SimallocError("a picture needs matplotlib: pip install 'simalloc[plot]'") from error
+    from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - needs an extra
+    from simalloc.report.figures.waste import draw_waste  # noqa: PLC0415 - the same
+
     save_figure(draw_waste(wastes), path)
