@@ -102,54 +102,46 @@ def walks_table(results: Results) -> Table:
 
 def page(results: Results, shown: Mapping[str, Table]) -> str:
     """Return the page as Markdown."""
-    small, large = WORKLOADS
-    first, following = WALKED
-    pairs = {(name, text): results.per_pair(name, text) for name in WORKLOADS for text in WALKED}
-    factors = [pairs[name, first] / pairs[name, following] for name in WORKLOADS]
-    microseconds = [pairs[small, text] * MISS / 1000 for text in WALKED]
+    return fill_page(_WORDS, {**_looked_at(results), **_gains(results)}, shown)
+
+
+def _looked_at(results: Results) -> dict[str, float]:
+    """Return what both methods look at, in each workload."""
+    facts: dict[str, float] = {"rate": ELLERMANN_RATE, "live": 2 * ELLERMANN_RATE}
+    for method, text in zip(("first", "next"), WALKED, strict=True):
+        small, large = (results.runs[name, text].counters for name in WORKLOADS)
+        facts |= {
+            f"{method}_search": small.visited_mean,
+            f"{method}_search_large": large.visited_mean,
+            f"{method}_free": small.visited_at_free_mean,
+            f"{method}_blocks": small.free_blocks_mean,
+            f"{method}_pair": results.per_pair(WORKLOADS[0], text),
+            f"{method}_pages": results.pages[WORKLOADS[0], text],
+        }
+    for which, name in zip(("", "_large"), WORKLOADS, strict=True):
+        first, following = (results.runs[name, text].peak_heap_bytes for text in WALKED)
+        facts[f"more_heap{which}"] = 100 * (following / first - 1)
+        first, following = (results.per_pair(name, text) for text in WALKED)
+        facts[f"gain{which}"] = first / following
+    return {**facts, "search_gain": facts["first_search"] / facts["next_search"]}
+
+
+def _gains(results: Results) -> dict[str, float | str]:
+    """Return what the gain comes to in time, and by other choices."""
+    first_us, next_us = (results.per_pair(WORKLOADS[0], text) * MISS / 1000 for text in WALKED)
     by_rate, logarithmic, of_large = (
         [gains(results.walks, choice)[0] for choice in choices]
         for choices in (EVEN, LOGARITHMIC, OF_LARGE)
     )
     of_seeds, of_seeds_log = (gains(results.walks, choice) for choice in SEEDED)
-
-    def search(name: str, text: str) -> float:
-        return results.runs[name, text].counters.visited_mean
-
-    def walk(text: str) -> float:
-        return results.runs[small, text].counters.visited_at_free_mean
-
-    def more(name: str) -> float:
-        heaps = [results.runs[name, text].peak_heap_bytes for text in WALKED]
-        return 100 * (heaps[1] / heaps[0] - 1)
-
-    facts = {
-        "rate": ELLERMANN_RATE,
+    return {
         "glibc": GLIBC_SECONDS,
         "jemalloc": JEMALLOC_SECONDS,
-        "live": 2 * ELLERMANN_RATE,
-        "first_search": search(small, first),
-        "next_search": search(small, following),
-        "first_search_large": search(large, first),
-        "next_search_large": search(large, following),
-        "first_free": walk(first),
-        "next_free": walk(following),
-        "first_blocks": results.runs[small, first].counters.free_blocks_mean,
-        "next_blocks": results.runs[small, following].counters.free_blocks_mean,
-        "first_pair": pairs[small, first],
-        "next_pair": pairs[small, following],
-        "gain": factors[0],
-        "gain_large": factors[1],
-        "search_gain": search(small, first) / search(small, following),
-        "more_heap": more(small),
-        "more_heap_large": more(large),
-        "first_pages": results.pages[small, first],
-        "next_pages": results.pages[small, following],
         "printed_us": PRINTED_US,
         "miss": MISS,
-        "first_us": microseconds[0],
-        "next_us": microseconds[1],
-        "share": 100 * (microseconds[0] - microseconds[1]) / PRINTED_US,
+        "first_us": first_us,
+        "next_us": next_us,
+        "share": 100 * (first_us - next_us) / PRINTED_US,
         "gain_slow": by_rate[0],
         "gain_fast": by_rate[-1],
         "seeds": len(of_seeds),
@@ -161,4 +153,3 @@ def page(results: Results, shown: Mapping[str, Table]) -> str:
         "large_log": of_large[1],
         "log_rates": ", ".join(f"{gain:.2f}" for gain in logarithmic),
     }
-    return fill_page(_WORDS, facts, shown)

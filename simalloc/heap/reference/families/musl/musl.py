@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.families.musl.classes import (
@@ -15,7 +14,7 @@ from simalloc.heap.reference.families.musl.classes import (
     slot_count,
 )
 from simalloc.heap.reference.families.musl.groups import Group, Mapping, Memory
-from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.families.musl.writing import ALONE, Held, WritingHeap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
 
@@ -25,35 +24,17 @@ if TYPE_CHECKING:
 _THRESHOLD = 131052
 """Requests from this size on have mappings of their own."""
 
-_ALONE = 63
-"""The class of their groups."""
-
 _BOUNCES, _SOON, _REMEMBERED = 100, 10, 150
 _LAST_STEP = 255
 _RECORDS = 101
 """How many groups an area of metadata describes."""
 
-_WRITTEN = 0x5A
-"""What the program writes into its objects."""
 
-
-@dataclass
-class Held:
-    """An object: the slot that it is in, where in it its bytes begin, and how many there are."""
-
-    group: Group
-    slot: int
-    at: int
-    size: int
-
-
-class MuslHeap(Heap):
+class MuslHeap(WritingHeap):
     """Groups of slots, in mappings of their own or in slots of larger classes."""
 
     def __init__(self, description: Musl) -> None:
-        super().__init__()
-        self._has_headers = description.mechanism
-        self._tag = 4 if description.mechanism else 0
+        super().__init__(description)
         self._head = UNIT if description.mechanism else 0
         self._bounces_count = description.bounce
         self._offers = description.madv_free
@@ -62,11 +43,10 @@ class MuslHeap(Heap):
         self._bounces = [0] * len(SIZES)
         self._unmapped_at = [0] * len(SIZES)
         self._step = 0
-        self._objects: dict[int, Held] = {}
         self._groups: set[Group] = set()
         self._records = 0
         self._spare_records = 0
-        self._mmaps = self._munmaps = self._mremaps = self._madvises = self._madvised = 0
+        self._munmaps = self._mremaps = self._madvises = self._madvised = 0
 
     def malloc(self, size: int) -> int:
         """Use a slot of the size's class, or a mapping."""
@@ -107,7 +87,7 @@ class MuslHeap(Heap):
         """Stay, move the mapping, or copy."""
         held = self._objects[address]
         if not self.reallocate_in_place(address, size):
-            if held.group.number == _ALONE and size >= _THRESHOLD:
+            if held.group.number == ALONE and size >= _THRESHOLD:
                 address = self._remap(address, size)
             else:
                 self.visited = 0
@@ -308,7 +288,7 @@ class MuslHeap(Heap):
         """Free a slot that may be the last one in use, or the first that is free."""
         bit = 1 << slot
         free = group.freed | group.avail
-        ring = self._rings[group.number] if group.number != _ALONE else []
+        ring = self._rings[group.number] if group.number != ALONE else []
         if free | bit == group.all and self._may_go(group, ring):
             if group in ring:
                 was_head = ring[0] is group
@@ -323,7 +303,7 @@ class MuslHeap(Heap):
 
     def _may_go(self, group: Group, ring: list[Group]) -> bool:
         """Say whether a group without objects is given up."""
-        if group.number == _ALONE or group.stride < SIZES[group.number] or group.host:
+        if group.number == ALONE or group.stride < SIZES[group.number] or group.host:
             return True
         if ring != [group] or self._bounces[group.number] < _BOUNCES:
             return True
@@ -331,7 +311,7 @@ class MuslHeap(Heap):
 
     def _drop(self, group: Group) -> None:
         """Give a group up: unmap it, or free the slot that it lies in."""
-        if group.number != _ALONE:
+        if group.number != ALONE:
             self._usage[group.number] -= group.count
         self._groups.remove(group)
         self._spare_records += 1
@@ -378,7 +358,7 @@ class MuslHeap(Heap):
         self._advance()
         self._take_record()
         stride = mapping.size - self._head
-        group = Group(_ALONE, mapping, mapping.base + self._head, stride, 1, 0)
+        group = Group(ALONE, mapping, mapping.base + self._head, stride, 1, 0)
         group.avail = group.freed = 0
         return self._lay_out(group)
 
@@ -433,87 +413,3 @@ class MuslHeap(Heap):
             self.blocks.mark(area, State.TABLE)
             self.touch(area + (pages - 1) * PAGE, 1)
         self._records += 1
-
-    # What is written.
-
-    def _offset(self, group: Group, slot: int, size: int) -> int:
-        """Return how many units into its slot an object goes: by turns, if there is room."""
-        if not self._has_headers:
-            return 0
-        slack = (group.stride - self._tag - size) // UNIT
-        memory, start = group.mapping.memory, group.start(slot) - group.mapping.base
-        offset = self._mmaps
-        if memory and memory.read(start - 3):
-            offset = memory.read(start - 2) + 1
-        offset %= 256
-        if offset > slack:
-            offset &= (1 << slack.bit_length()) - 1
-        if offset > slack:
-            offset -= slack + 1
-        return offset
-
-    def _begin(self, held: Held) -> None:
-        """Write the header of an object, and where it is at the start of the slot."""
-        group, start = held.group, held.group.start(held.slot)
-        if held.at > start:
-            self._write_header(group, start, 0xE0, (held.at - start) // UNIT)
-            self.touch(start - self._tag, self._tag)
-        self._write_header(group, held.at, held.slot, (held.at - group.first) // UNIT)
-        self.touch(held.at - self._tag, self._tag)
-
-    def _end(self, held: Held, size: int) -> None:
-        """Write what tells the object's size."""
-        held.size = size
-        end = held.group.start(held.slot) + held.group.stride - self._tag
-        reserve = end - held.at - size
-        if not self._has_headers:
-            return
-        if reserve:
-            self._write_byte(held.group, held.at + size, 0)
-            self.touch(held.at + size, 1)
-        if reserve >= 5:
-            self.touch(end - 5, 5)
-        self._write_byte(held.group, held.at - 3, held.slot + (min(reserve, 5) << 5))
-
-    def _write_header(self, group: Group, at: int, index: int, offset: int) -> None:
-        self._write_byte(group, at - 3, index)
-        self._write_byte(group, at - 2, offset % 256)
-
-    def _write_byte(self, group: Group, at: int, value: int) -> None:
-        if group.mapping.memory and self._has_headers:
-            group.mapping.memory.write(at - group.mapping.base, value)
-
-    def _write(self, address: int) -> None:
-        """Let the program write the object's bytes, if it does."""
-        if self.program_writes:
-            self._fill(self._objects[address], _WRITTEN)
-
-    def _fill(self, held: Held, value: int) -> None:
-        mapping = held.group.mapping
-        self.touch(held.at, held.size)
-        if mapping.memory:
-            mapping.memory.fill(held.at - mapping.base, held.size, value)
-
-    def _zero(self, held: Held) -> None:
-        """Zero a new object, unless its pages are new; whole pages that are zero are only read."""
-        group = held.group
-        if group.number == _ALONE or group.stride < SIZES[group.number]:
-            return
-        if group.mapping.memory:
-            group.mapping.memory.fill(held.at - group.mapping.base, held.size, 0)
-        end = held.at + held.size
-        if held.size < PAGE:
-            self.touch(held.at, held.size)
-        else:
-            self.touch(held.at, -held.at % PAGE)
-            self.touch(end - end % PAGE, end % PAGE)
-
-    def _copy(self, old: Held, new: Held) -> None:
-        """Copy as much of an object as both have."""
-        size = min(old.size, new.size)
-        source, target = old.group.mapping, new.group.mapping
-        self.touch(new.at, size)
-        if target.memory and source.memory:
-            target.memory.copy(new.at - target.base, source.memory, old.at - source.base, size)
-        elif target.memory:
-            target.memory.fill(new.at - target.base, size, _WRITTEN if self.program_writes else 0)
