@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Annotated, ClassVar
 
-from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import MAX_UNIT, Aligning, Order, Range
+from simalloc.policy.parts import MAX_UNIT, Aligning, Order, PowerOfTwo
 
 
 @dataclass(frozen=True)
@@ -19,16 +18,11 @@ class BinaryBuddy(Family):
     order: Annotated[Order, "Which free block of a size is taken."] = Order.FIFO
     growth: Annotated[
         int,
-        Range(16, MAX_UNIT, 16),
-        "A power of two; the heap grows by it or, if larger, to the end of the block asked for.",
+        PowerOfTwo(16, MAX_UNIT),
+        "The heap grows by it or, if larger, to the end of the block asked for.",
     ] = 4096
 
     smallest: ClassVar[int] = 16
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.growth & (self.growth - 1):
-            raise PolicyError(f"growth is {self.growth}; a binary buddy takes a power of two")
 
     @property
     def aligning(self) -> Aligning:

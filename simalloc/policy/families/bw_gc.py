@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import MAX_UNIT, Amount, Overhead, Range, Unit
+from simalloc.policy.parts import MAX_UNIT, Amount, Overhead, PowerOfTwo, Unit
 
 
 @dataclass(frozen=True)
@@ -17,8 +16,8 @@ class BwGc(Family):
 
     page: Annotated[
         int,
-        Range(64, MAX_UNIT),
-        "A power of two; objects of up to half of it share pages of one size.",
+        PowerOfTwo(64, MAX_UNIT),
+        "Objects of up to half of it share pages of one size.",
     ] = 4096
     roots: Annotated[
         Amount,
@@ -32,11 +31,6 @@ class BwGc(Family):
         Unit, "The first growth, in pages; each is half as large again as the one before it."
     ] = 16
     most: Annotated[Unit, "The largest increment, in pages."] = 512
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.page & (self.page - 1):
-            raise PolicyError(f"page is {self.page}; it takes a power of two")
 
     @property
     def overhead(self) -> Overhead:

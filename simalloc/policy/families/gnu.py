@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, Range, Unit
+from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, PowerOfTwo, Unit
 
 
 @dataclass(frozen=True)
@@ -17,17 +16,12 @@ class Gnu(Family):
 
     page: Annotated[
         int,
-        Range(64, MAX_UNIT),
-        "A power of two; requests of more than half of it take whole pages.",
+        PowerOfTwo(64, MAX_UNIT),
+        "Requests of more than half of it take whole pages.",
     ] = 4096
     returned: Annotated[
         Unit, "A free run below the break is given back whole when it has this many bytes."
     ] = 32768
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.page & (self.page - 1):
-            raise PolicyError(f"page is {self.page}; it takes a power of two")
 
     @property
     def smallest_fragment(self) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, Range, Unit
+from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, PowerOfTwo, Unit
 
 
 class PageOrder(Enum):
@@ -29,8 +29,8 @@ class Phk(Family):
 
     page: Annotated[
         int,
-        Range(1024, MAX_UNIT),
-        "A power of two; requests of more than half of it take whole pages.",
+        PowerOfTwo(1024, MAX_UNIT),
+        "Requests of more than half of it take whole pages.",
     ] = 4096
     keep: Annotated[
         Unit, "A larger free run below the break is cut to this: whole pages, one at least."
@@ -44,8 +44,6 @@ class Phk(Family):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.page & (self.page - 1):
-            raise PolicyError(f"page is {self.page}; it takes a power of two")
         if self.keep % self.page:
             raise PolicyError(f"keep is {self.keep}; it takes whole pages, one at least")
 

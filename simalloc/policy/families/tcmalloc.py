@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Amount, Overhead, Range
+from simalloc.policy.parts import Amount, Overhead, PowerOfTwo, Range
 
 
 class TcmallocVersion(Enum):
@@ -28,8 +28,8 @@ class Tcmalloc(Family):
     version: Annotated[TcmallocVersion, "The release of gperftools."] = TcmallocVersion.V2_18
     page: Annotated[
         int,
-        Range(4096, 256 * 1024),
-        "A power of two, chosen when the library is built; spans are whole pages.",
+        PowerOfTwo(4096, 256 * 1024),
+        "Chosen when the library is built; spans are whole pages.",
     ] = 8192
     release_rate: Annotated[
         float,
@@ -60,8 +60,6 @@ class Tcmalloc(Family):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.page & (self.page - 1):
-            raise PolicyError(f"page is {self.page}; it takes a power of two")
         if not 0 <= self.release_rate <= 1_000_000:
             raise PolicyError(f"release_rate is {self.release_rate}; it takes 0 to 1000000")
 

@@ -33,6 +33,20 @@ class Range:
             raise PolicyError(f"{name} is {value}; it takes {self}")
 
 
+class PowerOfTwo(Range):
+    """The powers of two from `low` to `high`, or `multiple` times these."""
+
+    def __str__(self) -> str:
+        times = f"{self.multiple} times " if self.multiple > 1 else ""
+        return f"{times}a power of two from {format_size(self.low)} to {format_size(self.high)}"
+
+    def check(self, name: str, value: int) -> None:
+        """Raise `PolicyError` unless the parameter `name` may have this value."""
+        super().check(name, value)
+        if (value // self.multiple).bit_count() != 1:
+            raise PolicyError(f"{name} is {value}; it takes {self}")
+
+
 class RangeOrAuto(Range):
     """The same, or `auto`: what the allocator itself takes."""
 
