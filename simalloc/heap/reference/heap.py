@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from simalloc.heap.reference.space import Blocks, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from simalloc.heap.reference.parts.front import Front
     from simalloc.trace.trace import Trace
@@ -213,6 +213,25 @@ class Heap(ABC):
         """Cut a block in two, the low one of `size`; return the address of the high one."""
         self.splits += 1
         return self.blocks.cut(address, size)
+
+    def _merge_freed(self, address: int, leave: Callable[[int], None]) -> int:
+        """Free a block and merge it with its free neighbours; return the address of the result.
+
+        `leave` takes a neighbour out of where it is held.
+        """
+        self.blocks.mark(address, State.FREE)
+        neighbours = self.blocks.free_neighbours(address)
+        for neighbour in neighbours:
+            leave(neighbour)
+        merged = min([address, *neighbours])
+        for _ in neighbours:
+            self._coalesce(merged)
+        return merged
+
+    def _check_merged(self) -> None:
+        """Assert that no two free blocks are neighbours."""
+        for address, _ in self.free_blocks():
+            assert not self.blocks.free_neighbours(address), "free neighbours have coalesced"
 
     def _coalesce(self, address: int) -> None:
         """Make one free block of two; `address` is the low one's."""

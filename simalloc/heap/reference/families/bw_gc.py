@@ -140,10 +140,6 @@ class BwGcHeap(PagedHeap):
             return round_up(size, self._page)
         return words * self._word
 
-    def listed(self) -> list[int]:
-        """Return the free runs."""
-        return list(self._runs)
-
     def cached(self) -> list[int]:
         """Return all objects that are garbage or free, those never used of a page as one."""
         large = [address for address, live in self._large.items() if not live]

@@ -77,12 +77,7 @@ class CartesianHeap(Heap):
 
     def _give(self, address: int) -> None:
         """Put a block into the tree, merged with both neighbours, which leave it."""
-        self.blocks.mark(address, State.FREE)
-        for neighbour in self.blocks.free_neighbours(address):
-            self._remove(neighbour)
-            self._coalesce(min(address, neighbour))
-            address = min(address, neighbour)
-        self._insert(address)
+        self._insert(self._merge_freed(address, self._remove))
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Join a free successor that makes the block large enough; free what is over."""
@@ -110,7 +105,7 @@ class CartesianHeap(Heap):
         for node in self._walk():
             assert node.size == self.block_size(node.address), "a node knows its block"
             assert node.size >= max(_weight(node.left), _weight(node.right)), "the larger is higher"
-            assert not self.blocks.free_neighbours(node.address), "free neighbours have merged"
+        self._check_merged()
 
     def _more(self, size: int) -> None:
         """Raise the break by whole units, whatever is free at its end."""

@@ -84,7 +84,7 @@ class CsriHeap(Heap):
         for ring in self._bins:
             for block in ring:
                 assert self._bin(self.block_size(block)) is ring, "a block is in its size's bin"
-                assert not self.blocks.free_neighbours(block), "free neighbours have coalesced"
+        self._check_merged()
 
     def _bin(self, size: int) -> Ring:
         """Return the bin of a size: 8 words, 16, and so on to 512, and one for all above."""

@@ -184,16 +184,9 @@ class DlmallocHeap(Heap):
 
         Returns the address of the merged block.
         """
-        self.blocks.mark(address, State.FREE)
-        is_top = self.blocks.after(address) is None
-        is_victim = False
-        for neighbour in self.blocks.free_neighbours(address):
-            is_top |= neighbour == self._top
-            is_victim |= neighbour == self._victim
-            self._leave(neighbour)
-            self._coalesce(min(address, neighbour))
-            address = min(address, neighbour)
-        if is_top:
+        is_victim = self._victim in self.blocks.free_neighbours(address)
+        address = self._merge_freed(address, self._leave)
+        if self.blocks.after(address) is None:
             self._top = address
         elif is_victim:
             self._victim = address

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.parts.pages import PagedHeap, power_of_two
+from simalloc.heap.reference.parts.pages import PagedHeap
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ class GnuHeap(PagedHeap):
     """GNU malloc (policy/families/gnu.md)."""
 
     def __init__(self, description: Gnu) -> None:
-        super().__init__(description.page)
+        super().__init__(description.page, description.smallest_fragment)
         self._returned = description.returned
-        self._smallest = description.smallest_fragment
         # The bytes that describe a page, in the table at the heap's start; 0 without mechanism.
         self._entry = 3 * description.word if description.mechanism else 0
         self._table: int | None = None
@@ -86,16 +85,6 @@ class GnuHeap(PagedHeap):
         if needed < held:
             self._free_pages(self._split(address, needed))
         return True
-
-    def rounded(self, size: int) -> int:
-        """Return the size of the fragment, or of the pages, that a request takes."""
-        if size <= self._page // 2:
-            return power_of_two(size, self._smallest)
-        return round_up(size, self._page)
-
-    def listed(self) -> list[int]:
-        """Return the free runs."""
-        return list(self._runs)
 
     def cached(self) -> list[int]:
         """Return the free fragments, those of a page that have never been cut as one."""

@@ -6,8 +6,7 @@ from bisect import insort
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.parts.pages import PagedHeap, power_of_two
+from simalloc.heap.reference.parts.pages import PagedHeap
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.phk import PageOrder
 
@@ -35,8 +34,7 @@ class PhkHeap(PagedHeap):
     """PhK malloc (policy/families/phk.md)."""
 
     def __init__(self, description: Phk) -> None:
-        super().__init__(description.page)
-        self._smallest = description.smallest
+        super().__init__(description.page, description.smallest)
         self._keep = description.keep
         self._order = description.chunk_pages
         self._describes = description.mechanism
@@ -74,16 +72,6 @@ class PhkHeap(PagedHeap):
         if self._page_of(address) not in self._pages:
             return held - self._page < size <= held
         return size < held and (size > held // 2 or held == self._smallest)
-
-    def rounded(self, size: int) -> int:
-        """Return the size of the chunk, or of the pages, that a request takes."""
-        if size <= self._page // 2:
-            return power_of_two(size, self._smallest)
-        return round_up(size, self._page)
-
-    def listed(self) -> list[int]:
-        """Return the free runs."""
-        return list(self._runs)
 
     def cached(self) -> list[int]:
         """Return the free chunks, those of a page that have never been cut as one."""

@@ -116,11 +116,7 @@ class SolarisHeap(Heap):
         """Put a cell into its list, and merge any other block with its free neighbours."""
         if self._is_small(self.block_size(address)) and self._cells.free(address):
             return
-        self.blocks.mark(address, State.FREE)
-        for neighbour in self.blocks.free_neighbours(address):
-            self._leave(neighbour)
-            self._coalesce(min(address, neighbour))
-            address = min(address, neighbour)
+        address = self._merge_freed(address, self._leave)
         if self.blocks.after(address) is None:
             self._bottom = address
         else:

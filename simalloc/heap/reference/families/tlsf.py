@@ -54,8 +54,7 @@ class TlsfHeap(Heap):
 
     def free(self, address: int) -> None:
         """Merge with both neighbours; the block is the newest of its list, or it is the tail."""
-        self.blocks.mark(address, State.FREE)
-        self._enter(self._merged(address))
+        self._enter(self._merge_freed(address, self._leave))
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Take a free successor whole if that is enough, then split; the last block may grow."""
@@ -83,8 +82,7 @@ class TlsfHeap(Heap):
         super().check()
         last = self.blocks.before(self.brk) if self.brk else None
         assert self._tail == (last if self.blocks.is_free(last) else None)
-        for address, _ in self.free_blocks():
-            assert not self.blocks.free_neighbours(address), "free neighbours have coalesced"
+        self._check_merged()
 
     def _list(self, size: int) -> int:
         """Return the size that the list begins with which a block of `size` belongs to.
@@ -126,14 +124,6 @@ class TlsfHeap(Heap):
         self._lists.leave(block, start)
         if self._lists.first(start) is None:
             self._listed.remove(start)
-
-    def _merged(self, block: int) -> int:
-        """Merge a free block with its free neighbours, which leave; return its address."""
-        for neighbour in self.blocks.free_neighbours(block):
-            self._leave(neighbour)
-            block = min(block, neighbour)
-            self._coalesce(block)
-        return block
 
     def _split_off(self, block: int, size: int, least: int) -> None:
         """Free what is too much of an allocated block, if that is `least` bytes."""

@@ -92,8 +92,7 @@ class ClassedHeap(Heap):
         """Assert every invariant of the heap."""
         super().check()
         if self._coalescing is Coalescing.ALL:
-            for address, _ in self.free_blocks():
-                assert not self.blocks.free_neighbours(address), "free neighbours have coalesced"
+            self._check_merged()
 
     def _find(self, size: int) -> tuple[int | None, int]:
         """Return the block to use, if one fits, and how many were looked at in all classes."""
@@ -128,14 +127,9 @@ class ClassedHeap(Heap):
 
     def _release(self, address: int) -> int:
         """Free a block; return how many blocks were looked at."""
-        self.blocks.mark(address, State.FREE)
         if self._coalescing is Coalescing.ALL:
-            neighbours = self.blocks.free_neighbours(address)
-            for neighbour in neighbours:
-                self._leave(neighbour)
-            address = min([address, *neighbours])
-            for _ in neighbours:
-                self._coalesce(address)
+            return self._enter(self._merge_freed(address, self._leave))
+        self.blocks.mark(address, State.FREE)
         return self._enter(address)
 
     def _grow_for(self, size: int) -> None:

@@ -55,19 +55,11 @@ class CoalescingHeap(Heap):
     def check(self) -> None:
         """Assert every invariant of the heap."""
         super().check()
-        for address, _ in self.free_blocks():
-            assert not self.blocks.free_neighbours(address), "free neighbours have coalesced"
+        self._check_merged()
 
     def _merge(self, address: int) -> int:
         """Free a block and merge it with its free neighbours, which leave; return its address."""
-        self.blocks.mark(address, State.FREE)
-        neighbours = self.blocks.free_neighbours(address)
-        for neighbour in neighbours:
-            self._leave(neighbour)
-        merged = min([address, *neighbours])
-        for _ in neighbours:
-            self._coalesce(merged)
-        return merged
+        return self._merge_freed(address, self._leave)
 
     def _growth_for(self, size: int) -> int:
         """Return how far the break has to rise for a block of `size` bytes to end there."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sortedcontainers import SortedList
 
 from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
 
 
@@ -15,10 +16,24 @@ class PagedHeap(Heap):
     neighbour, and become a page again all at once. `_runs` has the free runs by address.
     """
 
-    def __init__(self, page: int) -> None:
+    def __init__(self, page: int, smallest: int = 1) -> None:
         super().__init__()
+        self._smallest = smallest
         self._page = page
         self._runs: SortedList[int] = SortedList()
+
+    def rounded(self, size: int) -> int:
+        """Return the size of the chunk, a power of two, or of the pages that a request takes."""
+        if size > self._page // 2:
+            return round_up(size, self._page)
+        chunk = self._smallest
+        while chunk < size:
+            chunk *= 2
+        return chunk
+
+    def listed(self) -> list[int]:
+        """Return the free runs."""
+        return list(self._runs)
 
     def check(self) -> None:
         """Assert every invariant of the heap."""
@@ -26,7 +41,7 @@ class PagedHeap(Heap):
         assert list(self._runs) == [address for address, _ in self.blocks.in_state(State.FREE)]
         for run in self._runs:
             assert self.block_size(run) % self._page == run % self._page == 0, "a run is of pages"
-            assert not self.blocks.free_neighbours(run), "free neighbours have coalesced"
+        self._check_merged()
 
     def _take_run(self, run: int, size: int) -> None:
         """Allocate the low end of a free run; what is left of it stays free."""
@@ -37,13 +52,7 @@ class PagedHeap(Heap):
 
     def _free_run(self, address: int) -> int:
         """Free pages and merge them with their free neighbours; return the run's address."""
-        self.blocks.mark(address, State.FREE)
-        neighbours = self.blocks.free_neighbours(address)
-        for neighbour in neighbours:
-            self._runs.remove(neighbour)
-        run = min([address, *neighbours])
-        for _ in neighbours:
-            self._coalesce(run)
+        run = self._merge_freed(address, self._runs.remove)
         self._runs.add(run)
         return run
 
@@ -62,11 +71,3 @@ class PagedHeap(Heap):
         """Make one block again of the chunks that a page was cut into; it is no coalescing."""
         while self.block_size(page) < self._page:
             self.blocks.join(page)
-
-
-def power_of_two(size: int, smallest: int) -> int:
-    """Return the smallest power of two times `smallest` that is not below `size`."""
-    chunk = smallest
-    while chunk < size:
-        chunk *= 2
-    return chunk
