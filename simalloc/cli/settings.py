@@ -159,7 +159,7 @@ def _print(
 def _print_apart(source: EventSource, used: Setting) -> None:
     """Say which code's objects had best an arena of their own, if that saves enough."""
     with progress(f"{source.name}: code apart", events_of_best_apart(source)) as advance:
-        found = best_apart(source, used.run.policy, most=1, progress=advance)
+        found = best_apart(source, used.run, most=1, progress=advance)
     for proposal in found:
         if is_worth(proposal.apart.together_bytes, proposal.apart.saved):
             click.echo(f"{proposal_text(proposal)}.")

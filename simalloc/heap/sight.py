@@ -11,7 +11,7 @@ from simalloc.errors import SimallocError
 from simalloc.heap.stepping import replay, strides
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from numpy.typing import NDArray
 
@@ -92,6 +92,34 @@ class Watched:
                     yield events.part(0, done), Sight(*(column[:done] for column in sight))
                     if done < len(events.op):
                         return
+
+    def resident_after(
+        self, counts: NDArray[np.int64], progress: Callable[[int], None] = lambda _: None
+    ) -> NDArray[np.int64]:
+        """Return the scaled resident bytes after so many events each, ascending; the core's alone.
+
+        Only those events are watched, so that it takes less than `sights`.
+        """
+        found = np.zeros(len(counts), np.int64)
+        sight = Sight.empty(1, len(self.names))
+        columns = sight._asdict()
+        address = columns.pop("address")
+        done = 0
+        with closing(
+            strides(self._setting.source, self._setting.columns, self._setting.policy)
+        ) as parts:
+            for part in parts:
+                start, end = 0, len(part.op)
+                for place in np.flatnonzero((counts > done) & (counts <= done + end)).tolist():
+                    stop = int(counts[place]) - done
+                    replay(self.simulation, part.part(start, stop - 1))
+                    replay(self.simulation, part.part(stop - 1, stop), address, columns)
+                    found[place] = sight.resident[0]
+                    start = stop
+                replay(self.simulation, part.part(start, end))
+                done += end
+                progress(end)
+        return found
 
     def _of_reference(self) -> Generator[Sight]:
         from simalloc.heap.reference.replay import watched  # noqa: PLC0415 - rarely needed

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from simalloc.heap import Run, simulate
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.measure.sites.holding import moments_of
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 
     from simalloc.policy import AnyPolicy
 
+LOOKS: Final = 256
+"""At so many moments, evenly spaced, it is looked how much is resident."""
+
 
 @dataclass(frozen=True)
 class Apart(ShownAsTable):
     """The heap with everything together, and with some objects in a region of their own; bytes.
 
-    At the peaks of both, and after the `event` when most is saved, of `holding.MOMENTS`.
+    At the peaks of both, as far as `LOOKS` moments and the whole's peak tell, and after the `event`
+    when most is saved, of `holding.MOMENTS`.
     """
 
     sites: tuple[int, ...]
@@ -61,19 +66,29 @@ class Apart(ShownAsTable):
 class Parting:
     """A trace under a policy, replayed whole once, and then in two heaps as often as is asked.
 
-    `progress` is called with the number of events done since its last call; a replay of the whole
-    and one of two heaps take as many as the trace has. Raises as `simulate` does.
+    Of a `Run` with residence the whole is known already. `progress` is called with the number of
+    events done since its last call; a replay of the whole and one of two heaps take as many as the
+    trace has. Raises as `simulate` does.
     """
 
     def __init__(
         self,
         trace: Trace,
-        policy: AnyPolicy,
+        policy: AnyPolicy | Run,
         progress: Callable[[int], None] = lambda _: None,
     ) -> None:
         assert trace.site is not None, "the trace says where its calls are"
-        self._trace, self._policy, self._progress = trace, policy, progress
-        self._moments = moments_of(trace)
+        self._trace, self._progress = trace, progress
+        if isinstance(policy, Run):
+            run = policy
+        else:
+            run = simulate(trace, policy, resident=True, progress=progress)
+        assert run.resident is not None, "it has been asked for"
+        self._policy = run.policy
+        evenly = np.linspace(0, len(trace) - 1, min(LOOKS, len(trace)), dtype=np.int64)
+        moments = moments_of(trace)
+        self._events = np.unique([run.resident.peak_event, *moments, *evenly])
+        self._moments = np.searchsorted(self._events, moments)
         self._together = self._resident(np.ones(len(trace), bool))
         first = np.full(trace.objects, -1, np.int64)
         of_object = np.flatnonzero(trace.object >= 0)[::-1]
@@ -84,13 +99,15 @@ class Parting:
         """Replay with the objects whose first allocation is at one of these sites elsewhere."""
         number = self._trace.object
         own = (number >= 0) & np.isin(self._site_of_object, list(sites))[np.maximum(number, 0)]
-        parted = self._resident(own) + self._resident(~own)
-        event = max(self._moments, key=lambda each: self._together[each] - parted[each])
-        bytes_ = ((float(one.max()), float(one[event])) for one in (self._together, parted))
-        return Apart(tuple(sites), event, *chain.from_iterable(bytes_))
+        parted = self._resident(own, self._progress) + self._resident(~own, self._progress)
+        most = self._moments[np.argmax((self._together - parted)[self._moments])]
+        bytes_ = ((float(one.max()), float(one[most])) for one in (self._together, parted))
+        return Apart(tuple(sites), int(self._events[most]), *chain.from_iterable(bytes_))
 
-    def _resident(self, mine: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the resident bytes after each event of a heap that has only some of them."""
+    def _resident(
+        self, mine: NDArray[np.bool_], progress: Callable[[int], None] = lambda _: None
+    ) -> NDArray[np.float64]:
+        """Return the resident bytes, when it is looked, of a heap that has only some of them."""
         trace = self._trace
         columns: dict[str, Any] = {name: values[mine] for name, values in trace.columns.items()}
         part = Trace.from_events(
@@ -102,9 +119,8 @@ class Parting:
             **columns,
         )
         setting = Setting.of(part, self._policy, None, None, resident=True)
-        after = [np.zeros(1, np.int64)]
-        for sight in Watched(setting).sights():
-            after.append(sight.resident)
-            self._progress(len(sight.resident))
-        found: NDArray[np.float64] = (np.concatenate(after) / setting.scale)[np.cumsum(mine)]
+        counts, place = np.unique(np.cumsum(mine)[self._events], return_inverse=True)
+        found: NDArray[np.float64] = (
+            Watched(setting).resident_after(counts, progress)[place] / setting.scale
+        )
         return found

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from simalloc.heap import Run, simulate
 from simalloc.measure.sites.apart import Apart, Parting
 from simalloc.measure.sites.frames import call_path, folded
 from simalloc.measure.sites.holding import held_under
@@ -14,10 +17,10 @@ from simalloc.trace.sample import sampled_every
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from simalloc.measure.sites.frames import Frame
+    from simalloc.measure.sites.profile import Profile
     from simalloc.policy import AnyPolicy
     from simalloc.trace import EventSource, Trace
 
@@ -48,8 +51,9 @@ class Proposal(ShownAsTable):
 
 def best_apart(
     source: EventSource,
-    policy: AnyPolicy,
+    policy: AnyPolicy | Run,
     *,
+    profile: Profile | None = None,
     most: int = 3,
     events: int = TRIED_EVENTS,
     page: int = 4096,
@@ -63,17 +67,24 @@ def best_apart(
     where its calls are, or is a sample. Of the functions that hold most of the free memory of the
     heap under `policy` four are tried alone, and the first two and three in one arena, each time by
     a replay in two heaps. Only the first `events` of the trace are replayed, and each proposal says
-    how many those are. `progress` is called with the number of events done since its last call, of
-    at most `events_of_best_apart`. `wrappers` are patterns of more functions that allocate for
-    others; None leaves all in. Raises as `simulate` does, and `SimallocError` for a policy that is
-    not replayed event by event.
+    how many those are. A run of the whole trace is not made anew, and what its sites hold is taken
+    from its `profile` if that is given. `progress` is called with the number of events done since
+    its last call, of at most `events_of_best_apart`. `wrappers` are patterns of more functions that
+    allocate for others; None leaves all in. Raises as `simulate` does, and `SimallocError` for a
+    policy that is not replayed event by event.
     """
     trace = source.prefix(events) if len(source) > events else source.in_memory()
     if trace.site is None or not len(trace) or sampled_every(trace.provenance):
         return []
-    held = held_under(trace, policy, page=page, progress=progress)
-    functions = _functions(trace, held.pinned_bytes + held.shared_bytes, wrappers)
-    parting = Parting(trace, policy, progress)
+    run = _run(trace, policy, progress)
+    if profile is None or trace is not source:
+        held = held_under(trace, run, page=page, progress=progress)
+        holds = held.pinned_bytes + held.shared_bytes
+    else:
+        holds = np.zeros(int(trace.site.max()) + 1)
+        holds[profile.sites] = profile.values["wasted_bytes"]
+    functions = _functions(trace, holds, wrappers)
+    parting = Parting(trace, run, progress)
     found: list[Proposal] = []
     for first, last in _tries(len(functions)):
         some = functions[first:last]
@@ -83,6 +94,15 @@ def best_apart(
     found.sort(key=lambda one: -_gain(one))
     better = [one for at, one in enumerate(found) if not _is_enough(found[:at], one)]
     return [one for one in better[:most] if _gain(one) >= _WORTH]
+
+
+def _run(trace: Trace, policy: AnyPolicy | Run, progress: Callable[[int], None]) -> Run:
+    """Return the run of a trace, with residence: it is that given, if it is."""
+    if isinstance(policy, Run):
+        if policy.resident is not None and policy.events == len(trace):
+            return policy
+        policy = policy.policy
+    return simulate(trace, policy, resident=True, progress=progress)
 
 
 def _is_enough(better: Sequence[Proposal], one: Proposal) -> bool:
@@ -108,7 +128,7 @@ def _gain(proposal: Proposal) -> float:
 
 def events_of_best_apart(source: EventSource, events: int = TRIED_EVENTS) -> int:
     """Return how many events `best_apart` replays at most."""
-    return min(len(source), events) * (3 + _ALONE + len(_TOGETHER))
+    return min(len(source), events) * (2 + _ALONE + len(_TOGETHER))
 
 
 def _functions(

@@ -60,18 +60,18 @@ def held_by(
     in_page = np.zeros(len(pages), np.int64)
     np.add.at(in_page, place, live)
     free = _mapped(moment, pages, unit) - in_page
-    pairs = np.unique(np.stack((place, key)), axis=1)
-    owners = np.bincount(pairs[0], minlength=len(pages))
-    alone = owners[pairs[0]] == 1
-    each = free[pairs[0]] / owners[pairs[0]] / scale
+    page_of, site_of = np.divmod(np.unique(place * sites + key), sites)
+    owners = np.bincount(page_of, minlength=len(pages))
+    alone = owners[page_of] == 1
+    each = free[page_of] / owners[page_of] / scale
 
     def total(of: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.bincount(of, values, minlength=sites).astype(np.float64)
 
     return Held(
         event=moment.event,
-        pinned_bytes=total(pairs[1][alone], each[alone]),
-        shared_bytes=total(pairs[1][~alone], each[~alone]),
+        pinned_bytes=total(site_of[alone], each[alone]),
+        shared_bytes=total(site_of[~alone], each[~alone]),
         rounding_bytes=total(owner, (moment.exact_size[taken] - size) / scale),
         free_bytes=float(free.sum()) / scale,
     )

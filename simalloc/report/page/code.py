@@ -75,7 +75,7 @@ def look_at_code(source: EventSource, runs: Sequence[Run], stage: Stage) -> Code
     proposals: list[Proposal] = []
     if policies:
         with stage(f"{trace.name}: code apart", events_of_best_apart(trace)) as advance:
-            proposals = best_apart(trace, policies[0].policy, progress=advance)
+            proposals = best_apart(trace, policies[0], profile=first, progress=advance)
     return Code(trace.site, profiles, leading, *live_by_group(trace, leading, _POINTS), proposals)
 
 
