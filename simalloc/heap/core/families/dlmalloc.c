@@ -1,13 +1,10 @@
 /* Doug Lea's malloc 2.8.6 (policy/families/dlmalloc.md). */
-#include "index/size/groups.h"
-#include "parts/top.h"
-#include "replay/replay.h"
+#include "parts/binned_top.h"
 
 enum { TREES_FROM = 256 }; /* smaller blocks are in lists, the newest first */
 
 struct dlmalloc {
-    struct heap heap;
-    struct groups sizes;
+    struct binned_top base;
     uint64_t growth;
     uint64_t trim;
     uint64_t map_from;
@@ -16,55 +13,25 @@ struct dlmalloc {
     uint64_t extra; /* the same of a segment */
     uint64_t spare; /* what is left of the top at least */
     uint64_t small;
-    uint32_t top;    /* the free block at the break; or NO_BLOCK */
-    uint32_t victim; /* the designated victim; or NO_BLOCK. Both are in state free */
 };
-
-static void take_out(struct heap *heap, uint32_t id)
-{
-    struct dlmalloc *state = (struct dlmalloc *)heap;
-    if (id == state->top)
-        role_end(heap, &state->top);
-    else if (id == state->victim)
-        role_end(heap, &state->victim);
-    else
-        groups_remove(&state->sizes, id, OLDEST_IS_HEAD);
-}
-
-/* Makes a block free that is not counted as allocated any more. */
-static void make_free(struct heap *heap, uint32_t id)
-{
-    struct dlmalloc *state = (struct dlmalloc *)heap;
-    uint32_t below = heap->blocks[id].previous;
-    uint32_t above = heap->blocks[id].next;
-    uint32_t victim = state->victim;
-    bool was_victim = victim != NO_BLOCK && (below == victim || above == victim);
-    coalesce(heap, id, take_out);
-    if (heap_last(heap) == id)
-        role_give(heap, &state->top, id);
-    else if (was_victim)
-        role_give(heap, &state->victim, id);
-    else
-        groups_insert(&state->sizes, id);
-}
 
 /* Takes the low end of a free block. What is left, if it is not too little to be one, is given the
  * role, or no role if that is NULL. */
 static uint32_t use(struct dlmalloc *state, uint32_t id, uint64_t size, uint32_t *role)
 {
-    struct heap *heap = &state->heap;
-    uint64_t least = id == state->top ? 1 : heap->setting.minimum;
+    struct heap *heap = &state->base.heap;
+    uint64_t least = id == state->base.top ? 1 : heap->setting.minimum;
     take_out(heap, id);
     if (heap->blocks[id].size - size >= least) {
         uint32_t rest = heap_cut_high(heap, id, size);
         heap->counters.splits++;
-        if (role == &state->victim && state->victim != NO_BLOCK) {
-            uint32_t former = state->victim;
+        if (role == &state->base.other && state->base.other != NO_BLOCK) {
+            uint32_t former = state->base.other;
             take_out(heap, former);
-            groups_insert(&state->sizes, former);
+            groups_insert(&state->base.bins, former);
         }
         if (role == NULL)
-            groups_insert(&state->sizes, rest);
+            groups_insert(&state->base.bins, rest);
         else
             role_give(heap, role, rest);
     }
@@ -75,17 +42,17 @@ static uint32_t use(struct dlmalloc *state, uint32_t id, uint64_t size, uint32_t
 /* The block that a group gives first. */
 static uint32_t first_of(const struct dlmalloc *state, uint32_t head)
 {
-    if (head == NO_BLOCK || state->heap.blocks[head].size >= TREES_FROM)
+    if (head == NO_BLOCK || state->base.heap.blocks[head].size >= TREES_FROM)
         return head;
-    return groups_newest(&state->sizes, head);
+    return groups_newest(&state->base.bins, head);
 }
 
 static uint32_t place_small(struct dlmalloc *state, uint64_t size, uint64_t *visited)
 {
-    struct heap *heap = &state->heap;
-    uint32_t head = groups_find(&state->sizes, size);
+    struct heap *heap = &state->base.heap;
+    uint32_t head = groups_find(&state->base.bins, size);
     if (head == NO_BLOCK && heap->setting.minimum > 8 && size + 8 < TREES_FROM)
-        head = groups_find(&state->sizes, size + 8);
+        head = groups_find(&state->base.bins, size + 8);
     if (head != NO_BLOCK) {
         ++*visited;
         uint32_t id = first_of(state, head);
@@ -93,23 +60,23 @@ static uint32_t place_small(struct dlmalloc *state, uint64_t size, uint64_t *vis
         heap->counters.allocated += heap->blocks[id].size;
         return id;
     }
-    if (state->victim != NO_BLOCK && heap->blocks[state->victim].size >= size)
+    if (state->base.other != NO_BLOCK && heap->blocks[state->base.other].size >= size)
         return NO_BLOCK;
-    uint32_t id = first_of(state, groups_best(&state->sizes, size));
+    uint32_t id = first_of(state, groups_best(&state->base.bins, size));
     if (id == NO_BLOCK)
         return NO_BLOCK;
     ++*visited;
-    return use(state, id, size, &state->victim);
+    return use(state, id, size, &state->base.other);
 }
 
 static uint32_t place_large(struct dlmalloc *state, uint64_t size, uint64_t *visited)
 {
-    const struct block *blocks = state->heap.blocks;
-    uint32_t id = groups_best(&state->sizes, size < TREES_FROM ? TREES_FROM : size);
+    const struct block *blocks = state->base.heap.blocks;
+    uint32_t id = groups_best(&state->base.bins, size < TREES_FROM ? TREES_FROM : size);
     if (id == NO_BLOCK)
         return NO_BLOCK;
     ++*visited;
-    uint32_t victim = state->victim;
+    uint32_t victim = state->base.other;
     if (victim != NO_BLOCK && blocks[victim].size >= size &&
         blocks[victim].size <= blocks[id].size)
         return NO_BLOCK;
@@ -119,13 +86,13 @@ static uint32_t place_large(struct dlmalloc *state, uint64_t size, uint64_t *vis
 /* Raises the break; the low end of the first memory is a table. */
 static bool grow(struct dlmalloc *state, uint64_t size)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->base.heap;
     bool first = heap->brk == 0;
-    uint64_t have = state->top == NO_BLOCK ? 0 : heap->blocks[state->top].size;
-    if (!top_grow(heap, &state->top, round_up(size + state->pad - have, state->growth)))
+    uint64_t have = state->base.top == NO_BLOCK ? 0 : heap->blocks[state->base.top].size;
+    if (!top_grow(heap, &state->base.top, round_up(size + state->pad - have, state->growth)))
         return false;
     if (first && state->foot > 0)
-        heap->blocks[heap_cut_low(heap, state->top, state->foot)].index_slot = STATE_TABLE;
+        heap->blocks[heap_cut_low(heap, state->base.top, state->foot)].index_slot = STATE_TABLE;
     return true;
 }
 
@@ -136,15 +103,15 @@ static uint64_t segment_size(const struct dlmalloc *state, uint64_t size)
 
 static uint32_t place(struct dlmalloc *state, uint64_t size, uint64_t *visited)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->base.heap;
     uint32_t id = size <= state->small ? place_small(state, size, visited)
                                        : place_large(state, size, visited);
     if (id != NO_BLOCK)
         return id;
-    *visited += state->victim != NO_BLOCK;
-    if (state->victim != NO_BLOCK && heap->blocks[state->victim].size >= size)
-        return use(state, state->victim, size, &state->victim);
-    uint32_t top = state->top;
+    *visited += state->base.other != NO_BLOCK;
+    if (state->base.other != NO_BLOCK && heap->blocks[state->base.other].size >= size)
+        return use(state, state->base.other, size, &state->base.other);
+    uint32_t top = state->base.top;
     *visited += top != NO_BLOCK;
     if (top == NO_BLOCK || heap->blocks[top].size < size + state->spare) {
         if (top != NO_BLOCK && state->map_from != 0 && size >= state->map_from)
@@ -152,7 +119,7 @@ static uint32_t place(struct dlmalloc *state, uint64_t size, uint64_t *visited)
         if (!grow(state, size))
             return NO_BLOCK;
     }
-    return use(state, state->top, size, &state->top);
+    return use(state, state->base.top, size, &state->base.top);
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
@@ -166,12 +133,12 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 /* Lowers the break when the top has become large. */
 static void trim(struct dlmalloc *state)
 {
-    uint64_t size = state->heap.blocks[state->top].size;
+    uint64_t size = state->base.heap.blocks[state->base.top].size;
     if (state->trim == 0 || size <= state->trim || size <= state->foot)
         return;
     uint64_t falls = round_up(size - state->foot, state->growth) - state->growth;
-    if (falls > 0 && !heap_lower(&state->heap, falls))
-        state->top = NO_BLOCK;
+    if (falls > 0 && !heap_lower(&state->base.heap, falls))
+        state->base.top = NO_BLOCK;
 }
 
 static void release(struct heap *heap, uint32_t id)
@@ -182,21 +149,21 @@ static void release(struct heap *heap, uint32_t id)
         return;
     }
     heap->counters.allocated -= heap->blocks[id].size;
-    make_free(heap, id);
-    if (state->top == id)
+    enter_merged(heap, id);
+    if (state->base.top == id)
         trim(state);
 }
 
 /* Takes the low end of the free block above; false if that is not enough. */
 static bool take_above(struct dlmalloc *state, uint32_t id, uint64_t missing)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->base.heap;
     uint32_t above = heap->blocks[id].next;
-    uint64_t spare = above == state->top ? state->spare : 0;
+    uint64_t spare = above == state->base.top ? state->spare : 0;
     if (!heap_is_free(heap, above) || heap->blocks[above].size < missing + spare)
         return false;
-    uint32_t *role = above == state->top      ? &state->top
-                     : above == state->victim ? &state->victim
+    uint32_t *role = above == state->base.top      ? &state->base.top
+                     : above == state->base.other ? &state->base.other
                                               : NULL;
     use(state, above, missing, role);
     heap_join_next(heap, id);
@@ -205,7 +172,7 @@ static bool take_above(struct dlmalloc *state, uint32_t id, uint64_t missing)
 
 static uint32_t reallocate_segment(struct dlmalloc *state, uint32_t id, uint64_t size)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->base.heap;
     uint64_t have = heap->blocks[id].size;
     if (size <= state->small)
         return layer_move(heap, id, size);
@@ -222,12 +189,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     uint64_t have = heap->blocks[id].size;
     if (have < size && !take_above(state, id, size - have))
         return layer_move(heap, id, size);
-    return shrink(heap, id, size, make_free);
-}
-
-static bool reserve(struct heap *heap)
-{
-    return heap_reserve(heap) && groups_reserve(&((struct dlmalloc *)heap)->sizes);
+    return shrink(heap, id, size, enter_merged);
 }
 
 DEFINE_ONLY_LAYER(dlmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
@@ -235,7 +197,7 @@ DEFINE_ONLY_LAYER(dlmalloc, true, allocate, release, reserve, .reallocate = real
 static bool init(void *memory)
 {
     struct dlmalloc *state = memory;
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->base.heap;
     uint64_t word = heap->setting.word;
     uint64_t unit = heap_unit(heap) | state->growth;
     state->small = word == 8 ? 240 : 248;
@@ -246,28 +208,12 @@ static bool init(void *memory)
         state->spare = 1;
         unit |= word;
     }
-    return groups_init(&state->sizes, heap, unit);
-}
-
-static void release_all(void *memory)
-{
-    struct dlmalloc *state = memory;
-    groups_release(&state->sizes);
+    return groups_init(&state->base.bins, heap, unit);
 }
 
 static const char *check(const void *memory)
 {
-    const struct dlmalloc *state = memory;
-    const struct heap *heap = &state->heap;
-    uint64_t blocks = state->sizes.block_count;
-    blocks += state->top != NO_BLOCK;
-    blocks += state->victim != NO_BLOCK;
-    if (heap->counters.free_blocks != blocks)
-        return "the free blocks are miscounted";
-    const char *wrong = top_check(heap, state->top);
-    if (wrong == NULL)
-        wrong = heap_check(heap);
-    return wrong == NULL ? groups_check(&state->sizes) : wrong;
+    return check_binned(memory);
 }
 
 static const struct parameter parameters[] = {

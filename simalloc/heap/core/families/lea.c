@@ -1,20 +1,15 @@
 /* Doug Lea's malloc 2.6.6 (policy/families/lea.md). */
-#include "index/size/groups.h"
-#include "parts/top.h"
-#include "replay/replay.h"
+#include "parts/binned_top.h"
 
 enum { MOST_SEGMENTS = 64, SMALL = 504 };
 
 struct lea {
-    struct heap heap;
-    struct groups bins;
+    struct binned_top base;
     uint64_t growth;
     uint64_t trim;
     uint64_t map_from;
     uint64_t keep;      /* of the top, which is left at least */
     uint64_t tag;       /* bytes that a segment has besides */
-    uint32_t top;       /* the free block at the break; or NO_BLOCK */
-    uint32_t remainder; /* the last remainder; or NO_BLOCK. Both are in state free */
     uint32_t segments;
 };
 
@@ -36,61 +31,39 @@ static bool share_bin(uint64_t one, uint64_t other)
     return true;
 }
 
-/* Takes a free block out of its bin or its role. */
-static void take_out(struct heap *heap, uint32_t id)
-{
-    struct lea *state = (struct lea *)heap;
-    if (id == state->top)
-        role_end(heap, &state->top);
-    else if (id == state->remainder)
-        role_end(heap, &state->remainder);
-    else
-        groups_remove(&state->bins, id, OLDEST_IS_HEAD);
-}
-
 /* Lowers the break when the top has become large. */
 static void trim(struct lea *state)
 {
-    struct heap *heap = &state->heap;
-    uint64_t size = heap->blocks[state->top].size;
+    struct heap *heap = &state->base.heap;
+    uint64_t size = heap->blocks[state->base.top].size;
     if (state->trim == 0 || size < state->trim)
         return;
     uint64_t falls = round_up(size - state->keep, state->growth) - state->growth;
     if (falls > 0 && !heap_lower(heap, falls))
-        state->top = NO_BLOCK;
+        state->base.top = NO_BLOCK;
 }
 
 /* Makes a block free that is not counted as allocated any more. */
 static void make_free(struct heap *heap, uint32_t id)
 {
     struct lea *state = (struct lea *)heap;
-    uint32_t below = heap->blocks[id].previous;
     uint32_t above = heap->blocks[id].next;
-    bool was_top = above != NO_BLOCK && above == state->top;
-    uint32_t remainder = state->remainder;
-    bool was_remainder = remainder != NO_BLOCK && (below == remainder || above == remainder);
-    coalesce(heap, id, take_out);
-    if (heap_last(heap) == id) {
-        role_give(heap, &state->top, id);
-        if (was_top)
-            trim(state);
-    } else if (was_remainder) {
-        role_give(heap, &state->remainder, id);
-    } else {
-        groups_insert(&state->bins, id);
-    }
+    bool was_top = above != NO_BLOCK && above == state->base.top;
+    enter_merged(heap, id);
+    if (was_top)
+        trim(state);
 }
 
 /* Takes a free block for a request: its low end, if the rest can be a block. */
 static uint32_t use(struct lea *state, uint32_t id, uint64_t size)
 {
-    struct heap *heap = &state->heap;
-    bool is_top = id == state->top;
+    struct heap *heap = &state->base.heap;
+    bool is_top = id == state->base.top;
     take_out(heap, id);
     if (heap->blocks[id].size - size >= heap->setting.minimum) {
         uint32_t rest = heap_cut_high(heap, id, size);
         heap->counters.splits++;
-        role_give(heap, is_top ? &state->top : &state->remainder, rest);
+        role_give(heap, is_top ? &state->base.top : &state->base.other, rest);
     }
     heap->counters.allocated += heap->blocks[id].size;
     return id;
@@ -98,44 +71,44 @@ static uint32_t use(struct lea *state, uint32_t id, uint64_t size)
 
 static uint32_t map(struct lea *state, uint64_t size)
 {
-    uint32_t id = segment_allocate(&state->heap, round_up(size + state->tag, state->growth));
+    uint32_t id = segment_allocate(&state->base.heap, round_up(size + state->tag, state->growth));
     state->segments += id != NO_BLOCK;
     return id;
 }
 
 static bool fits_closely(const struct lea *state, uint32_t id, uint64_t size)
 {
-    uint64_t found = state->heap.blocks[id].size;
-    if (id == NO_BLOCK || found >= size + state->heap.setting.minimum)
+    uint64_t found = state->base.heap.blocks[id].size;
+    if (id == NO_BLOCK || found >= size + state->base.heap.setting.minimum)
         return false;
     return size < SMALL ? found <= size + 8 : share_bin(found, size);
 }
 
 static uint32_t place(struct lea *state, uint64_t size, uint64_t *visited)
 {
-    struct heap *heap = &state->heap;
-    uint32_t best = groups_best(&state->bins, size);
-    if (!fits_closely(state, best, size) && state->remainder != NO_BLOCK) {
-        uint32_t remainder = state->remainder;
+    struct heap *heap = &state->base.heap;
+    uint32_t best = groups_best(&state->base.bins, size);
+    if (!fits_closely(state, best, size) && state->base.other != NO_BLOCK) {
+        uint32_t remainder = state->base.other;
         ++*visited;
         if (heap->blocks[remainder].size >= size)
             return use(state, remainder, size);
         take_out(heap, remainder);
-        groups_insert(&state->bins, remainder);
+        groups_insert(&state->base.bins, remainder);
     }
     if (best != NO_BLOCK) {
         ++*visited;
         return use(state, best, size);
     }
-    uint32_t top = state->top;
+    uint32_t top = state->base.top;
     *visited += top != NO_BLOCK;
     if (top == NO_BLOCK || heap->blocks[top].size < size + state->keep) {
         if (state->map_from != 0 && size >= state->map_from && state->segments < MOST_SEGMENTS)
             return map(state, size);
-        if (!top_grow(heap, &state->top, round_up(size + state->keep, state->growth)))
+        if (!top_grow(heap, &state->base.top, round_up(size + state->keep, state->growth)))
             return NO_BLOCK;
     }
-    return use(state, state->top, size);
+    return use(state, state->base.top, size);
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
@@ -161,12 +134,12 @@ static void release(struct heap *heap, uint32_t id)
 /* The bytes of a free neighbour that a block could take in; 0: there is none. */
 static uint64_t takable(const struct lea *state, uint32_t id)
 {
-    return heap_is_free(&state->heap, id) ? state->heap.blocks[id].size : 0;
+    return heap_is_free(&state->base.heap, id) ? state->base.heap.blocks[id].size : 0;
 }
 
 static void take_in_above(struct lea *state, uint32_t id)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->base.heap;
     uint32_t above = heap->blocks[id].next;
     take_out(heap, above);
     heap->counters.allocated += heap->blocks[above].size;
@@ -175,7 +148,7 @@ static void take_in_above(struct lea *state, uint32_t id)
 
 static void take_in_below(struct lea *state, uint32_t id)
 {
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->base.heap;
     uint32_t below = heap->blocks[id].previous;
     take_out(heap, below);
     heap->counters.allocated += heap->blocks[below].size;
@@ -191,7 +164,7 @@ static bool resize_with_neighbours(struct heap *heap, uint32_t id, uint64_t size
     uint32_t next = heap->blocks[id].next;
     uint64_t above = takable(state, next);
     uint64_t below = takable(state, heap->blocks[id].previous);
-    uint64_t with_above = size + (above > 0 && next == state->top ? state->keep : 0);
+    uint64_t with_above = size + (above > 0 && next == state->base.top ? state->keep : 0);
     if (have < size) {
         if (above > 0 && have + above >= with_above) {
             take_in_above(state, id);
@@ -218,43 +191,23 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     return move_or_join(heap, id, heap->front->allocate(heap, size), size, make_free);
 }
 
-static bool reserve(struct heap *heap)
-{
-    return heap_reserve(heap) && groups_reserve(&((struct lea *)heap)->bins);
-}
-
 DEFINE_ONLY_LAYER(lea, true, allocate, release, reserve, .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {
     struct lea *state = memory;
-    struct heap *heap = &state->heap;
+    struct heap *heap = &state->base.heap;
     state->keep = heap->setting.mechanism ? heap->setting.minimum : 0;
     state->tag = heap->setting.mechanism ? heap->setting.word : 0;
-    return groups_init(&state->bins, heap, heap_unit(heap) | state->growth);
-}
-
-static void release_all(void *memory)
-{
-    struct lea *state = memory;
-    groups_release(&state->bins);
+    return groups_init(&state->base.bins, heap, heap_unit(heap) | state->growth);
 }
 
 static const char *check(const void *memory)
 {
     const struct lea *state = memory;
-    const struct heap *heap = &state->heap;
-    if (state->segments != heap->segment_count)
+    if (state->segments != state->base.heap.segment_count)
         return "the segments are miscounted";
-    uint64_t blocks = state->bins.block_count;
-    blocks += state->top != NO_BLOCK;
-    blocks += state->remainder != NO_BLOCK;
-    if (heap->counters.free_blocks != blocks)
-        return "the free blocks are miscounted";
-    const char *wrong = top_check(heap, state->top);
-    if (wrong == NULL)
-        wrong = heap_check(heap);
-    return wrong == NULL ? groups_check(&state->bins) : wrong;
+    return check_binned(&state->base);
 }
 
 static const struct parameter parameters[] = {
