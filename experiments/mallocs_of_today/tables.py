@@ -32,11 +32,14 @@ def tables(results: Results) -> dict[str, Table]:
         "mapped": _summary("Mapped", large, lambda run: run.mapped),
         "pages": _summary("Pages with a live byte", large, lambda run: run.occupied.get(PAGE)),
         "musl": _musl(large),
-        "whole": _whole(measured),
-        "alone": _alone(measured),
-        "final": _final(measured),
+        **by_program(measured),
         "seeds": _seeds(results.seeds),
     }
+
+
+def by_program(measured: Sequence[Measured]) -> dict[str, Table]:
+    """Return the tables that have a row a program."""
+    return {"whole": _whole(measured), "alone": _alone(measured), "final": _final(measured)}
 
 
 def _percent(value: float) -> Rounded:
