@@ -36,13 +36,7 @@ def simulate(
     """Replay a trace under a policy and return what came out.
 
     `source` is a `Trace`, or a `TraceFile`, which is read as it is replayed and may be of any
-    length. `policy` may be text such as `first-fit-ao:growth=64K`, or one of one's own in Python.
-    Sizes are multiplied by `scale` before the policy sees them and byte figures divided by it
-    afterwards. `realloc` says what a realloc does (`free-first`, `move` or `in-place`; None: in
-    place if the policy's mechanism is on, else free-first). With `resident` the run keeps track of
-    the pages of `page` bytes that are written and not given back; `writes` says whether the program
-    writes every byte that it asks for, or none. `occupied` has sizes of pages that are looked at
-    for live bytes in them (`Run.occupied`). `engine` is `core`, in C,
+    length; `simalloc.simulate` explains what stands up to `occupied`. `engine` is `core`, in C,
     `core-portable`, in C without vector code, or `reference`, in plain Python, which takes the
     whole trace into memory. All give the same answer, to the last bit but in the means of a
     `Footprint`: the core adds up 256 events at a time, so these may differ from the reference by

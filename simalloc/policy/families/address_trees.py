@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Coalescing, Overhead, Range, Splitting, Unit
+from simalloc.policy.parts import Coalescing, Overhead, Range, Splitting, Unit
 from simalloc.policy.parts.ranges import Amount
 
 
@@ -56,8 +56,3 @@ class AddressTrees(Splitting, Family):
     def applied_overhead(self) -> Overhead:
         """Return what is added to a request; a block has room for a node also without headers."""
         return super().applied_overhead.at_least(self.node_words * self.word)
-
-    @property
-    def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.growth, self.minimum_split)

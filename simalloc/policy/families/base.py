@@ -77,6 +77,9 @@ class Family(Description):
     (docs/policies.md, Parts).
     """
 
+    cuts: ClassVar[bool] = False
+    """Whether blocks are cut at any byte of memory that grows by multiples of `growth`."""
+
     mechanism: Annotated[
         bool, "Whether blocks have the headers and tables of the allocator described."
     ] = False
@@ -148,8 +151,12 @@ class Family(Description):
 
     @property
     def aligning(self) -> Aligning | None:
-        """How an alignment that a request asks for is served; None: it cannot be."""
-        return None
+        """How an alignment that a request asks for is served; None: it cannot be.
+
+        Where blocks are cut at any byte a larger one is taken, and what is over is given back.
+        """
+        given = vars(self)
+        return self.cutting(given["growth"], given.get("minimum_split", 1)) if self.cuts else None
 
     def cutting(self, grain: int, least: int = 1) -> Aligning:
         """Return how blocks that are cut anywhere are aligned; no remainder has less than `least`.

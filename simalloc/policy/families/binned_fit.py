@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Overhead, Splitting, Unit
+from simalloc.policy.parts import Overhead, Splitting, Unit
 
 
 class LastRemainder(Enum):
@@ -38,8 +38,3 @@ class BinnedFit(Splitting, Family):
     def overhead(self) -> Overhead:
         """One word for the size; the word behind it is there in free blocks only (Lea 2.6.0)."""
         return Overhead(header=self.word, alignment=2 * self.word, minimum=4 * self.word)
-
-    @property
-    def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.growth, self.minimum_split)

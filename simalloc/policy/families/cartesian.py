@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Overhead, Unit
+from simalloc.policy.parts import Overhead, Unit
 
 
 class Machine(Enum):
@@ -23,6 +23,7 @@ class Cartesian(Family):
 
     family: ClassVar[str] = "cartesian tree"
     reference: ClassVar[str] = "cartesian:CartesianHeap"
+    cuts: ClassVar[bool] = True
     is_slow: ClassVar[bool] = True
 
     growth: Annotated[Unit, "The page: the heap grows by multiples of it."] = 4096
@@ -35,8 +36,3 @@ class Cartesian(Family):
         """One word for the size, on a SPARC padded to two."""
         unit = self.word * (2 if self.machine is Machine.SPARC else 1)
         return Overhead(header=unit, alignment=unit, minimum=2 * unit)
-
-    @property
-    def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.growth)

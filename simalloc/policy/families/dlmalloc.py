@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
+from simalloc.policy.parts import Amount, Overhead, Unit
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,7 @@ class Dlmalloc(Family):
 
     family: ClassVar[str] = "dlmalloc"
     reference: ClassVar[str] = "dlmalloc:DlmallocHeap"
+    cuts: ClassVar[bool] = True
 
     growth: Annotated[Unit, "The page: the break rises and falls by multiples of it."] = 4096
     trim: Annotated[
@@ -26,8 +27,3 @@ class Dlmalloc(Family):
     def overhead(self) -> Overhead:
         """One word for the size; the word behind it is there in free blocks only."""
         return Overhead(header=self.word, alignment=2 * self.word, minimum=4 * self.word)
-
-    @property
-    def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.growth)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Overhead, Range, Unit
+from simalloc.policy.parts import Overhead, Range, Unit
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,7 @@ class Gxx(Family):
 
     family: ClassVar[str] = "g++"
     reference: ClassVar[str] = "gxx:GxxHeap"
+    cuts: ClassVar[bool] = True
 
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 8192
     preallocate: Annotated[
@@ -25,8 +26,3 @@ class Gxx(Family):
     def large_overhead(self) -> Overhead:
         """What is added to the request of a block in the bins."""
         return self.applied_overhead
-
-    @property
-    def aligning(self) -> Aligning | None:
-        """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.growth)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
+from simalloc.policy.parts import Amount, Overhead, Unit
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,7 @@ class Lea(Family):
 
     family: ClassVar[str] = "lea"
     reference: ClassVar[str] = "lea:LeaHeap"
+    cuts: ClassVar[bool] = True
 
     growth: Annotated[Unit, "The page: what the break rises and falls by multiples of."] = 4096
     trim: Annotated[
@@ -26,8 +27,3 @@ class Lea(Family):
     def overhead(self) -> Overhead:
         """One word for the size; the word behind it is there in free blocks only."""
         return Overhead(header=self.word, alignment=2 * self.word, minimum=4 * self.word)
-
-    @property
-    def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.growth)

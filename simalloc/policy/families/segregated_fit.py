@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Coalescing, Overhead, Range, Spacing, Splitting, Unit
+from simalloc.policy.parts import Coalescing, Overhead, Range, Spacing, Splitting, Unit
 
 _LEA_STEP: Final = 8
 
@@ -77,8 +77,3 @@ class SegregatedFit(Splitting, Family):
         if self.spacing is Spacing.LEA:
             return replace(added, alignment=lcm(added.alignment, _LEA_STEP))
         return added
-
-    @property
-    def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.growth, self.minimum_split)

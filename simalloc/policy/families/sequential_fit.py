@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Fit, Order, Splitting, Unit
+from simalloc.policy.parts import Fit, Order, Splitting, Unit
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,3 @@ class SequentialFit(Splitting, Family):
     def core(self) -> str:
         """Best fit finds its block in other ways than the fits that walk a list."""
         return "best fit" if self.fit is Fit.BEST else "list fit"
-
-    @property
-    def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.growth, self.minimum_split)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Overhead, Unit
+from simalloc.policy.parts import Overhead, Unit
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,7 @@ class Vmalloc(Family):
 
     family: ClassVar[str] = "vmalloc"
     reference: ClassVar[str] = "vmalloc:VmallocHeap"
+    cuts: ClassVar[bool] = True
 
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 32768
     page: Annotated[
@@ -23,8 +24,3 @@ class Vmalloc(Family):
     def overhead(self) -> Overhead:
         """Two words, for the segment and the size; two more for the links of a tiny free block."""
         return Overhead(header=2 * self.word, alignment=8, minimum=4 * self.word)
-
-    @property
-    def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
-        return self.cutting(self.growth)

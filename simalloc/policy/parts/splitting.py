@@ -1,7 +1,7 @@
 """How blocks are split and how the heap grows and shrinks, where blocks are cut at any byte."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from simalloc.policy.parts.ranges import Amount, Unit
 
@@ -9,6 +9,8 @@ from simalloc.policy.parts.ranges import Amount, Unit
 @dataclass(frozen=True, kw_only=True)
 class Splitting:
     """Parameters of the families that split blocks at any byte (docs/policies.md, Parts)."""
+
+    cuts: ClassVar[bool] = True
 
     minimum_split: Annotated[Unit, "A remainder smaller than this is not split off."] = 1
     count_tail: Annotated[
