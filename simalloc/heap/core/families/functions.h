@@ -10,6 +10,8 @@ FUNCTION(uint32_t, heap_map_segment, (struct heap *heap, uint64_t size, uint64_t
 FUNCTION(void, heap_unmap_segment, (struct heap *heap, uint32_t id), (heap, id))
 FUNCTION(void, heap_unmap, (struct heap *heap, uint32_t id), (heap, id))
 FUNCTION(void, heap_map, (struct heap *heap, uint32_t id), (heap, id))
+FUNCTION(void, residence_touch, (struct heap *heap, uint64_t address, uint64_t size),
+         (heap, address, size))
 FUNCTION(void, residence_set,
          (struct heap *heap, uint64_t first, uint64_t end, bool resident),
          (heap, first, end, resident))

@@ -224,11 +224,7 @@ static void dissolve(struct phk *state, uint32_t number)
         free_chunk(state, descriptor);
     struct page *page = &state->pages.all[number];
     uint32_t id = page->base;
-    heap_mark(heap, id, STATE_WASTE);
-    while (heap->blocks[id].size < state->page) {
-        heap_mark(heap, heap->blocks[id].next, STATE_WASTE);
-        heap_join_next(heap, id);
-    }
+    heap_join_all(heap, id, state->page);
     for (uint64_t word = 0; word < page->words; word++)
         page->bits[word] = 0;
     page->after = state->pages.unused;

@@ -221,14 +221,12 @@ uint32_t python_take_pool(struct heap *heap)
 void python_join(struct heap *heap, uint32_t lowest, uint64_t size)
 {
     struct owned *owned = heap->pymalloc->owned;
-    heap_mark(heap, lowest, STATE_WASTE);
-    owned[lowest].pool = NO_POOL;
-    while (heap->blocks[lowest].size < size) {
-        uint32_t next = heap->blocks[lowest].next;
-        heap_mark(heap, next, STATE_WASTE);
-        owned[next].pool = NO_POOL;
-        heap_join_next(heap, lowest);
+    uint32_t id = lowest;
+    for (uint64_t seen = 0; seen < size; id = heap->blocks[id].next) {
+        seen += heap->blocks[id].size;
+        owned[id].pool = NO_POOL;
     }
+    heap_join_all(heap, lowest, size);
     heap_mark(heap, lowest, STATE_CACHED);
 }
 

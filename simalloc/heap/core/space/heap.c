@@ -47,6 +47,27 @@ static void discard_begun(struct heap *heap, uint64_t address, uint64_t size)
         residence_forget(heap, (address + page - 1) / page, (address + size + page - 1) / page);
 }
 
+void heap_join_all(struct heap *heap, uint32_t lowest, uint64_t size)
+{
+    struct block *blocks = heap->blocks;
+    uint32_t highest = lowest;
+    uint64_t joined = blocks[lowest].size;
+    heap_mark(heap, lowest, STATE_WASTE);
+    while (joined < size) {
+        highest = blocks[highest].next;
+        joined += blocks[highest].size;
+        heap_mark(heap, highest, STATE_WASTE);
+    }
+    if (highest == lowest)
+        return;
+    uint32_t second = blocks[lowest].next;
+    blocks[lowest].size = joined;
+    blocks[lowest].next = blocks[highest].next;
+    blocks[blocks[lowest].next].previous = lowest;
+    blocks[highest].next = heap->unused; /* the ids between are chained already */
+    heap->unused = second;
+}
+
 bool heap_lower(struct heap *heap, uint64_t size)
 {
     uint32_t id = heap_last(heap);

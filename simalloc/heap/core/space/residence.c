@@ -8,6 +8,24 @@ enum { WORDS_OF_GROUP = PAGES_OF_GROUP / 64 };
 static uint64_t all_resident[1]; /* its address stands for a group of which every page is */
 #define ALL_RESIDENT all_resident
 
+/* The number of the page in which an address is. */
+static inline uint64_t page_of(const struct residence *residence, uint64_t address)
+{
+    return LIKELY(residence->shift > 0) ? address >> residence->shift : address / residence->page;
+}
+
+/* The place of a page among those known. Arenas begin at multiples of large powers of two: by their
+ * low bits the pages of one would take the places of another's. */
+static inline uint64_t place_of(uint64_t page)
+{
+    return page * UINT64_C(0x9E3779B97F4A7C15) >> (64 - KNOWN_BITS);
+}
+
+static inline bool knows(const struct residence *residence, uint64_t page)
+{
+    return residence->known[place_of(page)] == page + 1;
+}
+
 /* Makes a record of no pages; it is there, if at all, before its table is. */
 static bool make(struct residence **record, uint64_t page)
 {
@@ -235,7 +253,7 @@ static void note_known(struct residence *residence, uint64_t first, uint64_t end
             memset(residence->known, 0, sizeof residence->known);
     }
     for (uint64_t page = first; page < end; page++)
-        residence->known[residence_place(page)] = resident ? page + 1 : 0;
+        residence->known[place_of(page)] = resident ? page + 1 : 0;
 }
 
 static void set_in(struct heap *heap, struct residence *residence, uint64_t first, uint64_t end,
@@ -299,4 +317,15 @@ void heap_take_pages(struct heap *heap, uint64_t address, uint64_t source, uint6
             residence_set(heap, to + (page - first), to + (next - first), true);
     }
     residence->faults = faults;
+}
+
+void residence_touch(struct heap *heap, uint64_t address, uint64_t size)
+{
+    const struct residence *residence = heap->residence;
+    uint64_t first = page_of(residence, address);
+    uint64_t last = page_of(residence, address + size - 1);
+    bool is_known = last - first <= 1 && knows(residence, first) &&
+                    knows(residence, last);
+    if (UNLIKELY(!is_known))
+        residence_set(heap, first, last + 1, true);
 }

@@ -51,36 +51,14 @@ uint64_t residence_bytes(const struct residence *residence, uint64_t address, ui
  * the beginning of a page, and mremap has moved what lay there. */
 void heap_take_pages(struct heap *heap, uint64_t address, uint64_t source, uint64_t size);
 
-/* The number of the page in which an address is. */
-ALWAYS_INLINE uint64_t residence_page(const struct residence *residence, uint64_t address)
-{
-    return LIKELY(residence->shift > 0) ? address >> residence->shift : address / residence->page;
-}
-
-/* The place of a page among those known. Arenas begin at multiples of large powers of two: by their
- * low bits the pages of one would take the places of another's. */
-ALWAYS_INLINE uint64_t residence_place(uint64_t page)
-{
-    return page * UINT64_C(0x9E3779B97F4A7C15) >> (64 - KNOWN_BITS);
-}
-
-ALWAYS_INLINE bool residence_knows(const struct residence *residence, uint64_t page)
-{
-    return residence->known[residence_place(page)] == page + 1;
-}
+/* Makes the pages of some bytes resident, where that is kept track of. */
+void residence_touch(struct heap *heap, uint64_t address, uint64_t size);
 
 /* Notes that the program or the allocator writes these bytes. */
 ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size)
 {
-    const struct residence *residence = heap->residence;
-    if (residence == NULL || size == 0)
-        return;
-    uint64_t first = residence_page(residence, address);
-    uint64_t last = residence_page(residence, address + size - 1);
-    bool is_known = last - first <= 1 && residence_knows(residence, first) &&
-                    residence_knows(residence, last);
-    if (UNLIKELY(!is_known))
-        residence_set(heap, first, last + 1, true);
+    if (heap->residence != NULL && size > 0)
+        residence_touch(heap, address, size);
 }
 
 /* Gives the pages back that lie wholly within these bytes, which remain mapped. */

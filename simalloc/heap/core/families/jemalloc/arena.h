@@ -29,10 +29,7 @@ static inline void make_plain(struct jemalloc *state, struct extent *extent)
     heap_mark(heap, block, STATE_WASTE);
     if (heap->blocks[block].address > extent->address)
         heap_join_previous(heap, block);
-    while (heap->blocks[block].size < extent->size) {
-        heap_mark(heap, heap->blocks[block].next, STATE_WASTE);
-        heap_join_next(heap, block);
-    }
+    heap_join_all(heap, block, extent->size);
 }
 
 /* Cuts a new extent into regions, all free. False when memory is exhausted. */

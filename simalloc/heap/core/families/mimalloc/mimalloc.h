@@ -229,8 +229,6 @@ void page_cut_ends(struct heap *heap, struct page *page, uint32_t front);
 /* Puts the next blocks on the free list, which is empty. False, with the heap's failure set, when
  * memory is exhausted. */
 bool page_extend(struct mimalloc *mi, uint32_t number);
-/* Makes one block of all of a page, its base. */
-void page_join(struct heap *heap, const struct page *page);
 /* Gives the number of a page back that is no more. */
 void page_drop(struct mimalloc *mi, uint32_t number);
 /* Lets the blocks that the owner freed come next, if no other does. */

@@ -52,15 +52,6 @@ bool page_extend(struct mimalloc *mi, uint32_t number)
     return true;
 }
 
-void page_join(struct heap *heap, const struct page *page)
-{
-    heap_mark(heap, page->base, STATE_WASTE);
-    while (heap->blocks[page->base].size < page->slices * SLICE) {
-        heap_mark(heap, heap->blocks[page->base].next, STATE_WASTE);
-        heap_join_next(heap, page->base);
-    }
-}
-
 void page_drop(struct mimalloc *mi, uint32_t number)
 {
     mi->pages[number] = (struct page){.base = NO_BLOCK, .next = mi->unused_pages};

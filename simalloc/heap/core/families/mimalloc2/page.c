@@ -39,7 +39,7 @@ uint32_t page_clear(struct mimalloc2 *state, uint32_t number)
 {
     const struct page page = state->mi.pages[number];
     struct segment *segment = page.segment;
-    page_join(&state->mi.heap, &page);
+    heap_join_all(&state->mi.heap, page.base, page.slices * SLICE);
     heap_mark(&state->mi.heap, page.base, STATE_FREE);
     page_drop(&state->mi, number);
     segment->used--;

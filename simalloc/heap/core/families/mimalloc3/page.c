@@ -110,7 +110,7 @@ void mi3_page_free(struct mimalloc *mi, uint32_t number)
     if (page->owner != NULL)
         queue_remove(mi, number);
     arenas_unmark(state, number);
-    page_join(&mi->heap, page);
+    heap_join_all(&mi->heap, page->base, page->slices * SLICE);
     arenas_give(state, page);
     page_drop(mi, number);
 }

@@ -176,19 +176,6 @@ static void lay_out(struct musl *state, uint32_t number, uint32_t id)
     }
 }
 
-/* Makes one block, waste, of all of a group's memory. */
-static uint32_t join(struct musl *state, const struct musl_group *group, uint64_t size)
-{
-    struct heap *heap = &state->heap;
-    uint32_t id = group->lowest;
-    heap_mark(heap, id, STATE_WASTE);
-    while (heap->blocks[id].size < size) {
-        heap_mark(heap, heap->blocks[id].next, STATE_WASTE);
-        heap_join_next(heap, id);
-    }
-    return id;
-}
-
 /* How large the mapping of a group is, and how many slots it has then. */
 static uint64_t mapping_size(const struct musl *state, uint32_t class, uint64_t request,
                              bool is_kept, uint32_t *count)
@@ -316,7 +303,8 @@ uint32_t musl_remap(struct musl *state, uint32_t number, uint64_t size)
     struct heap *heap = &state->heap;
     struct musl_group *group = group_of(state, number);
     struct musl_mapping *mapping = &group->mapping;
-    uint32_t old = join(state, group, mapping->size);
+    uint32_t old = group->lowest;
+    heap_join_all(heap, old, mapping->size);
     uint32_t id = heap_map_segment(heap, size, 1);
     if (id == NO_BLOCK)
         return NO_BLOCK;
@@ -341,8 +329,9 @@ void musl_drop_group(struct musl *state, uint32_t number)
     const struct musl_slot host = {group->host, group->host_slot};
     bool is_nested = host.group != NO_GROUP;
     uint32_t class = group->class;
-    uint32_t id = join(state, group,
-                       is_nested ? group_of(state, host.group)->stride : group->mapping.size);
+    uint32_t id = group->lowest;
+    heap_join_all(heap, id,
+                  is_nested ? group_of(state, host.group)->stride : group->mapping.size);
     if (class != ALONE)
         state->usage[class] -= group->count;
     state->spare_records++;

@@ -6,6 +6,14 @@
 
 #include "families/ptmalloc/ptmalloc.h"
 
+/* Makes the cache of a thread that allocates, where that is due; false, with the heap's failure set,
+ * if that cannot be. */
+ALWAYS_INLINE bool has_cache_to_allocate(struct ptmalloc *state)
+{
+    return LIKELY(state->thread->cache != NULL) || state->version >= GLIBC_2_43 ||
+           threads_make_cache(state);
+}
+
 static inline struct chain *cache_list(const struct ptmalloc *state, struct cache *cache,
                                        uint64_t size)
 {

@@ -32,20 +32,25 @@ static uint32_t find_for_thread(struct ptmalloc *state, uint64_t size, uint64_t 
     return arena == NULL ? NO_BLOCK : ptmalloc_find(state, arena, size, visited);
 }
 
-/* An allocation of the program's, or of a realloc whose arena has no room. */
-static uint32_t allocate_plain(struct ptmalloc *state, uint64_t size)
+/* What no cache serves. */
+static NEVER_INLINE uint32_t allocate_uncached(struct ptmalloc *state, uint64_t size)
 {
-    struct heap *heap = &state->heap;
-    if (state->version < GLIBC_2_43 && !threads_make_cache(state))
-        return NO_BLOCK;
-    uint64_t visited = 1;
-    uint32_t id = cache_take(state, state->thread->cache, size);
-    if (id == NO_BLOCK) {
-        visited = 0;
-        id = find_for_thread(state, size, asked_bytes(state), &visited);
-    }
-    count_search(heap, visited);
+    uint64_t visited = 0;
+    uint32_t id = find_for_thread(state, size, asked_bytes(state), &visited);
+    count_search(&state->heap, visited);
     return id == NO_BLOCK ? NO_BLOCK : use_whole(state, id);
+}
+
+/* An allocation of the program's, or of a realloc whose arena has no room. */
+ALWAYS_INLINE uint32_t allocate_plain(struct ptmalloc *state, uint64_t size)
+{
+    if (!has_cache_to_allocate(state))
+        return NO_BLOCK;
+    uint32_t id = cache_take(state, state->thread->cache, size);
+    if (id == NO_BLOCK)
+        return allocate_uncached(state, size);
+    count_search(&state->heap, 1);
+    return use_whole(state, id);
 }
 
 /* The bytes from the top of an arena on that may have been written before. */
@@ -61,7 +66,7 @@ static uint64_t used_of_top(const struct ptmalloc *state, const struct arena *ar
 static uint32_t allocate_zeroed(struct ptmalloc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
-    if (state->version < GLIBC_2_43 && !threads_make_cache(state))
+    if (!has_cache_to_allocate(state))
         return NO_BLOCK;
     uint64_t visited = 1;
     uint32_t id = NO_BLOCK;
@@ -147,7 +152,7 @@ static uint32_t allocate_aligned_block(struct ptmalloc *state, uint64_t size, ui
     return use_whole(state, id);
 }
 
-static uint32_t allocate(struct heap *heap, uint64_t size)
+ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct ptmalloc *state = ptmalloc_of(heap);
     if (!enter(state))
@@ -192,7 +197,7 @@ static bool prepare_to_free(struct ptmalloc *state, uint32_t id)
     return !due || threads_make_cache(state);
 }
 
-static void release(struct heap *heap, uint32_t id)
+ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
 {
     struct ptmalloc *state = ptmalloc_of(heap);
     if (!enter(state) || !prepare_to_free(state, id))
@@ -280,7 +285,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         return memory_remap(state, id, size);
     if (fits(state, id, size))
         return id;
-    if (state->version < GLIBC_2_43 && !threads_make_cache(state))
+    if (!has_cache_to_allocate(state))
         return NO_BLOCK;
     if (size_of(state, id) >= size || take_above(state, id, size))
         return cut_rest(state, id, size);

@@ -223,6 +223,7 @@ void search_merge_and_trim(struct ptmalloc *state, uint32_t id);
 
 bool threads_switch(struct ptmalloc *state);
 struct arena *threads_arena(struct ptmalloc *state, uint64_t asked);
+/* Makes the cache of the thread, which has none, where there are caches. */
 bool threads_make_cache(struct ptmalloc *state);
 bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena);
 void threads_end(struct heap *heap);

@@ -128,8 +128,7 @@ static bool make_cache_in(struct ptmalloc *state, struct arena *arena, uint64_t 
 
 bool threads_make_cache(struct ptmalloc *state)
 {
-    if (LIKELY(state->thread->cache != NULL) ||
-        (state->version >= GLIBC_2_43 && state->tcache_count == 0))
+    if (state->version >= GLIBC_2_43 && state->tcache_count == 0)
         return true;
     struct arena *arena = threads_arena(state, state->table_size);
     return arena != NULL && make_cache_in(state, arena, state->table_size);
@@ -169,7 +168,7 @@ static bool begin(struct ptmalloc *state)
     uint64_t size = overhead_gross(&heap->setting, THREAD_BLOCK);
     for (uint64_t i = 0; i < heap->setting.other_threads; i++) {
         uint64_t visited;
-        if (state->version < GLIBC_2_43 && !threads_make_cache(state))
+        if (!has_cache_to_allocate(state))
             return false;
         uint32_t id = ptmalloc_find(state, main_arena, size, &visited);
         if (id == NO_BLOCK)

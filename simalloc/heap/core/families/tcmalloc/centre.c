@@ -106,18 +106,13 @@ static bool add_span(struct tcmalloc *state, uint32_t number_of_class)
 /* Gives a span back all of whose blocks are free. */
 static void drop_span(struct tcmalloc *state, uint32_t number)
 {
-    struct heap *heap = &state->heap;
     struct span *span = &state->spans.of[number];
     const struct size_class *class = &state->table.classes[span->class];
     uint32_t id = span->lowest;
     leave(state, number);
     state->centres[span->class].spans--;
     state->centres[span->class].free_blocks -= class->blocks;
-    heap_mark(heap, id, STATE_WASTE);
-    while (heap->blocks[id].size < class->pages * state->page) {
-        heap_mark(heap, heap->blocks[id].next, STATE_WASTE);
-        heap_join_next(heap, id);
-    }
+    heap_join_all(&state->heap, id, class->pages * state->page);
     span->older = state->spans.unused;
     state->spans.unused = number;
     tcmalloc_free_span(state, id);
