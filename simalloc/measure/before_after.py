@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from simalloc.heap import fragmentation, simulate
 from simalloc.measure.settings import policy_in_use, recorded
 from simalloc.measure.sites import profile_of, rows_of
+from simalloc.policy import find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from simalloc.heap import Run
-    from simalloc.policy import AnyPolicy
+    from simalloc.policy import AnyPolicy, Policy
     from simalloc.trace import Trace
 
 SITE_MEASURES = ("live_bytes", "final_bytes", "allocations")
@@ -72,10 +73,16 @@ def before_after(
     return BeforeAfter(
         before.name,
         after.name,
-        (runs[0].policy.name, runs[1].policy.name),
+        (_name(runs[0].policy), _name(runs[1].policy)),
         [Change(name, first[name], second[name]) for name in first],
         None if before.site is None or after.site is None else _sites(before, after),
     )
+
+
+def _name(policy: Policy) -> str:
+    """Return the name of a policy, and of what lies below it."""
+    below = getattr(policy.description, "below", "")
+    return f"{policy.name} over {find_policy(below).name}" if below else policy.name
 
 
 def _figures(trace: Trace, run: Run) -> Mapping[str, float | None]:

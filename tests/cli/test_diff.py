@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from simalloc.cli import main
+from simalloc.measure.before_after import before_after
 from simalloc.trace import Op, Trace, write_trace
 
 LEAK = 3
@@ -77,3 +78,9 @@ def test_a_page_has_what_has_changed_above_both(paths, tmp_path):
     assert "<h1>Before and after: " in text
     assert text.index("What has changed") < text.index("Memory over time")
     assert text.count("Memory over time") == 2
+
+
+def test_python_programs_are_replayed_under_pythons_own_allocator():
+    said = {"executable": "/usr/bin/python3.12", "malloc": "glibc 2.36"}
+    trace = Trace.from_events([Op.MALLOC], [0], [40], provenance=said)
+    assert before_after(trace, trace).policies == ("pymalloc over ptmalloc",) * 2

@@ -177,12 +177,6 @@ def test_what_a_trace_is_replayed_under_where_nothing_is_chosen(malloc, policy):
     assert policy_in_use(trace) == policy
 
 
-def test_a_python_program_is_replayed_under_pythons_own_allocator():
-    said = {"executable": "/usr/bin/python3.12", "malloc": "glibc 2.36"}
-    trace = Trace.from_events([Op.MALLOC], [0], [40], provenance=said)
-    assert policy_in_use(trace).startswith("pymalloc:zero_as_one=on,below='ptmalloc:version=2.36'")
-
-
 def test_a_search_tries_every_combination():
     tried = candidates(search=True)
     assert len({one.name for one in tried}) == len(tried) > 60
