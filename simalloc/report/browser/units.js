@@ -24,9 +24,9 @@ function events(value, step) {
     (value / size).toLocaleString("en", { maximumSignificantDigits: 4 })) + name;
 }
 
-/* A number with as many decimals as tell it from those a step away. */
+/* A number to a tenth of a step. */
 function apart(value, step) {
-  const decimals = clamp(Math.ceil(-Math.log10(step)), 0, 20);
+  const decimals = clamp(Math.ceil(1 - Math.log10(step)), 0, 20);
   return value.toLocaleString("en", { maximumFractionDigits: decimals });
 }
 
