@@ -19,7 +19,7 @@ settings.register_profile(
     "same",
     derandomize=True,
     deadline=None,
-    max_examples=int(os.environ.get("SIMALLOC_EXAMPLES", "30")),
+    max_examples=int(os.environ.get("SIMALLOC_EXAMPLES", "20")),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(

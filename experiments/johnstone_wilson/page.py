@@ -280,6 +280,7 @@ def _places(runs: Runs) -> dict[str, Any]:
         "first_fit_cells": (min(first_fit), max(first_fit)),
         "next_fit_cells": (min(next_fit), max(next_fit)),
         "next_fit_as_many": sum(number >= front for number in next_fit),
+        "next_fit_shown": len(next_fit),
     }
 
 
