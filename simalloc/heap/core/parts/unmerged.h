@@ -25,12 +25,6 @@ ALWAYS_INLINE void unmerged_release(struct unmerged *lists)
     table_release(lists->of);
 }
 
-/* Whether there is a list for a size, with fewer than `length` blocks. */
-ALWAYS_INLINE bool unmerged_has_room(const struct unmerged *lists, uint64_t size, uint64_t length)
-{
-    return size <= lists->most && lists->of[size].count < length;
-}
-
 /* Puts a block into the list of its size, which there is; it is not counted as allocated before. */
 ALWAYS_INLINE void unmerged_put(struct heap *heap, const struct links *links,
                                 struct unmerged *lists, uint32_t id)
