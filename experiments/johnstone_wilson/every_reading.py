@@ -30,11 +30,10 @@ from experiments.johnstone_wilson.readings import (
 )
 from experiments.johnstone_wilson.replays import replay_all, replay_apart, total_events
 from experiments.johnstone_wilson.variants import AS_PRINTED
-from experiments.output import Exhibit, fill_page, listed, print_tables, write_csv, write_text
-from experiments.run import experiment, out_option, run_command
+from experiments.output import listed, print_tables, write_csv
+from experiments.run import experiment, run_command
 from simalloc.cli.progress import progress
 from simalloc.heap import Realloc
-from simalloc.plural import counted
 from simalloc.report import Rounded, Table
 
 if TYPE_CHECKING:
@@ -48,12 +47,10 @@ if TYPE_CHECKING:
     Rankings = Mapping[str, Mapping[Reading, Fitness]]
     """By program how near the rows come by every reading, the nearest first."""
 
-PAGE: Final = "johnstone-wilson-readings.md"
 KEPT: Final = Path(__file__).with_name("every-reading.csv")
 """What the simulations came to, a row each: `--measure` writes it."""
 
 ROWS: Final = tuple(AS_PRINTED.policies)
-_WORDS: Final = Path(__file__).with_name("every_reading.md")
 _SHOWN: Final = 12
 """Rows of a program's table; more if the reading chosen on P2C comes later."""
 _KEY: Final = ("program", "policy", "realloc", "frees")
@@ -74,23 +71,17 @@ Measured = dict[tuple[str, ...], ReadingRun]
 """ReadingRuns by the cells of `_KEY`."""
 
 
-@experiment("python -m experiments.johnstone_wilson.every_reading --out docs")
-@out_option("out", "the page")
+@experiment("python -m experiments.johnstone_wilson.every_reading")
 @click.option("--measure", "again", is_flag=True, help="Replay everything anew first: minutes.")
-def command(out: Path, *, again: bool) -> None:
+def command(*, again: bool) -> None:
     """Read Johnstone & Wilson's text in every way and say how near print each comes.
 
-    Tables go to stdout; the folder gets the page. What the simulations came to is kept in a file of
-    the experiment, which --measure writes.
+    Tables go to stdout. What the simulations came to is kept in a file of the experiment, which
+    --measure writes.
     """
-    out.mkdir(parents=True, exist_ok=True)
     if again:
         _keep(measure(jobs(GENUINE), progress))
-    found = rankings(kept())
-    shown = exhibits(found)
-    write_text(page(found, shown), out / PAGE)
-    print_tables(exhibit.table for exhibit in shown.values())
-    click.echo(f"Written to {out / PAGE}.", err=True)
+    print_tables(tables(rankings(kept())))
 
 
 def jobs(programs: Iterable[str]) -> set[Job]:
@@ -171,24 +162,9 @@ def places(found: Rankings) -> str:
     )
 
 
-def nearer(found: Rankings) -> str:
-    """Say how many readings are nearer on each program on which some are."""
-    counts = {name: place(fits) - 1 for name, fits in found.items()}
-    return listed(
-        [
-            f"{counted(count, 'reading')} {'is' if count == 1 else 'are'} nearer on {label(name)}"
-            for name, count in counts.items()
-            if count
-        ]
-    )
-
-
-def exhibits(found: Rankings) -> dict[str, Exhibit]:
+def tables(found: Rankings) -> list[Table]:
     """Return a table that sums up, and one a program."""
-    tables = {"summary": summary(found)} | {
-        program: _program_table(program, fits) for program, fits in found.items()
-    }
-    return {name: Exhibit.plain(table) for name, table in tables.items()}
+    return [summary(found), *(_program_table(program, fits) for program, fits in found.items())]
 
 
 def summary(found: Rankings) -> Table:
@@ -249,12 +225,6 @@ def _program_table(program: str, fits: Mapping[Reading, Fitness]) -> Table:
     columns = (*OPEN, "realloc", "obstacks", *figures, *taus)
     title = f"{label(program)}: sixteen rows by the nearest {len(rows)} of {len(fits)} readings"
     return Table(title, columns, rows)
-
-
-def page(found: Rankings, shown: Mapping[str, Exhibit]) -> str:
-    """Return the page as Markdown."""
-    facts = {"places": places(found), "nearer": nearer(found)}
-    return fill_page(_WORDS, facts, shown)
 
 
 if __name__ == "__main__":

@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from simalloc.trace import Trace
 
 NEAR: Final = (500, 50, 20, 10)
-"""Live bytes are near their peak if they lack less than one part in so many."""
+"""Live bytes are near their peak if they lack less than one part in this many."""
 
 SHUFFLES: Final = 400
 """What is tried by chance in the end: it helps with a few objects, where there is time for it."""
 
 PASSES: Final = 16
 EVENTS: Final = 20_000_000
-"""The search ends when so many times the trace's events are gone through, and as many in all."""
+"""The search ends after this many times the trace's events, and after this many in all."""
 
 TIER_EVENTS: Final = 30_000_000
-"""Tiers are tried where they take no more than so many events."""
+"""Tiers are tried where they take no more than this many events."""
 
 _PLAIN: Final = (Fit.FIRST, Fit.BEST)
 _ALL: Final = (Fit.FIRST, Fit.BEST, Fit.MATCH)

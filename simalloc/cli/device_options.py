@@ -46,7 +46,7 @@ _OPTIONS: Final = (
         multiple=True,
         callback=_capacities,
         metavar="SIZE",
-        help="Say what fits a device of so many bytes, such as 24G; may be given several times.",
+        help="Say what fits a device of this size, such as 24G; may be given several times.",
     ),
     click.option(
         "--settings",

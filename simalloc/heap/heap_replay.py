@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _PART_BLOCKS: Final = 1 << 18
 _MOST_PARTS: Final = 64
-"""The heap is told in parts of so many blocks, or in so many parts if it has more blocks."""
+"""The heap is told in parts of this many blocks, or in this many parts if it has more."""
 
 
 class HeapObserver(Protocol):

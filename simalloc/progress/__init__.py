@@ -52,7 +52,7 @@ class Bar:
         self._display: Display | None = None
 
     def __call__(self, done: float = 0.0) -> None:
-        """Take note that so much more is done, and show it when it is time to."""
+        """Take note that this much more is done, and show it when it is time to."""
         with self._lock:
             self.done += done
             if not self._shown or time.monotonic() < self._next:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def check_memory(tasks: Sequence[Task], *, jobs: int, memory: int) -> None:
-    """Raise `SimallocError` if `run_locally` cannot do the tasks in so much memory."""
+    """Raise `SimallocError` if `run_locally` cannot do the tasks in this much memory."""
     Board(tasks, workers=jobs, budget=memory)
 
 

@@ -80,7 +80,7 @@ class Source:
             raise TraceError(f"{self.name} has become another trace since the plan was read")
 
     def footprint(self, replays: int) -> int:
-        """Return the bytes of memory that the trace takes with so many replays under way."""
+        """Return the bytes of memory that the trace takes with this many replays under way."""
         return self.memory + replays * self.slots * BYTES_A_SLOT
 
     def streamed(self) -> Source:
@@ -142,7 +142,7 @@ class StreamedSource(FileSource):
         return opened
 
     def footprint(self, replays: int) -> int:
-        """Return the bytes of memory that so many replays take, each with its own reading."""
+        """Return the bytes of memory that this many replays take, each with its own reading."""
         return replays * (BYTES_A_STREAM + self.slots * (BYTES_A_SLOT + BYTES_A_SLOT_READ))
 
 

@@ -1,17 +1,14 @@
-"""Every reading of Johnstone & Wilson's text: the page's claims, and that what is kept is true."""
+"""Every reading of Johnstone & Wilson's text: that what is kept is true."""
 
 import pytest
-from paper_pages import DOCS, no_progress
+from paper_pages import no_progress
 
 from experiments.johnstone_wilson.every_reading import (
-    PAGE,
     READINGS,
-    exhibits,
     jobs,
     kept,
     key,
     measure,
-    page,
     rankings,
 )
 from experiments.johnstone_wilson.growth_unit import SEQUENTIAL
@@ -27,13 +24,6 @@ def measured():
 @pytest.fixture(scope="module")
 def found(measured):
     return rankings(measured)
-
-
-def test_the_page_in_docs_is_the_one_that_comes_out(found):
-    made = page(found, exhibits(found))
-    assert (DOCS / PAGE).read_text("utf-8") == made, (
-        "`python -m experiments.johnstone_wilson.every_reading --out docs`"
-    )
 
 
 def test_nothing_is_kept_but_what_is_asked_for(measured):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simalloc.policy import AnyPolicy
 
 LOOKS: Final = 256
-"""At so many moments, evenly spaced, it is looked how much is resident."""
+"""How much is resident is looked at this often, evenly spaced."""
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ TRIED_EVENTS: Final = 2_000_000
 
 _ALONE: Final = 4
 _TOGETHER: Final = (2, 3)
-"""So many of the functions that hold most are tried alone; so many of the first in one arena: where
-only the end of the heap is given back, what one leaves another pins."""
+"""This many of the functions that hold most are tried alone, and this many of the first in one
+arena: where only the end of the heap is given back, what one leaves another pins."""
 
 _WORTH: Final = 0.01
 """A proposal saves at least this share of the resident bytes."""

@@ -75,7 +75,7 @@ class OrtArena(Device):
         int, "`initial_growth_chunk_size_bytes`: the step after memory was given back."
     ] = 2 * MIB
     max_dead: Annotated[
-        int, "`max_dead_bytes_per_chunk`: a remainder of so much is always split off."
+        int, "`max_dead_bytes_per_chunk`: a remainder of this many bytes is always split off."
     ] = 128 * MIB
     max_extend: Annotated[int, "`max_power_of_two_extend_bytes`: the largest step."] = 1024 * MIB
 

@@ -23,7 +23,7 @@ class PyTorchRules(NamedTuple):
     divisions: tuple[int, ...]
     """Of a power of two, for each of 16 intervals of sizes; 0: none."""
     max_split: int | None
-    """Blocks of so much are never split."""
+    """Blocks of this many bytes are never split."""
     non_split_rounding: int
     """How much larger such a block may be than what it serves."""
     large_segment: int

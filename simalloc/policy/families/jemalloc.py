@@ -64,7 +64,7 @@ def _within(limit: int, spans: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def _packed(name: str, spans: Sequence[Span]) -> dict[str, int | str]:
-    """Return an option as the core takes it: so many numbers, of which 0 says nothing."""
+    """Return an option as the core takes it: this many numbers, of which 0 says nothing."""
     numbers = [first | last << 16 | (value + 1) << 32 for first, last, value in spans]
     numbers += [0] * (_MOST_SPANS - len(numbers))
     return {f"{name}[{i}]": number for i, number in enumerate(numbers)}

@@ -25,7 +25,7 @@ struct live_slots {
 
 void live_slots_release(struct live_slots *live);
 
-/* Sees to it that the arrays have room for so many slots more. */
+/* Sees to it that the arrays have room for this many slots more. */
 bool live_slots_reserve(struct live_slots *live, size_t more);
 
 static inline size_t live_slots_objects(const struct live_slots *live)

@@ -37,7 +37,7 @@ enum { ENDED, COMPLETED, TOLD };
     {.name = "ended", .width = sizeof(struct ended), .writable = true},                            \
         {.name = "completed", .width = sizeof(struct completed), .writable = true}
 
-/* Takes hold of where to tell what ends, with room for so many; on failure an exception is set. */
+/* Takes hold of where to tell what ends, with this much room; on failure an exception is set. */
 static bool hold_told(struct column *columns, PyObject *const *given, Py_ssize_t ended,
                       Py_ssize_t completed, struct told *told)
 {
@@ -126,7 +126,7 @@ static PyMethodDef lives_methods[] = {
      "Take events of a valid trace, and tell what ends and what is completed in them (lives.h)."},
     {"finish", lives_finish_method, METH_VARARGS,
      "finish(most, ended, completed) -> (ended, completed)\n--\n\n"
-     "End what is never freed, and complete what is left, so many at a time until there are none."},
+     "End what is never freed, and complete what is left, `most` at a time until there are none."},
     {"sums", lives_sums, METH_NOARGS,
      "sums() -> (lifetimes, weighted by size, lengths)\n--\n\n"
      "Sums over all that has ended, each as its upper and lower 64 bits."},

@@ -35,7 +35,7 @@ static bool pop(struct machine *machine, struct value *value)
     return true;
 }
 
-/* Takes bytes of the pickle: a number of so many bytes, the lowest first. */
+/* Takes bytes of the pickle: a number of this many bytes, the lowest first. */
 static bool take(struct machine *machine, size_t width, uint64_t *number)
 {
     if (width > machine->length - machine->at)
@@ -47,7 +47,7 @@ static bool take(struct machine *machine, size_t width, uint64_t *number)
     return true;
 }
 
-/* Takes a length of so many bytes and then as many; the value tells where they are. */
+/* Takes a length of this many bytes, and the bytes; the value tells where they are. */
 static bool take_string(struct machine *machine, size_t width, uint32_t kind, struct value *value)
 {
     uint64_t length;

@@ -23,7 +23,7 @@ struct machine {
     struct value named[2]; /* texts: the module and the name that it would call, if that is wrong */
 };
 
-/* Reads so many opcodes at most; store.trouble says what is wrong. */
+/* Reads at most this many opcodes; store.trouble says what is wrong. */
 void machine_run(struct machine *machine, size_t opcodes);
 void machine_release(struct machine *machine);
 

@@ -16,15 +16,15 @@ struct recent {
     struct key_map old; /* the live objects that are older */
 };
 
-/* Begins with a ring of so many entries, a power of two. */
+/* Begins with a ring of this many entries, a power of two. */
 bool recent_init(struct recent *recent, uint32_t *first, size_t entries);
 void recent_release(struct recent *recent);
 
 /* Moves what object `next` is about to replace in the ring to the map. */
 bool recent_retire(struct recent *recent, int64_t next);
 
-/* Makes the ring twice as large if it has become too small; so many `objects` were allocated, of
- * which so many are `live`. */
+/* Makes the ring twice as large if it has become too small; of `objects` that were allocated
+ * `live` are live. */
 bool recent_balance(struct recent *recent, int64_t objects, size_t live);
 
 #endif

@@ -41,7 +41,7 @@ class History:
     reserved: int
     """Bytes of segments when the snapshot was taken."""
     max_split: int = entries.MOST
-    """Blocks of so many bytes are never split, and kept for requests of as many."""
+    """Blocks of this many bytes are never split, and kept for requests of as many."""
 
     def column(self, name: str) -> NDArray[np.int64]:
         """Return one of the fields, of all entries."""

@@ -38,7 +38,7 @@ _EMPTY_CACHE: Final = ("empty_cache", "emptyCache")
 _LEAST: Final = 256 << 20
 _TIMES: Final = 6
 _MOST: Final = 4 << 30
-"""Bytes that a pickle may take: so much at least, so many times its own, and so much at most."""
+"""Bytes that a pickle may take: the least, times its own size, and the most."""
 
 
 class Pools:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 HEAD_BYTES: Final = 1 << 16
-"""So much of a log is looked at to tell its format."""
+"""This much of a log is looked at to tell its format."""
 
 _PIECE: Final = 1 << 10  # of zstd it can become 32 MB, which cannot be put off
 _BLOCK: Final = 1 << 20

@@ -11,8 +11,8 @@ enum list_order { LIST_LIFO, LIST_SIZE };
 enum spacing { SPACING_EQUAL, SPACING_LEA };
 enum { MOST_CLASSES = 1024 };
 
-/* Blocks that are taken first come, first served stand in a list by entry, whose last is the newest:
- * of these there may be millions, if they never merge. Others stand in trees by size. */
+/* Blocks that are taken first come, first served stand in a list by entry, whose last is the
+ * newest: of these there may be millions, if they never merge. Others stand in trees by size. */
 struct segregated_fit {
     struct classed_heap base;
     struct block_list *by_entry; /* of each class; NULL: blocks are found by size */
@@ -31,7 +31,7 @@ static struct segregated_fit *state_of(struct heap *heap)
     return (struct segregated_fit *)heap;
 }
 
-/* So many of Lea's classes are each so wide; one more has all that is larger. */
+/* How many of Lea's classes are how wide; one more has all that is larger. */
 static const struct {
     uint64_t count;
     uint64_t width;
@@ -84,8 +84,8 @@ static void leave(struct heap *heap, uint32_t id)
     treap_remove(&tree, id);
 }
 
-/* Puts a free block into the tree of its class, among its equals by its turn: the lower that is, the
- * later the block has entered. */
+/* Puts a free block into the tree of its class, among its equals by its turn: the lower that is,
+ * the later the block has entered. */
 static void enter_by_size(struct segregated_fit *state, uint32_t id, uint64_t turn,
                           uint64_t *visited)
 {

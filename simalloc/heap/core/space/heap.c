@@ -35,7 +35,7 @@ uint64_t heap_unit(const struct heap *heap)
                         ? setting->alignment
                         : setting->scale | (setting->header + setting->footer);
     if (setting->memalign && setting->alignment == 1 && setting->least_remainder > 1)
-        unit = 1; /* an aligned request takes so much and one less */
+        unit = 1; /* an aligned request takes that much and one less */
     return setting->minimum > 1 ? unit | setting->minimum : unit;
 }
 

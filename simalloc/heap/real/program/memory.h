@@ -1,18 +1,19 @@
 /* What the kernel has given the allocator, in bytes, over the events of a trace.
  *
- * Mapped: what the allocator itself says, if it does: the kernel does not see which part of an arena
- * glibc has given up, and is asked after events that brought pages in or changed what the kernel
- * sees, and at equal intervals. Of others, private memory that can be written, of the break and of
- * mappings (the data of /proc/self/statm). Address space that is only reserved is none of it. Space: the peak of all anonymous mappings and the break, reserved or in use; the kernel keeps
+ * Mapped: what the allocator itself says, if it does: the kernel does not see which part of an
+ * arena glibc has given up, and is asked after events that brought pages in or changed what the
+ * kernel sees, and at equal intervals. Of others, private memory that can be written, of the break
+ * and of mappings (the data of /proc/self/statm). Address space that is only reserved is none of
+ * it. Space: the peak of all anonymous mappings and the break, reserved or in use; the kernel keeps
  * it itself (VmPeak), exactly, also within an event.
  *
- * The kernel and the allocator are asked after every event, or in traces of millions of events after
- * every second, third ... and after every request of 64 KiB.
+ * The kernel and the allocator are asked after every event, or in traces of millions of events
+ * after every second, third ... and after every request of 64 KiB.
  *
  * Resident: anonymous pages present. The kernel's own counts are summed up from counters of each
- * processor and off by hundreds of kilobytes, so the page table is walked (smaps_rollup): after every
- * event in which more pages came in, or were unmapped, than 1/256 of those present; after the event
- * with the most live bytes; and at equal intervals. */
+ * processor and off by hundreds of kilobytes, so the page table is walked (smaps_rollup): after
+ * every event in which more pages came in, or were unmapped, than 1/256 of those present; after the
+ * event with the most live bytes; and at equal intervals. */
 #ifndef SIMALLOC_NATIVE_MEMORY_H
 #define SIMALLOC_NATIVE_MEMORY_H
 

@@ -134,8 +134,9 @@ static PyObject *reader_header(PyObject *object, void *closure)
     size_t libc = strnlen(header->libc, VERSION_BYTES);
     return Py_BuildValue("{s:I,s:I,s:I,s:K,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process",
                          header->process, "parent", header->parent, "depth", header->depth,
-                         "every", (unsigned long long)header->every, "started", (unsigned long long)header->started, "executable", header->executable, (Py_ssize_t)name, "command",
-                         header->command, (Py_ssize_t)header->command_bytes, "allocator",
+                         "every", (unsigned long long)header->every, "started",
+                         (unsigned long long)header->started, "executable", header->executable,
+                         (Py_ssize_t)name, "command", header->command, (Py_ssize_t)header->command_bytes, "allocator",
                          header->allocator, (Py_ssize_t)allocator, "libc", header->libc,
                          (Py_ssize_t)libc, "time",
                          header->columns & COLUMN_TIME ? Py_True : Py_False, "site",

@@ -10,7 +10,7 @@ enum { REGION_UNIT = 256 };
 struct regions {
     struct device device; /* one pool of one stream */
     uint64_t limit;
-    uint64_t always_split; /* a rest of so much */
+    uint64_t always_split; /* a rest of this many bytes */
     uint64_t step;         /* what the next region has */
 };
 

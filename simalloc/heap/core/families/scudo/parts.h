@@ -1,6 +1,6 @@
 /* Scudo's heap and its parts (policy/families/scudo.md).
  *
- *   region   the memory of one class of blocks: so much is mapped, and so much of that made blocks
+ *   region   the memory of one class of blocks: part of it is mapped, and part of that made blocks
  *   group    the free blocks in one stretch of a region
  *   batch    an array of blocks of one group
  *   record   a block of class 0, in which a group or a batch is kept; known by its number
@@ -38,7 +38,7 @@ struct configuration {
     uint32_t classes;
     uint32_t most_cached;  /* blocks go to a local cache in such numbers, and fill a batch */
     uint32_t cached_bytes; /* or fewer, if they have more bytes together; but one always */
-    uint32_t runs;         /* a region makes so many times as many blocks */
+    uint32_t runs;         /* a region makes this many times as many blocks */
     uint64_t region;
     uint32_t group_bits; /* a group's stretch is two to the power of this */
     uint64_t gain; /* bytes that small blocks must have gained for another release */
@@ -219,8 +219,8 @@ void scudo_give_back(struct scudo *state, uint64_t address, uint64_t size);
 /* Regions: scudo_region.c, scudo_records.c. */
 
 void scudo_draw_regions(struct scudo *state);
-/* Takes free memory for new blocks, which is one block so far; NO_BLOCK if the region is full, or if
- * memory is exhausted, with the heap's failure set. */
+/* Takes free memory for new blocks, which is one block so far; NO_BLOCK if the region is full, or
+ * if memory is exhausted, with the heap's failure set. */
 uint32_t scudo_make(struct scudo *state, uint32_t number);
 /* Gives cached blocks back; what records them comes from the local cache. */
 void scudo_push(struct scudo *state, struct local *local, uint32_t number, const uint32_t *blocks,

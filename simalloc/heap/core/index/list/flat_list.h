@@ -17,7 +17,8 @@ enum { FLAT_SLOT_BITS = 10, FLAT_KEY_BITS = 21, FLAT_KEYS = 1 << FLAT_KEY_BITS }
 /* How many slots are looked at at a time. None has the number of which all bits are set. */
 enum { FLAT_STEP = 16, FLAT_SLOTS = (1 << FLAT_SLOT_BITS) - FLAT_STEP };
 
-/* How many blocks a list may have: there is room then for a batch of events, of which each enters three at most. */
+/* How many blocks a list may have: there is room then for a batch of events, of which each enters
+ * three at most. */
 enum { FLAT_BLOCKS = FLAT_SLOTS - 3 * BATCH };
 
 #define FLAT_EMPTY INT32_MAX    /* the place in an empty slot */

@@ -52,7 +52,7 @@ def draw_slots(configuration: Configuration, seed: int) -> list[Slot]:
 
 
 class Memory:
-    """The memory of one class: so much of its slot is accessible, and so much of that made blocks.
+    """The memory of one class: part of its slot is accessible, and part of that made blocks.
 
     What is accessible and not made yet is one free block, the tail.
     """

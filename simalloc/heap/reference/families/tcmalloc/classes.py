@@ -8,7 +8,7 @@ LARGEST = 256 * 1024
 """Larger requests have spans of their own."""
 
 _MOVED_BYTES = 64 * 1024
-"""What moves at once between a thread's cache and the shared lists has about so many bytes."""
+"""What moves at once between a thread's cache and the shared lists has about this many bytes."""
 
 _MOST_CHAINS = 64
 _CHAINED_BYTES = 1 << 20
