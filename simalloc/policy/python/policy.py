@@ -93,7 +93,10 @@ def policy_of(own: PythonPolicy | type[PythonPolicy], **parameters: Value) -> Us
     Raises `PolicyError` for what is neither.
     """
     if not isinstance(own, (type, PythonPolicy)):
-        raise PolicyError(f"{own!r} is no policy, nor the name or the class of one")
+        raise PolicyError(
+            f"{type(own).__name__!r} is no policy, nor the name or the class of one; "
+            "that of a run is its attribute `policy`"
+        )
     code = code_of_class(own if isinstance(own, type) else type(own))
     values = {} if isinstance(own, type) else values_of(own)
     return _policy(code, code.make({**values, **parameters}))
