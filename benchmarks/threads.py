@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import resource
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,8 @@ from simalloc.report import Rounded, Table, write_table
 from simalloc.trace import Op, Trace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from simalloc.policy import Policy
     from simalloc.report import Format
 
@@ -72,14 +75,15 @@ def seconds(trace: Trace, policies: list[Policy], repeats: int, *, resident: boo
     return min(took)
 
 
-def glibc_seconds(trace: Trace, repeats: int) -> float:
-    """Return the least seconds of CPU that glibc took for the events, all in one thread."""
+@contextmanager
+def glibc_in_one_thread(trace: Trace) -> Iterator[Callable[[], float]]:
+    """Start glibc; each call returns the seconds of CPU that it took for all events."""
     with (
         columns_of(replace(trace, thread=None)) as columns,
         native_process(columns, GLIBC, touch=False) as process,
     ):
         process.time_pass()
-        return min(process.time_pass().cpu for _ in range(repeats))
+        yield lambda: process.time_pass().cpu
 
 
 @click.command()
@@ -93,26 +97,29 @@ def glibc_seconds(trace: Trace, repeats: int) -> float:
 def main(*, events: int, threads: int, policies: str, repeats: int, table_format: Format) -> None:
     """Time the replay of a program with threads, mapped and resident bytes both.
 
-    Times are seconds of user CPU, the least of the repeats. glibc replays the events in one thread
-    and touches nothing: handing on a baton would take it many times as long.
+    Times are seconds of user CPU, the least of the repeats. glibc replays the events in one thread,
+    once after each policy, and touches nothing: handing on a baton would take it many times as
+    long.
     """
     described = policies_named(policies)
     trace = busy(events, threads)
     _ = trace.replayed  # what is found once, whatever the policies
-    glibc = glibc_seconds(trace, repeats)
-    rows = []
-    for policy in described:
-        mapped = seconds(trace, [policy], repeats, resident=False)
-        resident = seconds(trace, [policy], repeats, resident=True)
-        rows.append(
-            (
-                spell(policy),
-                Rounded(1e9 * mapped / events, 0),
-                Rounded(1e9 * resident / events, 0),
-                Rounded(mapped / glibc, 2),
-                Rounded(resident / glibc, 2),
-            )
-        )
+    took = {}
+    passes = []
+    with glibc_in_one_thread(trace) as time_glibc:
+        for policy in described:
+            mapped = seconds(trace, [policy], repeats, resident=False)
+            took[spell(policy)] = mapped, seconds(trace, [policy], repeats, resident=True)
+            passes.append(time_glibc())
+    glibc = min(passes)
+    rows: list[list[str | Rounded]] = [
+        [
+            name,
+            *(Rounded(1e9 * each / events, 0) for each in times),
+            *(Rounded(each / glibc, 2) for each in times),
+        ]
+        for name, times in took.items()
+    ]
     together = seconds(trace, described, repeats, resident=True)
     columns = ("policy", "ns an event", "resident too", "times glibc", "resident too, times glibc")
     notes = (

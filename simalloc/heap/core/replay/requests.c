@@ -4,14 +4,18 @@
 #include "replay/pymalloc.h"
 #include "space/residence.h"
 
+static bool events_have_columns(const struct events *events)
+{
+    return events->alignment != NULL || events->thread != NULL || events->time != NULL ||
+           events->site != NULL || events->stream != NULL || events->pool != NULL;
+}
+
 bool requests_are_needed(const struct replay *replay, const struct events *events)
 {
     const struct heap *heap = replay->heap;
     const struct family *family = replay->family;
-    bool has_columns = events->alignment != NULL || events->thread != NULL ||
-                       events->time != NULL || events->site != NULL || events->stream != NULL ||
-                       events->pool != NULL;
-    return (family->columns != 0 && (has_columns || !family->needs_columns_only)) ||
+    return (family->columns != 0 &&
+            (events_have_columns(events) || !family->needs_columns_only)) ||
            heap->setting.columns != 0 || replay->measures.series_count > 0 ||
            (heap->setting.memalign && events->alignment != NULL);
 }
@@ -24,9 +28,17 @@ static uint64_t alignment_of(const struct heap *heap, const struct events *event
     return (uint64_t)events->alignment[event] * heap->setting.scale;
 }
 
-static void take_request(const struct replay *replay, const struct events *events, size_t event)
+/* Takes what an event asks for; without columns all else is 0 already. */
+static void take_request(const struct replay *replay, const struct events *events, size_t event,
+                         bool has_columns)
 {
     struct heap *heap = replay->heap;
+    if (!has_columns) {
+        heap->request.size = (uint64_t)events->size[event];
+        heap->request.event = replay->measures.events + event;
+        heap->request.is_zeroed = events->op[event] == OP_CALLOC;
+        return;
+    }
     bool aligns = heap->setting.memalign || (replay->family->columns & COLUMN_ALIGNMENT) != 0;
     uint8_t op = events->op[event];
     heap->request = (struct request){
@@ -188,6 +200,7 @@ static void note_live(struct replay *replay, const struct events *events, size_t
 static void carry_out_batch(struct replay *replay, const struct events *events, struct batch *batch)
 {
     struct heap *heap = replay->heap;
+    const bool has_columns = events_have_columns(events);
     size_t i = 0;
     for (; i < events->count; i++) {
         uint32_t slot = events->slot[i];
@@ -195,7 +208,7 @@ static void carry_out_batch(struct replay *replay, const struct events *events, 
         bool left_out = is_left_out(replay, events->op[i], *object);
         if (events->op[i] == OP_FREE && *object == NO_BLOCK && !left_out)
             heap_fail(heap, INVALID_EVENTS);
-        take_request(replay, events, i);
+        take_request(replay, events, i, has_columns);
         replay->refusals.is_latest = false;
         if (heap->failure == NULL && !left_out)
             carry_out(replay, events->op[i], object);
