@@ -36,11 +36,7 @@ static void dissolve(struct bw_gc *state, uint32_t number)
 {
     struct heap *heap = &state->heap;
     uint32_t id = state->pages[number].base;
-    heap_mark(heap, id, STATE_WASTE);
-    while (heap->blocks[id].size < state->page) {
-        heap_mark(heap, heap->blocks[id].next, STATE_WASTE);
-        heap_join_next(heap, id);
-    }
+    heap_join_all(heap, id, state->page);
     state->pages[number].next = state->unused;
     state->unused = number;
     state->in_use--;

@@ -122,11 +122,7 @@ static void dissolve(struct gnu *state, uint32_t number)
     struct page *page = &state->pages[number];
     uint32_t id = page->base;
     leave_list(state, number);
-    heap_mark(heap, id, STATE_WASTE);
-    while (heap->blocks[id].size < state->page) {
-        heap_mark(heap, heap->blocks[id].next, STATE_WASTE);
-        heap_join_next(heap, id);
-    }
+    heap_join_all(heap, id, state->page);
     heap->blocks[id].index_slot = STATE_ALLOCATED;
     page->after = state->unused;
     state->unused = number;
