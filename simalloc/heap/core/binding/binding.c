@@ -13,7 +13,8 @@
 
 static int module_exec(PyObject *module)
 {
-    if (add_type(module, &simulation_spec) < 0 || !add_python_policy(module) || !add_compiled_twice(module))
+    if (add_type(module, &simulation_spec) < 0 || !add_python_policy(module) ||
+        !add_compiled_twice(module))
         return -1;
     return PyModule_AddStringConstant(module, "COMPILER", COMPILER);
 }

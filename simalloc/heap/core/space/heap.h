@@ -402,8 +402,8 @@ ALWAYS_INLINE uint32_t heap_cut_off(struct heap *heap, uint32_t id, uint64_t siz
     return high;
 }
 
-/* Makes one block, waste, of so many bytes of neighbours, the lowest of which is given. As
- * heap_mark(). */
+/* Makes one block, waste, of neighbours that have `size` bytes together, the lowest of which is
+ * given. As heap_mark(). */
 void heap_join_all(struct heap *heap, uint32_t lowest, uint64_t size);
 
 ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)

@@ -324,8 +324,7 @@ void residence_touch(struct heap *heap, uint64_t address, uint64_t size)
     const struct residence *residence = heap->residence;
     uint64_t first = page_of(residence, address);
     uint64_t last = page_of(residence, address + size - 1);
-    bool is_known = last - first <= 1 && knows(residence, first) &&
-                    knows(residence, last);
+    bool is_known = last - first <= 1 && knows(residence, first) && knows(residence, last);
     if (UNLIKELY(!is_known))
         residence_set(heap, first, last + 1, true);
 }

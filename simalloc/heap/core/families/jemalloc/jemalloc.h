@@ -1,17 +1,17 @@
 /* What jemalloc's model keeps (policy/families/jemalloc.md). The parts are headers of static
  * functions, each over those before it:
  *
- *   jemalloc_sizes.h     classes of sizes
- *   jemalloc_pairing.h   heaps of extents, by address
- *   jemalloc_extents.h   caches of extents that are not in use
- *   jemalloc_space.h     metadata, mappings, extents side by side
- *   jemalloc_decay.h     random numbers, and how many pages may stay
- *   jemalloc_pages.h     how an arena gets pages and gives them back
- *   jemalloc_arena.h     slabs and large objects
- *   jemalloc_cache.h     what a thread keeps
- *   jemalloc_collect.h   what its cache gives back
- *   jemalloc_threads.h   arenas, and how threads come to them
- *   jemalloc_report.h    statistics, and checks
+ *   sizes.h     classes of sizes
+ *   pairing.h   heaps of extents, by address
+ *   extents.h   caches of extents that are not in use
+ *   space.h     metadata, mappings, extents side by side
+ *   decay.h     random numbers, and how many pages may stay
+ *   pages.h     how an arena gets pages and gives them back
+ *   arena.h     slabs and large objects
+ *   cache.h     what a thread keeps
+ *   collect.h   what its cache gives back
+ *   threads.h   arenas, and how threads come to them
+ *   report.h    statistics, and checks
  *
  * Mappings have ever higher addresses, so that "older mapping first, then lower address" is just
  * "lower address first". */

@@ -1,8 +1,8 @@
 /* What the parts of musl's malloc share (policy/families/musl.md).
  *
- *   slots     which slot serves a request, and what its release leads to   musl_slots.c
- *   groups    how groups of slots are made and given up                    musl_groups.c
- *   memory    what is written, as far as it is looked at later             musl_memory.c */
+ *   slots     which slot serves a request, and what its release leads to   slots.c
+ *   groups    how groups of slots are made and given up                    groups.c
+ *   memory    what is written, as far as it is looked at later             memory.c */
 #ifndef SIMALLOC_MUSL_H
 #define SIMALLOC_MUSL_H
 
@@ -140,7 +140,7 @@ ALWAYS_INLINE uint32_t active_slots(const struct musl_group *group)
 /* The smallest class whose slots have at least so many bytes. */
 uint32_t musl_class_of(uint64_t size);
 
-/* musl_slots.c. Takes a slot of a class for a request of so many bytes, making a group if need be;
+/* slots.c. Takes a slot of a class for a request of so many bytes, making a group if need be;
  * none, with the heap's failure set, if that cannot be. */
 struct musl_slot musl_take_slot(struct musl *state, uint32_t class, uint64_t size);
 /* The same, of the class that the request is served by. */
@@ -148,7 +148,7 @@ struct musl_slot musl_find_slot(struct musl *state, uint64_t size);
 /* Frees a slot that may be the last one in use, or the first that is free. */
 void musl_free_slot(struct musl *state, struct musl_slot slot);
 
-/* musl_groups.c. Makes a group of a class; NO_GROUP, with the heap's failure set, if that cannot be. */
+/* groups.c. Makes a group of a class; NO_GROUP, with the heap's failure set, if that cannot be. */
 uint32_t musl_new_group(struct musl *state, uint32_t class, uint64_t size);
 /* Maps memory for one object. */
 uint32_t musl_map_alone(struct musl *state, uint64_t size);
@@ -158,7 +158,7 @@ uint32_t musl_remap(struct musl *state, uint32_t number, uint64_t size);
 void musl_drop_group(struct musl *state, uint32_t number);
 void musl_groups_release(struct musl *state);
 
-/* musl_memory.c. Says where in its slot an object goes, which is by turns if there is room. */
+/* memory.c. Says where in its slot an object goes, which is by turns if there is room. */
 uint64_t musl_place(const struct musl *state, struct musl_slot slot, uint64_t size);
 /* Write the header of an object, and what tells its size. */
 void musl_begin(struct musl *state, struct musl_slot slot, uint64_t at);

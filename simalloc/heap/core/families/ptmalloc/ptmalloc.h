@@ -1,12 +1,12 @@
 /* glibc's malloc (policy/families/ptmalloc.md): what it consists of.
  *
- *   ptmalloc_lists.h    where the free blocks of an arena are
- *   ptmalloc_cache.h    the cache of a thread
- *   ptmalloc_memory.c   the break, the heaps of arenas, mapped blocks; what is given back
- *   ptmalloc_search.c   how an arena is searched, and how blocks merge
- *   ptmalloc_threads.c  which arena a thread has, and how its cache is made
- *   ptmalloc_report.c   what is told of the heap
- *   ptmalloc.c          what the program calls */
+ *   lists.h      where the free blocks of an arena are
+ *   cache.h      the cache of a thread
+ *   memory.c     the break, the heaps of arenas, mapped blocks; what is given back
+ *   search.c     how an arena is searched, and how blocks merge
+ *   threads.c    which arena a thread has, and how its cache is made
+ *   report.c     what is told of the heap
+ *   ptmalloc.c   what the program calls */
 #ifndef SIMALLOC_PTMALLOC_H
 #define SIMALLOC_PTMALLOC_H
 
@@ -194,7 +194,7 @@ static inline uint32_t split(struct ptmalloc *state, uint32_t id, uint64_t size)
     return high;
 }
 
-/* ptmalloc_memory.c */
+/* memory.c */
 
 /* Makes the top of an arena larger, so that it holds a block of a size; false if that cannot be,
  * with the heap's failure set or without. */
@@ -207,7 +207,7 @@ uint32_t memory_map(struct ptmalloc *state, uint64_t size);
 void memory_unmap(struct ptmalloc *state, uint32_t id);
 uint32_t memory_remap(struct ptmalloc *state, uint32_t id, uint64_t size);
 
-/* ptmalloc_search.c */
+/* search.c */
 
 /* Finds a block in an arena; it is not counted as allocated. NO_BLOCK, without a failure: the arena
  * has no room. */
@@ -219,7 +219,7 @@ bool search_consolidate(struct ptmalloc *state, struct arena *arena);
 /* Frees a block that is not counted as allocated, for good. */
 void search_merge_and_trim(struct ptmalloc *state, uint32_t id);
 
-/* ptmalloc_threads.c */
+/* threads.c */
 
 bool threads_switch(struct ptmalloc *state);
 struct arena *threads_arena(struct ptmalloc *state, uint64_t asked);
@@ -240,7 +240,7 @@ uint32_t ptmalloc_find(struct ptmalloc *state, struct arena *arena, uint64_t siz
 void ptmalloc_release(struct ptmalloc *state, uint32_t id);
 void ptmalloc_free_own(struct ptmalloc *state, uint32_t id);
 
-/* ptmalloc_report.c */
+/* report.c */
 
 void ptmalloc_locate(const struct heap *heap, uint32_t id, struct location *location);
 void ptmalloc_report(const struct heap *heap, uint64_t *figures);

@@ -216,7 +216,7 @@ static inline uint64_t payload_of(const struct scudo *state)
 /* Gives pages of memory back that remains mapped, and counts that. */
 void scudo_give_back(struct scudo *state, uint64_t address, uint64_t size);
 
-/* Regions: scudo_region.c, scudo_records.c. */
+/* Regions: region.c, records.c. */
 
 void scudo_draw_regions(struct scudo *state);
 /* Takes free memory for new blocks, which is one block so far; NO_BLOCK if the region is full, or
@@ -241,19 +241,19 @@ uint32_t scudo_pop_records(struct scudo *state, uint32_t *records);
 uint32_t scudo_take_record(struct scudo *state, struct local *local);
 void scudo_drop_record(struct scudo *state, struct local *local, uint32_t record);
 
-/* Releases: scudo_release.c. */
+/* Releases: release.c. */
 
 enum release_kind { RELEASE_NORMAL, RELEASE_FORCED, RELEASE_ALL };
 void scudo_release(struct scudo *state, uint32_t number, enum release_kind kind, uint64_t now);
 
-/* Large blocks: scudo_secondary.c. */
+/* Large blocks: secondary.c. */
 
 /* Returns the block, NO_BLOCK with the heap's failure set if it cannot be. */
 uint32_t scudo_allocate_large(struct scudo *state, uint64_t size, uint64_t alignment);
 void scudo_free_large(struct scudo *state, uint32_t id, uint64_t now);
 void scudo_clear_cached(struct scudo *state);
 
-/* Local caches: scudo_local.c. */
+/* Local caches: local.c. */
 
 bool scudo_init_locals(struct scudo *state);
 void scudo_release_locals(struct scudo *state);
@@ -270,7 +270,7 @@ void scudo_end_thread(struct heap *heap);
 /* Empties the local caches that the request's thread empties for all. */
 void scudo_empty_reached(struct scudo *state);
 
-/* Quarantine: scudo_quarantine.c. */
+/* Quarantine: quarantine.c. */
 
 /* Whether a freed block has to wait. */
 bool scudo_is_quarantined(const struct scudo *state, uint32_t id);

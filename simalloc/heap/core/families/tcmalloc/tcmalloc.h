@@ -1,9 +1,9 @@
 /* What the parts of tcmalloc share (policy/families/tcmalloc.md).
  *
- *   thread caches   lists of blocks of each class, one cache a thread    tcmalloc_caches.c
- *   centre          chains of blocks, and spans cut into blocks          tcmalloc_centre.c
- *   pages           free spans, normal ones and such as were returned    tcmalloc_pages.c
- *   metadata        records and tables, in pieces of the break           tcmalloc_metadata.c */
+ *   thread caches   lists of blocks of each class, one cache a thread    caches.c
+ *   centre          chains of blocks, and spans cut into blocks          centre.c
+ *   pages           free spans, normal ones and such as were returned    pages.c
+ *   metadata        records and tables, in pieces of the break           metadata.c */
 #ifndef SIMALLOC_TCMALLOC_H
 #define SIMALLOC_TCMALLOC_H
 
@@ -132,13 +132,13 @@ struct tcmalloc {
  * memory is exhausted. The block table may move. */
 bool tcmalloc_reserve(struct tcmalloc *state, uint64_t blocks);
 
-/* tcmalloc_metadata.c. Nothing is done without a mechanism. */
+/* metadata.c. Nothing is done without a mechanism. */
 void tcmalloc_take_record(struct tcmalloc *state, struct records *records, uint64_t size);
 void tcmalloc_give_record(struct tcmalloc *state, struct records *records);
 /* Records a growth, and makes sure of the parts of the table of pages that new memory needs. */
 void tcmalloc_describe(struct tcmalloc *state, uint64_t address, uint64_t size);
 
-/* tcmalloc_pages.c. Makes a span, which is in no state yet; NO_BLOCK, with the heap's failure set, if
+/* pages.c. Makes a span, which is in no state yet; NO_BLOCK, with the heap's failure set, if
  * that cannot be. */
 uint32_t tcmalloc_allocate_span(struct tcmalloc *state, uint64_t pages);
 /* Cuts a span that is not free in two, and returns the high one. */
@@ -152,7 +152,7 @@ void tcmalloc_pages_release(struct tcmalloc *state);
 /* Counts the free spans; returns what is wrong with them, or NULL. */
 const char *tcmalloc_pages_check(const struct tcmalloc *state, uint64_t *blocks);
 
-/* tcmalloc_centre.c. Takes back a run of cached blocks, the first of it first. */
+/* centre.c. Takes back a run of cached blocks, the first of it first. */
 void tcmalloc_insert(struct tcmalloc *state, uint32_t class, struct run run);
 /* Returns a run of up to `count` cached blocks; of none, with the heap's failure set, if that cannot
  * be. */
@@ -162,7 +162,7 @@ void tcmalloc_centres_release(struct tcmalloc *state);
 /* Counts the free and the cached blocks; returns what is wrong with them, or NULL. */
 const char *tcmalloc_centres_check(const struct tcmalloc *state, uint64_t *blocks);
 
-/* tcmalloc_caches.c. Makes a cache for a thread that has none; NULL, with the heap's failure set,
+/* caches.c. Makes a cache for a thread that has none; NULL, with the heap's failure set,
  * when memory is exhausted. */
 struct thread_cache *tcmalloc_make_cache(struct tcmalloc *state, uint32_t thread);
 /* Makes a cache that is no thread's; NULL as above. */
