@@ -4,13 +4,7 @@ import csv
 import io
 
 import pytest
-from click.testing import CliRunner
-
-from simalloc.cli import main
-
-
-def simalloc(*arguments):
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+from command import simalloc
 
 
 def test_small_traces_and_what_is_found():

@@ -4,14 +4,13 @@ import json
 import pickle
 import shlex
 import signal
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command import simalloc
 from patience import wait_until
 
 from simalloc.cli import main
@@ -61,14 +60,13 @@ def block(address, size, state):
     }
 
 
-def simalloc(*arguments):
-    command = [sys.executable, "-m", "simalloc", "device", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def device(*arguments):
+    return simalloc("device", *arguments)
 
 
 def test_every_figure_in_json(snapshot):
-    result = simalloc(snapshot, "--capacity", "150M", "--capacity", "100MiB", "--format", "json")
-    assert (result.returncode, result.stderr) == (0, "")
+    result = device(snapshot, "--capacity", "150M", "--capacity", "100MiB", "--format", "json")
+    assert (result.exit_code, result.stderr) == (0, "")
     (found,) = json.loads(result.stdout)
     assert found["recorded"]["peak_reserved_bytes"] == 220 * MIB
     assert found["model"]["peak_reserved_bytes"] == 220 * MIB
@@ -86,7 +84,7 @@ def test_every_figure_in_json(snapshot):
 
 
 def test_the_tables_say_what_it_comes_to(snapshot):
-    result = simalloc(snapshot, "--capacity", "100M", "--settings", "max_split_size_mb:25")
+    result = device(snapshot, "--capacity", "100M", "--settings", "max_split_size_mb:25")
     assert "Model beside real" in result.stdout
     assert "max_split_size_mb:25" in result.stdout
     assert "No setting can help on 100 MiB: 125,829,120 bytes" in result.stdout
@@ -94,7 +92,7 @@ def test_the_tables_say_what_it_comes_to(snapshot):
 
 
 def test_a_search_ends_in_a_line_for_a_shell(snapshot):
-    result = simalloc(snapshot, "--search")
+    result = device(snapshot, "--search")
     assert "140 of 140 settings were searched: none needs less" in result.stdout
     assert result.stdout.splitlines()[-1] == "unset PYTORCH_ALLOC_CONF"
 
@@ -176,7 +174,7 @@ def test_no_setting_helps_on_the_recorded_device(tmp_path):
     path = tmp_path / "out.pickle"
     segments = [block(0, 90 * MIB, "active_allocated")]
     path.write_bytes(pickle.dumps({"device_traces": [entries], "segments": segments}))
-    told = " ".join(simalloc(path).stdout.split())
+    told = " ".join(device(path).stdout.split())
     assert "No setting can help on the recorded device, which had 100 MiB" in told
 
 
@@ -184,17 +182,16 @@ def test_recorded_settings_that_are_not_known_are_said(snapshot):
     whole = pickle.loads(snapshot.read_bytes())
     whole["allocator_settings"] = {"PYTORCH_ALLOC_CONF": "colour:red"}
     snapshot.write_bytes(pickle.dumps(whole))
-    result = simalloc(snapshot)
-    assert result.returncode == 0
+    result = device(snapshot)
+    assert result.exit_code == 0
     told = " ".join(result.stdout.split())
     assert "recorded settings cannot be modelled: settings 'colour:red': there is no sett" in told
 
 
 def test_a_trace_does_as_well(snapshot, tmp_path):
     path = tmp_path / "trace.npz"
-    command = [sys.executable, "-m", "simalloc", "import", snapshot, "-o", path]
-    subprocess.run(command, check=True, capture_output=True)
-    assert simalloc(path, "--format", "csv").stdout == simalloc(snapshot, "--format", "csv").stdout
+    simalloc("import", snapshot, "-o", path)
+    assert device(path, "--format", "csv").stdout == device(snapshot, "--format", "csv").stdout
 
 
 BFC_LOG = """\
@@ -221,24 +218,14 @@ def test_a_log_of_xla_is_read_by_the_patterns_of_the_docs(tmp_path):
         .replace("\\\n", "")
     )
     words[words.index("jax.npz")] = str(tmp_path / "jax.npz")
-    command = [sys.executable, "-m", "simalloc", "import", str(log), *words]
-    subprocess.run(command, check=True, capture_output=True)
+    simalloc("import", log, *words)
     trace = read_trace(tmp_path / "jax.npz")
     assert trace.op.tolist() == [Op.MALLOC, Op.MALLOC, Op.FREE]
     assert trace.size.tolist() == [1024, 5000, 0]
 
 
 def test_a_table_says_that_memory_was_out(snapshot):
-    command = [
-        sys.executable,
-        "-m",
-        "simalloc",
-        "run",
-        str(snapshot),
-        "-p",
-        "pytorch:capacity=100M",
-    ]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    told = simalloc("run", snapshot, "-p", "pytorch:capacity=100M").stdout
     assert "pytorch:capacity=100M of snapshot: out of memory at event 4" in " ".join(told.split())
 
 
@@ -257,7 +244,7 @@ def test_a_table_says_that_memory_was_out(snapshot):
     ],
 )
 def test_what_cannot_be_is_one_line(snapshot, arguments, words):
-    result = simalloc(snapshot, *arguments)
-    assert result.returncode == 2
+    result = device(snapshot, *arguments)
+    assert result.exit_code == 2
     assert words in result.stderr
     assert result.stdout == ""

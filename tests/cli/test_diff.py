@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 
-from simalloc.cli import main
 from simalloc.measure.before_after import before_after
 from simalloc.trace import Op, Trace, write_trace
 
@@ -40,7 +39,7 @@ def paths(tmp_path):
 
 
 def diff(*arguments):
-    return CliRunner().invoke(main, ["diff", *arguments])
+    return simalloc("diff", *arguments)
 
 
 def test_what_has_changed_is_told_with_the_code_that_did_it(paths):

@@ -8,17 +8,13 @@ from importlib import import_module
 
 import click
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 
-from simalloc.cli import COMMANDS, main
+from simalloc.cli import COMMANDS
 from simalloc.cli.group import LazyGroup
 from simalloc.errors import SimallocError
 from simalloc.policy import CATALOGUE, GROUPS
 from simalloc.version import code_version
-
-
-def simalloc(*args):
-    return CliRunner().invoke(main, args)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command import simalloc as called
 
 from experiments.sites.fixing import COMPILERS, PROGRAMS, command_of, fix_of
 from simalloc.trace import read_trace
@@ -51,17 +52,19 @@ main()
 """
 
 
-def run(*words, code=0, **options):
+def run(*words, **options):
     done = subprocess.run(
         [*map(str, words)], check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL,
         **options,
     )  # fmt: skip
-    assert done.returncode == code, done.stderr
+    assert done.returncode == 0, done.stderr
     return done
 
 
 def simalloc(*words, code=0):
-    return run(sys.executable, "-m", "simalloc", *words, code=code)
+    done = called(*words)
+    assert done.exit_code == code, done.stderr
+    return done
 
 
 def program_of(source, directory):

@@ -6,20 +6,18 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 from patience import PATIENCE, wait_until
 
-from simalloc.cli import main
 from simalloc.trace import read_trace
 
 
-@pytest.fixture
-def simalloc(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return lambda *args, **kwargs: CliRunner().invoke(main, args, **kwargs)
 
 
-def test_there_and_back(simalloc, tmp_path):
+def test_there_and_back(tmp_path):
     assert simalloc("export", "make", "-o", "make.txt.zst").exit_code == 0
     result = simalloc("import", "make.txt.zst", "-o", "again.npz", "--name", "mine")
     assert result.exit_code == 0
@@ -36,14 +34,14 @@ def test_there_and_back(simalloc, tmp_path):
 @pytest.mark.parametrize(
     ("to_format", "split"), [("text", False), ("rep", False), ("gabber", True), ("lifetimes", True)]
 )
-def test_export_says_how_many_reallocs_a_format_without_them_has_split(simalloc, to_format, split):
+def test_export_says_how_many_reallocs_a_format_without_them_has_split(to_format, split):
     simalloc("import", "-", "-o", "t.npz", input="m 0 8\nr 0 9\nr 0 10\nf 0\n")
     result = simalloc("export", "t.npz", "-o", "log", "--to", to_format)
     assert f"log: 4 events on 1 object (as {to_format})" in result.stderr
     assert ("split: 2 reallocs, each into a free and an allocation" in result.stderr) == split
 
 
-def test_standard_input(simalloc, tmp_path):
+def test_standard_input(tmp_path):
     result = simalloc("import", "-", "-o", "t.npz", input="m 0 8\nf 3\n")
     assert result.exit_code == 2
     assert "standard input, line 2: frees object 3" in result.stderr
@@ -54,7 +52,7 @@ def test_standard_input(simalloc, tmp_path):
     assert len(read_trace(tmp_path / "t.npz")) == 1
 
 
-def test_a_device_is_only_chosen_where_there_are_several(simalloc, tmp_path):
+def test_a_device_is_only_chosen_where_there_are_several(tmp_path):
     (tmp_path / "log").write_text("m 0 8\n")
     for command in ("import log -o t.npz", "device log", "report log -o page.html"):
         result = simalloc(*command.split(), "--device", "1")
@@ -78,7 +76,7 @@ def test_a_device_is_only_chosen_where_there_are_several(simalloc, tmp_path):
         ("export", "make", "-o", "missing/t.txt"),
     ],
 )
-def test_what_cannot_be_is_one_error_and_exit_code_2(simalloc, tmp_path, args):
+def test_what_cannot_be_is_one_error_and_exit_code_2(tmp_path, args):
     result = simalloc(*args, input="m 0 8\n")
     assert result.exit_code == 2
     assert result.stderr.startswith("simalloc: error: ")
@@ -96,7 +94,7 @@ def test_what_cannot_be_is_one_error_and_exit_code_2(simalloc, tmp_path, args):
         ("info", "mine.npz", "--plot", "mine.npz"),
     ],
 )
-def test_no_command_writes_over_what_it_reads(simalloc, tmp_path, args):
+def test_no_command_writes_over_what_it_reads(tmp_path, args):
     (tmp_path / "log.txt").write_text("m 0 8\n")
     simalloc("import", "log.txt", "-o", "mine.npz")
     (tmp_path / "link.npz").symlink_to("mine.npz")
@@ -109,7 +107,7 @@ def test_no_command_writes_over_what_it_reads(simalloc, tmp_path, args):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_log_of_no_known_format_is_imported_first(simalloc, tmp_path):
+def test_a_log_of_no_known_format_is_imported_first(tmp_path):
     (tmp_path / "odd.log").write_bytes(b"\xdcber alles\n")
     message = simalloc("info", "odd.log").stderr
     assert r"it begins with '\xdcber alles\n';" in message
@@ -124,7 +122,7 @@ def test_a_log_of_no_known_format_is_imported_first(simalloc, tmp_path):
         ("export", "pipe", "-o", "log.txt"),
     ],
 )
-def test_a_trace_is_not_read_from_a_pipe_but_a_log_is_imported_from_it(simalloc, tmp_path, args):
+def test_a_trace_is_not_read_from_a_pipe_but_a_log_is_imported_from_it(tmp_path, args):
     for name in ("pipe", "pipe.npz"):
         os.mkfifo(tmp_path / name)
     result = simalloc(*args)
@@ -135,7 +133,7 @@ def test_a_trace_is_not_read_from_a_pipe_but_a_log_is_imported_from_it(simalloc,
     assert len(read_trace(tmp_path / "t.npz")) == 1
 
 
-def test_a_full_disk_is_an_error(simalloc):
+def test_a_full_disk_is_an_error():
     result = simalloc("export", "make", "-o", "/dev/full")
     assert result.exit_code == 2
     assert "No space left on device" in result.stderr

@@ -8,6 +8,7 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from command import simalloc
 
 from simalloc.cli import main
 from simalloc.trace import Trace, write_trace
@@ -22,7 +23,7 @@ def path(tmp_path):
 
 
 def info(*arguments):
-    result = CliRunner().invoke(main, ["info", *arguments])
+    result = simalloc("info", *arguments)
     assert result.exit_code == 0, result.stderr
     return result.stdout
 
@@ -89,7 +90,7 @@ def test_the_trace_of_a_log_whose_name_is_not_unicode_is_drawn(tmp_path):
 
 @pytest.mark.parametrize("arguments", [["nonesuch"], [], ["hyper", "--added", "-1"]])
 def test_what_cannot_be_done_is_exit_code_2(arguments):
-    result = CliRunner().invoke(main, ["info", *arguments])
+    result = simalloc("info", *arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr
@@ -112,7 +113,7 @@ def test_a_plot_is_drawn_beside_the_table(path, tmp_path, dark):
     ],
 )
 def test_what_cannot_be_drawn_leaves_nothing(path, tmp_path, traces, name, words):
-    result = CliRunner().invoke(main, ["info", *[path] * traces, "--plot", str(tmp_path / name)])
+    result = simalloc("info", *[path] * traces, "--plot", tmp_path / name)
     assert result.exit_code == 2
     assert words in result.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["tiny.npz"]

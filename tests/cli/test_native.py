@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 from patience import PATIENCE, ending, wait_until
 
-from simalloc.cli import main
 from simalloc.heap.real import allocators
 from simalloc.trace import Op, Trace, write_trace
 
@@ -22,7 +21,7 @@ HANGING = 'void *malloc(unsigned long size) { for (;;) __asm__ volatile("" : : "
 
 
 def native(*args):
-    return CliRunner().invoke(main, ["native", *map(str, args)])
+    return simalloc("native", *args)
 
 
 @pytest.fixture

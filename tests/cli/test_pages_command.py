@@ -3,14 +3,13 @@
 import json
 
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 
-from simalloc.cli import main
 from simalloc.trace import Trace, write_trace
 
 
 def pages(*args):
-    return CliRunner().invoke(main, ["pages", *map(str, args)])
+    return simalloc("pages", *args)
 
 
 @pytest.fixture

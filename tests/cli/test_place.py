@@ -1,12 +1,10 @@
 """`simalloc place`, as other programs call it."""
 
 import csv
-import subprocess
-import sys
 
 import pytest
+from command import simalloc
 
-COMMAND = [sys.executable, "-m", "simalloc", "place"]
 LOG = "m 1 5000\nm 2 9000\nf 1\nm 3 50\nf 2\nf 3\n"
 
 
@@ -18,12 +16,12 @@ def log(tmp_path):
 
 
 def place(*arguments):
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+    return simalloc("place", *arguments)
 
 
 def test_a_row_for_each_event(log):
     done = place(log, "-p", "first-fit-ao:growth=1", "--scale", "1")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "event,address,mapped,resident",
         "1,0,5000,8192",
@@ -38,7 +36,7 @@ def test_a_row_for_each_event(log):
 def test_each_fourth_and_the_last_in_a_file(log, tmp_path):
     target = tmp_path / "placed.csv"
     done = place(log, "-p", "first-fit-ao", "-o", str(target), "--every", "4", "--write", "none")
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.exit_code, done.stdout) == (0, "")
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert [row["event"] for row in rows] == ["4", "6"]
     assert {row["resident"] for row in rows} == {"0"}
@@ -73,6 +71,6 @@ def test_an_object_may_lie_below_where_addresses_are_told_from(tmp_path):
 def test_what_cannot_be_is_refused_and_leaves_no_file(log, tmp_path, arguments, complaint):
     target = tmp_path / "placed.csv"
     done = place(log, *arguments, "-o", str(target))
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert complaint in done.stderr
     assert not target.exists()

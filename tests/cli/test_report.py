@@ -9,10 +9,9 @@ from dataclasses import replace
 
 import chromium
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 from patience import wait_until
 
-from simalloc.cli import main
 from simalloc.heap import simulate_all
 from simalloc.policy import expand_policies
 from simalloc.report.page import find_out
@@ -25,8 +24,7 @@ MAX_BYTES = 5_000_000
 
 
 def report(*arguments, **options):
-    command = [sys.executable, "-m", "simalloc", "report", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    return simalloc("report", *arguments, **options)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +35,7 @@ def page(tmp_path_factory):
     write_trace(load("ghostscript").prefix(60_000), trace)
     output = folder / "page.html"
     done = report(trace, "-p", "first-fit-fifo:growth=64K", "-o", output, "--no-native")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     return output
 
 
@@ -79,7 +77,7 @@ def device_page(tmp_path_factory):
     text.write_text("\n".join([*lines, "e"]) + "\n")
     output = folder / "page.html"
     done = report(text, "--capacity", "1G", "--settings", "max_split_size_mb:21", "-o", output)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     return output
 
 
@@ -110,7 +108,7 @@ def test_what_is_mapped_apart_is_on_the_map(tmp_path):
     (tmp_path / "large.txt").write_text("m 0 100\nm 1 1048576\n")
     output = tmp_path / "page.html"
     done = report(tmp_path / "large.txt", "-p", "ptmalloc", "--no-native", "-o", output)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     text = output.read_text("utf-8")
     captions = dict(re.findall(r"<figcaption><strong>(.*?)</strong>(.*?)</figcaption>", text))
     assert captions["ptmalloc"] == " (chosen): 1.13 MiB mapped at most, 13.3 % more than live"
@@ -156,13 +154,13 @@ def test_what_a_long_trace_goes_without_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("simalloc.cli.run._LONG", 100)
     write_trace(load("make").prefix(1000), tmp_path / "start.npz")
     given = str(tmp_path / "start.npz")
-    told = CliRunner().invoke(main, ["report", given, "-p", "abt-ff", "-o", f"{given}.html"])
+    told = report(given, "-p", "abt-ff", "-o", f"{given}.html")
     assert told.exit_code == 0
     assert "left out are real allocators" in told.stderr
     text = (tmp_path / "start.npz.html").read_text("utf-8")
     assert "abt-ff</th>" in text
     assert "abt-bf</th>" not in text
-    told = CliRunner().invoke(main, ["run", given, "-p", "best-possible"])
+    told = simalloc("run", given, "-p", "best-possible")
     assert "takes all of make into memory, about 161 KiB" in told.stderr
 
 
@@ -314,7 +312,7 @@ def test_two_traces_of_one_name_are_told_apart_and_one_given_twice_is_one(tmp_pa
         write_trace(replace(load(name).prefix(1_000), name="t"), tmp_path / folder / "t.npz")
     output = tmp_path / "page.html"
     done = report("a/t.npz", "b/t.npz", "./a/t.npz", "--no-native", "-o", output, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     text = output.read_text("utf-8")
     assert "All traces" in text
     assert re.findall('<a href="#trace-[0-9]">(.*?)</a>', text) == ["t", "t (2)"]
@@ -323,7 +321,7 @@ def test_two_traces_of_one_name_are_told_apart_and_one_given_twice_is_one(tmp_pa
 def test_a_page_lies_beside_its_trace_and_names_it_as_it_was_given(tmp_path):
     write_trace(load("make").prefix(1_000), tmp_path / "mine.npz")
     done = report("mine.npz", "--no-native", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "mine.html" in done.stderr
     text = html.unescape((tmp_path / "mine.html").read_text("utf-8"))
     for part in (
@@ -342,7 +340,7 @@ def test_a_page_lies_beside_its_trace_and_names_it_as_it_was_given(tmp_path):
 ])  # fmt: skip
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, arguments, complaint):
     done = report(*arguments, "--no-native", "-o", tmp_path / "page.html")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert complaint in done.stderr
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
@@ -351,7 +349,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, arguments, complaint
 def test_a_trace_without_events_has_nothing_to_report(tmp_path):
     write_trace(Trace.from_events([], [], []), tmp_path / "empty.npz")
     done = report(tmp_path / "empty.npz", "-o", tmp_path / "page.html", "--no-native")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "nothing to report" in done.stderr
     assert not (tmp_path / "page.html").exists()
 

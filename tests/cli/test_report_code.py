@@ -1,10 +1,8 @@
 """The part of `simalloc report` that says which code, looked at and used in Chromium."""
 
-import subprocess
-import sys
-
 import chromium
 import pytest
+from command import simalloc
 
 from simalloc.trace import Op, Trace, write_trace
 
@@ -28,11 +26,8 @@ def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("code")
     write_trace(made, folder / "served.npz")
     output = folder / "page.html"
-    command = [sys.executable, "-m", "simalloc", "report", str(folder / "served.npz")]
-    done = subprocess.run(
-        [*command, "--no-native", "-o", str(output)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    done = simalloc("report", folder / "served.npz", "--no-native", "-o", output)
+    assert done.exit_code == 0, done.stderr
     return output
 
 

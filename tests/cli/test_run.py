@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from command import simalloc
 from patience import PATIENCE, ending, wait_until
 
 from benchmarks.turnover import write_turnover
@@ -23,16 +24,6 @@ FIELDS = {
     "free_blocks_peak", "visited_mean", "visited_worst", "visited_at_free_mean",
     "visited_at_free_worst", "coalescing_frees",
 }  # fmt: skip
-
-
-COMMAND = [sys.executable, "-m", "simalloc"]
-
-
-def simalloc(*arguments, **options):
-    command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=PATIENCE, **options
-    )
 
 
 @pytest.fixture
@@ -53,7 +44,7 @@ def test_names_follow_one_another(trace, tmp_path):
         ]  # fmt: skip
     for arguments in (["-p", "lea-2.6.1", "--", trace, "lea-2.6.1"], [trace, "lea-2.6.1"]):
         result = simalloc("run", *arguments, *[] if "--" in arguments else ["-p", "all"])
-        assert result.returncode == 2
+        assert result.exit_code == 2
         assert "lea-2.6.1" in result.stderr
 
 
@@ -61,7 +52,7 @@ def test_json_is_the_contract(trace):
     result = simalloc(
         "run", trace, "-p", "first-fit-ao", "-p", "lea-2.6.1:growth=8K", "--format", "json"
     )
-    assert result.returncode == 0
+    assert result.exit_code == 0
     assert result.stderr == ""
     first, second = json.loads(result.stdout)
     assert set(first) >= FIELDS
@@ -169,7 +160,7 @@ def test_measures_of_resident_bytes(trace):
 )
 def test_bad_input_is_an_error(trace, arguments, complaint):
     result = simalloc(*(trace if word == "TRACE" else word for word in arguments))
-    assert result.returncode == 2
+    assert result.exit_code == 2
     assert complaint in result.stderr
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
@@ -191,7 +182,7 @@ def open_files(process):
 
 
 def test_ctrl_c_ends_it_long_before_its_end():
-    command = [*COMMAND, "run", *["espresso"] * 50, "-p", "all"]
+    command = [sys.executable, "-m", "simalloc", "run", *["espresso"] * 50, "-p", "all"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with ending(subprocess.Popen(command, text=True, **pipes)) as process:
         wait_until(lambda: "espresso.npz" in open_files(process))

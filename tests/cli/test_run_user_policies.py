@@ -6,10 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 from patience import PATIENCE, ending, wait_until
 
-from simalloc.cli import main
 from simalloc.trace import Trace, write_trace
 
 SOURCE = """
@@ -43,10 +42,6 @@ def folder(tmp_path, monkeypatch):
     write_trace(trace, tmp_path / "small.npz")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def simalloc(*args):
-    return CliRunner().invoke(main, list(args))
 
 
 def test_run_puts_it_beside_the_catalogue():

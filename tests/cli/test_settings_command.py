@@ -1,10 +1,9 @@
 """`simalloc settings`, as other programs call it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from command import simalloc
 
 from simalloc.trace import Op, Trace, write_trace
 
@@ -19,13 +18,12 @@ def trace(tmp_path_factory):
     return str(path)
 
 
-def simalloc(*arguments):
-    command = [sys.executable, "-m", "simalloc", "settings", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def settings(*arguments):
+    return simalloc("settings", *arguments)
 
 
 def test_the_rows_of_a_program(trace):
-    rows = json.loads(simalloc(trace, "--format", "json").stdout)
+    rows = json.loads(settings(trace, "--format", "json").stdout)
     assert {row["allocator"] for row in rows} == {"glibc", "jemalloc", "tcmalloc", "mimalloc"}
     assert [row["settings"] for row in rows if row["allocator"] == "glibc"][:2] == [
         "default", "arena_max=1",
@@ -39,8 +37,8 @@ def test_the_rows_of_a_program(trace):
 
 
 def test_it_ends_in_a_verdict(trace):
-    done = simalloc(trace, "--settings", "glibc:arena_max=3")
-    assert done.returncode == 0
+    done = settings(trace, "--settings", "glibc:arena_max=3")
+    assert done.exit_code == 0
     assert "arena_max=3" in done.stdout
     last = done.stdout.strip().splitlines()[-1]
     assert last.startswith(("Leave it:", "  export ", "export "))
@@ -56,15 +54,15 @@ def test_it_ends_in_a_verdict(trace):
     ],
 )
 def test_what_cannot_be(trace, arguments, complaint):
-    done = simalloc(trace, *arguments)
-    assert done.returncode == 2
+    done = settings(trace, *arguments)
+    assert done.exit_code == 2
     assert complaint in done.stderr
 
 
 def test_a_devices_memory_is_not_given_to_malloc(tmp_path):
     (tmp_path / "steps.txt").write_text("m 0 2000000 0\nf 0\n")
-    done = simalloc(str(tmp_path / "steps.txt"))
-    assert done.returncode == 2
+    done = settings(str(tmp_path / "steps.txt"))
+    assert done.exit_code == 2
     assert "`simalloc device`" in done.stderr
 
 
@@ -81,5 +79,5 @@ def test_the_verdict_says_what_to_put_apart(tmp_path):
     )
     path = tmp_path / "served.npz"
     write_trace(made, path)
-    said = simalloc(str(path), "--no-native").stdout
+    said = settings(str(path), "--no-native").stdout
     assert "Put what remember (session.c:7) allocates into an arena of its own: 2.89 MiB to" in said

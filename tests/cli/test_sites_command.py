@@ -3,10 +3,9 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 
 import pytest
+from command import simalloc
 
 from simalloc.trace import Op, Trace, write_trace
 from simalloc.trace.sites import PATH
@@ -28,28 +27,27 @@ def trace(tmp_path_factory):
     return str(path)
 
 
-def simalloc(*arguments):
-    command = [sys.executable, "-m", "simalloc", "sites", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def sites(*arguments):
+    return simalloc("sites", *arguments)
 
 
 def test_the_guilty_line_comes_first(trace):
-    rows = json.loads(simalloc(trace, "-p", "first-fit-ao", "--format", "json").stdout)
+    rows = json.loads(sites(trace, "-p", "first-fit-ao", "--format", "json").stdout)
     assert [row["function"] for row in rows] == ["remember", "temp_buffer"]
     assert (rows[0]["file"], rows[0]["line"]) == ("session.c", 7)
     assert rows[0]["stack"] == ["xmalloc", "remember (session.c:7)"]
 
 
 def test_what_a_region_of_its_own_saves(trace):
-    done = simalloc(trace, "-p", "first-fit-ao:trim=4K", "--apart", "remember")
-    assert done.returncode == 0
+    done = sites(trace, "-p", "first-fit-ao:trim=4K", "--apart", "remember")
+    assert done.exit_code == 0
     assert done.stderr.startswith("remember apart: ")
     assert "temp_buffer (page.c:20)" in done.stdout
 
 
 def test_it_proposes_what_to_put_apart(trace):
-    done = simalloc(trace, "-p", "first-fit-ao:trim=4K", "--propose")
-    assert done.returncode == 0
+    done = sites(trace, "-p", "first-fit-ao:trim=4K", "--propose")
+    assert done.exit_code == 0
     assert done.stderr.startswith("Put what remember (session.c:7) allocates into an arena of its")
 
 
@@ -62,30 +60,26 @@ def test_it_proposes_what_to_put_apart(trace):
     ],
 )
 def test_what_cannot_be(trace, arguments, complaint):
-    done = simalloc(trace, *arguments)
-    assert done.returncode == 2
+    done = sites(trace, *arguments)
+    assert done.exit_code == 2
     assert complaint in done.stderr
 
 
 def test_a_trace_without_sites():
-    done = simalloc("espresso")
-    assert done.returncode == 2
+    done = sites("espresso")
+    assert done.exit_code == 2
     assert "record it with --stacks" in done.stderr
 
 
 def test_the_call_paths_as_a_tree(trace):
     options = ("-p", "first-fit-ao", "--measure", "wasted_bytes", "--tree")
-    (remember, buffer) = json.loads(
-        simalloc(trace, *options, "top-down", "--format", "json").stdout
-    )
+    (remember, buffer) = json.loads(sites(trace, *options, "top-down", "--format", "json").stdout)
     assert (remember["function"], buffer["function"]) == ("remember", "temp_buffer")
-    rows = csv.DictReader(
-        io.StringIO(simalloc(trace, *options, "top-down", "--format", "csv").stdout)
-    )
+    rows = csv.DictReader(io.StringIO(sites(trace, *options, "top-down", "--format", "csv").stdout))
     assert [(row["depth"], row["function"]) for row in rows] == [
         ("1", "remember"), ("1", "temp_buffer"),
     ]  # fmt: skip
-    unfolded = simalloc(trace, *options, "bottom-up", "--unfolded").stdout
+    unfolded = sites(trace, *options, "bottom-up", "--unfolded").stdout
     assert unfolded.index("all") < unfolded.index("  xmalloc") < unfolded.index("    remember")
 
 
@@ -99,22 +93,22 @@ def test_the_call_paths_as_a_tree(trace):
     ],
 )
 def test_filters(trace, arguments, left):
-    done = simalloc(trace, *arguments, "--format", "json")
+    done = sites(trace, *arguments, "--format", "json")
     assert [row["function"] for row in json.loads(done.stdout)] == left
-    assert simalloc(trace, *arguments).returncode == 0
-    assert simalloc(trace, *arguments, "--tree", "top-down").returncode == 0
+    assert sites(trace, *arguments).exit_code == 0
+    assert sites(trace, *arguments, "--tree", "top-down").exit_code == 0
 
 
 def test_a_measure_of_a_heap_needs_a_policy(trace):
-    done = simalloc(trace, "--measure", "wasted_bytes")
-    assert (done.returncode, "name one with -p" in done.stderr) == (2, True)
+    done = sites(trace, "--measure", "wasted_bytes")
+    assert (done.exit_code, "name one with -p" in done.stderr) == (2, True)
 
 
 def test_profiles_for_other_programs(trace, tmp_path):
     path = tmp_path / "heap.txt"
-    done = simalloc(trace, "--export", str(path), "--measure", "final_bytes")
-    assert (done.returncode, done.stdout) == (0, "")
+    done = sites(trace, "--export", str(path), "--measure", "final_bytes")
+    assert (done.exit_code, done.stdout) == (0, "")
     assert path.read_text("utf-8") == "remember (session.c:7) 8000\n"
-    done = simalloc(trace, "--export", str(tmp_path / "heap.svg"))
-    assert done.returncode == 2
+    done = sites(trace, "--export", str(tmp_path / "heap.svg"))
+    assert done.exit_code == 2
     assert "pprof" in done.stderr

@@ -12,12 +12,11 @@ import sys
 from contextlib import suppress
 
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 from kill_sweeps import has_runs, kill_sweeps, make_plan
 from patience import PATIENCE, ending, wait_until
 from waiting import make_waiting_policy, processes_waiting
 
-from simalloc.cli import main
 from simalloc.sweep import Results
 
 SIMALLOC = (sys.executable, "-m", "simalloc")
@@ -35,10 +34,6 @@ def results(plan):
     path = plan.parent / "results.sqlite"
     assert simalloc("sweep", plan, "-o", path).exit_code == 0
     return path
-
-
-def simalloc(*args):
-    return CliRunner().invoke(main, [str(arg) for arg in args])
 
 
 def test_a_sweep_says_what_it_did_on_stderr_alone(plan):

@@ -3,15 +3,14 @@
 import json
 
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 
-from simalloc.cli import main
 from simalloc.measure.waste import PARTS
 from simalloc.trace import Trace, write_trace
 
 
 def waste(*args):
-    return CliRunner().invoke(main, ["waste", *map(str, args)])
+    return simalloc("waste", *args)
 
 
 @pytest.fixture

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 
-from simalloc.cli import main
 from simalloc.measure.process_tree import process_tree
 from simalloc.trace import Op, Trace, write_trace
 
@@ -47,7 +46,7 @@ def test_a_folder_becomes_one_page(tmp_path):
     folder.mkdir()
     for number, size in ((1, 100_000), (2, 10)):
         write_trace(process(number, 0, size), folder / f"p.{number}.npz")
-    done = CliRunner().invoke(main, ["report", str(folder)])
+    done = simalloc("report", str(folder))
     assert done.exit_code == 0, done.stderr
     text = (tmp_path / "tree.html").read_text("utf-8")
     assert "2 processes have at most" in text
@@ -56,6 +55,6 @@ def test_a_folder_becomes_one_page(tmp_path):
 
 
 def test_a_folder_without_traces_is_refused(tmp_path):
-    done = CliRunner().invoke(main, ["report", str(tmp_path), "-o", str(tmp_path / "page.html")])
+    done = simalloc("report", str(tmp_path), "-o", str(tmp_path / "page.html"))
     assert done.exit_code == 2
     assert "has no traces" in done.stderr

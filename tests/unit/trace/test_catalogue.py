@@ -5,9 +5,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 
-from simalloc.cli import main
 from simalloc.errors import TraceError
 from simalloc.trace import Trace, TraceReader, write_trace
 from simalloc.trace.catalogue import catalogue, find_trace, load
@@ -76,5 +75,5 @@ def test_a_broken_catalogue_is_an_error(tmp_path, text):
 
 
 def test_the_command_lists_the_catalogue():
-    result = CliRunner().invoke(main, ["traces", "--format", "json"])
+    result = simalloc("traces", "--format", "json")
     assert [row["name"] for row in json.loads(result.stdout)] == list(NAMES)

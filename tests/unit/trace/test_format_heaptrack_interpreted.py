@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import simalloc
 
-from simalloc.cli import main
 from simalloc.errors import TraceError
 from simalloc.trace import read_trace
 from simalloc.trace.events import Op
@@ -103,9 +102,9 @@ def test_a_free_of_a_kind_that_has_none_live_can_be_skipped(load):
 def test_the_command_imports_what_heaptrack_wrote(tmp_path):
     target = tmp_path / "trace.npz"
     args = ["import", str(LOGS / "requests.heaptrack.zst"), "-o", str(target)]
-    result = CliRunner().invoke(main, [*args, "--match-frees", "newest"])
+    result = simalloc(*args, "--match-frees", "newest")
     assert result.exit_code == 0, result.stderr
     assert "frees guessed: the newest" in result.stderr
     assert read_trace(target).name == "requests (frees guessed: newest)"
-    shown = CliRunner().invoke(main, ["run", str(target), "-p", "first-fit-ao"])
+    shown = simalloc("run", str(target), "-p", "first-fit-ao")
     assert "frees guessed" in shown.stdout
