@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from patience import PATIENCE, ending
 
+from simalloc.cli import main
 from simalloc.trace import read_trace
 from simalloc.trace.sites import site_name
 
@@ -25,16 +26,17 @@ int main(void) { free(malloc(9)); return 0; }
 FORKING = "import os; p = os.fork(); p or os._exit(5); os.waitpid(p, 0)"
 
 
-def run(tmp_path, *words, **options):
-    return subprocess.run(
-        [*RECORD, *map(str, words)],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        timeout=PATIENCE,
-        **options,
-    )
+@pytest.fixture
+def run(tmp_path, monkeypatch, capfd):
+    """A function that records a command from this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def record(*words):
+        with pytest.raises(SystemExit) as left:
+            main(["record", *map(str, words)])
+        return subprocess.CompletedProcess(words, left.value.code, *capfd.readouterr())
+
+    return record
 
 
 @contextmanager
@@ -55,7 +57,10 @@ def names(tmp_path):
 
 def test_the_command_runs_as_it_is(tmp_path):
     script = "read word; echo got $word; echo problem >&2; exit 9"
-    done = run(tmp_path, "-o", "out.npz", "--", "sh", "-c", script, input="hello\n")
+    command = [*RECORD, "-o", "out.npz", "--", "sh", "-c", script]
+    done = subprocess.run(
+        command, input="hello\n", cwd=tmp_path, check=False, capture_output=True, text=True
+    )
     assert done.stdout == "got hello\n"
     assert done.stderr.startswith("problem\n")
     assert done.returncode == 9
@@ -68,7 +73,7 @@ def test_the_command_runs_as_it_is(tmp_path):
     assert re.search(r"simalloc: out\.npz: \w+ \(\d+\), \d+ events on \d+ objects", done.stderr)
 
 
-def test_what_the_process_held_while_it_ran(tmp_path):
+def test_what_the_process_held_while_it_ran(run, tmp_path):
     script = """
 import time
 time.sleep(0.1)
@@ -78,7 +83,7 @@ time.sleep(0.2)
 del block
 time.sleep(0.2)
 """
-    run(tmp_path, "-o", "out.npz", "--", sys.executable, "-c", script)
+    run("-o", "out.npz", "--", sys.executable, "-c", script)
     trace = read_trace(tmp_path / "out.npz")
     event, time, resident, mapped = np.array(trace.provenance["resident"]).T
     assert (np.diff(event) >= 0).all()
@@ -93,29 +98,30 @@ time.sleep(0.2)
     assert trace.provenance["cores"] == len(os.sched_getaffinity(0))
 
 
-def test_a_command_that_is_killed_has_a_trace(tmp_path):
-    done = run(tmp_path, "-o", "out.npz", "sh", "-c", "kill -9 $$")
+def test_a_command_that_is_killed_has_a_trace(run, tmp_path):
+    done = run("-o", "out.npz", "sh", "-c", "kill -9 $$")
     assert done.returncode == 128 + signal.SIGKILL
     assert len(read_trace(tmp_path / "out.npz")) > 10
 
 
-def test_a_program_with_an_allocator_of_its_own_has_an_empty_trace(tmp_path):
+def test_a_program_with_an_allocator_of_its_own_has_an_empty_trace(run, tmp_path):
     source = tmp_path / "own.c"
     source.write_text(OWN_ALLOCATOR)
     subprocess.run(["cc", "-fno-builtin", "-o", tmp_path / "own", source], check=True)
-    done = run(tmp_path, "-o", "out.npz", "./own")
+    done = run("-o", "out.npz", "./own")
     assert "nothing of the command itself was recorded" in done.stderr
     assert len(read_trace(tmp_path / "out.npz")) == 0
 
 
-def test_options_after_the_command_are_the_command_s(tmp_path):
-    done = run(tmp_path, "-o", "out.npz", "sort", "-o", "sorted", "-", input="b\na\n")
+def test_options_after_the_command_are_the_command_s(run, tmp_path):
+    (tmp_path / "words").write_text("b\na\n")
+    done = run("-o", "out.npz", "sort", "-o", "sorted", "words")
     assert done.returncode == 0
     assert (tmp_path / "sorted").read_text() == "a\nb\n"
 
 
-def test_each_process_has_a_trace(tmp_path):
-    done = run(tmp_path, "-o", "out.npz", sys.executable, "-c", FORKING)
+def test_each_process_has_a_trace(run, tmp_path):
+    done = run("-o", "out.npz", sys.executable, "-c", FORKING)
     assert done.returncode == 0
     (child,) = [name for name in names(tmp_path) if name != "out.npz"]
     assert re.fullmatch(r"out\.\d+\.npz", child)
@@ -125,8 +131,8 @@ def test_each_process_has_a_trace(tmp_path):
     assert "frees were skipped" in done.stderr
 
 
-def test_the_trace_is_that_of_the_last_program_that_the_command_became(tmp_path):
-    done = run(tmp_path, "-o", "out.npz", "--", "env", "A=1", "sh", "-c", "exec ls")
+def test_the_trace_is_that_of_the_last_program_that_the_command_became(run, tmp_path):
+    done = run("-o", "out.npz", "--", "env", "A=1", "sh", "-c", "exec ls")
     assert done.returncode == 0
     assert read_trace(tmp_path / "out.npz").provenance["command"] == ["ls"]
     first, second = (name for name in names(tmp_path) if name != "out.npz")
@@ -135,8 +141,8 @@ def test_the_trace_is_that_of_the_last_program_that_the_command_became(tmp_path)
     assert read_trace(tmp_path / second).provenance["command"][0] == "sh"
 
 
-def test_times_and_sites(tmp_path):
-    assert run(tmp_path, "-o", "out.npz", "--times", "--sites", "ls").returncode == 0
+def test_times_and_sites(run, tmp_path):
+    assert run("-o", "out.npz", "--times", "--sites", "ls").returncode == 0
     trace = read_trace(tmp_path / "out.npz")
     assert (trace.time[1:] >= trace.time[:-1]).all()
     names = {site_name(trace.provenance, int(site)) for site in np.unique(trace.site)}
@@ -158,8 +164,8 @@ def test_progress(tmp_path):
     assert process.returncode == 0
 
 
-def test_progress_is_not_shown_where_nobody_looks(tmp_path):
-    quiet = run(tmp_path, "-o", "out.npz", "sh", "-c", "sleep 1")
+def test_progress_is_not_shown_where_nobody_looks(run):
+    quiet = run("-o", "out.npz", "sh", "-c", "sleep 1")
     assert " live" not in quiet.stderr.partition("out.npz: ")[0]
 
 
@@ -171,10 +177,10 @@ def test_progress_is_not_shown_where_nobody_looks(tmp_path):
         (["./script"], 126, "neither a program nor a script"),
     ],
 )
-def test_what_cannot_be_recorded(tmp_path, command, code, message):
+def test_what_cannot_be_recorded(run, tmp_path, command, code, message):
     (tmp_path / "script").write_text("echo hello\n")
     (tmp_path / "script").chmod(0o755)
-    done = run(tmp_path, "-o", "out.npz", "--", *command)
+    done = run("-o", "out.npz", "--", *command)
     assert done.returncode == code
     assert message in done.stderr
     assert names(tmp_path) == ["script"]
@@ -184,8 +190,8 @@ def test_what_cannot_be_recorded(tmp_path, command, code, message):
     "words",
     [[], ["-o", "out.npz"], ["ls"], ["-o", "no/such/out.npz", "ls"], ["-o", ".", "ls"]],
 )
-def test_wrong_usage(tmp_path, words):
-    done = run(tmp_path, *words)
+def test_wrong_usage(run, tmp_path, words):
+    done = run(*words)
     assert done.returncode == 2
     assert "simalloc: error: " in done.stderr
     assert names(tmp_path) == []
@@ -224,8 +230,8 @@ def let_go(tmp_path):
     (tmp_path / "go").write_text("")
 
 
-def test_other_processes_leave_no_traces_if_only_the_command_is_wanted(tmp_path):
-    result = run(tmp_path, "-o", "out.npz", "--alone", "--", sys.executable, "-c", FORKING)
+def test_other_processes_leave_no_traces_if_only_the_command_is_wanted(run, tmp_path):
+    result = run("-o", "out.npz", "--alone", "--", sys.executable, "-c", FORKING)
     assert result.returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["out.npz"]
     assert "more trace" not in result.stderr
@@ -246,8 +252,8 @@ def test_processes_left_running_are_waited_for(tmp_path):
 
 
 @pytest.mark.usefixtures("pipes")
-def test_or_not(tmp_path):
-    done = run(tmp_path, "-o", "out.npz", "--no-wait", "sh", "-c", LEAVES)
+def test_or_not(run, tmp_path):
+    done = run("-o", "out.npz", "--no-wait", "sh", "-c", LEAVES)
     let_go(tmp_path)
     assert done.returncode == 0
     assert "ends early: it was still running" in done.stderr
@@ -268,37 +274,37 @@ def left_behind(tmp_path, script):
     return directory
 
 
-def test_what_was_recorded_is_recovered_when_simalloc_is_killed(tmp_path):
+def test_what_was_recorded_is_recovered_when_simalloc_is_killed(run, tmp_path):
     directory = left_behind(tmp_path, "echo ready; cat go")
-    done = run(tmp_path, "-o", "out.npz", "--recover", directory)
+    done = run("-o", "out.npz", "--recover", directory)
     assert done.returncode == 0
     assert read_trace(tmp_path / "out.npz").provenance["command"][0] == "sh"
     assert not directory.exists()
 
 
-def test_what_is_damaged_keeps_nothing_else_from_being_recovered(tmp_path):
+def test_what_is_damaged_keeps_nothing_else_from_being_recovered(run, tmp_path):
     directory = left_behind(tmp_path, "echo ready; cat go; :")
     first, second = sorted(directory.iterdir())
     headless = directory / "77.1.raw"
     headless.write_bytes(second.read_bytes()[:100])
     with second.open("r+b") as file:
         file.truncate(5000)
-    done = run(tmp_path, "-o", "out.npz", "--recover", directory)
+    done = run("-o", "out.npz", "--recover", directory)
     assert done.returncode == 2
     for damaged in (second, headless):
         assert f"error: {damaged}: the file " in done.stderr
     assert read_trace(tmp_path / "out.npz").provenance["command"][0] == "sh"
     assert set(directory.iterdir()) == {second, headless}
     assert not first.exists()
-    done = run(tmp_path, "-o", "out.npz", "--recover", directory)
+    done = run("-o", "out.npz", "--recover", directory)
     assert done.returncode == 2
     assert "did not call malloc" not in done.stderr
 
 
-def test_a_folder_without_recordings_is_an_error(tmp_path):
+def test_a_folder_without_recordings_is_an_error(run, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert "no raw recordings here" in run(tmp_path, "-o", "x.npz", "--recover", empty).stderr
+    assert "no raw recordings here" in run("-o", "x.npz", "--recover", empty).stderr
 
 
 @pytest.mark.parametrize(
@@ -311,12 +317,12 @@ def test_a_folder_without_recordings_is_an_error(tmp_path):
         ["bash", "-c", "for i in 1 2 3; do a=$(ls / | wc -l); done; echo $a"],
     ],
 )
-def test_real_programs(tmp_path, command):
+def test_real_programs(run, tmp_path, monkeypatch, command):
     if shutil.which(command[0]) is None:
         pytest.skip(f"there is no {command[0]}")
-    environment = {**os.environ, "PYTHONMALLOC": "malloc"}
+    monkeypatch.setenv("PYTHONMALLOC", "malloc")
     alone = subprocess.run(command, check=False, capture_output=True, text=True)
-    done = run(tmp_path, "-o", "out.npz", "--", *command, env=environment)
+    done = run("-o", "out.npz", "--", *command)
     assert done.stdout == alone.stdout
     assert done.returncode == alone.returncode
     trace = read_trace(tmp_path / "out.npz")

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import chromium
 import pytest
 from command import simalloc
 from patience import wait_until
@@ -37,15 +36,6 @@ def page(tmp_path_factory):
     done = report(trace, "-p", "first-fit-fifo:growth=64K", "-o", output, "--no-native")
     assert done.exit_code == 0, done.stderr
     return output
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    """A tab of a headless Chromium."""
-    if chromium.find() is None:
-        pytest.skip("no Chromium: install Debian's package chromium to test pages in a browser")
-    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 def test_the_page_answers_the_question(page):
@@ -89,19 +79,19 @@ def test_a_device_page_says_what_would_have_fitted(device_page):
     assert not re.search(r"\$\w", text), "every placeholder is filled"
 
 
-def test_a_device_page_can_be_read_with_a_pointer(device_page, tab):
-    tab.open(device_page, 1200, 900)
-    assert tab.complaints() == []
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 1200, "nothing sticks out"
+def test_a_device_page_can_be_read_with_a_pointer(device_page, browser):
+    browser.open(device_page, 1200, 900)
+    assert browser.complaints() == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 1200, "nothing sticks out"
     read = """((event, address) => {
         const map = document.querySelector(".map").heapMap;
         map.pointed({ event, address });
         return map.under.textContent;
     })"""
-    assert "Memory of 20 MiB, taken at event 0. Object 0: 3,000,000 bytes" in tab.evaluate(
+    assert "Memory of 20 MiB, taken at event 0. Object 0: 3,000,000 bytes" in browser.evaluate(
         f"{read}(10, 1000)"
     )
-    assert "above the heap" in tab.evaluate(f"{read}(0, 1e8)")
+    assert "above the heap" in browser.evaluate(f"{read}(0, 1e8)")
 
 
 def test_what_is_mapped_apart_is_on_the_map(tmp_path):
@@ -181,11 +171,11 @@ def test_the_page_refers_to_nothing_outside_it(page):
 
 @pytest.mark.parametrize(("width", "height", "dark"), [(1200, 900, False), (1200, 900, True),
                                                  (390, 844, False)])  # fmt: skip
-def test_it_renders_without_a_word_of_complaint(page, tab, width, height, dark):
-    tab.open(page, width, height, dark=dark)
-    assert tab.complaints() == []
-    assert {url.partition(":")[0] for url in tab.requests()} <= {"file", "data"}
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+def test_it_renders_without_a_word_of_complaint(page, browser, width, height, dark):
+    browser.open(page, width, height, dark=dark)
+    assert browser.complaints() == []
+    assert {url.partition(":")[0] for url in browser.requests()} <= {"file", "data"}
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
     painted = """(() => {
         const canvas = document.querySelector(".map canvas");
         const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -194,116 +184,116 @@ def test_it_renders_without_a_word_of_complaint(page, tab, width, height, dark):
             colours.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
         return colours.size;
     })()"""
-    assert tab.evaluate(painted) > 50
-    paper = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert browser.evaluate(painted) > 50
+    paper = browser.evaluate("getComputedStyle(document.body).backgroundColor")
     assert paper == ("rgb(20, 23, 28)" if dark else "rgb(255, 255, 255)")
 
 
-def middle_of_the_map(tab):
-    tab.evaluate("document.querySelector('.map canvas').scrollIntoView({block: 'center'})")
-    return tab.evaluate("""(() => {
+def middle_of_the_map(browser):
+    browser.evaluate("document.querySelector('.map canvas').scrollIntoView({block: 'center'})")
+    return browser.evaluate("""(() => {
         const box = document.querySelector(".map canvas").getBoundingClientRect();
         return [box.left, box.top, box.width, box.height];
     })()""")
 
 
-def view(tab):
-    return tab.evaluate("document.querySelector('.map').heapMap.view")
+def view(browser):
+    return browser.evaluate("document.querySelector('.map').heapMap.view")
 
 
-def test_the_pointer_reads_the_map(page, tab):
-    tab.open(page, 1200, 900)
-    left, top, width, height = middle_of_the_map(tab)
-    tab.mouse("mouseMoved", left + 0.7 * width, top + height - 40)
-    said = tab.evaluate("document.querySelector('.under').textContent")
+def test_the_pointer_reads_the_map(page, browser):
+    browser.open(page, 1200, 900)
+    left, top, width, height = middle_of_the_map(browser)
+    browser.mouse("mouseMoved", left + 0.7 * width, top + height - 40)
+    said = browser.evaluate("document.querySelector('.under').textContent")
     assert re.match(r"Event [\d,]+, address [\d.]+ (B|KiB): .* live, put there", said)
     assert re.search(r"Object [\d,]+: [\d,]+ bytes at .*, from event [\d,]+ to ", said)
-    tab.mouse("mouseMoved", left + 0.3 * width, top + 12)
-    assert "above the heap" in tab.evaluate("document.querySelector('.under').textContent")
+    browser.mouse("mouseMoved", left + 0.3 * width, top + 12)
+    assert "above the heap" in browser.evaluate("document.querySelector('.under').textContent")
 
 
-def test_what_is_named_is_what_the_trace_has(page, tab):
-    tab.open(page, 1200, 900)
-    stays = tab.evaluate("document.querySelector('.map').heapMap.data.stays")
+def test_what_is_named_is_what_the_trace_has(page, browser):
+    browser.open(page, 1200, 900)
+    stays = browser.evaluate("document.querySelector('.map').heapMap.data.stays")
     trace = load("ghostscript").prefix(60_000)
     for number, size, since in list(zip(stays[0], stays[2], stays[3], strict=True))[:50]:
         assert (trace.object[since], trace.size[since]) == (number, size)
 
 
-def test_dragging_zooms_in_and_a_double_click_zooms_out(page, tab):
-    tab.open(page, 1200, 900)
-    whole = view(tab)
-    left, top, width, height = middle_of_the_map(tab)
-    tab.mouse("mousePressed", left + 0.4 * width, top + 0.5 * height, clickCount=1)
-    tab.mouse("mouseMoved", left + 0.6 * width, top + 0.8 * height, buttons=1)
-    tab.mouse("mouseReleased", left + 0.6 * width, top + 0.8 * height, clickCount=1)
-    part = view(tab)
+def test_dragging_zooms_in_and_a_double_click_zooms_out(page, browser):
+    browser.open(page, 1200, 900)
+    whole = view(browser)
+    left, top, width, height = middle_of_the_map(browser)
+    browser.mouse("mousePressed", left + 0.4 * width, top + 0.5 * height, clickCount=1)
+    browser.mouse("mouseMoved", left + 0.6 * width, top + 0.8 * height, buttons=1)
+    browser.mouse("mouseReleased", left + 0.6 * width, top + 0.8 * height, clickCount=1)
+    part = view(browser)
     assert whole["left"] < part["left"] < part["right"] < whole["right"]
     assert whole["low"] < part["low"] < part["high"] < whole["high"]
     for clicks in (1, 2):
         for kind in ("mousePressed", "mouseReleased"):
-            tab.mouse(kind, left + width / 2, top + height / 2, clickCount=clicks)
-    assert view(tab) == whole
-    assert tab.complaints() == []
+            browser.mouse(kind, left + width / 2, top + height / 2, clickCount=clicks)
+    assert view(browser) == whole
+    assert browser.complaints() == []
 
 
-def test_two_fingers_zoom_and_keep_what_they_hold(page, tab):
-    tab.open(page, 390, 844)
-    whole = view(tab)
-    left, top, width, height = middle_of_the_map(tab)
+def test_two_fingers_zoom_and_keep_what_they_hold(page, browser):
+    browser.open(page, 390, 844)
+    whole = view(browser)
+    left, top, width, height = middle_of_the_map(browser)
     x, y = left + 0.7 * width, top + 0.6 * height
-    before = tab.evaluate(f"document.querySelector('.map').heapMap.at({x - left}, {y - top})")
+    before = browser.evaluate(f"document.querySelector('.map').heapMap.at({x - left}, {y - top})")
 
     def touch(kind, apart):
         points = [{"x": x + way * apart / 2, "y": y} for way in (-1, 1)] if apart else []
-        tab.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
 
     for kind, apart in [("touchStart", 40), ("touchMove", 80), ("touchMove", 120), ("touchEnd", 0)]:
         touch(kind, apart)
-    part = view(tab)
+    part = view(browser)
     assert part["right"] - part["left"] == pytest.approx((whole["right"] - whole["left"]) / 3)
     assert part["high"] - part["low"] == pytest.approx((whole["high"] - whole["low"]) / 3)
-    after = tab.evaluate(f"document.querySelector('.map').heapMap.at({x - left}, {y - top})")
+    after = browser.evaluate(f"document.querySelector('.map').heapMap.at({x - left}, {y - top})")
     assert after == pytest.approx(before)
     for kind, apart in [("touchStart", 120), ("touchMove", 10), ("touchEnd", 0)]:
         touch(kind, apart)
-    assert view(tab) == whole
-    assert tab.complaints() == []
+    assert view(browser) == whole
+    assert browser.complaints() == []
 
 
-def test_buttons_and_keys_zoom_and_stay_within_the_map(page, tab):
-    tab.open(page, 390, 844)
-    whole = view(tab)
+def test_buttons_and_keys_zoom_and_stay_within_the_map(page, browser):
+    browser.open(page, 390, 844)
+    whole = view(browser)
     for _ in range(60):
-        tab.evaluate("document.querySelector('[data-do=in]').click()")
-    deepest = view(tab)
+        browser.evaluate("document.querySelector('[data-do=in]').click()")
+    deepest = view(browser)
     assert deepest["right"] - deepest["left"] == pytest.approx(8)
     press = ("document.querySelector('.map canvas')"
              ".dispatchEvent(new KeyboardEvent('keydown', {key: '%s'}))")  # fmt: skip
     for key in ("ArrowLeft", "ArrowDown") * 60 + ("-",) * 60:
-        tab.evaluate(press % key)
-    assert view(tab) == whole
-    assert tab.complaints() == []
+        browser.evaluate(press % key)
+    assert view(browser) == whole
+    assert browser.complaints() == []
 
 
-def test_the_wheel_zooms_about_the_pointer_and_no_two_ticks_are_alike(page, tab):
-    tab.open(page, 1200, 900)
-    left, top, width, height = middle_of_the_map(tab)
+def test_the_wheel_zooms_about_the_pointer_and_no_two_ticks_are_alike(page, browser):
+    browser.open(page, 1200, 900)
+    left, top, width, height = middle_of_the_map(browser)
     x, y = 0.3 * width, 0.7 * height
     look = f"document.querySelector('.map').heapMap.at({x}, {y})"
-    before = tab.evaluate(look)
+    before = browser.evaluate(look)
     for _ in range(6):
-        tab.call("Input.dispatchMouseEvent", type="mouseWheel", x=left + x, y=top + y,
+        browser.call("Input.dispatchMouseEvent", type="mouseWheel", x=left + x, y=top + y,
                  deltaX=0, deltaY=-100, modifiers=2)  # fmt: skip
-    after = tab.evaluate(look)
+    after = browser.evaluate(look)
     assert after == pytest.approx(before, rel=5e-3)
-    labels = tab.evaluate(
+    labels = browser.evaluate(
         "(({ view }) => { const up = ticks(view.low, view.high, 7, true);"
         " return up.map((value) => bytes(value, up[1] - up[0])); })"
         "(document.querySelector('.map').heapMap)"
     )
     assert len(labels) == len(set(labels)) > 2
-    assert tab.complaints() == []
+    assert browser.complaints() == []
 
 
 def test_two_traces_of_one_name_are_told_apart_and_one_given_twice_is_one(tmp_path):
@@ -354,14 +344,14 @@ def test_a_trace_without_events_has_nothing_to_report(tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
-def test_all_that_is_on_the_page_is_on_paper(page, tab):
-    tab.open(page, 1000, 900)
+def test_all_that_is_on_the_page_is_on_paper(page, browser):
+    browser.open(page, 1000, 900)
     drawn = "[...document.querySelectorAll('.printed')].every((image) => image.naturalWidth)"
-    wait_until(lambda: tab.evaluate(drawn))
-    tab.call("Emulation.setEmulatedMedia", media="print")
+    wait_until(lambda: browser.evaluate(drawn))
+    browser.call("Emulation.setEmulatedMedia", media="print")
     shown = "[...document.querySelectorAll('.map')].map((map) => getComputedStyle(map.querySelector"
-    assert tab.evaluate(f"{shown}('canvas')).display)") == ["none"] * 2
-    assert tab.evaluate(f"{shown}('.printed')).display)") == ["block"] * 2
+    assert browser.evaluate(f"{shown}('canvas')).display)") == ["none"] * 2
+    assert browser.evaluate(f"{shown}('.printed')).display)") == ["block"] * 2
     colours = """[...document.querySelectorAll('.printed')].map((image) => {
       const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
       const context = canvas.getContext('2d');
@@ -369,12 +359,12 @@ def test_all_that_is_on_the_page_is_on_paper(page, tab):
       return new Set(new Uint32Array(
         context.getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size;
     })"""
-    assert min(tab.evaluate(colours)) > 20, "a map that is drawn has many colours"
+    assert min(browser.evaluate(colours)) > 20, "a map that is drawn has many colours"
     cut = (
         "[...document.querySelectorAll('pre')].filter((e) => e.scrollWidth > e.clientWidth).length"
     )
-    assert tab.evaluate(cut) == 0
-    tab.call("Emulation.setEmulatedMedia", media="")
+    assert browser.evaluate(cut) == 0
+    browser.call("Emulation.setEmulatedMedia", media="")
 
 
 def test_what_is_left_out_of_a_longer_trace_is_said(tmp_path, monkeypatch):

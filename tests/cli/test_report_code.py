@@ -1,6 +1,5 @@
 """The part of `simalloc report` that says which code, looked at and used in Chromium."""
 
-import chromium
 import pytest
 from command import simalloc
 
@@ -32,13 +31,10 @@ def page(tmp_path_factory):
 
 
 @pytest.fixture
-def tab(tmp_path_factory, page):
-    if chromium.find() is None:
-        pytest.skip("no Chromium: install Debian's package chromium to test pages in a browser")
-    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
-        opened.open(page, 1200, 900)
-        yield opened
-        assert opened.complaints() == []
+def tab(browser, page):
+    browser.open(page, 1200, 900)
+    yield browser
+    assert browser.complaints() == []
 
 
 def test_the_page_names_the_guilty_and_what_to_do(page):
