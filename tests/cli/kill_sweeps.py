@@ -22,7 +22,6 @@ from simalloc.trace import Trace, write_trace
 PLAN = """
 traces = ["*.npz"]
 keep = ["timelines"]
-[policies.all]
 [policies."*-fit-*"]
 growth = ["8K", "16K", "32K", "64K", "128K"]
 """
@@ -41,7 +40,7 @@ carry_out_plan(read_plan(sys.argv[1]), sys.argv[2], jobs=2, observer=Says())
 """
 
 CIRCUMSTANCES = {"id", "finished", "seconds", "host"}
-LONGEST = 1.2
+LONGEST = 0.6
 
 
 def made_trace(seed, events):

@@ -24,7 +24,7 @@ from distributed import Client
 
 SIMALLOC = (sys.executable, "-m", "simalloc")
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "policies.py"
-WORKERS = 3
+WORKERS = 2
 TRACE = made_trace(1, 4000)
 
 

@@ -17,7 +17,7 @@ from kill_sweeps import has_runs, kill_sweeps, make_plan
 from patience import PATIENCE, ending, wait_until
 from waiting import make_waiting_policy, processes_waiting
 
-from simalloc.sweep import Results
+from simalloc.sweep import Results, read_plan
 
 SIMALLOC = (sys.executable, "-m", "simalloc")
 
@@ -105,21 +105,16 @@ def test_what_is_wrong_is_one_error_and_exit_code_2(plan, results, args):
     assert not (plan.parent / "merged.sqlite").exists()
 
 
-def test_failed_runs_are_said_and_change_the_exit_code(plan):
+def test_failed_runs_are_said_and_change_the_exit_code(plan, monkeypatch):
+    def read_and_remove(path):
+        made = read_plan(path)
+        (plan.parent / "2.npz").unlink()
+        return made
+
+    monkeypatch.setattr("simalloc.cli.sweep.read_plan", read_and_remove)
     path = plan.parent / "results.sqlite"
-    code = (
-        "from simalloc.sweep import planfile; read = planfile.read_plan\n"
-        "from pathlib import Path; import simalloc.sweep, simalloc.cli.sweep as command\n"
-        "def read_and_remove(path):\n"
-        "    plan = read(path); (Path(path).parent / '2.npz').unlink(); return plan\n"
-        "command.read_plan = read_and_remove\n"
-        "from simalloc.cli import main; import sys; main(sys.argv[1:])"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code, "sweep", plan, "-o", path],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert result.returncode == 1
+    result = simalloc("sweep", plan, "-o", path)
+    assert result.exit_code == 1
     assert "2 runs failed; `simalloc results" in result.stderr
     failed = simalloc("results", path, "--failed").stdout
     assert failed.count("No such file") == 2
