@@ -12,7 +12,7 @@ from simalloc.policy import expand_policies
 from simalloc.report.figures.heap_map import draw_heap_maps
 from simalloc.report.figures.portrait import draw_portrait
 from simalloc.report.figures.ranking import draw_ranking
-from simalloc.report.figures.style import PALETTES
+from simalloc.report.palettes import PALETTES
 from simalloc.trace.catalogue import catalogue, load
 
 HERE = Path(__file__).parent

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from experiments.mallocs import glibc_here
 from experiments.output import fill_page
 from experiments.threads.measuring import CORES
+from experiments.threads.picture import draw_footprints
 from experiments.threads.processes import SETTINGS
 from simalloc.report import Rounded, Table
-from simalloc.report.figures.footprints import draw_footprints
 from simalloc.report.settings import settings_table
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simalloc.measure import Rank
     from simalloc.policy import AnyPolicy
     from simalloc.report.figures.picture import Picture
-    from simalloc.report.figures.style import Theme
+    from simalloc.report.palettes import Theme
 
 
 def draw_timelines(

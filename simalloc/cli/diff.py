@@ -11,10 +11,10 @@ import click
 
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
-from simalloc.cli.report import writable_pages
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
 from simalloc.measure.before_after import before_after
+from simalloc.report import page as pages
 from simalloc.report import write_table
 from simalloc.report.before_after import (
     before_after_record,
@@ -88,7 +88,6 @@ def command(
 def _write_page(
     output: Path, given: tuple[str, str], traces: list[Trace], found: BeforeAfter
 ) -> None:
-    pages = writable_pages()
     if traces[0].name == traces[1].name:
         traces = [
             trace.renamed(f"{trace.name} ({when})")

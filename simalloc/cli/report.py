@@ -17,12 +17,12 @@ from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
 from simalloc.heap.real import installed, passes, replay_natively
 from simalloc.measure.process_tree import process_tree
+from simalloc.report import page as pages
 from simalloc.trace.catalogue import find_trace, load, open_source
 from simalloc.trace.reader import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from types import ModuleType
 
     from simalloc.heap.real import NativeRun
     from simalloc.trace import EventSource
@@ -87,8 +87,7 @@ def command(
         return
     keep_apart(output, map(find_trace, traces))
     with replacing(output) as stream:
-        pages = writable_pages()
-        findings = []
+        findings: list[pages.Findings | pages.DeviceFindings] = []
         for given, trace in _traces(traces, device):
             if trace.is_of_device or capacities or settings or searches:
                 whole = trace.in_memory()
@@ -121,14 +120,14 @@ def _report_tree(folder: Path, output: Path, policies: Sequence[str]) -> None:
     if not files:
         raise SimallocError(f"{folder} has no traces (*{SUFFIX})")
     keep_apart(output, files)
-    pages = writable_pages()
     with replacing(output) as stream:
         traces = [load(file) for file in files]
         with progress(f"{folder.name}: processes", sum(map(len, traces))) as advance:
             tree = process_tree(traces, progress=advance)
+        taken: set[str] = set()
         findings = [
             pages.find_out(
-                one.trace.renamed(f"{one.name} ({one.number})"),
+                one.trace.renamed(_apart(f"{one.name} ({one.number})", taken)),
                 given=str(files[traces.index(one.trace)]),
                 chosen=policies,
                 stage=progress,
@@ -152,19 +151,15 @@ def _traces(given: Sequence[str], device: int | None) -> Iterator[tuple[str, Eve
     taken: set[str] = set()
     for one in {find_trace(one).resolve(): one for one in given}.values():
         trace = open_source(one, device=device)
-        names = (f"{trace.name} ({number})" for number in count(2))
-        name = next(name for name in chain([trace.name], names) if name not in taken)
-        taken.add(name)
-        yield one, trace.renamed(name)
+        yield one, trace.renamed(_apart(trace.name, taken))
 
 
-def writable_pages() -> ModuleType:
-    """Return the module that writes pages, which needs the extra `plot`."""
-    try:
-        from simalloc.report import page  # noqa: PLC0415 - needs an extra
-    except ImportError as error:
-        raise SimallocError("a report needs matplotlib: pip install 'simalloc[plot]'") from error
-    return page
+def _apart(name: str, taken: set[str]) -> str:
+    """Return a name that is not `taken`, and take it."""
+    numbered = (f"{name} ({number})" for number in count(2))
+    free = next(one for one in chain([name], numbered) if one not in taken)
+    taken.add(free)
+    return free
 
 
 def _natives(source: EventSource, most: int) -> list[NativeRun]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.files import replacing
 from simalloc.report.browser import BROWSER, asset
 from simalloc.report.browser.flame import flame_data, flame_figure
-from simalloc.report.figures.style import PALETTES, css_variables
+from simalloc.report.palettes import PALETTES, css_variables
 
 if TYPE_CHECKING:
     import os

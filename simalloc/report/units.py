@@ -30,6 +30,13 @@ def spell_bytes(size: float) -> str:
     )
 
 
+def byte_step(top: float) -> float:
+    """Return the distance of at most seven marks from 0 to `top` bytes, round in its unit."""
+    unit = next((unit for unit, _ in BYTE_UNITS if top >= unit), 1)
+    steps = (0.25, 0.5, *(step * scale for scale in (1, 10, 100) for step in (1, 2, 2.5, 5, 10)))
+    return unit * next(step for step in steps if top / unit <= 6 * step)
+
+
 def spell_events(count: float) -> str:
     """Spell a number of events: 1,500,000 is 1.5 M."""
     for unit, name in ((1e9, " G"), (1e6, " M"), (1e3, " k")):

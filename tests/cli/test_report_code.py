@@ -96,7 +96,7 @@ def test_from_a_pin_to_its_stack_in_one_click(tab):
 
 def test_the_map_is_coloured_by_code_and_names_it(tab):
     tab.evaluate("document.querySelector('[data-do=code]').click()")
-    legend = tab.evaluate("document.querySelector('.codes').innerText")
+    legend = tab.evaluate("document.querySelector('.map .codes').innerText")
     assert "remember_session (session.c:7)" in legend
     read = """((event, address) => {
         const map = document.querySelector(".map").heapMap;

@@ -7,10 +7,8 @@ import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from matplotlib.colors import to_hex
 
-from simalloc.report.figures.heap_map import age_colours
-from simalloc.report.figures.style import PALETTES
+from simalloc.report.palettes import PALETTES, age_shades
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +63,4 @@ def shared_scales(maps: Sequence[HeapMap]) -> tuple[float, float]:
 
 def shades() -> dict[str, list[str]]:
     """Return the colours of ages in both themes, from the youngest."""
-    return {
-        theme: [to_hex(colour) for colour in age_colours(palette)(np.arange(_SHADES))]
-        for theme, palette in PALETTES.items()
-    }
+    return {theme: age_shades(palette, _SHADES) for theme, palette in PALETTES.items()}

@@ -11,7 +11,7 @@ from traitlets import Dict, List
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades, shared_scales
 from simalloc.report.figures.heap_map import draw_heap_maps
-from simalloc.report.figures.style import PALETTES, css_variables
+from simalloc.report.palettes import PALETTES, css_variables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from simalloc.report.units import BYTE_UNITS, spell_bytes, spell_events, spell_share
+from simalloc.report.units import byte_step, spell_bytes, spell_events, spell_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,15 +23,11 @@ if TYPE_CHECKING:
 
 _SHARES: Final = (0, 0.5, *(step * 10**power for power in range(6) for step in (1, 2, 5)))
 """Percentages worth a mark."""
-_STEPS: Final = (1, 2, 2.5, 5, 10)
 
 
 def bytes_axis(axis: Axis, top: float) -> None:
     """Mark an axis from 0 to `top` bytes at round numbers of its unit."""
-    unit = next((unit for unit, _ in BYTE_UNITS if top >= unit), 1)
-    steps = (0.25, 0.5, *(step * scale for scale in (1, 10, 100) for step in _STEPS))
-    step = next(step for step in steps if top / unit <= 6 * step)
-    axis.set_major_locator(MultipleLocator(step * unit))
+    axis.set_major_locator(MultipleLocator(byte_step(top)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: spell_bytes(value)))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from simalloc.measure import Rank
     from simalloc.report.figures.picture import Picture
-    from simalloc.report.figures.style import Palette, Theme
+    from simalloc.report.palettes import Palette, Theme
 
 
 def draw_fragmentation(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
     from simalloc.measure.free_sizes import FreeSizes
     from simalloc.report.figures.picture import Picture
-    from simalloc.report.figures.style import Theme
-
-_CLEAR: Final = [(0.2, 0.55, 0.85, 0.1), (0.2, 0.55, 0.85, 1.0)]
-"""Shades that are seen on light and on dark paper: the cells on a page are one image."""
+    from simalloc.report.palettes import Theme
 
 
 def draw_free_sizes(
@@ -31,7 +28,7 @@ def draw_free_sizes(
         most = max((float(one.bytes.max(initial=1)) for one in free), default=1.0)
         norm = LogNorm(max(1.0, most / 1e4), max(most, 10.0), clip=True)
         shades = LinearSegmentedColormap.from_list(
-            "free", _CLEAR if theme == "page" else [palette.free, palette.lines[0], palette.ink]
+            "free", [palette.free, palette.lines[0], palette.ink]
         )
         for axes, one, title in zip(panels, free, titles, strict=True):
             image = axes.pcolormesh(

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter
 
 from simalloc.report.apart import beside
 from simalloc.report.figures.axes import bytes_axis, events_axis
-from simalloc.report.figures.style import Palette, Theme, new_figure, styled
+from simalloc.report.figures.style import new_figure, styled
 from simalloc.report.units import spell_events
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from simalloc.measure import HeapMap, Pin, Pins
     from simalloc.report.figures.picture import Picture
+    from simalloc.report.palettes import Palette, Theme
 
 _STRENGTH: Final = 0.75
 """A cell of which a share is live shows that share's power of this, so that small blocks that

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simalloc.report.figures.picture import Picture
-    from simalloc.report.figures.style import Palette, Theme
+    from simalloc.report.palettes import Palette, Theme
     from simalloc.trace import EventSource
     from simalloc.trace.statistics import Spread, Steps
 

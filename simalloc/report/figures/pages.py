@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from simalloc.heap import Run
     from simalloc.report.figures.picture import Picture
-    from simalloc.report.figures.style import Palette, Theme
+    from simalloc.report.palettes import Palette, Theme
 
 
 def draw_pages(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:

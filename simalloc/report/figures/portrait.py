@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simalloc.report.figures.picture import Picture
-    from simalloc.report.figures.style import Palette
+    from simalloc.report.palettes import Palette
     from simalloc.trace import EventSource
     from simalloc.trace.statistics import Statistics
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from numpy.typing import NDArray
 
-    from simalloc.report.figures.style import Palette
+    from simalloc.report.palettes import Palette
     from simalloc.trace.statistics import LifeEvents
 
 _CELLS: Final = 4

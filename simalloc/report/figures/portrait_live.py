@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from simalloc.report.figures.style import Palette
+    from simalloc.report.palettes import Palette
     from simalloc.trace.statistics import LifeEvents
 
 BOUNDS: Final = (64, 1 << 10, 1 << 14, 1 << 18)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.report.figures.axes import share_axis
-from simalloc.report.figures.style import Theme, new_figure_of_rows, styled
+from simalloc.report.figures.style import new_figure_of_rows, styled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from simalloc.measure.ranking import Rank
     from simalloc.report.figures.picture import Picture
-    from simalloc.report.figures.style import Palette
+    from simalloc.report.palettes import Palette, Theme
 
 MEANING: Final = {
     1: "heap / live − 1, mean over events",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import cycle, product
 from typing import TYPE_CHECKING, Final, Literal
 
-import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from simalloc.errors import SimallocError
 from simalloc.policy import spell
+from simalloc.report.extremes import both_extremes
 from simalloc.report.figures.axes import bytes_axis, events_axis
 from simalloc.report.figures.style import new_figure, styled
 
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from simalloc.heap import Run, Timeline
     from simalloc.report.figures.picture import Picture
-    from simalloc.report.figures.style import Palette, Theme
+    from simalloc.report.palettes import Palette, Theme
 
 Dashes = Literal["solid", "dashed", "dotted"]
 _DASHES: Final[tuple[Dashes, ...]] = ("solid", "dashed", "dotted")
@@ -109,12 +108,3 @@ def _draw_heap(axes: Axes, run: Run, colour: str, dashes: Dashes) -> None:
         linestyle=dashes,
         linewidth=1.2,
     )
-
-
-def both_extremes(
-    interval: int, low: NDArray[np.float64], high: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return times and values of a line that passes through the extremes of every interval."""
-    time = interval * np.arange(len(low), dtype=np.float64).repeat(2)
-    time[1::2] += interval - 1
-    return time, np.stack((low, high), axis=1).ravel()

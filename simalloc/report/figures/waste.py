@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from simalloc.measure import Waste
     from simalloc.report.figures.picture import Picture
-    from simalloc.report.figures.style import Palette, Theme
+    from simalloc.report.palettes import Palette, Theme
 
 
 _LEGEND_ROWS: Final = 6

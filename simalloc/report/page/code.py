@@ -14,9 +14,8 @@ from simalloc.measure.sites.leading import leading_of, live_by_group
 from simalloc.policy import spell
 from simalloc.report.browser.cells import packed
 from simalloc.report.browser.flame import flame_data, flame_figure
-from simalloc.report.figures.live_by_code import draw_live_by_code
 from simalloc.report.html import html
-from simalloc.report.page.svg import svg
+from simalloc.report.page.charts import live_by_code_chart
 from simalloc.report.sites import proposal_text, sites_table, spell_frame
 from simalloc.trace.sample import sampled_every
 
@@ -92,7 +91,6 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
     rows = [replace(row, frame=row.frame.short) for row in rows_of(profile, "site", measure)]
     table = html(sites_table("", rows, measure, _ROWS))
     apart = "".join(f"<p>{escape(proposal_text(one))}.</p>" for one in code.proposals)
-    figure = draw_live_by_code(code.events, code.live, code.names, theme="page")
     return (
         f"<p>{_WORDS if name else _WORDS_OF_SAMPLE}</p>\n{apart}"
         f'<div class="wide">{table}</div>\n'
@@ -100,7 +98,7 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
         "in; with the keyboard the arrows, Enter, Backspace and Escape.</p>\n"
         f"{flame_figure(f'{key}-flame', flame_data(code.profiles))}\n"
         "<p>Live bytes by the code that asked for them:</p>\n"
-        f'<figure class="drawn">{svg(figure, "Live bytes over time by code")}</figure>\n'
+        f"{live_by_code_chart(code.events, code.live, code.names)}"
         f"<p>All of it:</p>\n<pre>{command}</pre>"
     )
 

@@ -12,14 +12,13 @@ from simalloc.errors import SimallocError
 from simalloc.report.before_after import before_after_tables
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades
-from simalloc.report.figures.process_tree import draw_process_tree
-from simalloc.report.figures.style import PALETTES, css_variables
 from simalloc.report.html import html
+from simalloc.report.page.charts import process_tree_chart
 from simalloc.report.page.device_findings import DeviceFindings, coarser_device
 from simalloc.report.page.findings import COLUMNS, Findings, coarser
 from simalloc.report.page.ranking import overview_table
 from simalloc.report.page.sections import article
-from simalloc.report.page.svg import svg
+from simalloc.report.palettes import PALETTES, css_variables
 from simalloc.report.process_tree import process_tree_table, process_tree_verdict
 from simalloc.version import code_version
 
@@ -128,10 +127,9 @@ def _together(tree: ProcessTree | None) -> str:
     """Return what several processes have together."""
     if tree is None:
         return ""
-    picture = svg(draw_process_tree(tree, theme="page"), "Resident bytes of processes over time")
     return (
         f'<section><p class="verdict">{escape(process_tree_verdict(tree))}</p>\n'
-        f'<figure class="drawn">{picture}</figure>\n'
+        f"{process_tree_chart(tree)}"
         f'<div class="wide">{html(process_tree_table(tree))}</div></section>'
     )
 

@@ -11,17 +11,18 @@ from simalloc.heap.setting import find_realloc
 from simalloc.measure.settings import is_worth
 from simalloc.policy import spell
 from simalloc.report.browser.cells import shared_scales
-from simalloc.report.figures.footprints import draw_footprints
-from simalloc.report.figures.free_sizes import draw_free_sizes
-from simalloc.report.figures.lives import draw_lives
-from simalloc.report.figures.waste import draw_waste
 from simalloc.report.html import html, with_code
+from simalloc.report.page.charts import (
+    footprints_chart,
+    free_sizes_chart,
+    lives_chart,
+    waste_chart,
+)
 from simalloc.report.page.code import code_section
 from simalloc.report.page.device_findings import DeviceFindings, device_sections
 from simalloc.report.page.findings import SHORT_EVENTS
 from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import ranking_table
-from simalloc.report.page.svg import svg
 from simalloc.report.page.words import about_trace, holds, theory
 from simalloc.report.runs import threads_notes
 from simalloc.report.settings import footprints_table, settings_table
@@ -95,9 +96,8 @@ def _verdict(findings: Findings) -> str:
 
 def _footprints(findings: Findings) -> str:
     shown = [one for one in findings.mapped if one.run.resident is not None]
-    runs = [one.run for one in shown]
-    figure = draw_footprints(runs, [one.name for one in shown], findings.process, theme="page")
-    label = "Live, resident and mapped bytes over time"
+    titles = [one.name for one in shown]
+    drawn = footprints_chart([one.run for one in shown], titles, findings.process)
     table = html(footprints_table(findings.settings, findings.advice, findings.natives))
     process = (
         " The dotted line is the process itself, as it was recorded, with its code and stacks."
@@ -107,7 +107,7 @@ def _footprints(findings: Findings) -> str:
     return (
         "<p>Live is what the program has asked for and not freed; resident, the pages of the heap "
         "that were written and not given back, with headers and tables; mapped, what was got from "
-        f"the system and not given back.{process}</p>\n{_figure(svg(figure, label))}"
+        f"the system and not given back.{process}</p>\n{drawn}"
         f'<div class="wide">{table}</div>'
     )
 
@@ -223,11 +223,10 @@ def _to_stack(pin: Pin, key: str) -> str:
 
 def _wastes(findings: Findings) -> str:
     table = html(waste_table(findings.wastes))
-    figure = svg(draw_waste(findings.wastes, theme="page"), "What each heap consists of")
     return (
         "<p>Each heap when most is mapped, with headers and tables. Real allocators, replaying the "
         "trace on this machine, tell no more than what they have mapped.</p>\n"
-        f'{_figure(figure)}<div class="wide">{table}</div>'
+        f'{waste_chart(findings.wastes)}<div class="wide">{table}</div>'
     )
 
 
@@ -235,20 +234,17 @@ def _free_blocks(findings: Findings) -> str:
     shown = findings.mapped[:2]
     titles = [one.name for one in shown]
     free = [one.free for one in shown]
-    image = svg(draw_free_sizes(free, titles, theme="page"), "Sizes of free blocks over time")
     counts = "; ".join(
         f"{escape(one.name)} has {one.run.counters.free_blocks_mean:,.0f} on average and "
         f"{one.run.counters.free_blocks_peak:,} at most"
         for one in shown
     )
-    return f"<p>Free blocks: {counts}.</p>\n{_figure(image)}"
+    return f"<p>Free blocks: {counts}.</p>\n{free_sizes_chart(free, titles)}"
 
 
 def _trace(findings: Findings) -> str:
     sentences = " ".join(escape(sentence) for sentence in about_trace(findings))
-    label = "Sizes and lifetimes of objects"
-    figure = draw_lives(findings.trace, findings.spread, theme="page")
-    return f"<p>{sentences}</p>\n{_figure(svg(figure, label))}"
+    return f"<p>{sentences}</p>\n{lives_chart(findings.spread)}"
 
 
 def _again(findings: Findings) -> str:
@@ -276,7 +272,3 @@ def _code(findings: Findings) -> str:
     names = [spell(run.policy) for run in runs]
     realloc = runs[0].realloc.value
     return _CODE.format(name=findings.given, names=names, scale=runs[0].scale, realloc=realloc)
-
-
-def _figure(content: str) -> str:
-    return f'<figure class="drawn">{content}</figure>'

@@ -54,6 +54,16 @@ def test_a_folder_becomes_one_page(tmp_path):
     assert text.count("Memory over time") == 1
 
 
+def test_a_process_that_becomes_another_program_is_on_the_page_twice(tmp_path):
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    for part, begins in enumerate((0, 10)):
+        write_trace(process(1, begins, 100_000), folder / f"p.1.{part}.npz")
+    done = CliRunner().invoke(main, ["report", str(folder)])
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "tree.html").read_text("utf-8").count("Memory over time") == 2
+
+
 def test_a_folder_without_traces_is_refused(tmp_path):
     done = simalloc("report", str(tmp_path), "-o", str(tmp_path / "page.html"))
     assert done.exit_code == 2

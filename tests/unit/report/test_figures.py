@@ -10,16 +10,17 @@ from simalloc.measure import free_sizes, heap_map, pins, ranking
 from simalloc.report.figures.axes import bytes_axis
 from simalloc.report.figures.fragmentation import draw_fragmentation
 from simalloc.report.figures.free_sizes import draw_free_sizes
-from simalloc.report.figures.heap_map import age_norm, draw_heap_maps, heap_pixels
+from simalloc.report.figures.heap_map import age_colours, age_norm, draw_heap_maps, heap_pixels
 from simalloc.report.figures.lives import draw_lives
 from simalloc.report.figures.pages import draw_pages
 from simalloc.report.figures.portrait import draw_portrait
 from simalloc.report.figures.portrait_live import BOUNDS
 from simalloc.report.figures.ranking import draw_ranking
-from simalloc.report.figures.style import PALETTES, new_figure
+from simalloc.report.figures.style import new_figure
 from simalloc.report.figures.threads import draw_threads
 from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.visits import draw_visits
+from simalloc.report.palettes import PALETTES, age_shades
 from simalloc.report.units import spell_bytes, spell_events
 from simalloc.trace import Op, Trace
 
@@ -131,6 +132,13 @@ def test_free_blocks_and_lives(theme):
     assert "lifetime at most (bytes allocated meanwhile)" in texts(
         draw_lives(TRACES[0], theme=theme)
     )
+
+
+@pytest.mark.parametrize("palette", PALETTES.values())
+def test_ages_have_the_colours_of_plasma(palette):
+    expected = age_colours(palette)(np.arange(256))[:, :3]
+    shown = [to_rgb(shade) for shade in age_shades(palette, 256)]
+    np.testing.assert_allclose(shown, expected, atol=0.025)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

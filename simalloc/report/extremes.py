@@ -1,0 +1,28 @@
+"""Lines over time that pass through every extreme."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def both_extremes(
+    interval: int, low: NDArray[np.float64], high: NDArray[np.float64], most: int = sys.maxsize
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return times and values of a line that passes through the extremes of every interval.
+
+    Intervals are put together until there are at most `most`.
+    """
+    together = max(1, -(-len(low) // most))
+    if together > 1:
+        firsts = np.arange(0, len(low), together)
+        low, high = np.minimum.reduceat(low, firsts), np.maximum.reduceat(high, firsts)
+        interval *= together
+    time = interval * np.arange(len(low), dtype=np.float64).repeat(2)
+    time[1::2] += interval - 1
+    return time, np.stack((low, high), axis=1).ravel()
