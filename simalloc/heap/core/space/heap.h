@@ -435,6 +435,8 @@ ALWAYS_INLINE void count_deallocation(struct heap *heap, uint64_t visited, uint6
 
 ALWAYS_INLINE uint64_t round_up(uint64_t size, uint64_t unit)
 {
+    if (LIKELY((unit & (unit - 1)) == 0))
+        return (size + unit - 1) & -unit; /* most are, and a division takes long */
     uint64_t rest = size % unit;
     return rest == 0 ? size : size + (unit - rest);
 }

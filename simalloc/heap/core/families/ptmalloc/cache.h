@@ -10,23 +10,27 @@
  * if that cannot be. */
 ALWAYS_INLINE bool has_cache_to_allocate(struct ptmalloc *state)
 {
-    return LIKELY(state->thread->cache != NULL) || state->version >= GLIBC_2_43 ||
+    return LIKELY(state->cache != NULL) || state->version >= GLIBC_2_43 ||
            threads_make_cache(state);
 }
 
-static inline struct chain *cache_list(const struct ptmalloc *state, struct cache *cache,
-                                       uint64_t size)
+static inline struct chain *cache_list(const struct ptmalloc *state, uint64_t size)
 {
-    if (size <= state->small_cached)
-        return &cache->small[size];
-    return &cache->large[63 - __builtin_clzll(size) - FIRST_LARGE_BITS];
+    if (LIKELY(size <= state->small_cached))
+        return &state->cache->small[size];
+    return &state->cache->large[63 - __builtin_clzll(size) - FIRST_LARGE_BITS];
 }
 
-/* Whether a cache, of which there may be none, takes one more block of a size. */
-static inline bool cache_has_room(const struct ptmalloc *state, struct cache *cache, uint64_t size)
+/* Whether the cache of the thread, of which there may be none, has lists for a size. */
+static inline bool cache_serves(const struct ptmalloc *state, uint64_t size)
 {
-    return cache != NULL && size <= state->tcache_max &&
-           cache_list(state, cache, size)->count < state->tcache_count;
+    return LIKELY(size <= state->quick_most) || (state->cache != NULL && size <= state->tcache_max);
+}
+
+/* Whether it takes one more block of a size. */
+static inline bool cache_has_room(const struct ptmalloc *state, uint64_t size)
+{
+    return cache_serves(state, size) && cache_list(state, size)->count < state->tcache_count;
 }
 
 /* The first block of a large list that is not smaller than this, or NO_BLOCK. */
@@ -39,19 +43,24 @@ static inline uint32_t find_large(const struct ptmalloc *state, const struct cha
     return id;
 }
 
-/* Puts a block into a cache that has room for it. */
-static inline void cache_put(struct ptmalloc *state, struct cache *cache, uint32_t id)
+static inline void count_cached(struct ptmalloc *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
+    heap->blocks[id].index_slot = STATE_CACHED;
+    heap->counters.cached_blocks++;
+    heap_touch(heap, heap->blocks[id].address + 2 * state->word, 2 * state->word);
+}
+
+/* Puts a block into the cache of the thread, which has room for it. */
+static inline void cache_put(struct ptmalloc *state, uint32_t id)
+{
     uint64_t size = chunk_size(state, id);
-    struct chain *list = cache_list(state, cache, size);
+    struct chain *list = cache_list(state, size);
     if (LIKELY(size <= state->small_cached))
         chain_push(&state->tables.links, list, id);
     else
         chain_insert(&state->tables.links, list, id, find_large(state, list, size));
-    heap->blocks[id].index_slot = STATE_CACHED;
-    heap->counters.cached_blocks++;
-    heap_touch(heap, heap->blocks[id].address + 2 * state->word, 2 * state->word);
+    count_cached(state, id);
 }
 
 static inline void cache_remove(struct ptmalloc *state, struct chain *list, uint32_t id)
@@ -61,13 +70,12 @@ static inline void cache_remove(struct ptmalloc *state, struct chain *list, uint
     state->heap.counters.cached_blocks--;
 }
 
-/* Takes the newest block of a size out of a cache, of which there may be none; NO_BLOCK: it has
- * none. */
-static inline uint32_t cache_take(struct ptmalloc *state, struct cache *cache, uint64_t size)
+/* Takes the newest block of a size out of the cache of the thread; NO_BLOCK: there is none. */
+static inline uint32_t cache_take(struct ptmalloc *state, uint64_t size)
 {
-    if (cache == NULL || size > state->tcache_max)
+    if (!cache_serves(state, size))
         return NO_BLOCK;
-    struct chain *list = cache_list(state, cache, size);
+    struct chain *list = cache_list(state, size);
     uint32_t id = size <= state->small_cached ? list->newest : find_large(state, list, size);
     if (id == NO_BLOCK || chunk_size(state, id) != size)
         return NO_BLOCK;
@@ -76,14 +84,14 @@ static inline uint32_t cache_take(struct ptmalloc *state, struct cache *cache, u
 }
 
 /* The same, of those whose object lies at a multiple of `alignment`. */
-static inline uint32_t cache_take_aligned(struct ptmalloc *state, struct cache *cache,
-                                          uint64_t size, uint64_t alignment)
+static inline uint32_t cache_take_aligned(struct ptmalloc *state, uint64_t size,
+                                          uint64_t alignment)
 {
-    if (cache == NULL || size > state->tcache_max)
+    if (!cache_serves(state, size))
         return NO_BLOCK;
     const struct block *blocks = state->heap.blocks;
     const struct link *links = state->tables.links.of;
-    struct chain *list = cache_list(state, cache, size);
+    struct chain *list = cache_list(state, size);
     bool small = size <= state->small_cached;
     uint32_t id = small ? list->newest : find_large(state, list, size);
     while (id != NO_BLOCK && chunk_size(state, id) == size) {

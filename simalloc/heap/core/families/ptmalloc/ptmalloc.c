@@ -46,7 +46,7 @@ ALWAYS_INLINE uint32_t allocate_plain(struct ptmalloc *state, uint64_t size)
 {
     if (!has_cache_to_allocate(state))
         return NO_BLOCK;
-    uint32_t id = cache_take(state, state->thread->cache, size);
+    uint32_t id = cache_take(state, size);
     if (id == NO_BLOCK)
         return allocate_uncached(state, size);
     count_search(&state->heap, 1);
@@ -71,7 +71,7 @@ static uint32_t allocate_zeroed(struct ptmalloc *state, uint64_t size)
     uint64_t visited = 1;
     uint32_t id = NO_BLOCK;
     if (state->version >= GLIBC_2_41)
-        id = cache_take(state, state->thread->cache, size);
+        id = cache_take(state, size);
     if (id != NO_BLOCK) {
         write_object(state, id, size);
     } else {
@@ -134,7 +134,7 @@ static uint32_t allocate_aligned_block(struct ptmalloc *state, uint64_t size, ui
     uint64_t visited = 1;
     uint32_t id = NO_BLOCK;
     if (state->version >= GLIBC_2_41)
-        id = cache_take_aligned(state, state->thread->cache, size, alignment);
+        id = cache_take_aligned(state, size, alignment);
     if (id == NO_BLOCK) {
         visited = 0;
         uint64_t asked = size + alignment + least - (state->word == 0);
@@ -152,7 +152,7 @@ static uint32_t allocate_aligned_block(struct ptmalloc *state, uint64_t size, ui
     return use_whole(state, id);
 }
 
-ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
+static NEVER_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct ptmalloc *state = ptmalloc_of(heap);
     if (!enter(state))
@@ -162,6 +162,27 @@ ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
     if (UNLIKELY(heap->request.is_zeroed))
         return allocate_zeroed(state, size);
     return allocate_plain(state, size);
+}
+
+/* Whether small lists serve a block of a size, for the thread of the request. */
+ALWAYS_INLINE bool is_quick(const struct ptmalloc *state, uint64_t size)
+{
+    return size <= state->quick_most && state->thread_number == state->heap.request.thread;
+}
+
+/* The same for a request of which the size is all that there is. */
+ALWAYS_INLINE uint32_t allocate_sized(struct heap *heap, uint64_t size)
+{
+    struct ptmalloc *state = ptmalloc_of(heap);
+    if (UNLIKELY(!is_quick(state, size)))
+        return allocate(heap, size);
+    struct chain *list = &state->cache->small[size];
+    uint32_t id = list->newest;
+    if (UNLIKELY(id == NO_BLOCK))
+        return allocate_uncached(state, size);
+    cache_remove(state, list, id);
+    count_search(heap, 1);
+    return use_whole(state, id);
 }
 
 void ptmalloc_release(struct ptmalloc *state, uint32_t id)
@@ -181,8 +202,8 @@ void ptmalloc_free_own(struct ptmalloc *state, uint32_t id)
 {
     if (state->version >= GLIBC_2_43)
         search_merge_and_trim(state, id);
-    else if (cache_has_room(state, state->thread->cache, size_of(state, id)))
-        cache_put(state, state->thread->cache, id);
+    else if (cache_has_room(state, size_of(state, id)))
+        cache_put(state, id);
     else
         ptmalloc_release(state, id);
 }
@@ -190,24 +211,43 @@ void ptmalloc_free_own(struct ptmalloc *state, uint32_t id)
 /* Makes the cache of a thread that frees, where that is due. */
 static bool prepare_to_free(struct ptmalloc *state, uint32_t id)
 {
-    if (LIKELY(state->thread->cache != NULL))
+    if (LIKELY(state->cache != NULL))
         return true;
     bool due = state->version >= GLIBC_2_43 ? chunk_size(state, id) <= state->tcache_max
                                             : !is_mapped(state, id);
     return !due || threads_make_cache(state);
 }
 
-ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
+static NEVER_INLINE void release(struct heap *heap, uint32_t id)
 {
     struct ptmalloc *state = ptmalloc_of(heap);
     if (!enter(state) || !prepare_to_free(state, id))
         return;
     heap->counters.allocated -= size_of(state, id);
     bool is_kept = state->version >= GLIBC_2_43 || !is_mapped(state, id);
-    if (is_kept && cache_has_room(state, state->thread->cache, chunk_size(state, id)))
-        cache_put(state, state->thread->cache, id);
+    if (is_kept && cache_has_room(state, chunk_size(state, id)))
+        cache_put(state, id);
     else
         ptmalloc_release(state, id);
+}
+
+/* The same, beginning with what most frees are. */
+ALWAYS_INLINE void release_quickly(struct heap *heap, uint32_t id)
+{
+    struct ptmalloc *state = ptmalloc_of(heap);
+    uint64_t size = size_of(state, id);
+    if (UNLIKELY(!is_quick(state, size) || is_mapped(state, id))) {
+        release(heap, id);
+        return;
+    }
+    heap->counters.allocated -= size;
+    struct chain *list = &state->cache->small[size];
+    if (UNLIKELY(list->count >= state->tcache_count)) {
+        ptmalloc_release(state, id);
+        return;
+    }
+    chain_push(&state->tables.links, list, id);
+    count_cached(state, id);
 }
 
 /* Makes a block larger by the free one above it; false if that is not enough. */
@@ -326,7 +366,14 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && threads_reserve(ptmalloc_of(heap));
 }
 
-DEFINE_ONLY_LAYER(ptmalloc, true, allocate, release, reserve, .reallocate = reallocate_block)
+DEFINE_INLINED_LAYER(ptmalloc, true, allocate_sized, release_quickly, reserve,
+                     .allocate = allocate, .release = release, .reallocate = reallocate_block)
+
+static const struct layer *next_layer(struct heap *heap)
+{
+    (void)heap;
+    return &layer_ptmalloc;
+}
 
 static bool init(void *memory)
 {

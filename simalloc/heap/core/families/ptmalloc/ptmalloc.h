@@ -53,8 +53,8 @@ struct arena {
 };
 
 struct cache {
-    struct chain *small;             /* by size */
     struct chain large[LARGE_LISTS]; /* each in the order of sizes, the smallest as the oldest */
+    struct chain small[];            /* by size */
 };
 
 struct thread {
@@ -65,6 +65,10 @@ struct thread {
 
 struct ptmalloc {
     struct heap heap;
+    struct thread *thread; /* that of the latest request; NULL before the first */
+    struct cache *cache;   /* of that thread; or NULL */
+    uint64_t quick_most;   /* its small lists serve blocks of up to this size; 0 without one */
+    uint32_t thread_number;
     uint64_t version; /* parameters, as in policy/families/ptmalloc.py */
     uint64_t arena_max;
     uint64_t arena_test;
@@ -101,8 +105,6 @@ struct ptmalloc {
     uint32_t idle_capacity;
     struct thread *thread_table; /* by number */
     uint32_t thread_entries; /* in that table */
-    uint32_t thread_number;  /* of the thread of the request */
-    struct thread *thread;   /* that one; NULL before the first request, and after an end */
     bool making_cache;
 };
 

@@ -7,12 +7,12 @@ enum { MOST_SORTED = 10000, TRIMS_FROM = 65536 };
 /* Whether a search puts one more block of a size into the cache of the thread. */
 static bool may_stash(const struct ptmalloc *state, uint64_t size)
 {
-    return size <= state->stashed_most && cache_has_room(state, state->thread->cache, size);
+    return size <= state->stashed_most && cache_has_room(state, size);
 }
 
 static void stash(struct ptmalloc *state, uint32_t id)
 {
-    cache_put(state, state->thread->cache, id);
+    cache_put(state, id);
 }
 
 /* Step 2 of an allocation. */
@@ -95,7 +95,7 @@ static uint32_t sort(struct ptmalloc *state, struct arena *arena, uint64_t size,
             return exact;
         kept = true;
     }
-    return kept ? cache_take(state, state->thread->cache, size) : NO_BLOCK;
+    return kept ? cache_take(state, size) : NO_BLOCK;
 }
 
 /* Whether two large sizes belong in one bin. */

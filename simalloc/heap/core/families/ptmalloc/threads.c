@@ -82,27 +82,26 @@ struct arena *threads_arena(struct ptmalloc *state, uint64_t asked)
     return arena;
 }
 
-static void cache_release(struct cache *cache)
+/* Notes the cache that the thread of the latest request has now. */
+static void note_cache(struct ptmalloc *state)
 {
-    if (cache != NULL)
-        table_release(cache->small);
-    free(cache);
+    uint64_t most =
+        state->tcache_max < state->small_cached ? state->tcache_max : state->small_cached;
+    state->cache = state->thread->cache;
+    state->quick_most = state->cache == NULL ? 0 : most;
 }
 
 /* Gives the thread an empty cache, in the block that was got for it; false, with the heap's failure
  * set, when memory is exhausted. */
 static bool have_cache(struct ptmalloc *state, uint32_t table)
 {
-    struct cache *cache = calloc(1, sizeof *cache);
-    if (cache != NULL)
-        cache->small = table_make(sizeof *cache->small, (uint32_t)state->small_cached + 1);
-    if (cache == NULL || cache->small == NULL) {
-        cache_release(cache);
-        heap_fail(&state->heap, OUT_OF_MEMORY);
+    struct cache *cache =
+        calloc(1, sizeof *cache + (state->small_cached + 1) * sizeof *cache->small);
+    if (!heap_needs(&state->heap, cache != NULL))
         return false;
-    }
     state->thread->cache = cache;
     state->thread->table = table;
+    note_cache(state);
     if (table != NO_BLOCK) {
         state->heap.blocks[table].index_slot = STATE_TABLE;
         heap_touch(&state->heap, state->heap.blocks[table].address + 2 * state->word,
@@ -136,7 +135,7 @@ bool threads_make_cache(struct ptmalloc *state)
 
 bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena)
 {
-    if (LIKELY(state->thread->cache != NULL) || state->making_cache || state->tcache_count == 0)
+    if (LIKELY(state->cache != NULL) || state->making_cache || state->tcache_count == 0)
         return true;
     uint64_t asked = state->table_size;
     if (state->version == GLIBC_2_43 && asked > 0)
@@ -151,6 +150,7 @@ static bool find_thread(struct ptmalloc *state, uint32_t number)
         return false;
     state->thread_number = number;
     state->thread = &state->thread_table[number];
+    note_cache(state);
     return true;
 }
 
@@ -193,11 +193,12 @@ void threads_end(struct heap *heap)
         return;
     struct thread ended = *state->thread;
     *state->thread = (struct thread){NULL, NULL, NO_BLOCK};
+    note_cache(state);
     uint64_t from = 0;
     if (ended.cache != NULL)
         for (uint32_t id; (id = cache_drain(state, ended.cache, &from)) != NO_BLOCK;)
             ptmalloc_release(state, id);
-    cache_release(ended.cache);
+    free(ended.cache);
     if (ended.table != NO_BLOCK)
         ptmalloc_release(state, ended.table);
     if (ended.arena != NULL && --ended.arena->attached == 0)
@@ -217,7 +218,7 @@ void threads_release(struct ptmalloc *state)
     for (uint32_t i = 0; i < state->arena_count; i++)
         arena_release(state->arenas[i]);
     for (uint32_t i = 0; i < state->thread_entries; i++)
-        cache_release(state->thread_table[i].cache);
+        free(state->thread_table[i].cache);
     group_tables_release(&state->tables);
     table_release(state->arenas);
     table_release(state->idle);
