@@ -101,10 +101,10 @@ def test_policies_in_python_are_swept_in_other_processes(folder, results, capfd)
 
 def test_an_edited_policy_is_another_one(folder, results):
     grid = {"mine.py:WorstFit": {}}
-    carry_out_plan(plan(folder, grid, "logs/small-1.npz"), results)
+    carry_out_plan(plan(folder, grid, "logs/small-1.npz"), results, jobs=1)
     old = Results.read(results)
     (folder / "mine.py").write_text(SOURCE.replace("worst_fit", "best_fit"))
-    assert carry_out_plan(plan(folder, grid, "logs/small-1.npz"), results).done == 1
+    assert carry_out_plan(plan(folder, grid, "logs/small-1.npz"), results, jobs=1).done == 1
     new = [row for row in Results.read(results) if row["policy"] != old[0]["policy"]]
     assert len(new) == 1
     assert len(compare(old, new).pairs) == 1
@@ -113,7 +113,7 @@ def test_an_edited_policy_is_another_one(folder, results):
 def test_a_run_uses_the_code_that_the_plan_was_read_with(folder, results):
     asked = plan(folder, {"mine.py:WorstFit": {}})
     (folder / "mine.py").write_text("nonsense")
-    assert carry_out_plan(asked, results).failed == 0
+    assert carry_out_plan(asked, results, jobs=1).failed == 0
 
 
 def test_what_fails_is_a_row_and_stops_nothing(folder, results):
@@ -135,7 +135,7 @@ def test_what_fails_is_a_row_and_stops_nothing(folder, results):
 def test_a_trace_that_vanishes_fails_its_own_runs(folder, results):
     asked = plan(folder, {"mine.py:WorstFit": {}})
     (folder / "logs" / "small-2.npz").unlink()
-    assert carry_out_plan(asked, results).failed == 1
+    assert carry_out_plan(asked, results, jobs=1).failed == 1
     (failed,) = Results.read(results).failed
     assert "No such file" in failed["error"]
 
@@ -221,4 +221,4 @@ def test_no_process_survives_its_sweep(folder, results, blow):
         assert "0 runs are safe in" in said
     wait_until(lambda: not any(map(is_running, processes(folder))))
     (folder / "mine.py").write_text(SOURCE.replace("sleep(10_000)", "sleep(0)"))
-    assert carry_out_plan(read_plan(folder / "plan.toml"), results).done == 3
+    assert carry_out_plan(read_plan(folder / "plan.toml"), results, jobs=1).done == 3
