@@ -59,7 +59,7 @@ def test_a_process_that_becomes_another_program_is_on_the_page_twice(tmp_path):
     folder.mkdir()
     for part, begins in enumerate((0, 10)):
         write_trace(process(1, begins, 100_000), folder / f"p.1.{part}.npz")
-    done = CliRunner().invoke(main, ["report", str(folder)])
+    done = simalloc("report", folder)
     assert done.exit_code == 0, done.stderr
     assert (tmp_path / "tree.html").read_text("utf-8").count("Memory over time") == 2
 
