@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +14,7 @@ __version__: Final = version("simalloc")
 
 _DECIDING: Final = ("bound", "core", "heap", "measure", "policy")
 _NOT_DECIDING: Final = ("heap/reference/", "heap/real/")
-_SUFFIXES: Final = {".py", ".c", ".h"}
+_SUFFIXES: Final = (".py", ".c", ".h")
 _PACKAGE: Final = Path(__file__).parent
 
 _FAMILIES: Final = "heap/core/families/"
@@ -45,10 +46,11 @@ def code_version(core: str | None = None, modules: tuple[str, ...] = ()) -> str:
 def _sources(core: str | None, modules: tuple[str, ...]) -> list[str]:
     """Return the files that a digest covers, in the order of their names."""
     names = [
-        path.relative_to(_PACKAGE).as_posix()
+        f"{where.removeprefix(f'{_PACKAGE}/')}/{name}"
         for folder in _DECIDING
-        for path in (_PACKAGE / folder).rglob("*")
-        if path.suffix in _SUFFIXES
+        for where, _, found in os.walk(_PACKAGE / folder)
+        for name in found
+        if name.endswith(_SUFFIXES)
     ]
     families = _families()
     own = None if core is None else core.replace(" ", "_")

@@ -14,6 +14,7 @@ import numpy as np
 from simalloc.measure.heap_map import Drawing
 from simalloc.measure.longest_stays import Longest
 from simalloc.measure.watch import watch
+from simalloc.trace.statistics import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
     from simalloc.measure.stays import Stays
     from simalloc.measure.watch import StayWatcher
     from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Ended
 
 CHUNK: Final = 16 << 10
 """Bytes, scaled as the run's: what of a chunk is used shows all of it."""
+_TOGETHER: Final = 32
+"""Lists of stays that are put together."""
 _KEPT_EVENTS: Final = 1_000_000
 """All stays of this many events at most are kept, 64 bytes each, instead of replaying it again."""
 
@@ -70,14 +72,17 @@ def folded_map(
     """
     seen, kept = _Chunks(run.scale), _Kept()
     is_short = len(source) <= _KEPT_EVENTS
-    watch(source, run, [seen, kept] if is_short else [seen], observers, progress=progress)
+    watch(source, run, [kept] if is_short else [seen], observers, progress=progress)
+    batches = kept.batches()
+    for stays in batches:
+        seen.see(stays)
     folding = seen.folding()
     top = folding.height / run.scale
     drawing = Drawing(run, addresses=(0, top), columns=columns, rows=rows)
     longest = Longest(run, named)
     folded = _Folded(folding, [drawing, longest, *further(top)])
     if is_short:
-        for stays in kept.stays:
+        for stays in batches:
             folded.see(stays)
         progress(len(source))
     else:
@@ -113,13 +118,20 @@ class _Chunks:
 
 
 class _Kept:
-    """Keeps all stays, as they were told."""
+    """Keeps all stays; those told at a time may be few, and to look at them costs the same."""
 
     def __init__(self) -> None:
-        self.stays: list[Ended] = []
+        self._told: list[Ended] = []
 
     def see(self, stays: Ended) -> None:
-        self.stays.append(stays)
+        self._told.append(stays)
+
+    def batches(self) -> list[Ended]:
+        """Return them, many at a time."""
+        return [
+            Ended(*map(np.concatenate, zip(*self._told[first : first + _TOGETHER], strict=True)))
+            for first in range(0, len(self._told), _TOGETHER)
+        ]
 
 
 class _Folded:

@@ -27,10 +27,10 @@ def cells(shown: HeapMap, oldest: float) -> bytes:
     which of them are memory, where the map knows.
     """
     share = np.ceil(np.clip(shown.live, 0, 1) * 255).astype(np.uint8)
-    ages = np.nan_to_num(shown.age, nan=1.0)
-    decades = np.log10(np.maximum(ages, 1.0) / oldest)
-    age = np.round(np.clip(1 + decades / AGE_DECADES, 0, 1) * 255).astype(np.uint8)
-    age[share == 0] = 0
+    age = np.zeros(share.shape, np.uint8)
+    lived = share > 0
+    decades = np.log10(np.maximum(shown.age[lived], 1.0) / oldest)
+    age[lived] = np.round(np.clip(1 + decades / AGE_DECADES, 0, 1) * 255)
     mapped = b"" if shown.mapped is None else shown.mapped.astype(np.uint8).tobytes()
     return share.tobytes() + age.tobytes() + mapped
 

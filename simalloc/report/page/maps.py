@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simalloc.report.page.findings import Findings, Mapped
     from simalloc.trace import Trace
 
-_LEVEL: Final = 9
+_LEVEL: Final = 6
 """How hard cells are deflated: a page is sent to people."""
 
 
