@@ -197,33 +197,31 @@ def test_what_begins_otherwise_is_no_snapshot(log):
         load_log(log(b"hello\n"), from_format="pytorch")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_a_snapshot_takes_memory_in_proportion(log):
+    codes = [
         b"r\xff\xff\xff\xff",  # a memo of 2**32 places
         b"\x8e\xff\xff\xff\xff\xff\xff\xff\x3f",  # bytes, so it says
         b"\x96\xff\xff\xff\xff\xff\xff\xff\x3f",
         b"\x96\x00\x00\x00\x20\x00\x00\x00\x00",  # 512 MB, which there are
         b"\x8b\xff\xff\xff\x7f",
         b"\x95\xff\xff\xff\xff\xff\xff\xff\x3f",
-    ],
-)
-def test_a_snapshot_takes_memory_in_proportion(log, code):
+    ]
     script = (
         "import resource, sys, tracemalloc\n"
         "from pathlib import Path\n"
         "from simalloc.trace.formats.importing import load_log\n"
         "taken = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (taken + (1 << 30),) * 2); tracemalloc.start()\n"
-        "try: load_log(sys.argv[1], from_format='pytorch')\n"
-        "except Exception as error: print(type(error).__name__)\n"
-        "assert tracemalloc.get_traced_memory()[1] < 64 << 20\n"
+        "for code in map(bytes.fromhex, sys.argv[2:]):\n"
+        "    Path(sys.argv[1]).write_bytes(code); tracemalloc.reset_peak()\n"
+        "    try: load_log(sys.argv[1], from_format='pytorch')\n"
+        "    except Exception as error: print(type(error).__name__)\n"
+        "    assert tracemalloc.get_traced_memory()[1] < 64 << 20, code\n"
     )
-    path = log(b"\x80\x05}" + code + b".")
-    result = subprocess.run(
-        [sys.executable, "-c", script, path], capture_output=True, check=True, timeout=PATIENCE
-    )
-    assert result.stdout == b"TraceError\n", result.stderr
+    command = [sys.executable, "-c", script, log(b"")]
+    command += [(b"\x80\x05}" + code + b".").hex() for code in codes]
+    result = subprocess.run(command, capture_output=True, check=True, timeout=PATIENCE)
+    assert result.stdout == b"TraceError\n" * len(codes), result.stderr
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,6 @@ def test_a_mean_outside_the_range_is_refused():
         power_law(np.random.default_rng(1), 10, 8, 16, 16)
 
 
-@pytest.mark.parametrize("objects", [1000, 20_000])
-def test_short_traces_can_be_had(objects):
+def test_short_traces_can_be_had():
     for generate in (hummingbird.hummingbird, gabber_emacs.gabber_emacs):
-        assert generate(objects=objects).objects == objects
+        assert generate(objects=1000).objects == 1000
