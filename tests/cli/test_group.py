@@ -38,20 +38,16 @@ def test_help_lists_the_commands_and_imports_none():
 
 
 def test_commands_and_options_are_completed():
-    commands = complete("bash_complete", COMP_WORDS="simalloc re", COMP_CWORD="1")
+    commands = complete("simalloc re", 1)
     assert set(commands.split()) == {f"plain,{name}" for name in COMMANDS if name[:2] == "re"}
-    options = complete("bash_complete", COMP_WORDS="simalloc run --", COMP_CWORD="2")
+    options = complete("simalloc run --", 2)
     assert "plain,--policy" in options.split()
 
 
-def complete(instruction, **words):
+def complete(words, at):
     """Return what the program prints where a shell asks it to help completing."""
-    asked = {**os.environ, "_SIMALLOC_COMPLETE": instruction, **words}
-    code = "from simalloc.cli import main; main(prog_name='simalloc')"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=asked, check=False, capture_output=True, text=True
-    )
-    return done.stdout
+    asked = {"_SIMALLOC_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
+    return simalloc(prog_name="simalloc", env=asked).stdout
 
 
 @pytest.mark.parametrize("args", [("nonsense",), ("policies", "--format", "xml"), ("--nonsense",)])

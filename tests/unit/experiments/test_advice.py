@@ -19,7 +19,9 @@ STACKS = 512 << 10
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
-    return {name: advised(built(name, folder)) for name in ("idle", "kept")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("experiments.advice.measuring.TIMES", 3)
+        return {name: advised(built(name, folder)) for name in ("idle", "kept")}
 
 
 def test_idle_threads_hold_less_with_the_line_that_is_advised(found):

@@ -31,19 +31,9 @@ def captured(tmp_path_factory):
 
     def capture(*options):
         path = folder / "-".join(("file", *options))
-        command = [
-            sys.executable,
-            "-m",
-            "memray",
-            "run",
-            "-q",
-            "-f",
-            *options,
-            "-o",
-            path,
-            "program.py",
-        ]
-        subprocess.run(command, cwd=folder, check=True, timeout=PATIENCE)
+        if not path.exists():
+            memray = [sys.executable, "-m", "memray", "run", "-q", *options, "-o", path]
+            subprocess.run([*memray, "program.py"], cwd=folder, check=True, timeout=PATIENCE)
         return path
 
     return capture
