@@ -1,6 +1,6 @@
 """Generated traces: their mechanics, their seeds, and what is shipped."""
 
-import subprocess
+import runpy
 import sys
 
 import numpy as np
@@ -80,13 +80,19 @@ def test_ellermanns_objects_live_one_to_three_seconds():
     assert statistics.sizes.largest == 512
 
 
-def generate(*arguments):
-    command = [sys.executable, "-m", "simalloc.trace.workloads", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.fixture
+def generate(monkeypatch):
+    """A function that does what `python -m simalloc.trace.workloads` does."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["", *arguments])
+        runpy.run_module("simalloc.trace.workloads")
+
+    return run
 
 
-def test_the_module_writes_workloads(tmp_path):
-    assert generate("lrusim", "--seed", "2", "--folder", str(tmp_path)).returncode == 0
+def test_the_module_writes_workloads(generate, tmp_path):
+    generate("lrusim", "--seed", "2", "--folder", str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["lrusim.npz"]
     written = read_trace(tmp_path / "lrusim.npz")
     assert written.sha256() == workload("lrusim", 2).sha256()
@@ -100,7 +106,8 @@ def test_the_module_writes_workloads(tmp_path):
         (["--seed", "-1"], "not negative"),
     ],
 )
-def test_the_module_refuses_what_it_cannot_do(arguments, complaint):
-    result = generate(*arguments)
-    assert result.returncode == 2
-    assert complaint in result.stderr
+def test_the_module_refuses_what_it_cannot_do(generate, capsys, arguments, complaint):
+    with pytest.raises(SystemExit) as left:
+        generate(*arguments)
+    assert left.value.code == 2
+    assert complaint in capsys.readouterr().err
