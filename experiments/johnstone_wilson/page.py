@@ -19,7 +19,6 @@ from experiments.johnstone_wilson import (
     growth_unit,
     outliers,
     pinned,
-    places,
     sections,
 )
 from experiments.johnstone_wilson.alterations import STDIO_BUFFER
@@ -262,25 +261,11 @@ def _espresso(results: Results) -> dict[str, Any]:
         "reached": {row: len(events) for row, events in reached.items()},
         "heaps": {row: outliers.heaps(row, results.runs) for row in outliers.ROWS},
         "printed_heaps": {row: printed_heap("espresso", row).spell() for row in outliers.ROWS},
-        **_places(results.runs),
+        "all_cells": outliers.CELLS,
+        "equal_cells": {
+            where: outliers.equal_cells(where, results.runs) for where in ("front", *outliers.ROWS)
+        },
         "both_places": len(set.intersection(*map(set, reached.values()))),
-    }
-
-
-def _places(runs: Runs) -> dict[str, Any]:
-    """Return how many of Espresso's cells equal print, by where the missing bytes lie."""
-    found = places.places(runs)
-    cells: dict[str, list[int]] = {}
-    for one in found:
-        cells.setdefault(one.outlier, []).append(one.cells)
-    (_, front), first_fit, next_fit = cells[""], cells["first-fit-ao"], cells["next-fit-ao"]
-    return {
-        "all_cells": places.CELLS,
-        "front_cells": front,
-        "first_fit_cells": (min(first_fit), max(first_fit)),
-        "next_fit_cells": (min(next_fit), max(next_fit)),
-        "next_fit_as_many": sum(number >= front for number in next_fit),
-        "next_fit_shown": len(next_fit),
     }
 
 
