@@ -17,7 +17,7 @@ from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
 from traces import ONLINE, cases
 
-PREFIX = 1000
+PREFIX = 600
 
 
 def cores(policy):
@@ -108,7 +108,7 @@ def digits(run):
     return [mean.hex() for mean in means]
 
 
-def many_free_blocks(seed, *, objects=2401, size=900, start=0):
+def many_free_blocks(seed, *, objects=1501, size=900, start=0):
     """Make half of the objects free blocks of many sizes, and take and give back some of them.
 
     Sizes are below `size`, and all blocks stand behind one of `start` bytes that is never freed.
@@ -122,7 +122,7 @@ def many_free_blocks(seed, *, objects=2401, size=900, start=0):
     random.shuffle(gone)
     op += [Op.FREE] * len(gone)
     number += gone
-    for more in random.integers(1, size, 1500):
+    for more in random.integers(1, size, 800):
         victim = live.pop(random.integers(len(live)))
         op += [Op.MALLOC, Op.FREE]
         number += [objects, victim]
@@ -154,14 +154,14 @@ def test_with_many_free_blocks(name, shape):
     the shapes are too large for that. Trees
     that the real code did not balance have no such index, and become so deep that fewer must do.
     """
-    objects = 801 if HEAP_POLICIES[name].description.core == "address trees" else 2401
+    objects = 801 if HEAP_POLICIES[name].description.core == "address trees" else 1501
     trace = many_free_blocks(seed=1, objects=objects, **shape)
     expected = outcome("reference", trace, name)
     if name in GROUPS["johnstone-wilson"]:  # others map large blocks, or keep what is freed
         assert expected.counters.free_blocks_peak > 600
     for core in cores(find_policy(name)):
         assert_same(outcome(core, trace, name), expected)
-        simulate(trace.prefix(4500), name, engine=core, checked=True)
+        simulate(trace.prefix(2800), name, engine=core, checked=True)
 
 
 def rests_among_equals(seed):
