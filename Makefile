@@ -46,8 +46,10 @@ lint: $(VENV)/built
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# A file's tests go to one worker, which measures once for all of them, in the order of tests/conftest.py.
+# A file's tests go to one worker, which measures once for all of them, in the order of tests/conftest.py. An editable
+# install uses bytecode but keeps none: hundreds of commands that tests run start a third faster with it.
 unit: $(VENV)/built
+	$(BIN)/python -m compileall -q simalloc
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # The docs, the API and the notebooks with their outputs as one static site, in out/site.
