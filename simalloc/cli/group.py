@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -52,6 +53,9 @@ class LazyGroup(click.Group):
         if cmd_name not in self._lazy_commands:
             return None
         module = import_module(self._lazy_commands[cmd_name].module)
+        if not gc.isenabled():  # __main__.py: no garbage until here
+            gc.freeze()
+            gc.enable()
         command: click.Command = module.command
         return command
 
