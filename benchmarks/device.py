@@ -30,7 +30,7 @@ _USUAL = (4096, 65_536, 3 * MIB, 12 * MIB, 33 * MIB)
 
 
 def snapshot(entries: int) -> dict[str, Any]:
-    """Return a snapshot of so many entries, each with a list of frames of its own."""
+    """Return a snapshot of this many entries, each with a list of frames of its own."""
     made = random.Random(1)  # noqa: S311 - for figures that can be had again
     places = [
         {"name": f"step_{place}", "filename": f"model_{place % 9}.py", "line": place}
@@ -83,7 +83,7 @@ def measured(*arguments: str) -> tuple[float, float, int]:
 
 @click.command()
 @click.option("--entries", default=1_000_000, show_default=True, type=click.IntRange(10_000))
-@click.option("--megabytes", type=click.IntRange(1), help="Import a snapshot of so many, alone.")
+@click.option("--megabytes", type=click.IntRange(1), help="Import a snapshot of this many, alone.")
 def main(entries: int, megabytes: int | None) -> None:
     """Measure `simalloc device`, or the import of a large snapshot."""
     with tempfile.TemporaryDirectory() as folder:

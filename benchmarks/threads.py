@@ -37,7 +37,7 @@ HANDED_ON: Final = 0.1
 
 
 def busy(events: int, threads: int) -> Trace:
-    """Return a trace of so many events, half of them mallocs, in each of the threads.
+    """Return a trace of this many events, half of them mallocs, in each of the threads.
 
     Lifetimes in objects, and sizes, are log-normal: half of the objects are freed within 150 more,
     and have up to 64 bytes; one in 16 lives for 100 times as long, or more.

@@ -66,7 +66,7 @@ def grids_table() -> Table:
     draws = by_chance.draws
     columns = ("bytes", *map(heading, programs()), "all", "chance: mean", "most", "as many")
     note = (
-        f"A heap of multiples of so many bytes, divided by 16. Distinct percentages that one "
+        f"A heap of multiples of this many bytes, divided by 16. Distinct percentages that one "
         f"choice of peak live bytes explains, of those there are. Chance: the same for {draws:,} "
         f"imitations of the table with heaps of multiples of {DESCRIBED} bytes, as the text says; "
         f"the mean, the most, and how many imitations come to as much as the printed table."
@@ -102,8 +102,8 @@ def rows_table() -> Table:
         cells = [f"{fit.hits}/{fit.cells}, chance {fit.expected:.1f}" for fit in fits]
         rows.append((label(policy), *cells))
     note = (
-        "Cells on multiples of so many bytes, of those narrow enough to tell, and how many of them "
-        "a heap of any size would meet. Peak live bytes are those that the 4K rows pin."
+        "Cells on multiples of this many bytes, of those narrow enough to tell, and how many of "
+        "them a heap of any size would meet. Peak live bytes are those that the 4K rows pin."
     )
     return Table(
         "The other rows of table 4", ("row", *(f"{grid} bytes" for grid in grids)), rows, (note,)

@@ -21,7 +21,7 @@ HEAP_OF_ARENA = 64 << 20
 """glibc's heaps of other arenas than the main one begin at multiples of this."""
 
 LEAST_MAPPED = 128 << 10
-"""Blocks that glibc maps one by one have at least so many bytes."""
+"""Blocks that glibc maps one by one have at least this many bytes."""
 
 MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (....) \S+ \S+ \d+ *(.*)")
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from simalloc.trace import EventSource, Trace
 
 _SHORT: Final = 2_000_000
-"""Traces of up to so many events are also replayed as chance might have had them, and really."""
+"""Traces of up to this many events are also replayed as chance might have had them, and really."""
 
 _REPEATS: Final = 3
 """Times that a real malloc is timed."""
@@ -72,7 +72,7 @@ _REPEATS: Final = 3
 @click.option(
     "--budget",
     metavar="SIZE",
-    help="Show only what stays below so many resident bytes, such as 512M.",
+    help="Show only what stays below this many resident bytes, such as 512M.",
 )
 @click.option(
     "--native/--no-native",

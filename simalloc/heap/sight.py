@@ -96,7 +96,7 @@ class Watched:
     def resident_after(
         self, counts: NDArray[np.int64], progress: Callable[[int], None] = lambda _: None
     ) -> NDArray[np.int64]:
-        """Return the scaled resident bytes after so many events each, ascending; the core's alone.
+        """Return the scaled resident bytes after each of these numbers of events; the core's alone.
 
         Only those events are watched, so that it takes less than `sights`.
         """

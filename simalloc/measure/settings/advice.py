@@ -106,7 +106,7 @@ def in_use(settings: Sequence[Setting], process: Recorded) -> Setting:
 
 
 def is_worth(holds: float, gain: float) -> bool:
-    """Say whether so many bytes less, of those that are held, are a reason to change something."""
+    """Say whether holding this many bytes less is a reason to change something."""
     return gain >= max(LEAST_BYTES, LEAST_GAIN * holds)
 
 

@@ -27,7 +27,7 @@ MODELS: Final[Mapping[str, str]] = {
 """The mallocs that are tried, and the policies that are their models."""
 
 TRIM: Final = "malloc_trim"
-"""The name of what is no setting: the program itself calls malloc_trim, every so many events."""
+"""The name of what is no setting: the program itself calls malloc_trim, every N events."""
 
 _TRIED: Final[Mapping[str, Sequence[str]]] = {
     "glibc": (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 IN_MEMORY: Final = 10_000_000
-"""Traces of up to so many events are looked at as a whole."""
+"""Traces of up to this many events are looked at as a whole."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def perturbed(trace: Trace) -> Iterator[Trace]:
 
 
 def begun_elsewhere(trace: Trace, size: int) -> Trace:
-    """Return the trace after one more object of so many bytes, which is never freed."""
+    """Return the trace after one more object of this many bytes, which is never freed."""
     columns = {name: np.insert(values, 0, values[:1] if name in {"time", "thread"} else 0)
                for name, values in trace.columns.items()}  # fmt: skip
     return Trace.from_events(

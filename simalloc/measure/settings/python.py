@@ -19,7 +19,7 @@ _NEWEST: Final = "3.13"
 """The release that is meant where the file's name has none."""
 
 _SMALL: Final = 512
-"""Python's own allocator serves requests of up to so many bytes."""
+"""Python's own allocator serves requests of up to this many bytes."""
 
 _MOST_ARE_SMALL: Final = 0.75
 

@@ -89,7 +89,7 @@ POLICIES: Final = (
         "solaris-3x",
         Solaris3x(),
         source="Sun, libmalloc malloc.c of OpenSolaris 2006; Gabber et al. 2001, section 3",
-        reading="A request for nothing gets a cell; the real one answers it with no block at all.",
+        reading="A request for nothing gets a cell; the real one returns no block at all.",
         groups=_REAL,
         scale=1,
     ),

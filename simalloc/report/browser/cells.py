@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SHADES: Final = 256
 AGE_DECADES: Final = 4.0
-"""The colours of ages span so many powers of ten below the oldest."""
+"""The colours of ages span this many powers of ten below the oldest."""
 
 
 def cells(shown: HeapMap, oldest: float) -> bytes:

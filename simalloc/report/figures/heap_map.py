@@ -81,7 +81,7 @@ def draw_heap_maps(
 
 
 def _heading(heap: HeapMap, title: str, panels: int) -> str:
-    """Return what stands above a map, in lines that are no wider than one of so many panels."""
+    """Return what stands above a map, in lines that are no wider than one of this many panels."""
     return "\n".join(
         line
         for part in beside(heap, title, "\n").splitlines()

@@ -28,7 +28,7 @@ _SPANS: Final = 700
 """More than there are dots across the paper's width."""
 
 _MOST_ROWS: Final = 40
-"""At most so many threads have a line of their own."""
+"""At most this many threads have a line of their own."""
 
 
 def draw_threads(source: EventSource, *, theme: Theme = "light") -> Picture:

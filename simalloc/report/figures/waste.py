@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _LEGEND_ROWS: Final = 6
-"""The legend takes the room of so many bars."""
+"""The legend takes the room of this many bars."""
 
 
 def draw_waste(wastes: Sequence[Waste], *, theme: Theme = "light") -> Picture:

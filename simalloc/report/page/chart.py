@@ -137,7 +137,7 @@ def _path(points: NDArray[np.int64]) -> str:
 
 
 def chart(label: str, panels: Sequence[Panel], height: float) -> str:
-    """Return panels side by side, which share their upward axis, as a figure of so many units."""
+    """Return panels side by side, which share their upward axis, as a figure of this many units."""
     names = [_short(panels[0].up.spell(tick)) for tick in panels[0].up.ticks]
     left = 12 + _LETTER * max(map(len, names), default=0) + (12 if panels[0].up.name else 0)
     wide = (_WIDTH - left - 10 - _GAP * (len(panels) - 1)) / len(panels)

@@ -155,7 +155,7 @@ def free_sizes_chart(free: Sequence[FreeSizes], titles: Sequence[str]) -> str:
 
 
 def _opacity(shade: int) -> float:
-    """Return how dark the shade is that is so many below 0, the darkest."""
+    """Return how dark the shade is that is this many below 0, the darkest."""
     return 1 + 0.88 * shade / (_SHADES - 1)
 
 

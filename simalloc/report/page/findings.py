@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 COLUMNS: Final = 1600
 """Cells across a map, as long as the page does not get too large."""
 WHOLE_EVENTS: Final = 10_000_000
-"""Up to so many events a trace is also looked at by what holds all of it: 165 bytes an event."""
+"""Up to this many events a trace is also looked at by what holds all of it: 165 bytes an event."""
 SHORT_EVENTS: Final = 1_000_000
-"""Up to so many events a trace is replayed under every setting that people try, and perturbed;
+"""Up to this many events a trace is replayed under every setting that people try, and perturbed;
 by real mallocs too; and the best possible heap is searched for, which takes as long as all else."""
 _ROOM: Final = 400_000_000
 """Bytes for the heaps of all policies that are replayed at a time."""

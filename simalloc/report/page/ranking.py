@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST: Final = 3
-"""Bars end at so many times the live bytes: models of real mallocs map far more than they use."""
+"""Bars end at this many times the live bytes: models of real mallocs map far more than they use."""
 
 
 class _Row(NamedTuple):

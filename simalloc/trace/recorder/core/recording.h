@@ -31,7 +31,7 @@ struct recording {
     uint64_t place;        /* the offset that the complaint is about */
 };
 
-/* Both answer false if the file cannot be read or is no recording. */
+/* Both return false if the file cannot be read or is no recording. */
 bool recording_open(struct recording *recording, const char *path);
 bool recording_refresh(struct recording *recording);
 void recording_close(struct recording *recording);

@@ -6,7 +6,7 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
-#define SLICE (64 * KIB) /* pages, spans and arenas are made of slices of so many bytes */
+#define SLICE (64 * KIB) /* pages, spans and arenas are made of slices of this many bytes */
 
 /* The number of the size that blocks for requests of `size` bytes have: four to each doubling. */
 ALWAYS_INLINE unsigned bin_of(uint64_t size)

@@ -3,7 +3,7 @@
 #include "families/mimalloc2/mimalloc2.h"
 
 enum {
-    ALIGNED_UP_TO = 128, /* blocks of so many bytes are taken to be aligned as their size is */
+    ALIGNED_UP_TO = 128, /* blocks of this many bytes are taken to be aligned as their size is */
     RECORD = 8192, /* what a thread but the main one has from the system for itself */
     RECORDS_KEPT = 8,
 };

@@ -13,7 +13,7 @@ enum {
     MOST_LINKED = 255,   /* slices of a page that lead to its first one, beside the last */
     COMMIT_UNIT = 16, /* slices that are committed together */
     SLOTS_LOOKED_AT = 16, /* of kept segments, when another comes */
-    MOST_PURGED = 4, /* more than so many are not decommitted then */
+    MOST_PURGED = 4, /* more than this many are not decommitted then */
 };
 
 static void commit(struct mimalloc2 *state, struct segment *segment, uint32_t index,

@@ -3,7 +3,7 @@
 #include "families/mimalloc3/mimalloc3.h"
 
 enum {
-    THOROUGH_FROM = 8 * 1024, /* requests of so many bytes give up a page that they fill */
+    THOROUGH_FROM = 8 * 1024, /* requests of this many bytes give up a page that they fill */
     CALLS_TO_COLLECT = 1000,
     RECORDS_RETAIN = 2, /* full pages of records that a search leaves in their queue */
 };

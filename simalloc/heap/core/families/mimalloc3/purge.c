@@ -5,7 +5,7 @@
 
 enum {
     MOST_REGISTERED = 64, /* slices of a page that the page map has */
-    ARENAS_TO_PURGE_ONE = 4, /* with so many more, one more is purged at a time */
+    ARENAS_TO_PURGE_ONE = 4, /* with this many more, one more is purged at a time */
     SEQUENCES_OF_SEARCH = 8, /* for abandoned pages; others search as these */
 };
 

@@ -97,7 +97,7 @@ struct musl_slot {
     uint32_t slot;
 };
 
-/* Makes sure of so many more blocks; false, with the heap's failure set, when memory is exhausted.
+/* Makes sure of this many more blocks; false, with the heap's failure set, when memory is exhausted.
  * The block table may move. */
 bool musl_reserve(struct musl *state, uint64_t blocks);
 
@@ -137,10 +137,10 @@ ALWAYS_INLINE uint32_t active_slots(const struct musl_group *group)
     return (uint32_t)((UINT64_C(2) << group->active) - 1);
 }
 
-/* The smallest class whose slots have at least so many bytes. */
+/* The smallest class whose slots have at least this many bytes. */
 uint32_t musl_class_of(uint64_t size);
 
-/* slots.c. Takes a slot of a class for a request of so many bytes, making a group if need be;
+/* slots.c. Takes a slot of a class for a request of this many bytes, making a group if need be;
  * none, with the heap's failure set, if that cannot be. */
 struct musl_slot musl_take_slot(struct musl *state, uint32_t class, uint64_t size);
 /* The same, of the class that the request is served by. */

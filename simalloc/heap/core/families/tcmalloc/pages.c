@@ -168,7 +168,7 @@ static bool has_room(const struct tcmalloc *state, uint64_t pages)
     return state->pages.limit == 0 || held(state) + pages <= state->pages.limit;
 }
 
-/* Whether so many pages more may be held, once others have been given back if need be. */
+/* Whether this many pages more may be held, once others have been given back if need be. */
 static bool make_room(struct tcmalloc *state, uint64_t pages)
 {
     if (!has_room(state, pages))

@@ -53,7 +53,7 @@ struct centre {
     uint32_t newest; /* span with free blocks; or NO_SPAN */
     uint32_t spans;
     uint64_t free_blocks; /* of these spans */
-    uint32_t room;        /* for so many chains */
+    uint32_t room;        /* for this many chains */
     uint32_t chain_count;
     uint32_t chains[MOST_CHAINS]; /* the first block of each, the newest chain last */
 };
@@ -128,7 +128,7 @@ struct tcmalloc {
     uint64_t visited; /* in the event under way */
 };
 
-/* Makes sure of so many more blocks, and of their links; false, with the heap's failure set, when
+/* Makes sure of this many more blocks, and of their links; false, with the heap's failure set, when
  * memory is exhausted. The block table may move. */
 bool tcmalloc_reserve(struct tcmalloc *state, uint64_t blocks);
 
@@ -145,7 +145,7 @@ uint32_t tcmalloc_allocate_span(struct tcmalloc *state, uint64_t pages);
 uint32_t tcmalloc_split_span(struct tcmalloc *state, uint32_t id, uint64_t pages);
 /* Takes a span back that is not counted as allocated. */
 void tcmalloc_free_span(struct tcmalloc *state, uint32_t id);
-/* Gives at least so many pages to the system, if there are; returns how many. */
+/* Gives at least this many pages to the system, if there are; returns how many. */
 uint64_t tcmalloc_release_spans(struct tcmalloc *state, uint64_t least);
 bool tcmalloc_pages_init(struct tcmalloc *state);
 void tcmalloc_pages_release(struct tcmalloc *state);
