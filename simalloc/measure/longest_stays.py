@@ -12,6 +12,8 @@ from simalloc.measure.watch import watch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from simalloc.heap import Run
     from simalloc.trace import EventSource
     from simalloc.trace.statistics import Ended
@@ -42,10 +44,18 @@ class Longest:
     def see(self, stays: Ended) -> None:
         """Keep of the next stays those that are among the greatest."""
         kept = np.concatenate((self._kept, told_of(stays)), axis=1)
-        _, size, _, since, until = kept
-        area = (until - since) * np.maximum(size, 1).astype(np.float64)
-        self._kept = kept[:, np.lexsort((since, -area))[: self._most]]
+        area = _area(kept)
+        if len(area) > self._most:  # to sort all would take longer
+            kept = kept[:, area >= np.partition(area, -self._most)[-self._most]]
+        self._kept = kept[:, np.lexsort((kept[3], -_area(kept)))[: self._most]]
 
     def stays(self, source: EventSource) -> Stays:
         """Return those kept, the greatest first; the source is read for their objects' numbers."""
         return stays_told(source, self._run, self._kept)
+
+
+def _area(told: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return bytes times events of each stay."""
+    _, size, _, since, until = told
+    area: NDArray[np.float64] = (until - since) * np.maximum(size, 1).astype(np.float64)
+    return area

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import isnan
-from statistics import median
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from simalloc.heap import fragmentation
 from simalloc.policy import spell
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _SPREAD: Final[dict[str, Callable[[list[float]], float]]] = {
     "min": min,
-    "median": median,
+    "median": lambda values: float(np.median(values)),
     "max": max,
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -64,7 +63,7 @@ class NativeRun:
     @property
     def nanoseconds(self) -> float | None:
         """Nanoseconds an event, the median of the passes; None of so few that it is noise."""
-        return 1e9 * median(self.seconds) / self.events if self.events >= _TIMED else None
+        return 1e9 * float(np.median(self.seconds)) / self.events if self.events >= _TIMED else None
 
 
 def replay_natively(
