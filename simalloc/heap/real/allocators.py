@@ -160,7 +160,5 @@ def find_allocator(text: str) -> Allocator:
 
 def installed() -> list[Allocator]:
     """Return the allocators of `NAMES` that this system has."""
-    return [
-        GLIBC,
-        *(find_allocator(name) for name, known in _KNOWN.items() if find_library(known.library)),
-    ]
+    found = {name: find_library(known.library) for name, known in _KNOWN.items()}
+    return [GLIBC, *(Allocator(name, library) for name, library in found.items() if library)]
