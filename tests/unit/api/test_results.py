@@ -132,7 +132,6 @@ PICTURES = {
         TRACES[0], ["first-fit-lifo", "first-fit-ao"], named=3, events=(50, 300)
     ),
     "timelines": lambda: simalloc.draw_timelines(RUNS, theme="dark"),
-    "timeline": lambda: simalloc.draw_timelines(RUNS[0]),
     "visits": lambda: simalloc.draw_visits(RUNS[0]),
     "pages": lambda: simalloc.draw_pages(
         simalloc.simulate_all(TRACES[0], "best-fit-*", occupied=(4096,))
@@ -143,9 +142,6 @@ PICTURES = {
     "free": lambda: simalloc.draw_free_sizes(TRACES[0], "first-fit-lifo"),
     "ranking": lambda: simalloc.draw_ranking(RUNS),
     "fragmentation": lambda: simalloc.draw_fragmentation(RUNS, 1),
-    "ranking of results": lambda: simalloc.draw_ranking(
-        simalloc.run_sweep(TRACES, {"first-fit-ao": {"growth": ["4K", "64K"]}}), 2
-    ),
     "fragmentation of results": lambda: simalloc.draw_fragmentation(
         simalloc.run_sweep([*TRACES[:2], made("other", 9)], "best-fit-*")
     ),
