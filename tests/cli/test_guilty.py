@@ -105,7 +105,7 @@ def test_what_a_stripped_program_lacks_is_said(tmp_path):
     assert f"places in {program} could not be named" in done.stderr
 
 
-@pytest.mark.parametrize(("source", "raw"), [("guilty.c", True), ("guilty.cc", False)])
+@pytest.mark.parametrize(("source", "raw"), [("guilty.cc", True), ("guilty.c", False)])
 def test_the_same_program_read_from_heaptrack(tmp_path, source, raw):
     program = program_of(source, tmp_path)
     if shutil.which("heaptrack") is None:
