@@ -61,18 +61,21 @@ def folded_map(
     rows: int,
     named: int,
     further: Callable[[float], Sequence[StayWatcher]] = lambda _: (),
+    pages: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[HeapMap, Stays]:
     """Return the map of a run, folded, and the `named` stays in it that took most for longest.
 
     A cell counts as memory from the first event on that puts something in its chunk. The trace is
     replayed for it, a long one twice, and `progress` told of twice its events, as `watch` does;
-    `observers` look at the heap in the first replay. `further` is given the height in bytes, and
-    returns who else is told of the stays at folded addresses. Raises as `watch` does.
+    `observers` look at the heap in the first replay, for which `pages` are. `further` is given the
+    height in bytes, and returns who else is told of the stays at folded addresses. Raises as
+    `watch` does.
     """
     seen, kept = _Chunks(run.scale), _Kept()
     is_short = len(source) <= _KEPT_EVENTS
-    watch(source, run, [kept] if is_short else [seen], observers, progress=progress)
+    first = [kept] if is_short else [seen]
+    watch(source, run, first, observers, pages=pages, progress=progress)
     batches = kept.batches()
     for stays in batches:
         seen.see(stays)

@@ -124,16 +124,16 @@ def waste(
     asks for, or none, and `progress` is called with the number of events done since its last call.
     Raises `SimallocError` if there is no such event, or the run is not the trace's.
     """
-    sums = _Sums(source, run, event)
+    sums = WasteSums(source, run, event)
     replay = HeapReplay(source, run, [sums], events=0, pages=True, writes=writes, progress=progress)
     replay.go()
     return sums.waste()
 
 
-class _Sums:
-    """Sums the bytes of a run's heap up while it goes by."""
+class WasteSums:
+    """Sums the bytes of a run's heap up while it goes by; for the arguments see `waste`."""
 
-    def __init__(self, source: EventSource, run: Run, event: int | None) -> None:
+    def __init__(self, source: EventSource, run: Run, event: int | None = None) -> None:
         self._trace = source.name
         self._run = run
         self._bytes = dict.fromkeys(PARTS, 0.0)

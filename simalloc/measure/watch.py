@@ -33,18 +33,20 @@ def watch(
     observers: Sequence[HeapObserver] = (),
     *,
     events: int | None = None,
+    pages: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Replay a run once for all measures that are taken of its stays, and of its heap.
 
-    What is taken of stays is told of the first `events` events, or of all. `progress` is called
-    with the number of events done since its last call. Raises `SimallocError` if the run is not the
-    trace's, or an event to look at is not.
+    What is taken of stays is told of the first `events` events, or of all. For `pages` see
+    `HeapReplay`. `progress` is called with the number of events done since its last call. Raises
+    `SimallocError` if the run is not the trace's, or an event to look at is not.
     """
+    wanted = events if watchers else 0
+    replay = HeapReplay(source, run, observers, events=wanted, pages=pages, progress=progress)
     if not watchers:
-        HeapReplay(source, run, observers, events=0, progress=progress).go()
+        replay.go()
         return
-    replay = HeapReplay(source, run, observers, events=events, progress=progress)
     for part in LifeReader(replay, "address"):
         for watcher in watchers:
             watcher.see(part.ended)

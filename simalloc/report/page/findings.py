@@ -23,6 +23,7 @@ from simalloc.measure.settings import (
     settings_of,
 )
 from simalloc.measure.sites.site_map import SiteDrawing
+from simalloc.measure.waste import WasteSums
 from simalloc.policy import expand_policies, spell, with_and_without_mechanism
 from simalloc.policy.families.offline import Offline
 from simalloc.policy.parts import Coalescing
@@ -71,6 +72,8 @@ class Mapped:
     free: FreeSizes
     code: SiteMap | None
     """Where which code has its objects, if the trace tells."""
+    waste: Waste | None
+    """Where the bytes are, with mechanism; None of a policy whose sizes are scaled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +155,7 @@ def find_out(
     online = [run for *_, run in roles if run.found is None]
     code = look_at_code(trace, online, stage) if len(trace) <= WHOLE_EVENTS else None
     mapped = [_look_closely(trace, *each, code, stage) for each in roles]
-    wastes = [*_wastes(trace, roles, stage), *map(_really, natives)]
+    wastes = [*_wastes(trace, mapped, stage), *map(_really, natives)]
     with stage(f"{trace.name}: statistics", 1.0) as advance:
         described = describe(trace, progress=advance)
     with stage(f"{trace.name}: lives", len(trace)) as advance:
@@ -264,18 +267,14 @@ def _really(native: NativeRun) -> Waste:
     return replace(real_waste(native), policy=f"{native.allocator}, really")
 
 
-def _wastes(
-    trace: EventSource, looked_at: Sequence[tuple[str, str, Run]], stage: Stage
-) -> list[Waste]:
+def _wastes(trace: EventSource, looked_at: Sequence[Mapped], stage: Stage) -> list[Waste]:
     """Return what the heaps' peaks consist of, with mechanism, at scale 1, by their names."""
-    names = {spell(run.policy): name for _, name, run in looked_at}
-    policies = [run.policy for *_, run in looked_at if run.scale != 1]
+    found = [replace(one.waste, policy=one.name) for one in looked_at if one.waste is not None]
+    policies = [one.run.policy for one in looked_at if one.waste is None]
     policies = [one for one in with_and_without_mechanism(policies) if one.description.mechanism]
-    runs = [run for *_, run in looked_at if run.scale == 1]
-    runs += _all_runs(trace, policies, 1, "in-place", stage)
+    runs = _all_runs(trace, policies, 1, "in-place", stage)
     with stage(f"{trace.name}: waste", len(runs) * len(trace)) as advance:
-        found = [waste(trace, run, progress=advance) for run in runs]
-    return [replace(one, policy=names.get(one.policy, one.policy)) for one in found]
+        return [*found, *(waste(trace, run, progress=advance) for run in runs)]
 
 
 def _look_closely(
@@ -283,6 +282,7 @@ def _look_closely(
 ) -> Mapped:
     """Return what is shown of a run, for which it is made twice more."""
     search, classes = PinSearch(trace, run, apart=run.resident is not None), FreeClasses(run)
+    sums = [WasteSums(trace, run)] if run.scale == 1 else []
     by_code: list[SiteDrawing] = []
 
     def further(top: float) -> Sequence[SiteDrawing]:
@@ -295,11 +295,12 @@ def _look_closely(
         drawn, stays = folded_map(
             trace,
             run,
-            [search, classes],
+            [search, classes, *sums],
             columns=COLUMNS,
             rows=COLUMNS // 2,
             named=_NAMED * COLUMNS,
             further=further,
+            pages=bool(sums),
             progress=advance,
         )
     return Mapped(
@@ -311,4 +312,5 @@ def _look_closely(
         pins=search.pins(),
         free=classes.sizes(),
         code=by_code[0].map() if by_code else None,
+        waste=sums[0].waste() if sums else None,
     )
