@@ -180,6 +180,7 @@ size_t replay_all(struct replay *replay, const struct events *events)
     struct heap *heap = replay->heap;
     size_t done = 0;
     heap->request = (struct request){0}; /* the events before may have had other columns */
+    heap->heap_changed &= (uint8_t)~PAGES_MAY_CHANGE;
     while (done < events->count && heap->failure == NULL && !refusals_end(&replay->refusals)) {
         const struct layer *layer = replay->family->next_layer(heap);
         if (layer == NULL) {

@@ -65,6 +65,13 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
     return reallocate(replay, block, size, layer);
 }
 
+/* Begins a batch of a heap that keeps track of its pages: each event is noted. */
+void replay_begin_pages(struct replay *replay);
+/* Notes which pages of its object's block an event has written, and what is resident after it, where
+ * the heap keeps track of its pages; false if it has failed. */
+bool replay_note_pages(struct replay *replay, struct batch *batch, size_t event, uint8_t op,
+                       uint32_t block);
+
 /* Notes that the heap has changed; false if it has failed. */
 ALWAYS_INLINE bool note_change(struct batch *batch, size_t event, struct heap *heap)
 {
@@ -76,8 +83,18 @@ ALWAYS_INLINE bool note_change(struct batch *batch, size_t event, struct heap *h
     return true;
 }
 
+/* The same in the loop below. */
+ALWAYS_INLINE bool note_any_change(struct replay *replay, struct batch *batch, size_t event,
+                                   uint8_t op, uint32_t block)
+{
+    struct heap *heap = replay->heap;
+    return UNLIKELY(heap->residence != NULL)
+               ? replay_note_pages(replay, batch, event, op, block)
+               : note_change(batch, event, heap);
+}
+
 /* Carries out the events of a batch, or less if the heap fails. `free_may_shrink`: also a free may
- * change the heap, or fail. */
+ * change the heap or its pages, or fail. */
 ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *events,
                                 struct batch *batch, allocate_function *allocate,
                                 free_function *release, const struct layer *layer,
@@ -89,7 +106,9 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
     const bool has_overhead = overhead_is_on(&heap->setting);
     size_t i = 0;
     batch->mapped.count = 0;
-    batch->has_series = false;
+    batch->has_series = heap->residence != NULL;
+    if (batch->has_series)
+        replay_begin_pages(replay);
     for (; i < events->count; i++) {
         uint32_t *object = &blocks[events->slot[i]];
         uint8_t op = events->op[i];
@@ -97,7 +116,8 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
         if (op == OP_FREE && LIKELY(block != NO_BLOCK)) {
             *object = NO_BLOCK;
             release(heap, block);
-            if (free_may_shrink && UNLIKELY(heap->heap_changed) && !note_change(batch, i, heap))
+            if (free_may_shrink && UNLIKELY(heap->heap_changed) &&
+                !note_any_change(replay, batch, i, op, NO_BLOCK))
                 break;
         } else {
             heap->request.size = (uint64_t)events->size[i];
@@ -106,7 +126,8 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
                 size = overhead_gross(&heap->setting, size);
             block = replay_request(replay, heap, op, block, size, allocate, layer);
             *object = block;
-            if (UNLIKELY(heap->heap_changed) && !note_change(batch, i, heap))
+            if (UNLIKELY(heap->heap_changed) &&
+                !note_any_change(replay, batch, i, op, block))
                 break;
         }
         batch->free_blocks[i] =

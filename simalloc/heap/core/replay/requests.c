@@ -14,9 +14,11 @@ bool requests_are_needed(const struct replay *replay, const struct events *event
 {
     const struct heap *heap = replay->heap;
     const struct family *family = replay->family;
+    bool tracks_pages = heap->residence != NULL;
     return (family->columns != 0 &&
             (events_have_columns(events) || !family->needs_columns_only)) ||
-           heap->setting.columns != 0 || replay->measures.series_count > 0 ||
+           heap->setting.columns != 0 || replay->measures.series_count > tracks_pages ||
+           (tracks_pages && family->replay_requests != NULL) ||
            (heap->setting.memalign && events->alignment != NULL);
 }
 
@@ -163,14 +165,53 @@ static void note_series(struct byte_series *series, size_t event, uint64_t bytes
         changes->at[changes->count++] = (struct byte_change){event, bytes, allocated};
 }
 
+/* Notes the resident bytes after an event, if they are others than before. */
+static void note_resident(struct replay *replay, size_t event)
+{
+    const struct heap *heap = replay->heap;
+    struct residence *residence = heap->residence;
+    struct changes *changes = &replay->measures.series->changes;
+    if (residence->pages == residence->noted)
+        return;
+    residence->noted = residence->pages;
+    changes->at[changes->count++] =
+        (struct byte_change){event, heap_resident(heap), heap->counters.allocated};
+}
+
+void replay_begin_pages(struct replay *replay)
+{
+    begin_series(&replay->measures);
+    replay->heap->heap_changed |= PAGES_MAY_CHANGE;
+}
+
+bool replay_note_pages(struct replay *replay, struct batch *batch, size_t event, uint8_t op,
+                       uint32_t id)
+{
+    struct heap *heap = replay->heap;
+    const struct block *block = &heap->blocks[id];
+    bool is_request = id != NO_BLOCK && (op < OP_USE || op == OP_CALLOC);
+    uint64_t end = block->address + block->size + heap->setting.payload;
+    if (is_request && end > heap->residence->dense)
+        write_block(replay, op, id);
+    if (UNLIKELY(heap->heap_changed != PAGES_MAY_CHANGE)) {
+        if (!note_change(batch, event, heap))
+            return false;
+        heap->heap_changed = PAGES_MAY_CHANGE;
+    }
+    note_resident(replay, event);
+    return true;
+}
+
 /* Notes what all series have after an event. */
 static void note_all_series(struct replay *replay, size_t event)
 {
     const struct heap *heap = replay->heap;
     struct byte_series *series = replay->measures.series;
     uint64_t allocated = heap->counters.allocated;
-    if (heap->residence != NULL)
-        note_series(series++, event, heap_resident(heap), allocated);
+    if (heap->residence != NULL) {
+        note_resident(replay, event);
+        series++;
+    }
     for (size_t i = 0; i < replay->occupancy.sizes; i++) {
         const struct occupied_pages *of = &replay->occupancy.of[i];
         note_series(series++, event, of->pages * of->page, allocated);

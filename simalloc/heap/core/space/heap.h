@@ -141,6 +141,8 @@ struct free_counting;
 struct pymalloc;
 struct trimming;
 
+enum { PAGES_MAY_CHANGE = 2 };
+
 struct heap {
     uint64_t brk;
     uint64_t mapped; /* scaled bytes: those below the break, and of mapped segments */
@@ -149,8 +151,9 @@ struct heap {
     uint32_t used;       /* ids below this have been in use; those above never */
     uint32_t unused;     /* chain of ids given back */
     const char *failure; /* why the replay cannot go on, or NULL */
-    /* The heap has risen or fallen, or an event failed: asked for after each request. */
-    bool heap_changed;
+    /* 1 when the heap has risen or fallen, or an event failed: asked for after each request. The
+     * loop that looks at sizes only is stopped by PAGES_MAY_CHANGE too, where pages matter. */
+    uint8_t heap_changed;
     uint32_t spare; /* blocks that a batch of events may make */
     uint64_t reserved; /* how many more an event has made sure of, where that is verified */
     struct counters counters;

@@ -256,6 +256,27 @@ static void note_known(struct residence *residence, uint64_t first, uint64_t end
         residence->known[place_of(page)] = resident ? page + 1 : 0;
 }
 
+/* How many pages from one on are known at a glance to be resident. */
+static uint64_t run_from(const struct residence *residence, uint64_t page)
+{
+    const struct page_group *group = page_table_find(&residence->table, page / PAGES_OF_GROUP);
+    uint64_t number = page % PAGES_OF_GROUP;
+    if (group == NULL || group->of_pages == NULL || group->of_pages == ALL_RESIDENT)
+        return group == NULL || group->of_pages == NULL ? 0 : PAGES_OF_GROUP - number;
+    uint64_t absent = ~((const uint64_t *)group->of_pages)[number / 64] >> number % 64;
+    return absent == 0 ? 64 - number % 64 : (uint64_t)__builtin_ctzll(absent);
+}
+
+/* Goes on with what is dense, or less far, when the pages from `first` on have changed. */
+static void note_dense(struct residence *residence, uint64_t first, bool resident)
+{
+    uint64_t dense = residence->dense / residence->page;
+    if (!resident && first < dense)
+        residence->dense = first * residence->page;
+    else if (resident && first <= dense)
+        residence->dense += run_from(residence, dense) * residence->page;
+}
+
 static void set_in(struct heap *heap, struct residence *residence, uint64_t first, uint64_t end,
                    bool resident)
 {
@@ -277,6 +298,7 @@ void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool residen
 {
     set_in(heap, heap->residence, first, end, resident);
     note_known(heap->residence, first, end, resident && heap->failure == NULL);
+    note_dense(heap->residence, first, resident);
     if (heap->touched != NULL && resident)
         set_in(heap, heap->touched, first, end, true);
 }
@@ -285,6 +307,7 @@ void residence_forget(struct heap *heap, uint64_t first, uint64_t end)
 {
     set_in(heap, heap->residence, first, end, false);
     note_known(heap->residence, first, end, false);
+    note_dense(heap->residence, first, false);
     if (heap->touched != NULL)
         set_in(heap, heap->touched, first, end, false);
 }

@@ -14,7 +14,9 @@ struct residence {
     uint64_t page;  /* its size in scaled bytes */
     unsigned shift; /* of which this power of two is; 0: it is none */
     uint64_t pages; /* that are resident now */
+    uint64_t noted; /* that were when they were measured last */
     uint64_t faults; /* pages that have become resident, again or for the first time */
+    uint64_t dense;  /* all pages of this many bytes from address 0 on are resident */
     struct page_table table; /* a bit a page; of a group without any NULL, with all ALL_RESIDENT */
     uint64_t known[KNOWN_PAGES]; /* some that are resident, in their places: their numbers plus 1 */
 };
@@ -51,13 +53,14 @@ uint64_t residence_bytes(const struct residence *residence, uint64_t address, ui
  * the beginning of a page, and mremap has moved what lay there. */
 void heap_take_pages(struct heap *heap, uint64_t address, uint64_t source, uint64_t size);
 
-/* Makes the pages of some bytes resident, where that is kept track of. */
+/* Makes the pages of some bytes resident. */
 void residence_touch(struct heap *heap, uint64_t address, uint64_t size);
 
 /* Notes that the program or the allocator writes these bytes. */
 ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size)
 {
-    if (heap->residence != NULL && size > 0)
+    const struct residence *residence = heap->residence;
+    if (residence != NULL && size > 0 && address + size > residence->dense)
         residence_touch(heap, address, size);
 }
 
