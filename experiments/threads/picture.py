@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simalloc.report.extremes import both_extremes
 from simalloc.report.figures.axes import bytes_axis, events_axis
@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from simalloc.heap import Footprint, Run
     from simalloc.report.figures.picture import Picture
 
+_HIGHEST: Final = 1.6
+"""Mapped bytes may go so far above the resident ones before the picture cuts them off."""
+
 
 def draw_footprints(runs: Sequence[Run], titles: Sequence[str]) -> Picture:
-    """Return a panel a run, on one scale; every interval is drawn from its least to its most."""
+    """Return a panel a run with pages, on one scale; all is drawn from its least to its most.
+
+    What is mapped far above all that is resident is cut off.
+    """
     with styled("light") as palette:
         figure = new_figure(2.9)
         panels = figure.subplots(1, len(runs), sharey=True, squeeze=False)[0]
@@ -34,7 +40,8 @@ def draw_footprints(runs: Sequence[Run], titles: Sequence[str]) -> Picture:
             events_axis(axes.xaxis)
             axes.grid(axis="y", alpha=0.4)
             axes.set_axisbelow(True)
-        top = max(run.mapped.peak_bytes for run in runs)
+        written = max(run.resident.peak_bytes for run in runs if run.resident is not None)
+        top = min(_HIGHEST * written, max(run.mapped.peak_bytes for run in runs))
         panels[0].set_ylim(0, 1.05 * top)
         bytes_axis(panels[0].yaxis, top)
         panels[0].set_ylabel("bytes")
