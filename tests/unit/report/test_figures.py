@@ -42,6 +42,10 @@ TRACES = [made(seed) for seed in range(4)]
 RUNS = [simulate(trace, name, addresses=True) for trace in TRACES for name in POLICIES]
 
 
+def small_map(trace, run):
+    return heap_map(trace, run, columns=150, rows=80)
+
+
 def texts(figure):
     """Return all that is written in a figure."""
     figure.draw_without_rendering()
@@ -73,7 +77,7 @@ def test_heaps_of_several_traces_are_refused():
 
 
 def test_heap_maps():
-    maps = [heap_map(TRACES[0], run) for run in RUNS[:2]]
+    maps = [small_map(TRACES[0], run) for run in RUNS[:2]]
     pinned = [pins(TRACES[0], run, most=3) for run in RUNS[:2]]
     written = texts(draw_heap_maps(maps, POLICIES[:2], pins=pinned, theme=THEME))
     for name in (*POLICIES[:2], "address", "time (events)", "live, by age (events)", "free", "3"):
@@ -82,17 +86,17 @@ def test_heap_maps():
 
 def test_a_heap_map_says_what_it_has_no_place_for():
     trace = Trace.from_events([Op.MALLOC] * 2, [0, 1], [100, 1 << 20])
-    shown = heap_map(trace, simulate(trace, "dlmalloc-2.8.6"))
+    shown = small_map(trace, simulate(trace, "dlmalloc-2.8.6"))
     note = "not shown: up to 1 MiB mapped apart"
     assert f"dlmalloc\n{note}" in texts(draw_heap_maps([shown], ["dlmalloc"]))
     assert note in texts(draw_heap_maps([shown], [""], soon=True))
-    other = heap_map(trace, simulate(trace, "first-fit-ao"))
+    other = small_map(trace, simulate(trace, "first-fit-ao"))
     assert "first-fit-ao" in texts(draw_heap_maps([shown, other], ["dlmalloc", "first-fit-ao"]))
 
 
 def test_headings_are_as_narrow_as_their_maps():
     heading = "first-fit-lifo: peak heap 2.10 × peak live"
-    shown = heap_map(TRACES[0], RUNS[0])
+    shown = small_map(TRACES[0], RUNS[0])
     assert heading in texts(draw_heap_maps([shown] * 2, [heading] * 2))
     wrapped = "first-fit-lifo: peak heap\n2.10 × peak live"
     for soon in (False, True):
@@ -100,7 +104,7 @@ def test_headings_are_as_narrow_as_their_maps():
 
 
 def test_what_is_free_has_the_colour_of_free_and_above_the_heap_there_is_nothing():
-    shown = heap_map(TRACES[0], RUNS[0])
+    shown = small_map(TRACES[0], RUNS[0])
     palette = PALETTES["light"]
     pixels = heap_pixels(shown, palette, age_norm([shown]))
     rows = shown.lowest_address + shown.cell_bytes * (np.arange(len(shown.live)) + 0.5)
@@ -209,7 +213,7 @@ def test_figures_of_a_trace_in_which_nothing_happens():
     nothing = Trace.from_events([Op.MALLOC, Op.FREE], [0, 0], [0, 0])
     run = simulate(nothing, "best-fit-ao", addresses=True)
     for figure in (
-        draw_heap_maps([heap_map(nothing, run)], ["nothing"]),
+        draw_heap_maps([small_map(nothing, run)], ["nothing"]),
         draw_timelines([run]),
         draw_lives(nothing),
         draw_portrait(nothing),
