@@ -60,7 +60,7 @@ void residence_touch(struct heap *heap, uint64_t address, uint64_t size);
 ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size)
 {
     const struct residence *residence = heap->residence;
-    if (residence != NULL && size > 0 && address + size > residence->dense)
+    if (UNLIKELY(residence != NULL) && size > 0 && address + size > residence->dense)
         residence_touch(heap, address, size);
 }
 

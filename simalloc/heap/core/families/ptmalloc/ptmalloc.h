@@ -224,7 +224,16 @@ void search_merge_and_trim(struct ptmalloc *state, uint32_t id);
 /* threads.c */
 
 bool threads_switch(struct ptmalloc *state);
-struct arena *threads_arena(struct ptmalloc *state, uint64_t asked);
+/* Gives the thread an arena, which has none, for a request of `asked` bytes; NULL, with the heap's
+ * failure set, if that cannot be. */
+struct arena *threads_attach(struct ptmalloc *state, uint64_t asked);
+
+ALWAYS_INLINE struct arena *threads_arena(struct ptmalloc *state, uint64_t asked)
+{
+    struct arena *arena = state->thread->arena;
+    return LIKELY(arena != NULL) ? arena : threads_attach(state, asked);
+}
+
 /* Makes the cache of the thread, which has none, where there are caches. */
 bool threads_make_cache(struct ptmalloc *state);
 bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena);

@@ -63,11 +63,9 @@ static struct arena *reuse(struct ptmalloc *state)
     return state->arenas[place == 0 ? 0 : state->arena_count - place];
 }
 
-struct arena *threads_arena(struct ptmalloc *state, uint64_t asked)
+struct arena *threads_attach(struct ptmalloc *state, uint64_t asked)
 {
-    struct arena *arena = state->thread->arena;
-    if (LIKELY(arena != NULL))
-        return arena;
+    struct arena *arena;
     if (state->idle_count > 0) {
         arena = state->arenas[state->idle[--state->idle_count]];
     } else if (!may_grow(state)) {
