@@ -35,7 +35,8 @@ void pymalloc_release(struct heap *heap)
     free(python);
 }
 
-bool python_reserve_owned(struct heap *heap)
+/* Makes room for what is known of all blocks; false, with the heap's failure set, if there is none. */
+static bool reserve_owned(struct heap *heap)
 {
     struct pymalloc *python = heap->pymalloc;
     return heap_needs(heap, TABLE_COVER(python->owned, python->owned_capacity, heap->capacity - 1));
@@ -84,7 +85,7 @@ static bool cut(struct heap *heap, uint32_t number, uint32_t size)
     struct pool *pool = pool_of(python, number);
     const uint64_t header = heap->setting.mechanism ? POOL_HEADER : 0;
     uint64_t count = (pool_size(heap) - header) / size;
-    if (!heap_reserve_more(heap, count + 2) || !python_reserve_owned(heap))
+    if (!heap_reserve_more(heap, count + 2) || !reserve_owned(heap))
         return false;
     python_join(heap, pool->lowest, pool_size(heap));
     uint32_t id = pool->lowest;
@@ -221,7 +222,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 
 static bool reserve(struct heap *heap)
 {
-    return heap->pymalloc->base->reserve(heap) && python_reserve_owned(heap);
+    return heap->pymalloc->base->reserve(heap) && reserve_owned(heap);
 }
 
 static uint64_t rounded(const struct heap *heap, uint64_t size)

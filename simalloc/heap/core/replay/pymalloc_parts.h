@@ -96,9 +96,6 @@ static inline struct pool *pool_of(const struct pymalloc *python, uint32_t pool)
     return &arena_of(python, pool)->pools[(pool - 1) % POOLS];
 }
 
-/* Makes room for what is known of all blocks; false, with the heap's failure set, if there is none. */
-bool python_reserve_owned(struct heap *heap);
-
 /* Makes one block of `size` bytes of neighbours, the lowest of which is given; it is cached then. */
 void python_join(struct heap *heap, uint32_t lowest, uint64_t size);
 

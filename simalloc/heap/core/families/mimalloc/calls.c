@@ -38,7 +38,8 @@ static struct theap *add_theap(struct mimalloc *mi, uint32_t thread)
     return mi->heap.failure == NULL ? theap : NULL;
 }
 
-struct theap *theap_of_caller(const struct mimalloc *mi)
+/* What the request's thread has; NULL: nothing. */
+static struct theap *theap_of_caller(const struct mimalloc *mi)
 {
     return thread_table_find(&mi->theaps, mi->heap.request.thread);
 }

@@ -191,8 +191,6 @@ ALWAYS_INLINE void page_free_own(struct mimalloc *mi, uint32_t number, uint32_t 
 /* An empty heap for a thread; NULL, with the heap's failure set, when memory is exhausted. */
 struct theap *theap_make(struct mimalloc *mi);
 void theap_release(struct theap *theap);
-/* What the request's thread has; NULL: nothing. */
-struct theap *theap_of_caller(const struct mimalloc *mi);
 /* The high end of a block, at a multiple of an alignment; the low end is waste meanwhile. */
 uint32_t align_inside(struct mimalloc *mi, uint32_t id, uint64_t alignment);
 /* Frees a block on behalf of a thread. */
@@ -238,8 +236,6 @@ void page_collect(struct heap *heap, struct page *page, bool keep_newest);
 /* Takes over what others freed; the blocks that would have come next come last. */
 void page_collect_all(struct heap *heap, struct page *page);
 
-/* The queue that a page is in, or will be. */
-struct queue *queue_of(const struct page *page);
 /* Makes a page a thread's, the first or last of its queue. */
 void queue_push(struct mimalloc *mi, struct theap *theap, uint32_t number, bool in_front);
 /* Takes a page out of its owner's queue; nobody owns it then. */

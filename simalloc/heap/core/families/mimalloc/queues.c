@@ -1,7 +1,8 @@
 /* The queues of pages that a thread has in mimalloc, and the empty pages that wait in them. */
 #include "families/mimalloc/mimalloc.h"
 
-struct queue *queue_of(const struct page *page)
+/* The queue that a page is in, or will be. */
+static struct queue *queue_of(const struct page *page)
 {
     return &page->owner->queues[page->is_full ? FULL : page->bin];
 }

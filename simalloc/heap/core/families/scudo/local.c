@@ -39,7 +39,7 @@ bool scudo_push_local(struct scudo *state, struct local *local, uint32_t number,
     return is_full;
 }
 
-void scudo_empty_local(struct scudo *state, struct local *local)
+static void empty_local(struct scudo *state, struct local *local)
 {
     for (uint32_t number = 1; number < state->configuration->classes; number++)
         while (local->stacks[number].count > 0)
@@ -105,7 +105,7 @@ void scudo_end_thread(struct heap *heap)
     if (state->caches > 0 || local == NULL)
         return;
     scudo_collect(state, local);
-    scudo_empty_local(state, local);
+    empty_local(state, local);
     local->next_unused = state->local_unused;
     state->local_unused = local;
     thread_table_keep(&state->local_of, heap->request.thread, NULL);
@@ -114,7 +114,7 @@ void scudo_end_thread(struct heap *heap)
 static void empty(struct scudo *state, struct local *local)
 {
     scudo_recycle_all(state, local);
-    scudo_empty_local(state, local);
+    empty_local(state, local);
 }
 
 void scudo_empty_reached(struct scudo *state)

@@ -234,7 +234,6 @@ void scudo_drop_batch(struct scudo *state, uint32_t batch);
 
 /* The same of the records, class 0. */
 void scudo_push_records(struct scudo *state, const uint32_t *records, uint32_t count);
-uint32_t scudo_pop_records(struct scudo *state, uint32_t *records);
 
 /* Takes a record from a local cache, in which something is kept from now on, and gives it back.
  * NOTHING without a mechanism, or if memory is exhausted. */
@@ -264,7 +263,6 @@ struct local *scudo_local(struct scudo *state, bool only_frees);
 uint32_t scudo_pop_local(struct scudo *state, struct local *local, uint32_t number);
 /* Puts a cached block on top; returns whether the oldest have gone to the region. */
 bool scudo_push_local(struct scudo *state, struct local *local, uint32_t number, uint32_t id);
-void scudo_empty_local(struct scudo *state, struct local *local);
 /* Ends the request's thread: what only it has goes to what all share. */
 void scudo_end_thread(struct heap *heap);
 /* Empties the local caches that the request's thread empties for all. */

@@ -65,7 +65,7 @@ static void make(struct scudo *state)
     scudo_push_records(state, made, count);
 }
 
-uint32_t scudo_pop_records(struct scudo *state, uint32_t *popped)
+static uint32_t pop_records(struct scudo *state, uint32_t *popped)
 {
     struct records *records = &state->records;
     if (records->group == NOTHING)
@@ -95,7 +95,7 @@ uint32_t scudo_take_record(struct scudo *state, struct local *local)
         return NOTHING;
     struct stack *stack = &local->stacks[0];
     if (stack->count == 0)
-        stack->count = scudo_pop_records(state, stack->blocks);
+        stack->count = pop_records(state, stack->blocks);
     if (stack->count == 0)
         return NOTHING;
     uint32_t record = stack->blocks[--stack->count];
