@@ -2,6 +2,7 @@
 
 import io
 import tracemalloc
+from functools import cache
 
 import pytest
 import zstandard
@@ -13,6 +14,7 @@ TEXT = b"".join(b"m %d %d\n" % (number, number * 7919 % 1000) for number in rang
 by_name = pytest.mark.parametrize("compression", COMPRESSIONS, ids=lambda each: each.name)
 
 
+@cache
 def packed(compression, content=TEXT):
     return b"".join(compressed([content[:1000], content[1000:]], f"x{compression.suffix}"))
 
