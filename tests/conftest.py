@@ -5,7 +5,6 @@ not break does not fail beside it. The environment variable SIMALLOC_EXAMPLES as
 number of them, and the option `--hypothesis-profile=anew` for examples that nobody has seen.
 """
 
-import compileall
 import os
 import shlex
 import signal
@@ -34,7 +33,6 @@ sys.modules["rfc3987_syntax"] = None
 """Jsonschema does without it, which Jupyter brings, and which takes three seconds to import."""
 
 
-PROJECT = Path(__file__).parents[1]
 LONG = ("property", "papers", "installed", "notebooks", "cli", "fuzz")
 """The folders whose files take long."""
 
@@ -43,21 +41,15 @@ def pytest_collection_modifyitems(items):
     """Put what takes long first, so that no worker is left with it in the end."""
 
     def place(item):
-        folder = item.path.relative_to(PROJECT / "tests").parts[0]
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
         return LONG.index(folder) if folder in LONG else len(LONG)
 
     items.sort(key=place)
 
 
-def pytest_configure(config):
-    """Listen to Ctrl-C: what a shell starts in the background ignores it, with its children.
-
-    And keep bytecode for the many processes of the tests: an editable install reads it, but never
-    writes it, and a quarter of a second of each import is compiling.
-    """
+def pytest_configure():
+    """Listen to Ctrl-C: what a shell starts in the background ignores it, with its children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if not hasattr(config, "workerinput"):
-        compileall.compile_dir(PROJECT / "simalloc", quiet=1)
 
 
 @pytest.fixture(scope="session", autouse=True)
