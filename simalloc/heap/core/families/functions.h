@@ -33,9 +33,9 @@ FUNCTION(size_t, replay_end,
          (struct replay *replay, const struct events *part, struct batch *batch, uint32_t used),
          (replay, part, batch, used))
 FUNCTION(void, replay_begin_pages, (struct replay *replay), (replay))
-FUNCTION(bool, replay_note_pages,
-         (struct replay *replay, struct batch *batch, size_t event, uint8_t op, uint32_t block),
-         (replay, batch, event, op, block))
+FUNCTION(bool, replay_note,
+         (struct replay *replay, const struct events *events, struct batch *batch, size_t event),
+         (replay, events, batch, event))
 FUNCTION(uint32_t, replay_seldom,
          (const struct replay *replay, uint8_t op, uint32_t block, uint64_t size,
           const struct layer *layer),

@@ -67,31 +67,10 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
 
 /* Begins a batch of a heap that keeps track of its pages: each event is noted. */
 void replay_begin_pages(struct replay *replay);
-/* Notes which pages of its object's block an event has written, and what is resident after it, where
- * the heap keeps track of its pages; false if it has failed. */
-bool replay_note_pages(struct replay *replay, struct batch *batch, size_t event, uint8_t op,
-                       uint32_t block);
-
-/* Notes that the heap has changed; false if it has failed. */
-ALWAYS_INLINE bool note_change(struct batch *batch, size_t event, struct heap *heap)
-{
-    if (heap->failure != NULL)
-        return false;
-    heap->heap_changed = false;
-    batch->mapped.at[batch->mapped.count++] =
-        (struct byte_change){event, heap->mapped, heap->counters.allocated};
-    return true;
-}
-
-/* The same in the loop below. */
-ALWAYS_INLINE bool note_any_change(struct replay *replay, struct batch *batch, size_t event,
-                                   uint8_t op, uint32_t block)
-{
-    struct heap *heap = replay->heap;
-    return UNLIKELY(heap->residence != NULL)
-               ? replay_note_pages(replay, batch, event, op, block)
-               : note_change(batch, event, heap);
-}
+/* Notes that an event has changed the heap; and where pages are kept track of, which of them it has
+ * written of its object's block, and what is resident after it. False if the heap has failed. */
+bool replay_note(struct replay *replay, const struct events *events, struct batch *batch,
+                 size_t event);
 
 /* Carries out the events of a batch, or less if the heap fails. `free_may_shrink`: also a free may
  * change the heap or its pages, or fail. */
@@ -113,11 +92,15 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
         uint32_t *object = &blocks[events->slot[i]];
         uint8_t op = events->op[i];
         uint32_t block = *object;
-        if (op == OP_FREE && LIKELY(block != NO_BLOCK)) {
+        if (op == OP_FREE) { /* asked first: it is known sooner than the block */
+            if (UNLIKELY(block == NO_BLOCK)) {
+                heap_fail(heap, INVALID_EVENTS);
+                break;
+            }
             *object = NO_BLOCK;
             release(heap, block);
             if (free_may_shrink && UNLIKELY(heap->heap_changed) &&
-                !note_any_change(replay, batch, i, op, NO_BLOCK))
+                !replay_note(replay, events, batch, i))
                 break;
         } else {
             heap->request.size = (uint64_t)events->size[i];
@@ -126,8 +109,7 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
                 size = overhead_gross(&heap->setting, size);
             block = replay_request(replay, heap, op, block, size, allocate, layer);
             *object = block;
-            if (UNLIKELY(heap->heap_changed) &&
-                !note_any_change(replay, batch, i, op, block))
+            if (UNLIKELY(heap->heap_changed) && !replay_note(replay, events, batch, i))
                 break;
         }
         batch->free_blocks[i] =

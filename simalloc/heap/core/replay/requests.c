@@ -184,20 +184,33 @@ void replay_begin_pages(struct replay *replay)
     replay->heap->heap_changed |= PAGES_MAY_CHANGE;
 }
 
-bool replay_note_pages(struct replay *replay, struct batch *batch, size_t event, uint8_t op,
-                       uint32_t id)
+/* Notes that the heap has changed; false if it has failed. */
+static bool note_change(struct batch *batch, size_t event, struct heap *heap)
+{
+    if (heap->failure != NULL)
+        return false;
+    heap->heap_changed = 0;
+    batch->mapped.at[batch->mapped.count++] =
+        (struct byte_change){event, heap->mapped, heap->counters.allocated};
+    return true;
+}
+
+bool replay_note(struct replay *replay, const struct events *events, struct batch *batch,
+                 size_t event)
 {
     struct heap *heap = replay->heap;
+    if (heap->residence == NULL)
+        return note_change(batch, event, heap);
+    uint8_t op = events->op[event];
+    uint32_t id = replay->objects.blocks[events->slot[event]];
     const struct block *block = &heap->blocks[id];
     bool is_request = id != NO_BLOCK && (op < OP_USE || op == OP_CALLOC);
     uint64_t end = block->address + block->size + heap->setting.payload;
     if (is_request && end > heap->residence->dense)
         write_block(replay, op, id);
-    if (UNLIKELY(heap->heap_changed != PAGES_MAY_CHANGE)) {
-        if (!note_change(batch, event, heap))
-            return false;
-        heap->heap_changed = PAGES_MAY_CHANGE;
-    }
+    if (heap->heap_changed != PAGES_MAY_CHANGE && !note_change(batch, event, heap))
+        return false;
+    heap->heap_changed = PAGES_MAY_CHANGE;
     note_resident(replay, event);
     return true;
 }

@@ -345,6 +345,8 @@ void heap_take_pages(struct heap *heap, uint64_t address, uint64_t source, uint6
 void residence_touch(struct heap *heap, uint64_t address, uint64_t size)
 {
     const struct residence *residence = heap->residence;
+    if (LIKELY(address + size <= residence->dense))
+        return;
     uint64_t first = page_of(residence, address);
     uint64_t last = page_of(residence, address + size - 1);
     bool is_known = last - first <= 1 && knows(residence, first) && knows(residence, last);

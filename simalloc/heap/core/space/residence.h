@@ -59,8 +59,7 @@ void residence_touch(struct heap *heap, uint64_t address, uint64_t size);
 /* Notes that the program or the allocator writes these bytes. */
 ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size)
 {
-    const struct residence *residence = heap->residence;
-    if (UNLIKELY(residence != NULL) && size > 0 && address + size > residence->dense)
+    if (heap->residence != NULL && size > 0)
         residence_touch(heap, address, size);
 }
 

@@ -167,11 +167,14 @@ static inline uint32_t use_whole(struct ptmalloc *state, uint32_t id)
 
 static inline void write_head(struct ptmalloc *state, uint32_t id)
 {
-    heap_touch(&state->heap, state->heap.blocks[id].address + state->word, state->word);
+    if (UNLIKELY(state->heap.residence != NULL))
+        heap_touch(&state->heap, state->heap.blocks[id].address + state->word, state->word);
 }
 
 static inline void write_links(struct ptmalloc *state, uint32_t id)
 {
+    if (LIKELY(state->heap.residence == NULL))
+        return;
     uint64_t address = state->heap.blocks[id].address, size = size_of(state, id);
     unsigned words = is_small(state, size) ? 3 : 5;
     heap_touch(&state->heap, address + state->word, words * state->word);
