@@ -1,11 +1,12 @@
 /* Which form of the list costs less. */
 #include "index/list/fit_list.h"
 
-/* How many visits take as long as a search of another form with what that costs besides; a
- * neighbour that is passed when a block enters by address is a visit too. How far the form may be
+/* How many visits take as long as a search of another form with what that costs besides, which is
+ * more where it has to begin at a rover; a neighbour that is passed when a block enters by address
+ * is a visit too. How far the form may be
  * behind the other one, in visits and in visits for each block; and how many blocks are walked at
  * most, for a batch of long walks is soon over then. */
-enum { FAIR_VISITS = 6 };
+enum { FAIR_VISITS = 6, FAIR_FROM_ROVER = 10 };
 enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
 
 /* How many blocks a list has at most that stays flat. */
@@ -66,7 +67,8 @@ static int64_t draw_balance(struct list_fit *state)
     uint64_t searches = counters->searches - state->searches;
     state->searches = counters->searches;
     state->visited = counters->visited;
-    return (int64_t)(FAIR_VISITS * searches) - (int64_t)(visited + state->passed);
+    uint64_t fair = state->rule.fit == FIT_NEXT ? FAIR_FROM_ROVER : FAIR_VISITS;
+    return (int64_t)(fair * searches) - (int64_t)(visited + state->passed);
 }
 
 /* Whether the list has been in the wrong form for so long that a change is worth its price. */
