@@ -192,6 +192,7 @@ static inline void write_object(struct ptmalloc *state, uint32_t id, uint64_t si
 static inline uint32_t split(struct ptmalloc *state, uint32_t id, uint64_t size)
 {
     uint32_t high = heap_cut_high(&state->heap, id, size);
+    __builtin_prefetch(&state->heap.blocks[state->heap.unused]); /* the next split waits for it */
     state->heap.blocks[high].family_data = state->heap.blocks[id].family_data;
     state->heap.counters.splits++;
     write_head(state, id);
