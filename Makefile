@@ -32,9 +32,11 @@ papers: page
 	$(BIN)/python -m experiments.bounds --out out/bounds > out/bounds.txt
 	cp out/bounds/bounds.md out/bounds/bounds.png docs
 
-# What keeps one core busy goes beside a build that takes both; then the tests, which take both too.
-test: $(VENV)/built
-	$(MAKE) --jobs 2 lint site $(SANITIZED)/built
+# Beside what keeps one core busy, as pip does, goes a build that takes both; then the tests, which take both too.
+test:
+	$(MAKE) $(VENV)/tools
+	$(MAKE) --jobs 2 $(VENV)/built $(SANITIZED)/built
+	$(MAKE) --jobs 2 lint site
 	$(MAKE) unit sanitize
 
 out/tables.txt: $(VENV)/built $(shell find experiments/johnstone_wilson experiments/*.py simalloc traces -type f -not -name '*.pyc')
@@ -73,7 +75,7 @@ SANITIZED_TESTS ?= tests/property/test_engines_agree.py tests/property/test_list
   tests/property/test_user_policies.py tests/property/test_devices_agree.py tests/unit/user_policies/test_user_policy_misuse.py tests/unit/trace \
   $(patsubst %,--ignore tests/unit/trace/test_%.py,catalogue format_memray workloads gabber_workloads)
 
-$(SANITIZED)/built: $(VENV)/built
+$(SANITIZED)/built: $(VENV)/tools $(C_SOURCES)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
 	  --upgrade --target $(SANITIZED)/site . -Cbuild-dir=$(SANITIZED)/meson \
 	  -Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false \

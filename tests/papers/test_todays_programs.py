@@ -17,9 +17,14 @@ BEST, FIRST = PAIR
 
 @pytest.fixture(scope="module")
 def results():
-    """Of the rows that grow by 4 KiB only the cases are replayed: of the others experiments.growth
-    has what is kept, and `test_growth` that it is what a replay comes to."""
-    kept = {Job(one.trace, one.policy): one.waste for one in read_kept() if one.unit == 256 * SCALE}
+    """Only the cases are replayed: of all else experiments.growth has what is kept, and
+    `test_growth` that it is what a replay comes to."""
+    row_of = {256 * SCALE: "{}", 512 * SCALE: "{}-8k"}
+    kept = {
+        Job(one.trace, row_of[one.unit].format(one.policy)): one.waste
+        for one in read_kept()
+        if one.unit in row_of
+    }
     return measure(no_progress, kept)
 
 

@@ -197,9 +197,7 @@ def many_twice():
     return Trace.from_events(*(np.concatenate(parts) for parts in (op, number, size)))
 
 
-@pytest.mark.parametrize(
-    ("name", "portable"), [*((name, False) for name in BINS_BY_ADDRESS), (BINS_BY_ADDRESS[0], True)]
-)
+@pytest.mark.parametrize(("name", "portable"), [("best-fit-ao", True), ("double-buddy", False)])
 def test_when_bins_come_to_hold_many_blocks(name, portable):
     """Enough of them to be arrays, of which some are full, and few again."""
     own = assert_long_forms_agree(name, many_twice(), portable, every=250_000)
