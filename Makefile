@@ -34,9 +34,7 @@ papers: page
 
 # Beside what keeps one core busy, as pip does, goes a build that takes both; then the tests, which take both too.
 test:
-	$(MAKE) $(VENV)/tools
-	$(MAKE) --jobs 2 $(VENV)/built $(SANITIZED)/built
-	$(MAKE) --jobs 2 lint site
+	$(MAKE) --jobs 2 lint site $(SANITIZED)/built
 	$(MAKE) unit sanitize
 
 out/tables.txt: $(VENV)/built $(shell find experiments/johnstone_wilson experiments/*.py simalloc traces -type f -not -name '*.pyc')
