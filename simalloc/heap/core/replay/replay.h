@@ -164,6 +164,10 @@ size_t replay_all(struct replay *replay, const struct events *events);
 /* The layer of a family that has but one, and its next_layer(). */
 #define DEFINE_ONLY_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)         \
     DEFINE_LAYER(name, free_may_shrink, allocate_, release_, reserve_, __VA_ARGS__)          \
+    DEFINE_NEXT_LAYER(name)
+
+/* The next_layer() of a family whose only layer has been defined. */
+#define DEFINE_NEXT_LAYER(name)                                                              \
     static const struct layer *next_layer(struct heap *heap)                                 \
     {                                                                                        \
         (void)heap;                                                                          \

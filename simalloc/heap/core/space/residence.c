@@ -261,8 +261,10 @@ static uint64_t run_from(const struct residence *residence, uint64_t page)
 {
     const struct page_group *group = page_table_find(&residence->table, page / PAGES_OF_GROUP);
     uint64_t number = page % PAGES_OF_GROUP;
-    if (group == NULL || group->of_pages == NULL || group->of_pages == ALL_RESIDENT)
-        return group == NULL || group->of_pages == NULL ? 0 : PAGES_OF_GROUP - number;
+    if (group == NULL || group->of_pages == NULL)
+        return 0;
+    if (group->of_pages == ALL_RESIDENT)
+        return PAGES_OF_GROUP - number;
     uint64_t absent = ~((const uint64_t *)group->of_pages)[number / 64] >> number % 64;
     return absent == 0 ? 64 - number % 64 : (uint64_t)__builtin_ctzll(absent);
 }

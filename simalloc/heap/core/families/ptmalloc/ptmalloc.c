@@ -368,12 +368,7 @@ static bool reserve(struct heap *heap)
 
 DEFINE_INLINED_LAYER(ptmalloc, true, allocate_sized, release_quickly, reserve,
                      .allocate = allocate, .release = release, .reallocate = reallocate_block)
-
-static const struct layer *next_layer(struct heap *heap)
-{
-    (void)heap;
-    return &layer_ptmalloc;
-}
+DEFINE_NEXT_LAYER(ptmalloc)
 
 static bool init(void *memory)
 {

@@ -3,9 +3,8 @@
 
 /* How many visits take as long as a search of another form with what that costs besides, which is
  * more where it has to begin at a rover; a neighbour that is passed when a block enters by address
- * is a visit too. How far the form may be
- * behind the other one, in visits and in visits for each block; and how many blocks are walked at
- * most, for a batch of long walks is soon over then. */
+ * is a visit too. How far the form may be behind the other one, in visits and in visits for each
+ * block; and how many blocks are walked at most, for a batch of long walks is soon over then. */
 enum { FAIR_VISITS = 6, FAIR_FROM_ROVER = 10 };
 enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
 
