@@ -91,14 +91,13 @@ def as_printed(row: str, job: Job, runs: Runs) -> bool:
     return run.peak_heap_bytes in heap and run.live_bytes_at_peak_heap in live
 
 
-def equal_cells(outlier: str, runs: Runs) -> int:
+def equal_cells(outlier: str | None, runs: Runs) -> int:
     """Return how many of `CELLS` are as printed with the missing bytes at an outlier's first place.
 
-    For any other word than an outlier's row they lie in front of the trace.
+    Without an outlier they lie in front of the trace.
     """
-    reached = REACHED.get(outlier)
     replayed = {
-        row: inserted(row, reached[0]) if reached else in_front(PROGRAM, row)
+        row: inserted(row, REACHED[outlier][0]) if outlier else in_front(PROGRAM, row)
         for row in AS_PRINTED.policies
     }
     return sum(

@@ -262,9 +262,8 @@ def _espresso(results: Results) -> dict[str, Any]:
         "heaps": {row: outliers.heaps(row, results.runs) for row in outliers.ROWS},
         "printed_heaps": {row: printed_heap("espresso", row).spell() for row in outliers.ROWS},
         "all_cells": outliers.CELLS,
-        "equal_cells": {
-            where: outliers.equal_cells(where, results.runs) for where in ("front", *outliers.ROWS)
-        },
+        "front_cells": outliers.equal_cells(None, results.runs),
+        "equal_cells": {row: outliers.equal_cells(row, results.runs) for row in outliers.ROWS},
         "both_places": len(set.intersection(*map(set, reached.values()))),
     }
 
