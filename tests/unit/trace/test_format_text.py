@@ -185,7 +185,7 @@ def test_the_format_can_be_forced(log):
 
 
 def test_an_import_streams(tmp_path):
-    op, key, size = random_events(3 << 16, 1000)
+    op, key, size = random_events(3 << 18, 1000)
     write_trace(Trace.from_events(op, key, size), tmp_path / "trace.npz")
     export_trace(tmp_path / "trace.npz", tmp_path / "log.txt.zst", "text")
     shares = []
@@ -193,5 +193,5 @@ def test_an_import_streams(tmp_path):
     assert (
         read_trace(tmp_path / "again.npz").sha256() == read_trace(tmp_path / "trace.npz").sha256()
     )
-    assert len(shares) > 2
+    assert len(shares) > 10
     assert sum(shares) == pytest.approx(1)

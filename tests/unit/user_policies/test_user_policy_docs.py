@@ -46,12 +46,10 @@ def test_the_plan_can_be_read(folder):
 
 
 def test_the_figures_of_the_examples():
-    """All of the smaller trace, and the first of the other."""
     rows = [line.split("|") for line in PAGE.read_text("utf-8").splitlines() if " % | " in line]
     assert len(rows) == 7
     for _, name, *_, p2c, ghostscript, _ in rows:
-        traces = {"p2c": p2c} | ({"ghostscript": ghostscript} if "FirstFit" in name else {})
-        for trace, printed in traces.items():
+        for trace, printed in (("p2c", p2c), ("ghostscript", ghostscript)):
             run = simulate(load(trace), f"{DOCS}/examples/policies.py:{name.strip(' `')}")
             measured = 100 * (run.peak_heap_bytes / run.max_live_bytes - 1)
             decimals = len(printed.strip(" %").partition(".")[2])
