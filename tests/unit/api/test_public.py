@@ -38,7 +38,10 @@ def test_every_name_is_there_and_explained_on_the_page():
     assert sorted(named) == sorted(simalloc.__all__)
     for name in simalloc.__all__:
         assert name in dir(simalloc)
-        assert len(inspect.getdoc(getattr(simalloc, name))) > 20
+        thing = getattr(simalloc, name)
+        assert len(inspect.getdoc(thing)) > 20
+        if callable(thing) and not inspect.isclass(thing):
+            assert inspect.signature(thing).return_annotation is not inspect.Signature.empty
 
 
 def test_help_and_errors_need_no_extras():
