@@ -47,16 +47,17 @@ def nanoseconds(contests: Sequence[Contest]) -> Cells:
 
 
 def times_the_real(contests: Sequence[Contest]) -> Cells:
-    """Return the median time of each model by that of the real allocator, where both were timed."""
-    cells = nanoseconds(contests)
-    real = {
-        name: "glibc" if name == "ptmalloc" else f"real {name}"
-        for name in map(_plain, dict.fromkeys(name for name, _ in cells))
-    }
+    """Return each model's time by that of the allocator it models, where both were timed.
+
+    It is the quotient of what each took beside glibc, so that a machine that is slower for some
+    seconds is so for both sides.
+    """
+    cells = ratios(contests)
+    real = cells | {("real ptmalloc", contest.trace): 1.0 for contest in contests}
     return {
-        (name, trace): time / cells[real[_plain(name)], trace]
-        for (name, trace), time in cells.items()
-        if (real[_plain(name)], trace) in cells
+        (name, trace): ratio / real[f"real {_plain(name)}", trace]
+        for (name, trace), ratio in cells.items()
+        if (f"real {_plain(name)}", trace) in real
     }
 
 
