@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
+unexport PYTHONDONTWRITEBYTECODE
 C_SOURCES := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
 .DELETE_ON_ERROR:
-.PHONY: tables page papers test lint unit site sanitize clean
+.PHONY: tables page papers notebook test lint unit site sanitize clean
 
 tables: out/tables.txt
 	@cat $<
@@ -31,6 +32,11 @@ papers: page
 	$(BIN)/python -m experiments.sites --out docs > out/sites-policies.txt
 	$(BIN)/python -m experiments.bounds --out out/bounds > out/bounds.txt
 	cp out/bounds/bounds.md out/bounds/bounds.png docs
+
+# JupyterLab with the notebooks, for which it comes into the environment.
+notebook: $(VENV)/built
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[notebook]'
+	$(BIN)/jupyter lab notebooks
 
 # Beside what keeps one core busy, as pip does, goes a build that takes both; then the tests, which take both too.
 test:
@@ -82,14 +88,15 @@ $(SANITIZED)/built: $(VENV)/tools $(C_SOURCES)
 	touch $@
 
 # The build tools first, so that the editable install can rebuild the C extensions on import. Older pips cannot pass
-# settings on to a build (-C).
+# settings on to a build (-C). What is installed is compiled to bytecode when it is first imported: most never is, and
+# to compile all takes a third of the time.
 $(VENV)/tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check 'pip>=23.1' 'meson-python>=0.17' 'meson>=1.4' ninja
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile 'pip>=23.1' 'meson-python>=0.17' 'meson>=1.4' ninja
 	touch $@
 
 $(VENV)/built: $(VENV)/tools $(C_SOURCES)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --no-build-isolation --editable '.[dev]'
 	touch $@
 
 clean:

@@ -9,7 +9,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,10 +26,6 @@ settings.register_profile(
     "anew", settings.get_profile("same"), derandomize=False, database=None, print_blob=True
 )
 settings.load_profile("same")
-
-
-sys.modules["rfc3987_syntax"] = None
-"""Jsonschema does without it, which Jupyter brings, and which takes three seconds to import."""
 
 
 LONG = ("property", "papers", "installed", "notebooks", "cli", "fuzz")
