@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from experiments.detlefs.heaps import table_9, table_10
-from experiments.detlefs.paper import PAPER
+from experiments.detlefs.paper import NEAR, PAPER, SAME_RUN
 from experiments.mallocs import at_hand
 from simalloc.report import Rounded, Table
 
@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from experiments.comparison import Comparison
     from experiments.detlefs.measuring import Results
     from simalloc.report.table import Value
-
-NEAR: Final = 0.05
-"""A figure is near if it is within this share of print."""
-
-SAME_RUN: Final = ("espresso", "cfrac", "gawk")
-"""Programs whose traces are the paper's runs: table 2's totals are met but for stdio buffers."""
-
 
 def ratios(comparison: Comparison, allocator: str) -> dict[str, float]:
     """Return measured over printed by program."""

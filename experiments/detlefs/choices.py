@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from experiments.detlefs.agreement import NEAR, SAME_RUN
 from experiments.detlefs.behaviour import with_buffers
-from experiments.detlefs.paper import KILOBYTE_OF_HEAP, PAPER
+from experiments.detlefs.paper import KILOBYTE_OF_HEAP, NEAR, PAPER, SAME_RUN
 from experiments.mallocs import at_hand, replay, with_mechanism
 from simalloc.report import Rounded, Table
 

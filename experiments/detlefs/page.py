@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from experiments.detlefs.agreement import NEAR, SAME_RUN
 from experiments.detlefs.bracket import bracket
 from experiments.detlefs.choices import (
     COLLECTOR,
@@ -19,7 +18,7 @@ from experiments.detlefs.choices import (
     is_near,
 )
 from experiments.detlefs.heaps import run_of, table_9, table_10
-from experiments.detlefs.paper import KILOBYTE_OF_HEAP, PAPER
+from experiments.detlefs.paper import KILOBYTE_OF_HEAP, NEAR, PAPER, SAME_RUN
 from experiments.detlefs.units import UNITS, quotients_met
 from experiments.detlefs.verdict import space_order
 from experiments.mallocs import at_hand, missing

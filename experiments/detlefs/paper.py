@@ -18,6 +18,12 @@ KILOBYTE_OF_HEAP: Final = 1024
 KIN: Final = ("kingsley", "kingsley-4.4bsd")
 """Kingsley's malloc as in 4.2BSD, of which ULTRIX's is a variant, and as of 4.4BSD."""
 
+NEAR: Final = 0.05
+"""A figure is near if it is within this share of print."""
+
+SAME_RUN: Final = ("espresso", "cfrac", "gawk")
+"""Programs whose traces are the paper's runs: table 2's totals are met but for stdio buffers."""
+
 
 def relative(name: str) -> str:
     """Return the column of a policy's figures relative to ULTRIX's."""

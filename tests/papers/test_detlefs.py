@@ -3,11 +3,11 @@
 import pytest
 from paper_pages import DOCS, no_progress
 
-from experiments.detlefs.agreement import NEAR, SAME_RUN
 from experiments.detlefs.exhibits import exhibits
 from experiments.detlefs.heaps import table_9
 from experiments.detlefs.measuring import measure
 from experiments.detlefs.page import PAGE, page
+from experiments.detlefs.paper import NEAR, SAME_RUN
 from experiments.detlefs.verdict import space_order
 
 
