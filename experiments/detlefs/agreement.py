@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from experiments.detlefs.measuring import Results
     from simalloc.report.table import Value
 
+
 def ratios(comparison: Comparison, allocator: str) -> dict[str, float]:
     """Return measured over printed by program."""
     return {
