@@ -99,7 +99,7 @@ def _aligning(policy: Policy) -> str:
 def _title(group: str) -> str:
     if not group:
         return "In no group"
-    return f"@{group}: {GROUP_TITLES[group]}"
+    return f"@{group}: {GROUP_TITLES[group]}" if group in GROUP_TITLES else f"@{group}"
 
 
 def _characteristic(policy: Policy) -> str:

@@ -1,7 +1,8 @@
 """Every policy by its name. A new combination of known parts is one more row in here.
 
 The modules in here are found by themselves. Each has a paper or a kind of policies: `POLICIES`, the
-rows, and `GROUP`, which they belong to (empty: to none); a row of further groups names them.
+rows, and `GROUP`, which they belong to (empty: to none); a row of further groups names them. One of
+the modules of a group says its `TITLE`.
 """
 
 from __future__ import annotations
@@ -65,17 +66,8 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """The names of the policies in each group."""
 
 GROUP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "johnstone-wilson": "the sixteen policies of Johnstone & Wilson 1998",
-        "gabber": "the allocators of Gabber 2001",
-        "detlefs": "the allocators of Detlefs, Dosser & Zorn 1993",
-        "rezaei": "the allocators of Rezaei and others 2016",
-        "ellermann": "the methods of Ellermann 2014",
-        "real": "allocators of the past",
-        "modern": "allocators of today",
-        "device": "caching allocators of deep-learning frameworks",
-        "default": "what one would teach or install",
-    }
+    {module.GROUP: module.TITLE for module in _MODULES if hasattr(module, "TITLE")}
+    | {"default": "what one would teach or install"}
 )
 """What the groups are."""
 

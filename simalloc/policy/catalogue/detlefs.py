@@ -12,6 +12,7 @@ from simalloc.policy.families.kingsley import Kingsley, Variant
 from simalloc.policy.families.quick_fit import QuickFit
 
 GROUP: Final = "detlefs"
+TITLE: Final = "the allocators of Detlefs, Dosser & Zorn 1993"
 
 _REAL: Final = ("real",)
 

@@ -8,6 +8,7 @@ from simalloc.policy.description import Policy
 from simalloc.policy.device import Bfc, NoCache, OrtArena, PyTorch, RmmPool
 
 GROUP: Final = "device"
+TITLE: Final = "caching allocators of deep-learning frameworks"
 
 _ADDRESSES: Final = (
     "Each segment lies at the next higher address, at a multiple of 2 MiB, and none is used twice."

@@ -14,6 +14,7 @@ from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.parts import Coalescing, Fit, Order, Spacing
 
 GROUP: Final = "ellermann"
+TITLE: Final = "the methods of Ellermann 2014"
 
 _PAPER: Final = "Ellermann 2014"
 _HEAD: Final = 16

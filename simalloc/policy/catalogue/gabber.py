@@ -15,6 +15,7 @@ from simalloc.policy.families.solaris_3x import Solaris3x
 from simalloc.policy.families.vmalloc import Vmalloc
 
 GROUP: Final = "gabber"
+TITLE: Final = "the allocators of Gabber 2001"
 
 _REAL: Final = ("real",)
 

@@ -16,6 +16,7 @@ from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.parts import Fit, Order, Series
 
 GROUP: Final = "johnstone-wilson"
+TITLE: Final = "the sixteen policies of Johnstone & Wilson 1998"
 
 _PAPER: Final = "Johnstone & Wilson 1998"
 

@@ -8,6 +8,7 @@ from simalloc.policy.description import Policy
 from simalloc.policy.families.kingsley import Kingsley, Variant
 
 GROUP: Final = "real"
+TITLE: Final = "allocators of the past"
 
 _READING: Final = (
     "The heap is the allocator's alone, and a page has 4096 bytes. mechanism=on adds the word in "

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simalloc.policy.families import Family
 
 GROUP: Final = "modern"
+TITLE: Final = "allocators of today"
 
 
 def _row(name: str, description: Family, source: str, reading: str) -> Policy:

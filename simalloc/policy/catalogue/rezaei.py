@@ -13,6 +13,7 @@ from simalloc.policy.families.segregated_fit import ListFit, SegregatedFit
 from simalloc.policy.parts import Coalescing
 
 GROUP: Final = "rezaei"
+TITLE: Final = "the allocators of Rezaei and others 2016"
 
 _PAPER: Final = "Rezaei and others 2016"
 _CLASSES: Final = 8

@@ -34,7 +34,7 @@ JOHNSTONE_WILSON = [
 
 
 def test_every_group_has_a_title_and_no_other():
-    assert set(GROUP_TITLES) == set(GROUPS)
+    assert set(GROUP_TITLES) == set(GROUPS), "one module of each group says its TITLE"
 
 
 def test_the_sixteen_are_there_and_say_where_their_rules_come_from():
