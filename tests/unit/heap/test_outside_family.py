@@ -5,7 +5,9 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import simalloc
 from simalloc.errors import PolicyError
 from simalloc.heap import simulate
+from simalloc.policy import Family, Policy
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
@@ -69,6 +72,22 @@ def test_its_parameters_are_named_as_those_of_others(policy):
 def test_it_has_no_reference(policy):
     with pytest.raises(PolicyError, match="walked fit has no reference engine"):
         simulate(simalloc.read_trace("make"), policy, engine="reference")
+
+
+def test_a_parameter_that_only_one_side_has_is_named(policy):
+    @dataclass(frozen=True)
+    class Wider(type(policy.description)):
+        unit: int = 1
+
+    @dataclass(frozen=True)
+    class Narrower(Family):
+        compiled: ClassVar[object] = policy.description.compiled
+
+    make = simalloc.read_trace("make")
+    with pytest.raises(TypeError, match="walked fit: its description has a parameter unit"):
+        simalloc.simulate(make, Policy("wider", Wider()))
+    with pytest.raises(TypeError, match="walked fit: the C family takes a parameter growth"):
+        simalloc.simulate(make, Policy("narrower", Narrower()))
 
 
 def test_what_was_compiled_for_another_layout_is_refused(policy, tmp_path):

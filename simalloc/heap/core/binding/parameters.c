@@ -55,13 +55,16 @@ static bool read_number(const struct parameter *parameter, PyObject *value, uint
     return false;
 }
 
-static bool fill(const struct parameter *parameters, size_t count, void *state, PyObject *given)
+static bool fill(const char *family, const struct parameter *parameters, size_t count, void *state,
+                 PyObject *given)
 {
     for (size_t i = 0; i < count; i++) {
         const struct parameter *parameter = &parameters[i];
         PyObject *value = PyDict_GetItemString(given, parameter->name);
         if (value == NULL) {
-            PyErr_Format(PyExc_TypeError, "the parameter %s is missing", parameter->name);
+            PyErr_Format(PyExc_TypeError,
+                         "%s: the C family takes a parameter %s, which its description lacks",
+                         family, parameter->name);
             return false;
         }
         uint64_t *field = (uint64_t *)((char *)state + parameter->offset);
@@ -71,14 +74,30 @@ static bool fill(const struct parameter *parameters, size_t count, void *state, 
     return true;
 }
 
+static bool is_among(const struct parameter *parameters, size_t count, PyObject *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, parameters[i].name) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool fill_parameters(const struct family *family, void *state, PyObject *given)
 {
     const size_t common = sizeof settings / sizeof *settings;
-    if (!fill(settings, common, state, given) ||
-        !fill(family->parameters, family->parameter_count, state, given))
+    if (!fill(family->name, settings, common, state, given) ||
+        !fill(family->name, family->parameters, family->parameter_count, state, given))
         return false;
-    if (PyDict_Size(given) == (Py_ssize_t)(common + family->parameter_count))
-        return true;
-    PyErr_Format(PyExc_TypeError, "%s takes other parameters than %R", family->name, given);
-    return false;
+    PyObject *name;
+    for (Py_ssize_t place = 0; PyDict_Next(given, &place, &name, NULL);) {
+        if (is_among(settings, common, name) ||
+            is_among(family->parameters, family->parameter_count, name))
+            continue;
+        PyErr_Format(PyExc_TypeError,
+                     "%s: its description has a parameter %U, which the C family does not take",
+                     family->name, name);
+        return false;
+    }
+    return true;
 }
