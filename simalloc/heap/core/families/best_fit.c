@@ -2,7 +2,6 @@
 #include "index/size/size_index.h"
 #include "parts/coalescing.h"
 #include "replay/replay.h"
-#include "replay/trimming.h"
 
 struct best_fit {
     struct heap heap;
@@ -10,7 +9,6 @@ struct best_fit {
     uint64_t fit;            /* FIT_BEST */
     uint64_t order;          /* enum order */
     struct splitting splitting;
-    struct trimming trimming;
 };
 
 ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
@@ -127,7 +125,7 @@ static bool init(void *memory)
 {
     struct best_fit *state = memory;
     struct heap *heap = &state->heap;
-    trimming_init(heap, &state->trimming, state->splitting.growth);
+    splitting_init(heap, &state->splitting);
     return size_index_init(&state->index, heap, heap_unit(heap) | state->splitting.growth,
                            (enum order)state->order, true);
 }
@@ -166,7 +164,6 @@ static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct best_fit, fit, fit_names),
     CHOICE_PARAMETER(struct best_fit, order, order_names),
     SPLITTING_PARAMETERS(struct best_fit, splitting),
-    TRIMMING_PARAMETERS(struct best_fit, trimming),
 };
 
 const struct family best_fit = {

@@ -5,7 +5,6 @@
 #include "index/size/size_index.h"
 #include "parts/coalescing.h"
 #include "replay/replay.h"
-#include "replay/trimming.h"
 
 enum last_remainder { LAST_REMAINDER_NONE, LAST_REMAINDER_SMALL, LAST_REMAINDER_ANY };
 
@@ -15,7 +14,6 @@ struct binned_fit {
     uint64_t last_remainder; /* enum last_remainder: the requests that it serves */
     uint64_t small;
     struct splitting splitting;
-    struct trimming trimming;
     uint32_t remainder; /* the last remainder, STATE_FREE as the wilderness is; or NO_BLOCK */
     /* The wilderness is the last block whenever that is free. */
 };
@@ -210,7 +208,7 @@ static bool init(void *memory)
     struct binned_fit *state = memory;
     struct heap *heap = &state->heap;
     state->remainder = NO_BLOCK;
-    trimming_init(heap, &state->trimming, state->splitting.growth);
+    splitting_init(heap, &state->splitting);
     return size_index_init(&state->bins, heap, heap_unit(heap) | state->splitting.growth,
                            ORDER_FIFO, false);
 }
@@ -248,7 +246,6 @@ static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct binned_fit, last_remainder, last_remainder_names),
     UNIT_PARAMETER(struct binned_fit, small),
     SPLITTING_PARAMETERS(struct binned_fit, splitting),
-    TRIMMING_PARAMETERS(struct binned_fit, trimming),
 };
 
 const struct family binned_fit = {

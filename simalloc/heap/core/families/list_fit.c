@@ -2,14 +2,12 @@
 #include "index/list/fit_list.h"
 #include "parts/coalescing.h"
 #include "replay/replay.h"
-#include "replay/trimming.h"
 
 struct sequential_fit {
     struct list_fit list;
     uint64_t fit;   /* enum fit */
     uint64_t order; /* enum order */
     struct splitting splitting;
-    struct trimming trimming;
 };
 
 ALWAYS_INLINE struct list_fit *state_of(struct heap *heap)
@@ -170,7 +168,7 @@ static bool init(void *memory)
 {
     struct sequential_fit *state = memory;
     struct heap *heap = &state->list.heap;
-    trimming_init(heap, &state->trimming, state->splitting.growth);
+    splitting_init(heap, &state->splitting);
     if (!block_list_init(&state->list.tree, heap,
                                              heap_unit(heap) | state->splitting.growth))
         return false;
@@ -213,7 +211,6 @@ static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct sequential_fit, fit, fit_names),
     CHOICE_PARAMETER(struct sequential_fit, order, order_names),
     SPLITTING_PARAMETERS(struct sequential_fit, splitting),
-    TRIMMING_PARAMETERS(struct sequential_fit, trimming),
 };
 
 const struct family VARIANT(list_fit) = {

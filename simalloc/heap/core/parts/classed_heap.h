@@ -12,7 +12,6 @@
 struct classed_heap {
     struct heap heap;
     struct splitting splitting;
-    struct trimming trimming;
     uint64_t coalescing; /* enum merging */
     uint64_t least;      /* what is split off has this many bytes */
 };
@@ -38,7 +37,7 @@ ALWAYS_INLINE bool classed_init(struct classed_heap *state)
     uint64_t split = state->splitting.minimum_split;
     state->least = split > minimum ? split : minimum;
     state->splitting.count_tail &= state->coalescing == MERGING_ALL;
-    trimming_init(&state->heap, &state->trimming, state->splitting.growth);
+    splitting_init(&state->heap, &state->splitting);
     return true;
 }
 
@@ -158,9 +157,7 @@ ALWAYS_INLINE void classed_take_out(struct heap *heap, uint32_t id,
 
 #define CLASSED_PARAMETERS(state, base)                                            \
     SPLITTING_PARAMETERS(state, base.splitting),                                   \
-        TRIMMING_PARAMETERS(state, base.trimming), {                               \
-        "coalescing", offsetof(state, base.coalescing), 0,                         \
-            sizeof merging_names / sizeof *merging_names - 1, merging_names        \
-    }
+    {"coalescing", offsetof(state, base.coalescing), 0,                            \
+     sizeof merging_names / sizeof *merging_names - 1, merging_names}
 
 #endif

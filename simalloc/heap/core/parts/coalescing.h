@@ -3,6 +3,7 @@
 #define SIMALLOC_COALESCING_H
 
 #include "parts/layer.h"
+#include "replay/trimming.h"
 
 /* Gives a block to the index, merged with its free neighbours. */
 typedef void enter_function(struct heap *heap, uint32_t id);
@@ -26,19 +27,28 @@ ALWAYS_INLINE void coalesce(struct heap *heap, uint32_t id, take_out_function *t
     }
 }
 
-/* How blocks are split and the heap grows; the first of a family's parameters. */
+/* How blocks are split, and how the heap grows and shrinks: of a family whose description derives
+ * from Splitting. SPLITTING_PARAMETERS names its members, and init() calls splitting_init(). */
 struct splitting {
     uint64_t growth;        /* the break rises by multiples of it */
     uint64_t minimum_split; /* less than this is not split off */
     uint64_t count_tail;    /* whether a free block that ends at the break counts towards a growth */
+    struct trimming trimming;
 };
 
-#define SPLITTING_PARAMETERS(state, splitting)                                               \
-    {"growth", offsetof(state, splitting.growth), 1, UINT64_C(1) << 50, NULL},               \
-        {"minimum_split", offsetof(state, splitting.minimum_split), 1, UINT64_C(1) << 50, NULL}, \
-    {                                                                                        \
-        "count_tail", offsetof(state, splitting.count_tail), 0, 1, NULL                      \
-    }
+#define SPLITTING_PARAMETERS(state, splitting)                                                  \
+    {"growth", offsetof(state, splitting.growth), 1, UINT64_C(1) << 50, NULL},                  \
+    {"minimum_split", offsetof(state, splitting.minimum_split), 1, UINT64_C(1) << 50, NULL},    \
+    {"count_tail", offsetof(state, splitting.count_tail), 0, 1, NULL},                          \
+    {"trim", offsetof(state, splitting.trimming.trim), 0, UINT64_C(1) << 50, NULL},             \
+    {"trim_keep", offsetof(state, splitting.trimming.trim_keep), 0, UINT64_C(1) << 50, NULL}
+
+/* Begins to trim the heap, if it is to be trimmed at all. */
+ALWAYS_INLINE void splitting_init(struct heap *heap, struct splitting *splitting)
+{
+    splitting->trimming.unit = splitting->growth;
+    heap->trimming = splitting->trimming.trim > 0 ? &splitting->trimming : NULL;
+}
 
 /* Reallocates without moving: cuts the block's high end off, or takes the low end of a free
  * neighbour above; false if that is not enough. */

@@ -6,7 +6,7 @@
 
 #include "parts/layer.h"
 
-/* Part of a family's state. */
+/* Part of a family's `struct splitting` (parts/coalescing.h). */
 struct trimming {
     uint64_t trim;      /* the least size of the last block that is trimmed; 0: none is */
     uint64_t trim_keep; /* what is left of it */
@@ -14,19 +14,6 @@ struct trimming {
     const struct layer *base;   /* what frees go to */
     const struct layer *family; /* the same, or what that stands on */
 };
-
-#define TRIMMING_PARAMETERS(state, trimming)                                           \
-    {"trim", offsetof(state, trimming.trim), 0, UINT64_C(1) << 50, NULL},              \
-    {                                                                                  \
-        "trim_keep", offsetof(state, trimming.trim_keep), 0, UINT64_C(1) << 50, NULL   \
-    }
-
-/* Begins to trim a heap, if it is to be trimmed at all, by multiples of a unit. */
-ALWAYS_INLINE void trimming_init(struct heap *heap, struct trimming *trimming, uint64_t unit)
-{
-    trimming->unit = unit;
-    heap->trimming = trimming->trim > 0 ? trimming : NULL;
-}
 
 /* The layer that trims after what another one does, which may stand over the family's. */
 const struct layer *trimming_over(struct heap *heap, const struct layer *base,
