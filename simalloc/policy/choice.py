@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simalloc.errors import PlanError, PolicyError
 from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAP_POLICIES, find_policy, spell_exactly
 from simalloc.policy.description import Policy
-from simalloc.policy.python import PythonPolicy, UserPolicy, is_user_policy, user_policy
+from simalloc.policy.python import PythonPolicy, is_user_policy, user_policy
 from simalloc.policy.several import listed
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ Grid = dict[str, "int | str | Sequence[int | str]"]
 def expand_policies(policies: object, folder: Path | None = None) -> tuple[Policy, ...]:
     """Return the policies that names, patterns and grids of parameters stand for.
 
-    They are given as one or several of `Policy`, policies of one's own, and names, which may be
-    groups such as `@johnstone-wilson`, patterns such as `first-fit-*`, or `all`; or as a mapping
-    from names to grids, for the policy with every combination of the values. Files of policies are
+    They are given as one or several of `Policy`, policies in Python, and names, which may be groups
+    such as `@johnstone-wilson`, patterns such as `first-fit-*`, or `all`; or as a mapping from
+    these to grids, for the policy with every combination of the values. Files of policies are
     looked for from `folder`. Raises `PlanError` with the wrong key.
     """
     if not isinstance(policies, dict):
@@ -84,11 +84,10 @@ def _named(given: object, folder: Path | None) -> list[Policy]:
 
 
 def _check_name(policy: Policy) -> None:
-    """Raise `PlanError` unless the policy's name makes it again, for results go by names."""
-    if isinstance(policy, UserPolicy):
-        return
-    if type(_checked(policy.name, ("policies",)).description) is not type(policy.description):
-        reason = f"{policy.name} is another policy in the catalogue, whose names results go by"
+    """Raise `PlanError` if the policy's name is that of one of another family in the catalogue."""
+    row = CATALOGUE.get(policy.name, policy)
+    if type(row.description) is not type(policy.description):
+        reason = f"{policy.name} is another policy in the catalogue; give this one another name"
         raise PlanError(reason, key=("policies",))
 
 

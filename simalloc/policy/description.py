@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import PolicyError
@@ -82,9 +82,19 @@ class Policy(ShownAsTable):
             values[name] = read_value(name, value, known[name])
         return replace(self, description=replace(self.description, **values))
 
-    def spelled(self, catalogued: Policy) -> str:
-        """Return the text that makes this policy of the `catalogued` one of the same name."""
-        return spell_parameters(self.name, self.all_parameters, catalogued.all_parameters)
+    @property
+    def family_defaults(self) -> dict[str, Value]:
+        """The value that each parameter has by default, in plain values; some have none."""
+        parts = fields(self.description)
+        return {part.name: plain_value(part.default) for part in parts if part.default != MISSING}
+
+    def spelled(self, catalogued: Policy | None) -> str:
+        """Return the text that makes this policy of the `catalogued` one of the same name.
+
+        Without such a one, return the name with the parameters that differ from the family's.
+        """
+        known = self.family_defaults if catalogued is None else catalogued.all_parameters
+        return spell_parameters(self.name, self.all_parameters, known)
 
 
 def read_parameters(text: str, tail: str) -> dict[str, Value]:
@@ -116,7 +126,7 @@ def spell_parameters(name: str, values: Mapping[str, Value], known: Mapping[str,
     changed = [
         f"{key}={_quoted(str(spell_value(value)))}"
         for key, value in values.items()
-        if value != known[key]
+        if key not in known or value != known[key]
     ]
     return f"{name}:{','.join(changed)}" if changed else name
 

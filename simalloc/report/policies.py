@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from simalloc.policy import GROUP_TITLES, Policy, parameters_of, spell, spell_value
-from simalloc.policy.parts import plain_value
 from simalloc.report.table import Table
 
 if TYPE_CHECKING:
@@ -104,8 +103,8 @@ def _title(group: str) -> str:
 
 def _characteristic(policy: Policy) -> str:
     """Return the parameters that are not at the defaults of the policy's family."""
-    plain = {part.name: plain_value(part.default) for part in fields(policy.description)}
-    return _spelled({name: v for name, v in policy.parameters.items() if plain.get(name) != v})
+    known = policy.family_defaults
+    return _spelled({name: v for name, v in policy.parameters.items() if known.get(name) != v})
 
 
 def _parameters(policy: Policy) -> str:

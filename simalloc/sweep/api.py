@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from simalloc.errors import PlanError
-from simalloc.policy import expand_policies
+from simalloc.policy import CATALOGUE, UserPolicy, expand_policies
 from simalloc.progress import progress as any_progress
 from simalloc.sweep.finding import find_sources
 from simalloc.sweep.plan import Plan, check_reallocs, check_scales
@@ -55,9 +55,14 @@ def run_sweep(
     """
     if timelines and results is None:
         raise PlanError("timelines are kept in a file of results; give one")
+    described = expand_policies(policies)
+    for policy in described:
+        if policy.name not in CATALOGUE and not isinstance(policy, UserPolicy):
+            reason = f"{policy.name} is not in the catalogue, by whose names results are kept; "
+            raise PlanError(f"{reason}simulate_all() takes it", key=("policies",))
     plan = Plan(
         find_sources(traces, Path()),
-        expand_policies(policies),
+        described,
         check_scales(scales),
         check_reallocs(reallocs),
         timelines,

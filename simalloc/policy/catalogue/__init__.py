@@ -118,8 +118,8 @@ def modules_of(policy: Policy) -> tuple[str, ...]:
 
 
 def spell(policy: Policy) -> str:
-    """Return the text from which `find_policy()` makes this policy again."""
-    return policy.spelled(CATALOGUE.get(policy.name, policy))
+    """Return the text from which `find_policy()` makes this policy again, if the name is known."""
+    return policy.spelled(CATALOGUE.get(policy.name))
 
 
 def spell_exactly(policy: Policy) -> str:

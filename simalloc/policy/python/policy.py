@@ -45,7 +45,7 @@ class UserPolicy(Policy):
         values = tuple(values_of(policy).items())
         return replace(self, description=replace(self.description, values=values))
 
-    def spelled(self, catalogued: Policy) -> str:  # noqa: ARG002 - it is in no catalogue
+    def spelled(self, catalogued: Policy | None) -> str:  # noqa: ARG002 - it is in no catalogue
         """Return the text that makes this policy while its file is as it is."""
         return self._spelled(self.name)
 
@@ -94,8 +94,8 @@ def policy_of(own: PythonPolicy | type[PythonPolicy], **parameters: Value) -> Us
     """
     if not isinstance(own, (type, PythonPolicy)):
         raise PolicyError(
-            f"{type(own).__name__!r} is no policy, nor the name or the class of one; "
-            "that of a run is its attribute `policy`"
+            f"{type(own).__name__!r} is no policy, nor the name or the class of one; that of a run "
+            "is its attribute `policy`, and that of a description is Policy(NAME, DESCRIPTION)"
         )
     code = code_of_class(own if isinstance(own, type) else type(own))
     values = {} if isinstance(own, type) else values_of(own)

@@ -65,8 +65,9 @@ def test_its_heap_is_sound_after_every_event(policy):
 
 def test_its_parameters_are_named_as_those_of_others(policy):
     grown = policy.with_parameters(growth="64K")
-    run = simalloc.simulate(simalloc.read_trace("make"), grown, scale=16)
-    assert run.peak_heap_bytes * 16 % 65536 == 0
+    runs = simalloc.simulate_all("make", [policy, grown, "first-fit-ao"], scale=16)
+    assert runs["walked-fit"].mapped == runs["first-fit-ao"].mapped
+    assert runs["walked-fit:growth=64K"].peak_heap_bytes * 16 % 65536 == 0
 
 
 def test_it_has_no_reference(policy):

@@ -8,6 +8,7 @@ from sweep_traces import small_trace
 
 from simalloc.errors import PlanError
 from simalloc.policy import GROUPS, HEAP_POLICIES, expand_policies, find_policy, spell
+from simalloc.sweep.api import run_sweep
 from simalloc.sweep.lines import line_of
 from simalloc.sweep.planfile import plan_of, read_plan
 
@@ -84,8 +85,14 @@ def test_a_policy_that_no_text_makes_again_is_refused():
     other = replace(HEAP_POLICIES["lea-2.6.1"], name="first-fit-ao")
     with pytest.raises(PlanError, match="is another policy in the catalogue"):
         expand_policies([other])
-    with pytest.raises(PlanError, match="no policy 'mine'"):
-        expand_policies([replace(other, name="mine")])
+    with pytest.raises(PlanError, match=r"mine is not in the catalogue.*simulate_all\(\) takes it"):
+        run_sweep(small_trace(1), [replace(other, name="mine")])
+
+
+def test_a_policy_of_another_name_is_told_from_itself_with_other_parameters():
+    mine = replace(HEAP_POLICIES["first-fit-ao"], name="mine")
+    spelled = [spell(one) for one in expand_policies({mine: {"growth": ["4K", "64K"]}})]
+    assert spelled == ["mine:fit=first,order=ao", "mine:fit=first,order=ao,growth=64K"]
 
 
 def test_a_trace_in_memory_and_workloads_are_sources(tmp_path):
