@@ -9,6 +9,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
@@ -93,7 +94,7 @@ class LazyGroup(click.Group):
             sys.exit(EXIT_PIPE_CLOSED)
         except OSError as error:
             if error.filename:
-                _fail(f"{error.filename}: {error.strerror}")
+                _fail(f"{error.filename}: {_why(error)}")
             _discard_output()
             _fail(error.strerror or str(error))
         sys.exit(code if isinstance(code, int) else 0)
@@ -127,6 +128,12 @@ def _terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _why(error: OSError) -> str | None:
+    folder = Path(os.fsdecode(error.filename)).parent
+    is_missing = isinstance(error, FileNotFoundError) and not folder.exists()
+    return f"there is no folder {folder}" if is_missing else error.strerror
 
 
 def _fail(message: str, ctx: click.Context | None = None) -> NoReturn:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from simalloc.cli.group import EXIT_ERROR
+from simalloc.cli.size import Size
 from simalloc.plural import counted
-from simalloc.policy.parts import parse_size
 from simalloc.report.units import spell_bytes
 from simalloc.trace.recorder import DEPTH, MOST_DEPTH, ProgramError, Wanted, record, recover
 from simalloc.trace.symbols import symbolizer
@@ -71,8 +71,7 @@ class _WithStacks(click.Command):
 )
 @click.option(
     "--every",
-    type=parse_size,
-    default="0",
+    type=Size(1),
     metavar="BYTES",
     help="Record a sample: blocks that hold one of the bytes drawn, on average one in this many.",
 )
@@ -105,7 +104,7 @@ def command(
     times: bool,
     sites: bool,
     depth: int | None,
-    every: int,
+    every: int | None,
     python: bool,
     progress: bool | None,
     no_wait: bool,
@@ -128,7 +127,7 @@ def command(
         raise click.UsageError(
             "COMMAND is missing: simalloc record -o TRACE -- COMMAND ARG...", ctx
         )
-    wanted = Wanted(times, depth or int(sites), every, python)
+    wanted = Wanted(times, depth or int(sites), every or 0, python)
     teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
     try:
         outcome = record(command, output, teller, wanted=wanted, wait=not no_wait, alone=alone)

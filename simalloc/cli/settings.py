@@ -10,6 +10,7 @@ import click
 
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
+from simalloc.cli.size import Size
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap.real import installed, passes, replay_natively
@@ -27,7 +28,6 @@ from simalloc.measure.settings import (
     settings_of,
 )
 from simalloc.measure.sites import best_apart, events_of_best_apart
-from simalloc.policy.parts import parse_size
 from simalloc.report import write_table
 from simalloc.report.arenas import arena_code_table, arenas_table, arenas_text
 from simalloc.report.settings import (
@@ -71,6 +71,8 @@ _REPEATS: Final = 3
 )
 @click.option(
     "--budget",
+    "limit",
+    type=Size(),
     metavar="SIZE",
     help="Show only what stays below this many resident bytes, such as 512M.",
 )
@@ -85,7 +87,7 @@ def command(
     traces: Sequence[str],
     search: bool,  # noqa: FBT001 - click passes options so
     own: Sequence[str],
-    budget: str | None,
+    limit: int | None,
     native: bool,  # noqa: FBT001 - click passes options so
     table_format: Format,
 ) -> None:
@@ -96,7 +98,6 @@ def command(
     PYTHONMALLOC=malloc, then also under models of Python's own allocator over these; and it says
     which arenas of that are held, by how many blocks, and by which code.
     """
-    limit = None if budget is None else parse_size(budget)
     records: list[dict[str, object]] = []
     for name in traces:
         source = open_source(name)

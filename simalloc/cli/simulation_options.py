@@ -6,9 +6,8 @@ from typing import Final
 
 import click
 
-from simalloc.errors import PolicyError
+from simalloc.cli.size import Size
 from simalloc.heap import Realloc
-from simalloc.policy.parts import parse_size
 
 scale_option: Final = click.option(
     "--scale",
@@ -24,24 +23,9 @@ realloc_option: Final = click.option(
 )
 
 
-class _Size(click.ParamType[int]):
-    """A size such as 4K."""
-
-    name = "size"
-
-    def convert(
-        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """Return the bytes."""
-        try:
-            return parse_size(str(value))
-        except PolicyError as error:
-            self.fail(str(error), param, ctx)
-
-
 page_option: Final = click.option(
     "--page",
-    type=_Size(),
+    type=Size(),
     default="4K",
     show_default=True,
     help="The bytes of a page, such as 64K or 2M, of which each is resident or not.",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -43,6 +45,21 @@ if TYPE_CHECKING:
     from simalloc.measure.sites import At, By, Frame, Profile, Tree, Way
     from simalloc.report import Format
     from simalloc.trace import Trace
+
+
+def _patterns(_context: Any, _option: Any, patterns: Sequence[str]) -> Sequence[str]:
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise click.BadParameter(f"{pattern!r} is no regular expression: {error}") from None
+    return patterns
+
+
+def _number(_context: Any, _option: Any, given: float) -> float:
+    if isnan(given):
+        raise click.BadParameter("nan is no number")
+    return given
 
 
 @click.command(
@@ -90,6 +107,7 @@ if TYPE_CHECKING:
     "wrappers",
     multiple=True,
     metavar="REGEX",
+    callback=_patterns,
     help="A function that allocates for others, so that its caller is meant; several times.",
 )
 @click.option("--unfolded", is_flag=True, help="Fold nothing: xmalloc and its like are code too.")
@@ -105,6 +123,7 @@ if TYPE_CHECKING:
 @click.option(
     "--least",
     type=click.FloatRange(0, 100),
+    callback=_number,
     default=1,
     show_default=True,
     metavar="PERCENT",
@@ -145,6 +164,9 @@ def command(
     back to the system if those did not. Where objects of several lie in a page, each has a share.
     """
     writer = None if export is None else writer_for(export)
+    if policy is None and (parted or propose):
+        option = "--apart" if parted else "--propose"
+        raise SimallocError(f"{option} replays under a policy; name one with -p")
     folded = None if unfolded else wrappers
     loaded = load(trace)
     with progress(loaded.name, 2 * len(loaded) if policy else 0) as advance:
@@ -157,6 +179,7 @@ def command(
             progress=advance,
         )
     measure = _measure(whole, measure)
+    chosen = [whole.sites_in(function) for function in parted]
     profile = whole.where(lambda path: _is_wanted(path, only, through, without))
     if export and writer:
         with replacing(export) as stream:
@@ -165,10 +188,10 @@ def command(
         _print_tree(loaded.name, tree_of(profile, way), measure, least, table_format)
     else:
         _print_rows(loaded.name, profile, by, measure, most, table_format)
-    if parted:
-        _try_apart(loaded, _named(policy, "--apart"), whole, parted)
-    if propose:
-        _propose(loaded, _named(policy, "--propose"), folded, page)
+    if policy and parted:
+        _try_apart(loaded, policy, parted, chosen)
+    if policy and propose:
+        _propose(loaded, policy, folded, page)
 
 
 def _print_rows(name: str, profile: Profile, by: By, measure: str, most: int, form: Format) -> None:
@@ -215,15 +238,10 @@ def _has(frames: Sequence[Frame], text: str) -> bool:
     return any(text in frame.function or text in frame.file for frame in frames)
 
 
-def _named(policy: str | None, option: str) -> str:
-    if policy is None:
-        raise SimallocError(f"{option} replays under a policy; name one with -p")
-    return policy
-
-
-def _try_apart(trace: Trace, policy: str, profile: Profile, functions: Sequence[str]) -> None:
+def _try_apart(
+    trace: Trace, policy: str, functions: Sequence[str], chosen: Sequence[Sequence[int]]
+) -> None:
     """Say on stderr what each function's objects in a heap of their own would come to."""
-    chosen = [profile.sites_in(function) for function in functions]
     with progress(f"{trace.name}: apart", len(trace) * (1 + len(functions))) as advance:
         parting = Parting(trace, policy, advance)
         found = [parting.apart(sites) for sites in chosen]

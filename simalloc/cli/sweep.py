@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from simalloc.cli.progress import progress
+from simalloc.cli.size import Size
 from simalloc.machine import core_count
 from simalloc.plural import counted
-from simalloc.policy import parse_size
 from simalloc.sweep import carry_out_plan, read_plan
 from simalloc.sweep.estimate import estimate
 from simalloc.sweep.progress import SweepProgress
@@ -46,7 +46,7 @@ EXIT_FAILED_RUNS: Final = 1
 )
 @click.option(
     "--memory",
-    type=parse_size,
+    type=Size(),
     metavar="SIZE",
     help="Bytes that traces may take, as in 4G.  [default: 3/4 of the memory]",
 )

@@ -80,6 +80,11 @@ def test_version():
             "simalloc: error: x.npz: No such file\n",
         ),
         (
+            FileNotFoundError(2, "No such file", "nowhere/x.npz"),
+            2,
+            "simalloc: error: nowhere/x.npz: there is no folder nowhere\n",
+        ),
+        (
             MemoryError("Unable to allocate 7 GiB"),
             2,
             "simalloc: error: memory is exhausted: Unable to allocate 7 GiB\n",

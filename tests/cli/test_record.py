@@ -188,7 +188,14 @@ def test_what_cannot_be_recorded(run, tmp_path, command, code, message):
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["-o", "out.npz"], ["ls"], ["-o", "no/such/out.npz", "ls"], ["-o", ".", "ls"]],
+    [
+        [],
+        ["-o", "out.npz"],
+        ["ls"],
+        ["-o", "no/such/out.npz", "ls"],
+        ["-o", ".", "ls"],
+        ["-o", "out.npz", "--every", "0", "ls"],
+    ],
 )
 def test_wrong_usage(run, tmp_path, words):
     done = run(*words)

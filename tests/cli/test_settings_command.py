@@ -48,7 +48,7 @@ def test_it_ends_in_a_verdict(trace):
     ("arguments", "complaint"),
     [
         (["--budget", "10"], "nothing stays below 10 bytes"),
-        (["--budget", "much"], "is not a size"),
+        (["--budget", "much"], "'--budget': 'much' is not a size"),
         (["--settings", "hoard"], "no model of 'hoard'"),
         (["--settings", "glibc:speed=11"], "no parameter 'speed'"),
     ],

@@ -1,0 +1,29 @@
+"""The sizes that options take, such as 4K."""
+
+from __future__ import annotations
+
+import click
+
+from simalloc.errors import PolicyError
+from simalloc.policy.parts import parse_size
+
+
+class Size(click.ParamType[int]):
+    """A size of at least so many bytes."""
+
+    name = "size"
+
+    def __init__(self, least: int = 0) -> None:
+        self.least = least
+
+    def convert(
+        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return the bytes."""
+        try:
+            size = parse_size(str(value))
+        except PolicyError as error:
+            self.fail(str(error), param, ctx)
+        if size < self.least:
+            self.fail(f"{value!r} is too small; it takes at least {self.least:,}", param, ctx)
+        return size
