@@ -1,6 +1,7 @@
 """`simalloc native`: what it prints, and how it ends on what is wrong."""
 
 import csv
+import errno
 import io
 import json
 import re
@@ -8,12 +9,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 from command import simalloc
 from patience import PATIENCE, ending, wait_until
 
-from simalloc.heap.real import allocators
+from simalloc.heap.real import allocators, process
 from simalloc.trace import Op, Trace, write_trace
 
 CRASHING = "void *malloc(unsigned long size) { (void)size; __builtin_trap(); }"
@@ -129,6 +131,23 @@ def test_what_the_linker_would_pass_over_in_silence(trace, tmp_path):
     result = native(trace, "-a", text)
     assert result.exit_code == 2
     assert f"{text} cannot stand in for malloc: the dynamic linker did not load it" in result.stderr
+
+
+@pytest.mark.parametrize("allocator", allocators.installed(), ids=lambda allocator: allocator.name)
+def test_a_setting_that_an_allocator_would_pass_over(trace, allocator):
+    result = native(trace, "-a", f"{allocator.name}:hoard=1")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "hoard" in result.stderr
+
+
+def test_no_room_for_the_columns_of_a_trace(trace, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(process.os, "posix_fallocate", full)
+    result = native(trace, "-a", "glibc")
+    assert result.exit_code == 2
+    assert f"{gettempdir()}: No space left on device" in result.stderr
 
 
 def test_a_library_that_crashes(trace, shared_library):

@@ -10,18 +10,20 @@ import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.files import naming
 from simalloc.heap.real.allocators import PROGRAM
 from simalloc.heap.real.room import room
 from simalloc.waiting import LOOK_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -89,15 +91,18 @@ def columns_of(trace: Trace) -> Iterator[Columns]:
     """Write a trace's columns to a temporary file, which is gone at the end of the block."""
     thread, threads = _numbered(trace)
     aligns = trace.alignment is not None and bool((trace.alignment > 1).any())
+    columns: list[NDArray[Any]] = [trace.size, trace.slot, trace.op]
+    if aligns:
+        assert trace.alignment is not None
+        columns.insert(1, trace.alignment)
+    if threads > 1:
+        columns.insert(-1, thread)
     with TemporaryFile(prefix="simalloc-") as file:
-        trace.size.tofile(file)
-        if aligns:
-            assert trace.alignment is not None
-            trace.alignment.tofile(file)
-        trace.slot.tofile(file)
-        if threads > 1:
-            thread.tofile(file)
-        trace.op.tofile(file)
+        with naming(gettempdir()):
+            room_for = sum(column.nbytes for column in columns)
+            os.posix_fallocate(file.fileno(), 0, max(1, room_for))
+        for column in columns:
+            column.tofile(file)
         file.flush()
         yield Columns(trace, file, threads, aligns)
 
@@ -218,6 +223,7 @@ class NativeProcess:
         self.library: Final = library
         """The path of the library that malloc is in."""
         self._check_origin(origin)
+        self._check_settings()
 
     def time_pass(self) -> PassTime:
         """Replay the trace once; afterwards everything is freed, outside the time taken."""
@@ -265,6 +271,23 @@ class NativeProcess:
                 else "it has no malloc of its own"
             )
             raise SimallocError(f"{preload} cannot stand in for malloc: {why}")
+
+    def _check_settings(self) -> None:
+        """Raise if the allocator has complained of a setting, or its library has no such name.
+
+        Mallocs go on without what they do not know, mimalloc and tcmalloc in silence.
+        """
+        said = self._said()
+        if "invalid" in said.lower():
+            raise SimallocError(f"{self._allocator}: {said}")
+        own = [name for name, _ in self._allocator.settings if name.islower()]
+        if not own or not self._allocator.preload:
+            return
+        library = Path(self.library).read_bytes()
+        for name in own:
+            prefixed = f"{self._allocator.name}_{name}".upper()
+            if not any(f"{known}\0".encode() in library for known in (name, prefixed)):
+                raise SimallocError(f"{self._allocator}: {self.library} has no setting {name!r}")
 
     def _read_line(self) -> str:
         assert self._process.stdout is not None
