@@ -40,11 +40,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with target.open("wb") as stream:
+    given = Path(path)
+    if given.exists() and not given.is_file():
+        with given.open("wb") as stream:
             yield stream
         return
+    target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with naming(path):

@@ -83,7 +83,8 @@ def _conclusion(statistics: Statistics) -> Iterator[str]:
     given = sum(each.bytes_freed_for_others for each in statistics.threads)
     passed = given / max(statistics.counts.bytes, 1)
     across = f"; {passed:.0%} of the bytes are freed by another thread" if given else ""
-    yield f"{few:,} of its {counted(every, 'size')} make 90 % of the objects{across}."
+    make = "makes" if few == 1 else "make"
+    yield f"{few:,} of its {counted(every, 'size')} {make} 90 % of the objects{across}."
 
 
 def statistics_tables(all_statistics: Sequence[Statistics]) -> list[Table]:

@@ -73,6 +73,11 @@ def test_an_empty_trace_is_no_error(tmp_path):
     assert "events" in info(str(tmp_path / "empty.npz"))
 
 
+def test_one_size_makes_most_of_the_objects(tmp_path):
+    write_trace(Trace.from_events([0], [0], [8]), tmp_path / "one.npz")
+    assert "1 of its 1 size makes 90 % of the objects" in info(str(tmp_path / "one.npz"))
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_without_unicode_sees_bars_of_ascii(path, encoding):
     result = CliRunner(charset=encoding).invoke(main, ["info", path])
@@ -110,10 +115,12 @@ def test_a_plot_is_drawn_beside_the_table(path, tmp_path, dark):
         (1, "tiny.pgf", "ends in .png, .svg or .pdf"),
         (1, "tiny", ".png"),
         (2, "tiny.png", "one trace"),
+        (1, "full.pdf", "No space left on device"),
     ],
 )
 def test_what_cannot_be_drawn_leaves_nothing(path, tmp_path, traces, name, words):
+    (tmp_path / "full.pdf").symlink_to("/dev/full")
     result = simalloc("info", *[path] * traces, "--plot", tmp_path / name)
     assert result.exit_code == 2
     assert words in result.stderr
-    assert [each.name for each in tmp_path.iterdir()] == ["tiny.npz"]
+    assert {each.name for each in tmp_path.iterdir()} == {"full.pdf", "tiny.npz"}

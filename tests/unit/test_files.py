@@ -25,6 +25,15 @@ def test_an_error_names_the_target(tmp_path):
             stream.write(b"something")
 
 
+def test_a_pipe_is_written_as_it_is():
+    read, write = os.pipe()
+    with replacing(f"/dev/fd/{write}") as stream:
+        stream.write(b"something")
+    os.close(write)
+    with os.fdopen(read, "rb") as stream:
+        assert stream.read() == b"something"
+
+
 def test_a_text_without_end_is_refused(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text("ä" * 1000, "utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,5 +27,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     ending = Path(path).suffix[1:].lower()
     if ending not in _ENDINGS:
         raise SimallocError(f"{path}: a picture's name ends in .png, .svg or .pdf")
+    drawn = BytesIO()  # matplotlib's writer of PDF takes a full disk for damaged data
+    figure.savefig(drawn, format=ending, dpi=_DOTS)
     with replacing(path) as stream:
-        figure.savefig(stream, format=ending, dpi=_DOTS)
+        stream.write(drawn.getbuffer())
