@@ -1,41 +1,31 @@
 """What may be drawn for the parameters of each family when engines are compared."""
 
+from enum import Enum
+
 from hypothesis import strategies as st
 
-from simalloc.policy import Order
+from simalloc.errors import PolicyError
+from simalloc.policy import HEAP_POLICIES
 from simalloc.policy.families.address_trees import AddressTrees, TreeFit
-from simalloc.policy.families.binary_buddy import BinaryBuddy
+from simalloc.policy.families.base import Family, parameter_ranges, parameter_types
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 from simalloc.policy.families.bw_gc import BwGc
-from simalloc.policy.families.cartesian import Cartesian, Machine
-from simalloc.policy.families.csri import Csri
-from simalloc.policy.families.dlmalloc import Dlmalloc
-from simalloc.policy.families.double_buddy import DoubleBuddy
 from simalloc.policy.families.gnu import Gnu
-from simalloc.policy.families.gxx import Gxx
 from simalloc.policy.families.jemalloc import Jemalloc, Version
-from simalloc.policy.families.lea import Lea
 from simalloc.policy.families.mimalloc import Mimalloc, MimallocVersion, ReclaimOnFree
-from simalloc.policy.families.modified_buddy import ModifiedBuddy
-from simalloc.policy.families.musl import Musl
 from simalloc.policy.families.phk import PageOrder, Phk
 from simalloc.policy.families.ptmalloc import GlibcVersion, Ptmalloc, ThreadBlocks
 from simalloc.policy.families.pymalloc import Pymalloc, PythonVersion
 from simalloc.policy.families.quick_fit import QuickFit
 from simalloc.policy.families.scudo import Config, Purge, Scudo
 from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
-from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.families.solaris import Solaris
 from simalloc.policy.families.solaris_3x import Solaris3x
 from simalloc.policy.families.tcmalloc import Tcmalloc, TcmallocVersion
-from simalloc.policy.families.tlsf import Tlsf
-from simalloc.policy.families.vmalloc import Vmalloc
 from simalloc.policy.parts import Coalescing, Spacing
 
 _unit = st.sampled_from([1, 16, 17, 48, 64, 100, 256, 1000, 4096, 8192, 65536])
-_buddy_unit = st.sampled_from([16, 32, 64, 256, 1024, 4096, 8192, 65536])
-_order = st.sampled_from(Order)
 
 COMMON = {
     "quick": st.sampled_from([0, 16, 64, 500, 1 << 20]),
@@ -77,13 +67,6 @@ PARAMETERS = {
         "small": st.sampled_from([1, 32, 64, 160, 504, 4096, 1 << 40]),
         "last_remainder": st.sampled_from(LastRemainder),
     },
-    SegregatedStorage: {"growth": _unit, "growth_3x": _unit},
-    BinaryBuddy: {"growth": _buddy_unit, "order": _order},
-    DoubleBuddy: {
-        "growth": _buddy_unit,
-        "growth_3x": _buddy_unit.map(lambda unit: unit * 3 // 2),
-        "order": _order,
-    },
     AddressTrees: {
         **_CLASSED,
         "fit": st.sampled_from(TreeFit),
@@ -99,15 +82,10 @@ PARAMETERS = {
         "classes": st.sampled_from([1, 2, 8, 9]),
         "coalescing": st.sampled_from([Coalescing.NONE, Coalescing.ALL]),
     },
-    ModifiedBuddy: {"growth": _buddy_unit, "order": _order},
-    Cartesian: {"growth": _unit, "machine": st.sampled_from(Machine)},
-    Csri: {"growth": _unit, "minimum_split": st.sampled_from([1, 16])},
-    Dlmalloc: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Gnu: {
         "page": st.sampled_from([1024, 4096, 1 << 16]),
         "returned": st.sampled_from([100, 8192, 32768]),
     },
-    Gxx: {"growth": _unit, "preallocate": st.sampled_from([0, 1, 5])},
     BwGc: {
         "page": _page,
         "roots": st.sampled_from([0, 65536]),
@@ -141,7 +119,6 @@ PARAMETERS = {
         "cache_oblivious": st.booleans(),
         "tick": st.sampled_from([0, 1000, 5_000_000]),
     },
-    Lea: {"growth": _unit, "trim": _threshold, "map_from": _threshold},
     Mimalloc: {
         "mechanism": st.booleans(),
         "tick": st.sampled_from([0, 10**9]),
@@ -162,7 +139,6 @@ PARAMETERS = {
         "generic_collect": st.sampled_from([0, 1000]),
         "disallow_arena_alloc": st.booleans(),
     },
-    Musl: {"bounce": st.booleans(), "madv_free": st.booleans()},
     Phk: {
         "page": _page,
         "keep": st.sampled_from([4096, 65536]),
@@ -235,10 +211,8 @@ PARAMETERS = {
         "heap_limit_mb": st.sampled_from([0, 10, 12, 1000]),
         "heap_start": st.sampled_from([0, 0x55555555A000]),
     },
-    Vmalloc: {"growth": _unit, "page": st.sampled_from([1, 300, 8192])},
-    Tlsf: {"growth": _unit, "minimum_split": st.sampled_from([1, 16])},
 }
-"""What may be drawn for the parameters of each family, besides those that all have."""
+"""What may be drawn for parameters of a family; for others, values of their types."""
 
 NOT_DRAWN = {
     Jemalloc: {"seed", "dirty_seed", "muzzy_seed", "started_threads"},
@@ -262,3 +236,43 @@ OLDER = {
     }
 }
 """What may be drawn instead where an older release has options of its own."""
+
+
+_NUMBERS = [0, 1, 7, 16, 17, 24, 48, 64, 100, 256, 384, 1000, 3000, 4096, 6144, 8192, 65536]
+
+
+def drawn_parameters(family):
+    """Return what may be drawn for each parameter of a family, but for those that all have.
+
+    A choice in which rows of the catalogue differ is not drawn unless `PARAMETERS` has it: a test
+    of a row is about its own.
+    """
+    given = PARAMETERS.get(family, {})
+    left_out = {*given, *OLDER.get(family, ()), *NOT_DRAWN.get(family, ()), *_told_apart(family)}
+    types = parameter_types(family)
+    own = [name for name in types if name not in {*Family.__dataclass_fields__, *left_out}]
+    return {name: _of_type(family, name, types[name]) for name in own} | given
+
+
+def _told_apart(family):
+    """Return the parameters in which rows of the catalogue differ."""
+    rows = [row.description for row in HEAP_POLICIES.values() if type(row.description) is family]
+    return {name for name in parameter_types(family) if len({getattr(r, name) for r in rows}) > 1}
+
+
+def _of_type(family, name, kind):
+    if kind is bool:
+        return st.booleans()
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return st.sampled_from(kind)
+    numbers = [n for n in _NUMBERS if _takes(parameter_ranges(family).get(name), n)]
+    assert numbers, f"PARAMETERS of {__file__} has to say what is drawn for {name} of {family}"
+    return st.sampled_from(numbers)
+
+
+def _takes(numbers, value):
+    try:
+        numbers.check("", value)
+    except (AttributeError, PolicyError):
+        return False
+    return True

@@ -4,7 +4,6 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from drawn_parameters import NOT_DRAWN, OLDER, PARAMETERS
 from hypothesis import given, note
 from hypothesis import strategies as st
 
@@ -12,7 +11,6 @@ from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap._core import COMPILED_TWICE
 from simalloc.policy import GROUPS, HEAP_POLICIES, find_policy
-from simalloc.policy.families.base import parameter_types, shared_defaults
 from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
 from traces import ONLINE, cases
@@ -69,16 +67,6 @@ def test_on_drawn_traces(name, data):
     for core in cores(HEAP_POLICIES[name]):
         note(core)
         assert_same(outcome(core, case.trace, case.policy, checked=True, **case.options), expected)
-
-
-def test_no_parameter_of_a_family_is_forgotten():
-    """Each is drawn, or differs between rows of the catalogue, or is said not to be drawn."""
-    rows = [HEAP_POLICIES[name].description for name in ONLINE]
-    for family in {type(row) for row in rows}:
-        own = set(parameter_types(family)) - set(shared_defaults(family))
-        drawn = {*PARAMETERS.get(family, ()), *OLDER.get(family, ()), *NOT_DRAWN.get(family, ())}
-        for name in own - drawn:
-            assert len({getattr(row, name) for row in rows if type(row) is family}) > 1, name
 
 
 def beginning(name):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 import numpy as np
-from drawn_parameters import COMMON, OLDER, OVERHEAD, PARAMETERS
+from drawn_parameters import COMMON, OLDER, OVERHEAD, drawn_parameters
 from hypothesis import strategies as st
 
 from simalloc.heap.run import Realloc
@@ -234,7 +234,7 @@ def variants(draw, policy, *, parts=True):
     Without `parts` all do.
     """
     family = type(policy.description)
-    drawn = st.fixed_dictionaries({}, optional=PARAMETERS.get(family, {}))
+    drawn = st.fixed_dictionaries({}, optional=drawn_parameters(family))
     if family in OLDER:
         others = {name: some for name, some in OLDER[family].items() if name != "version"}
         version = {"version": OLDER[family]["version"]}
