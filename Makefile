@@ -18,7 +18,6 @@ page: out/tables.txt
 
 # The pages of all papers, each made by the run of its experiment.
 papers: page
-	$(BIN)/python -m experiments.johnstone_wilson.every_reading --out docs > out/every-reading.txt
 	$(BIN)/python -m experiments.rezaei --out docs > out/rezaei.txt
 	$(BIN)/python -m experiments.ellermann --out docs > out/ellermann.txt
 	$(BIN)/python -m experiments.detlefs --out out/detlefs > out/detlefs.txt

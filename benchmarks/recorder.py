@@ -8,7 +8,6 @@ of the machine at the start is printed with the other facts.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -19,6 +18,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
+from benchmarks.command import run
 from benchmarks.environment import environment
 from simalloc.trace import read_trace
 from simalloc.trace.formats.importing import import_log
@@ -31,15 +33,16 @@ if TYPE_CHECKING:
 PROGRAM = Path(__file__).with_name("churn.c")
 
 
-def main() -> None:
-    """Measure and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=10_000_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--live", type=int, nargs="+", default=[100, 10_000, 100_000])
-    parser.add_argument("--depth", type=int, default=16, help="calls from main to malloc")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 4])
-    arguments = parser.parse_args()
+@click.command()
+@click.option("--events", type=click.IntRange(min=20), default=10_000_000, show_default=True)
+@click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--live", type=int, multiple=True, default=[100, 10_000, 100_000], show_default=True)
+@click.option("--depth", default=16, show_default=True, help="Calls from main to malloc.")
+@click.option("--threads", type=int, multiple=True, default=[1, 4], show_default=True)
+def main(
+    *, events: int, repeats: int, live: tuple[int, ...], depth: int, threads: tuple[int, ...]
+) -> None:
+    """Time a program that is recorded, and by the tools that are installed, beside itself."""
     for name, value in environment().items():
         print(f"{name}: {value}")
     print(f"load: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
@@ -50,11 +53,10 @@ def main() -> None:
         directory = Path(name)
         churn = directory / "churn"
         subprocess.run(["cc", "-O2", "-pthread", "-o", churn, PROGRAM], check=True)  # noqa: S607 - the C compiler
-        for threads, live in product(arguments.threads, arguments.live):
-            command = map(str, (churn, arguments.events, live, arguments.depth, threads))
-            case = f"{live:,} by {threads}"
-            measure([*command], directory, arguments.events, arguments.repeats, case)
-        measure_python(directory, arguments.events // 20, arguments.repeats)
+        for number, objects in product(threads, live):
+            command = map(str, (churn, events, objects, depth, number))
+            measure([*command], directory, events, repeats, f"{objects:,} by {number}")
+        measure_python(directory, events // 20, repeats)
 
 
 def measure(command: Sequence[str], directory: Path, events: int, repeats: int, case: str) -> None:
@@ -71,8 +73,8 @@ def measure(command: Sequence[str], directory: Path, events: int, repeats: int, 
     times: dict[str, float] = {}
     sizes: dict[str, int] = {}
     for _ in range(repeats):
-        for way, run in ways.items():
-            nanoseconds, size = run(command, directory)
+        for way, measured in ways.items():
+            nanoseconds, size = measured(command, directory)
             times[way] = min(nanoseconds, times.get(way, nanoseconds))
             sizes[way] = size
     for way, time in times.items():
@@ -169,4 +171,4 @@ def _is_number(line: bytes) -> bool:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)
