@@ -27,12 +27,13 @@ ALWAYS_INLINE void coalesce(struct heap *heap, uint32_t id, take_out_function *t
     }
 }
 
-/* How blocks are split, and how the heap grows and shrinks: of a family whose description derives
- * from Splitting. SPLITTING_PARAMETERS names its members, and init() calls splitting_init(). */
+/* How blocks are split, and how the heap grows and shrinks, where the description derives from
+ * Splitting. The family's parameters have SPLITTING_PARAMETERS, its init() calls splitting_init(),
+ * and its layer has take_out(). */
 struct splitting {
     uint64_t growth;        /* the break rises by multiples of it */
     uint64_t minimum_split; /* less than this is not split off */
-    uint64_t count_tail;    /* whether a free block that ends at the break counts towards a growth */
+    uint64_t count_tail;    /* whether a free block at the break counts towards a growth */
     struct trimming trimming;
 };
 

@@ -32,7 +32,7 @@ struct layer {
     reallocate_function *reallocate; /* NULL: resize, or else allocate and release */
     reserve_function *reserve;
     rounded_function *rounded;   /* NULL: a block has just the size asked for */
-    take_out_function *take_out; /* NULL: the heap cannot be trimmed */
+    take_out_function *take_out; /* NULL: the family takes no `trim` */
 };
 
 /* Gives an object a block elsewhere, by the program's own calls. */

@@ -47,6 +47,8 @@ DEFINE_LAYER(trimming, true, allocate, release, reserve, .resize = resize,
 const struct layer *trimming_over(struct heap *heap, const struct layer *base,
                                   const struct layer *family)
 {
+    if (family->take_out == NULL)
+        heap_fail(heap, "the break cannot be lowered: the family's layer has no take_out");
     heap->trimming->base = base;
     heap->trimming->family = family;
     return &layer_trimming;
