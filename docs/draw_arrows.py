@@ -1,8 +1,8 @@
 """Draw which file of the C core includes which, of two commits: `python docs/draw_arrows.py`.
 
 A dot is a file (a .c with the .h of its name), a line an include, read from the code itself: blue
-where it goes down, red where it goes up. Rows are the rooms of the core; a commit without rooms has
-one row for each step away from what includes nothing.
+where it goes down, red where it goes up. Rows are the folders of the core; a commit without folders
+has one row for each step away from what includes nothing.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 CORE = "simalloc/heap/core"
 BEFORE = "4c48d0a"
-"""The last commit before the core was built anew."""
-ROOMS = ("binding", "python", "families", "replay", "parts", "index", "space")
+"""The last commit before the core had these folders."""
+OUTSIDE = "simalloc_family.h"
+"""In no folder: what families outside the package include."""
+FOLDERS = ("binding", "python", "families", "replay", "parts", "index", "space")
 
 
 def files_of(commit: str) -> dict[str, set[str]]:
     """Return the files of the core at a commit, each with those that it includes."""
     listed = _git("ls-tree", "-r", "--name-only", commit, CORE).split()
-    names = [name for name in listed if name[-2:] in {".c", ".h"} and "/device/" not in name]
+    names = [name for name in listed if name[-2:] in {".c", ".h"} and not name.endswith(OUTSIDE)]
     known = {_stem(name) for name in names}
     found: dict[str, set[str]] = {name: set() for name in known}
     for name in names:
@@ -39,7 +41,7 @@ def files_of(commit: str) -> dict[str, set[str]]:
 def rows_of(files: dict[str, set[str]]) -> dict[str, int]:
     """Return the row of each file, counted from below."""
     if any("/" in name for name in files):
-        return {name: len(ROOMS) - 1 - ROOMS.index(name.partition("/")[0]) for name in files}
+        return {name: len(FOLDERS) - 1 - FOLDERS.index(name.partition("/")[0]) for name in files}
     depth: dict[str, int] = {}
 
     def deep(name: str) -> int:
@@ -69,8 +71,8 @@ def draw(axes: Axes, title: str, files: dict[str, set[str]]) -> None:
     arrows = sum(map(len, files.values()))
     axes.set_title(f"{title}: {len(files)} files, {arrows} includes", fontsize=10)
     axes.set_xticks([])
-    is_roomy = any("/" in name for name in files)
-    axes.set_yticks(range(len(ROOMS)), ROOMS[::-1]) if is_roomy else axes.set_yticks([])
+    has_folders = any("/" in name for name in files)
+    axes.set_yticks(range(len(FOLDERS)), FOLDERS[::-1]) if has_folders else axes.set_yticks([])
     for side in axes.spines.values():
         side.set_visible(False)
 

@@ -1,6 +1,7 @@
 """Imports run downward only, and the folders are what the architecture page says they are."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def test_every_part_is_known():
     assert parts | modules <= set(MAY_IMPORT)
 
 
-ROOMS = {
+FOLDERS = {
     "policy": {
         "parts": set(),
         "families": {"parts"},
@@ -71,22 +72,43 @@ ROOMS = {
 }
 """What the folders of a part may import of each other; the modules beside them are free."""
 
-FURNISHED = [(part, room) for part, rooms in ROOMS.items() for room in rooms]
 
-
-@pytest.mark.parametrize(("part", "room"), FURNISHED)
-def test_rooms_import_as_the_architecture_says(part, room):
+@pytest.mark.parametrize("part", FOLDERS)
+def test_folders_import_as_the_architecture_says(part):
     prefix = f"simalloc.{part.replace('/', '.')}."
-    for path in (PACKAGE / part / room).rglob("*.py"):
-        rooms = {name.removeprefix(prefix).partition(".")[0]
-                 for name in imported(path) if name.startswith(prefix)}  # fmt: skip
-        assert rooms & set(ROOMS[part]) <= ROOMS[part][room] | {room}, path
+    for folder, may in FOLDERS[part].items():
+        for path in (PACKAGE / part / folder).rglob("*.py"):
+            found = {name.removeprefix(prefix).partition(".")[0]
+                     for name in imported(path) if name.startswith(prefix)}  # fmt: skip
+            assert found & set(FOLDERS[part]) <= may | {folder}, path
 
 
-@pytest.mark.parametrize("part", ROOMS)
-def test_every_room_is_known(part):
+@pytest.mark.parametrize("part", FOLDERS)
+def test_every_folder_is_known(part):
     folders = {path.parent.name for path in (PACKAGE / part).glob("*/__init__.py")}
-    assert folders == set(ROOMS[part])
+    assert folders == set(FOLDERS[part])
+
+
+CORE = {
+    "space": set(),
+    "index": {"space"},
+    "parts": {"space", "index", "replay"},
+    "replay": {"space", "index", "parts", "families/family.h"},
+    "families": {"space", "index", "parts", "replay"},
+    "python": {"space", "index", "parts", "replay", "families"},
+    "binding": {"space", "index", "parts", "replay", "families", "python"},
+}
+"""What the folders of the C core may include of each other, or which file of one."""
+
+
+@pytest.mark.parametrize("folder", CORE)
+def test_folders_of_the_core_include_as_the_architecture_says(folder):
+    paths = list((PACKAGE / "heap/core" / folder).rglob("*.[ch]"))
+    assert paths
+    for path in paths:
+        for name in re.findall(r'#include "(.+)"', path.read_text("utf-8")):
+            top = name.partition("/")[0]
+            assert top not in CORE or {top, name} & {folder, *CORE[folder]}, f"{path}: {name}"
 
 
 MAY_IMPORT_BY_NAME = {"__init__.py", "shown.py", "progress/__init__.py", "cli/group.py",
