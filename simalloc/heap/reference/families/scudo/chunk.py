@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class CheckedEvents:
+class Chunk:
     """An allocated block: of class `number`, beginning at `block`, or all of `mapping`."""
 
     size: int

@@ -10,7 +10,7 @@ from simalloc.heap.reference.families.scudo.random import Generator
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simalloc.heap.reference.families.scudo.chunk import CheckedEvents
+    from simalloc.heap.reference.families.scudo.chunk import Chunk
 
 BATCH_BYTES: Final = 8176
 """What a batch takes, and weighs when it is empty."""
@@ -25,7 +25,7 @@ class Batch:
     """Freed blocks, in the order of their frees; `home` is the block in which they are noted."""
 
     home: int
-    chunks: list[CheckedEvents] = field(default_factory=list)
+    chunks: list[Chunk] = field(default_factory=list)
     weight: int = BATCH_BYTES
 
     @property
@@ -38,12 +38,12 @@ class Batch:
         """The bytes of the batch that have been written."""
         return _BATCH_HEAD + _ENTRY * len(self.chunks)
 
-    def add(self, chunk: CheckedEvents) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Note a freed block."""
         self.chunks.append(chunk)
         self.weight += chunk.size
 
-    def shuffled(self) -> list[CheckedEvents]:
+    def shuffled(self) -> list[Chunk]:
         """Return the blocks in the order in which they leave."""
         Generator(self.home >> 4 & 0xFFFFFFFF).shuffle(self.chunks)
         return self.chunks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.families.scudo.cache import LocalCache
-from simalloc.heap.reference.families.scudo.chunk import CheckedEvents
+from simalloc.heap.reference.families.scudo.chunk import Chunk
 from simalloc.heap.reference.families.scudo.configuration import BATCHES, CONFIGURATIONS, PAGE
 from simalloc.heap.reference.families.scudo.locals import Local, Locals
 from simalloc.heap.reference.families.scudo.primary import (
@@ -78,7 +78,7 @@ class ScudoHeap(Heap):
             interval=description.secondary_interval,
         )
         self._locals = Locals(self._new_local, description.caches)
-        self._chunks: dict[int, CheckedEvents] = {}
+        self._chunks: dict[int, Chunk] = {}
         self._waiting = Waiting()
         self._most_waiting = description.quarantine_size_kb << 10
         self._most_waiting_locally = description.thread_local_quarantine_size_kb << 10
@@ -96,7 +96,7 @@ class ScudoHeap(Heap):
         chunk = self._allocate_small(size, alignment)
         if chunk is None:
             position, mapping = self._secondary.allocate(size, alignment)
-            chunk = CheckedEvents(self._asked(size), position, mapping=mapping)
+            chunk = Chunk(self._asked(size), position, mapping=mapping)
         if self.request.is_zeroed:
             self._zero(chunk)
         self._chunks[chunk.position - self._payload] = chunk
@@ -230,7 +230,7 @@ class ScudoHeap(Heap):
     def _new_local(self) -> Local:
         return Local(LocalCache(self, self._configuration, self._regions, self._records))
 
-    def _allocate_small(self, size: int, alignment: int) -> CheckedEvents | None:
+    def _allocate_small(self, size: int, alignment: int) -> Chunk | None:
         """Take a block of the smallest class, or of a larger one whose region is not full."""
         local = self._locals.of(self.request.thread)
         needed = round_up(size, _GRAIN) + self._payload + alignment - _GRAIN
@@ -238,10 +238,10 @@ class ScudoHeap(Heap):
             block = local.cache.allocate(number)
             if block is not None:
                 position = round_up(block + self._payload, alignment)
-                return self._cut(CheckedEvents(self._asked(size), position, number, block))
+                return self._cut(Chunk(self._asked(size), position, number, block))
         return None
 
-    def _cut(self, chunk: CheckedEvents) -> CheckedEvents:
+    def _cut(self, chunk: Chunk) -> Chunk:
         """Make what lies in front of an aligned block waste, and write its header."""
         start = chunk.position - self._payload
         if start > chunk.block:
@@ -254,26 +254,26 @@ class ScudoHeap(Heap):
             self.touch(start, _HEADER_USED)
         return chunk
 
-    def _join(self, chunk: CheckedEvents) -> None:
+    def _join(self, chunk: Chunk) -> None:
         """Make one cached block again of an aligned block and what lies in front of it."""
         if chunk.position - self._payload > chunk.block:
             self.blocks.join(chunk.block)
         self.blocks.mark(chunk.block, State.CACHED)
 
-    def _zero(self, chunk: CheckedEvents) -> None:
+    def _zero(self, chunk: Chunk) -> None:
         """Write zeros where the memory may have had another use."""
         if chunk.mapping is None:
             self.touch(chunk.block, self._regions[chunk.number].memory.block)
         elif chunk.mapping.time:
             self.touch(chunk.position, chunk.mapping.end - chunk.position)
 
-    def _end(self, chunk: CheckedEvents) -> int:
+    def _end(self, chunk: Chunk) -> int:
         """Return where the memory ends that the chunk could have."""
         if chunk.mapping is not None:
             return chunk.mapping.end
         return chunk.block + self._regions[chunk.number].memory.block
 
-    def _size_read(self, chunk: CheckedEvents) -> int:
+    def _size_read(self, chunk: Chunk) -> int:
         """Return the size that the chunk's header says it has."""
         if chunk.mapping is None:
             return chunk.size
@@ -290,7 +290,7 @@ class ScudoHeap(Heap):
         self._madvise_calls += 1
         self._madvise_bytes += size
 
-    def _put_in_quarantine(self, local: Local, chunk: CheckedEvents) -> None:
+    def _put_in_quarantine(self, local: Local, chunk: Chunk) -> None:
         """Let a freed block wait for another use."""
         batches = local.waiting.batches
         if not batches or batches[-1].is_full:
