@@ -2,7 +2,7 @@
 
 from simalloc.trace.recorder.convert import Recorded, convert
 from simalloc.trace.recorder.program import ProgramError
-from simalloc.trace.recorder.raw import Counts, RawEvents, RawRecording
+from simalloc.trace.recorder.raw import Counts, RawRecording
 from simalloc.trace.recorder.record import Observer, Outcome, record, recover
 from simalloc.trace.recorder.wanted import DEPTH, MOST_DEPTH, Wanted
 from simalloc.trace.recorder.watch import Progress
@@ -15,7 +15,6 @@ __all__ = [
     "Outcome",
     "ProgramError",
     "Progress",
-    "RawEvents",
     "RawRecording",
     "Recorded",
     "Wanted",

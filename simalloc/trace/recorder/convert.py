@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,6 @@ from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
 from simalloc.trace.recorder.resident import Sample, thinned
-from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import told
 from simalloc.trace.symbols import Place, is_named
 from simalloc.trace.writer import TraceWriter
@@ -28,7 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from simalloc.trace.recorder.raw import RawEvents
+    from simalloc.trace.shapes import ReadEvents
+
 
 _MAGIC_BYTES: Final = 8
 _MANY_RECORDS: Final = 5_000_000
@@ -167,14 +167,14 @@ class _Clock:
 
 
 def _append(
-    chunks: Iterator[RawEvents], names: Sequence[str], clock: _Clock, writer: TraceWriter
+    chunks: Iterator[ReadEvents], names: Sequence[str], clock: _Clock, writer: TraceWriter
 ) -> None:
     """Add events to a trace, with their optional columns of these names."""
     for chunk in chunks:
-        columns: dict[str, Any] = {name: getattr(chunk, name) for name in names}
+        columns = {name: chunk.columns[name] for name in names}
         if "time" in columns:
-            columns["time"] = clock.raised(chunk.time)
-        writer.append(ReadEvents(chunk.op, chunk.object, chunk.size, columns=columns))
+            columns["time"] = clock.raised(columns["time"])
+        writer.append(replace(chunk, columns=columns))
 
 
 def _unnamed(raw: RawRecording, provenance: Mapping[str, Any]) -> Mapping[str, int]:

@@ -6,13 +6,14 @@ import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from simalloc.errors import TraceError
 from simalloc.trace.events import OPTIONAL_COLUMNS
 from simalloc.trace.recorder._reader import Reader
+from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.symbols import Place
 
 if TYPE_CHECKING:
@@ -27,31 +28,6 @@ CHUNK_EVENTS: Final = 1 << 18
 _RECORDED: Final = ("alignment", "thread", "time", "site")
 _EVERY_RECORD: Final = 2**64 - 1
 _NOTHING_LOST: Final = 2**64 - 1
-
-
-@dataclass(frozen=True, eq=False)
-class RawEvents:
-    """A run of events in the global order; every column has one entry an event.
-
-    `op` (uint8, see `Op`), `object` (int64, numbered in allocation order; -1 of the end of a
-    thread), `address` (int64, of
-    the object after the event, or of what is freed), `size` (int64, bytes; 0 for a free),
-    `alignment` (int64, bytes asked for; 0 for none), `thread` (uint32), `time` (int64,
-    nanoseconds since the recording began) and `site` (uint32). Time and site are 0 unless they
-    were recorded; site 0 is unknown.
-    """
-
-    op: NDArray[np.uint8]
-    object: NDArray[np.int64]
-    address: NDArray[np.int64]
-    size: NDArray[np.int64]
-    alignment: NDArray[np.int64]
-    thread: NDArray[np.uint32]
-    time: NDArray[np.int64]
-    site: NDArray[np.uint32]
-
-    def __len__(self) -> int:
-        return len(self.op)
 
 
 @dataclass(frozen=True)
@@ -163,28 +139,27 @@ class RawRecording:
         """End the recording here, though the process may go on."""
         self._reader.stop(self.path)
 
-    def chunks(self, before: int = _EVERY_RECORD) -> Iterator[RawEvents]:
+    def chunks(self, before: int = _EVERY_RECORD) -> Iterator[ReadEvents]:
         """Yield the events from where the last call ended, each chunk in memory of its own.
 
-        While the process runs, `before` must be a number of records from `counts` of a while ago:
-        a thread may be about to write a record that has got its number already.
+        Keys are numbers in order of allocation; -1 at the end of a thread. The columns are
+        `address` (of the object after the event, or of what is freed), `alignment`, `thread`,
+        `time` (nanoseconds since the recording began) and `site` (0: unknown); the last two are 0
+        unless they were recorded. While the process runs, `before` must be a number of records from
+        `counts` of a while ago: a thread may be about to write a record that has got its number
+        already.
         """
         while True:
-            chunk = RawEvents(
-                np.empty(CHUNK_EVENTS, np.uint8),
-                np.empty(CHUNK_EVENTS, np.int64),
-                np.empty(CHUNK_EVENTS, np.int64),
-                np.empty(CHUNK_EVENTS, np.int64),
-                *(np.empty(CHUNK_EVENTS, OPTIONAL_COLUMNS[name]) for name in _RECORDED),
-            )
-            columns: dict[str, Any] = vars(chunk)
+            op = np.empty(CHUNK_EVENTS, np.uint8)
+            key, address, size = (np.empty(CHUNK_EVENTS, np.int64) for _ in range(3))
+            columns = {name: np.empty(CHUNK_EVENTS, OPTIONAL_COLUMNS[name]) for name in _RECORDED}
             try:
-                events = self._reader.read(before, *columns.values())
+                events = self._reader.read(before, op, key, address, size, *columns.values())
             except ValueError as error:
                 raise self._damage(error) from None
             if events == 0:
                 return
-            yield RawEvents(**{name: values[:events] for name, values in columns.items()})
+            yield ReadEvents(op, key, size, columns={"address": address, **columns}).part(0, events)
 
     def _damage(self, error: ValueError) -> TraceError:
         reason, offset = error.args

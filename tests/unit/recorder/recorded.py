@@ -15,8 +15,8 @@ import pytest
 from simalloc.trace import Op
 from simalloc.trace.recorder.convert import raw_recordings
 from simalloc.trace.recorder.launch import preload_library, start
-from simalloc.trace.recorder.raw import RawEvents
 from simalloc.trace.recorder.wanted import EVENTS
+from simalloc.trace.shapes import ReadEvents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,27 +71,27 @@ def run_recorded(command: Sequence[str | Path], directory: Path, wanted: Wanted 
     return Run(process.returncode, output.decode(), errors.decode(), raw_recordings(directory))
 
 
-def read_all(raw: RawRecording) -> RawEvents:
-    """Return all events of a recording in one piece."""
+def read_all(raw: RawRecording) -> ReadEvents:
+    """Return all events of a recording in one chunk."""
     chunks = list(raw.chunks())
     assert chunks, "there are no events"
-    return RawEvents(
-        *(np.concatenate(column) for column in zip(*map(_columns, chunks), strict=True))
+    return ReadEvents(
+        *(np.concatenate([getattr(one, name) for one in chunks]) for name in ("op", "key", "size")),
+        columns={
+            name: np.concatenate([one.columns[name] for one in chunks])
+            for name in chunks[0].columns
+        },
     )
 
 
-def _columns(chunk: RawEvents) -> tuple[object, ...]:
-    return tuple(vars(chunk).values())
-
-
-def events_of(events: RawEvents, thread: int | None = None) -> list[Event]:
+def events_of(events: ReadEvents, thread: int | None = None) -> list[Event]:
     """Return events as test programs say them, of one thread or of all."""
-    wanted = slice(None) if thread is None else events.thread == thread
-    columns = (events.op, events.address, events.size, events.alignment)
+    some = events if thread is None else events.taken(events.columns["thread"] == thread)
+    columns = (some.op, some.columns["address"], some.size, some.columns["alignment"])
     return [
         (LETTERS[Op(op)], address, size, alignment)
         for op, address, size, alignment in zip(
-            *(column[wanted].tolist() for column in columns), strict=True
+            *(column.tolist() for column in columns), strict=True
         )
     ]
 

@@ -56,7 +56,7 @@ def test_the_size_of_files_is_limited(tmp_path):
     assert raw.counts.read <= raw.counts.records
     assert raw.counts.frees_unseen == 0
     accounts = [said_by(text) for text in run.output.split("thread\n")[1:]]
-    workers = np.unique(events.thread)[1:]
+    workers = np.unique(events.columns["thread"])[1:]
     assert len(workers) > 0
     for worker in workers:
         beginning = [event for event in events_of(events, worker) if event[0] != "x"]

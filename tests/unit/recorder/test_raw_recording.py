@@ -38,7 +38,9 @@ def test_it_reads_in_portions_what_it_reads_at_once(recording):
         raw.refresh()
         assert raw.counts.read == min(before, raw.counts.records)
     assert sum(map(len, portions)) == len(whole)
-    assert np.array_equal(np.concatenate([part.address for part in portions]), whole.address)
+    assert np.array_equal(
+        np.concatenate([part.columns["address"] for part in portions]), whole.columns["address"]
+    )
 
 
 def test_what_is_no_recording(tmp_path):

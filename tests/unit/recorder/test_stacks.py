@@ -31,7 +31,7 @@ def test_stacks_of_every_shape(tmp_path, options):
     events = read_all(run.raw)
     names = [frames[0][0] for frames in name_places(run.raw.places[1:])]
     for size, path in PATHS.items():
-        (site,) = events.site[events.size == size].tolist()
+        (site,) = events.columns["site"][events.size == size].tolist()
         found = []
         while site:
             site, place = run.raw.sites[site].tolist()
@@ -64,7 +64,7 @@ def test_libraries_that_take_one_anothers_place(tmp_path):
     events = read_all(run.raw)
     names = [frames[0][0] for frames in name_places(run.raw.places[1:])]
     for number in (1, 2):
-        sites = events.site[(events.size == 5000 + number)].tolist()
+        sites = events.columns["site"][(events.size == 5000 + number)].tolist()
         assert len(sites) == 2
         assert {names[run.raw.sites[site][1] - 1] for site in sites} == {f"inner_{number}"}
 
@@ -77,7 +77,7 @@ def test_names_of_functions_files_and_lines(tmp_path, monkeypatch, tool):
     run = run_recorded([program], tmp_path / "raw", Wanted(depth=1))
     places = run.raw.places
     events = read_all(run.raw)
-    (site,) = events.site[events.size == 1001].tolist()
+    (site,) = events.columns["site"][events.size == 1001].tolist()
     monkeypatch.setattr(tools.shutil, "which", lambda name: name if name == tool else None)
     ((function, file, line),) = name_places([places[run.raw.sites[site][1]]])[0]
     assert function == "keep"

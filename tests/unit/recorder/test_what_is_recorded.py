@@ -77,7 +77,7 @@ def test_threads_are_recorded_in_one_order(tmp_path, monkeypatch, threads, gap):
     run = run_recorded([program, str(threads), "6000"], tmp_path / "raw")
     events = read_all(run.raw)
     accounts = [said_by(text) for text in run.output.split("thread\n")[1:]]
-    recorded = {number: events_of(events, number) for number in np.unique(events.thread)}
+    recorded = {number: events_of(events, number) for number in np.unique(events.columns["thread"])}
     assert len(accounts) == threads
     for account in accounts:
         ended = [*account, ("x", 0, 0, 0)]
@@ -94,8 +94,9 @@ def test_many_short_threads_share_their_streams(tmp_path):
     events = read_all(run.raw)
     assert np.count_nonzero(events.size == 77) == 3000
     assert np.count_nonzero(events.size == 78) == 3000
-    ended = events.thread[events.op == Op.THREAD_END]
-    assert len(ended) == len(np.unique(ended)) == len(np.unique(events.thread)) - 1 == 3000
+    thread = events.columns["thread"]
+    ended = thread[events.op == Op.THREAD_END]
+    assert len(ended) == len(np.unique(ended)) == len(np.unique(thread)) - 1 == 3000
     assert_nothing_missing(run.raw)
     assert run.raw.path.stat().st_size < 500_000
 
@@ -107,7 +108,7 @@ def test_a_thread_ends_after_its_destructors(tmp_path):
     ended = np.flatnonzero(events.op == Op.THREAD_END)
     assert len(ended) == 3
     for end in ended:
-        (of_thread,) = np.nonzero(events.thread == events.thread[end])
+        (of_thread,) = np.nonzero(events.columns["thread"] == events.columns["thread"][end])
         assert of_thread[-1] == end
         assert np.count_nonzero(events.size[of_thread] == 99) == 3
     assert_nothing_missing(run.raw)
@@ -135,7 +136,7 @@ def test_killed_while_threads_allocate(tmp_path):
     done = np.sort(np.fromfile(shared, np.int64))
     assert done[0] >= 10_000
     # A round is one realloc, or one malloc after a free.
-    made = np.bincount(events.thread[events.op != Op.FREE])
+    made = np.bincount(events.columns["thread"][events.op != Op.FREE])
     beyond = np.sort(made[1:]) - done
     assert len(beyond) == len(done)
     assert np.all((beyond == 0) | (beyond == 1))
@@ -233,10 +234,10 @@ def test_times_and_sites(tmp_path):
     program = compile_program("ends.c", tmp_path, "-no-pie")
     run = run_recorded([program], tmp_path / "raw", Wanted(times=True, depth=1))
     events = read_all(run.raw)
-    assert np.all(np.diff(events.time) >= 0)
-    assert 0 < events.time[-1] < 60e9
-    used = {place_of(run.raw, number) for number in np.unique(events.site) if number}
-    assert np.all(events.site[events.op == Op.FREE] == 0), "of frees there are no sites"
+    assert np.all(np.diff(events.columns["time"]) >= 0)
+    assert 0 < events.columns["time"][-1] < 60e9
+    used = {place_of(run.raw, number) for number in np.unique(events.columns["site"]) if number}
+    assert np.all(events.columns["site"][events.op == Op.FREE] == 0), "of frees there are no sites"
     symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
     (main,) = [
         int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" T main")
@@ -250,7 +251,7 @@ def test_sites_look_through_operator_new(tmp_path):
     program = compile_program("objects.cc", tmp_path, "-std=c++17")
     run = run_recorded([program], tmp_path / "raw", Wanted(depth=1))
     events = read_all(run.raw)
-    (number,) = events.site[(events.size == 1777)].tolist()
+    (number,) = events.columns["site"][(events.size == 1777)].tolist()
     assert place_of(run.raw, number).path == str(program)
 
 
@@ -258,11 +259,11 @@ def test_a_thread_does_nothing_after_its_end(tmp_path):
     program = compile_program("crowd.c", tmp_path)
     run = run_recorded([program], tmp_path / "raw")
     events = read_all(run.raw)
-    assert set(events.thread.tolist()) == set(range(17)), "no thread is another's ghost"
+    assert set(events.columns["thread"].tolist()) == set(range(17)), "no thread is another's ghost"
     for thread in range(1, 17):
-        (own,) = np.nonzero(events.thread == thread)
+        (own,) = np.nonzero(events.columns["thread"] == thread)
         assert np.flatnonzero(events.op[own] == Op.THREAD_END).tolist() == [len(own) - 1]
-    freed_at_the_end = np.count_nonzero(events.op[events.thread > 0] == Op.FREE)
+    freed_at_the_end = np.count_nonzero(events.op[events.columns["thread"] > 0] == Op.FREE)
     assert freed_at_the_end > 16, "glibc has freed what it kept of threads"
     assert_nothing_missing(run.raw)
 
