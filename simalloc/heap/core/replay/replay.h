@@ -140,7 +140,7 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
 size_t replay_all(struct replay *replay, const struct events *events);
 
 /* Defines layer_NAME, with its replay, from functions of a heap that are known when the code is
- * compiled, and of what else struct layer has, by name. `free_may_shrink`: the heap may fall, or
+ * compiled, and of what else struct layer has, by name. `free_may_shrink`: the heap may shrink, or
  * fail, in a free. */
 #define DEFINE_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)              \
     DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_,               \
